@@ -1,0 +1,37 @@
+"""The one hierarchy of errors: each says what was expected, what came, and what to do."""
+
+from pathlib import Path
+
+
+class AutograderError(Exception):
+    """Anything that the command line reports in one line, with exit status 2."""
+
+
+class CourseError(AutograderError):
+    """The course folder is not as it should be: no release, no permission, no such lesson."""
+
+
+class SubmissionError(AutograderError):
+    """A file that was to be marked is not a lesson notebook, or cannot be read."""
+
+
+class SandboxMissingError(AutograderError):
+    """There is nothing to run untrusted code in, and nobody said to go on without."""
+
+
+class LessonTextError(AutograderError):
+    """A lesson's text breaks a rule of the build; the message names file, cell and line."""
+
+    def __init__(self, problem: str, path: Path, *, cell: str = "", line: int = 0) -> None:
+        """Put the place in front of the problem, as compilers do."""
+        place = f"{path.name}:{line}" if line else path.name
+        super().__init__(f"{place}: cell '{cell}': {problem}" if cell else f"{place}: {problem}")
+        self.path, self.cell, self.line = path, cell, line
+
+
+class OutOfDateError(AutograderError):
+    """A built notebook differs from what its lesson's text would build now."""
+
+
+class CheckDefinitionError(AutograderError):
+    """An exercise's checks or misconceptions do not fit its model answer."""
