@@ -73,7 +73,7 @@ class Course:
 
     @property
     def gradebook(self) -> Path:
-        """nbgrader's database."""
+        """Nbgrader's database."""
         return self.root / "gradebook.db"
 
     def text(self, lesson: str) -> Path:

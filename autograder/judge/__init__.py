@@ -1,0 +1,1 @@
+"""The judge: declares exercises, draws inputs, knows what is right, decides, and names mistakes."""

@@ -1,0 +1,1 @@
+"""Keeping what marking found: the log of attempts, nbgrader's gradebook and folders, the pages."""

@@ -1,0 +1,92 @@
+"""The rules that a lesson's text keeps, so that what is built from it can be marked."""
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+
+from autograder.build.cells import Cell, Kind
+from autograder.build.code import check_code
+from autograder.build.lesson import LessonText
+from autograder.build.regions import Region, has, marker_lines, marker_problem
+from autograder.errors import LessonTextError
+
+POINTS = 20
+EXERCISE_ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+REGIONS = {
+    Kind.SOLUTION: (Region.SOLUTION,),
+    Kind.WRITTEN: (Region.SOLUTION, Region.SCHEME),
+}
+
+
+def verify(lesson: LessonText) -> None:
+    """Raise LessonTextError for the first rule that a lesson's text breaks."""
+    for rule in RULES:
+        rule(lesson)
+
+
+def check_ids(lesson: LessonText) -> None:
+    """Raise LessonTextError for an id that is taken, or is no id."""
+    seen: dict[str, int] = {}
+    for cell in lesson.cells:
+        if cell.exercise and not EXERCISE_ID.fullmatch(cell.exercise):
+            raise _error(lesson, cell, "an id is lower-case words with hyphens: scaled-softmax")
+        if cell.id in seen:
+            raise _error(lesson, cell, f"duplicate id: line {seen[cell.id]} has it already")
+        seen[cell.id] = cell.line
+
+
+def check_markers(lesson: LessonText) -> None:
+    """Raise LessonTextError for a marker without its partner, or where none belongs."""
+    for cell in lesson.cells:
+        fault = marker_problem(cell.text) or _misplaced(cell)
+        if fault:
+            raise _error(lesson, cell, fault[1], offset=1 + fault[0])
+        if cell.kind.is_answered and not has(cell.text, Region.SOLUTION):
+            problem = "no model answer: put it between BEGIN SOLUTION and END SOLUTION"
+            raise _error(lesson, cell, problem)
+
+
+def check_order(lesson: LessonText) -> None:
+    """Raise LessonTextError unless each test directly follows its solution, and none is bare."""
+    for before, cell in pairwise((None, *lesson.cells, None)):
+        solution = before is not None and before.kind is Kind.SOLUTION
+        test = cell is not None and cell.kind is Kind.TEST
+        paired = before and cell and before.exercise == cell.exercise
+        if solution and before and not (test and paired):
+            problem = f"no test after it: expected '# %% test {before.exercise} POINTS' next"
+            raise _error(lesson, before, problem)
+        if test and cell and not (solution and paired):
+            problem = f"a test directly follows its solution: '# %% solution {cell.exercise}'"
+            raise _error(lesson, cell, problem)
+
+
+def check_points(lesson: LessonText) -> None:
+    """Raise LessonTextError unless the exercises' points are positive and add up."""
+    for cell in lesson.cells:
+        if cell.kind in (Kind.TEST, Kind.WRITTEN) and not cell.points > 0:
+            raise _error(lesson, cell, f"points should be above 0, got {cell.points:g}")
+    total = sum(exercise.points for exercise in lesson.exercises)
+    if total != POINTS:
+        problem = f"the points should add up to {POINTS}, they add up to {total:g}"
+        raise LessonTextError(problem, lesson.path)
+
+
+RULES: tuple[Callable[[LessonText], None], ...] = (
+    check_ids,
+    check_markers,
+    check_order,
+    check_points,
+    check_code,
+)
+
+
+def _misplaced(cell: Cell) -> tuple[int, str] | None:
+    allowed = [str(region) for region in REGIONS.get(cell.kind, ())]
+    for offset, line in marker_lines(cell.text):
+        if not any(region in line for region in allowed):
+            return offset, f"'{line.strip()}' does not belong in a '{cell.kind}' cell"
+    return None
+
+
+def _error(lesson: LessonText, cell: Cell, problem: str, *, offset: int = 0) -> LessonTextError:
+    return LessonTextError(problem, lesson.path, cell=cell.id, line=cell.line + offset)

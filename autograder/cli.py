@@ -1,0 +1,108 @@
+"""The command line: build lessons, mark a notebook, mark a class."""
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import click
+from rich.console import Console
+
+from autograder.course import Course
+from autograder.errors import AutograderError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+BAD_INPUT = 2
+
+
+def plainly(command: Callable[P, R]) -> Callable[P, R]:
+    """Make a command report our own errors in one line, with exit status 2."""
+
+    @wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except (AutograderError, PermissionError) as problem:
+            text = " ".join(str(problem).split())
+            click.echo(f"autograder: {text}", err=True)
+            sys.exit(BAD_INPUT)
+
+    return wrapped
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--course", type=click.Path(path_type=Path), help="The course folder; else the nearest.")
+@click.version_option(package_name="transformer-coursework")
+@click.pass_context
+@plainly
+def main(context: click.Context, course: Path | None) -> None:
+    """Build the Transformer coursework, and mark it."""
+    if course is not None and not course.is_dir():
+        raise click.BadParameter(f"no such folder: {course}", param_hint="--course")
+    context.obj = course
+
+
+def _course(context: click.Context) -> Course:
+    return Course.find(context.obj)
+
+
+unsandboxed_option = click.option(
+    "--unsandboxed",
+    is_flag=True,
+    help="Run submissions with your own rights. Only for code you trust; every page will say so.",
+)
+
+
+@main.command()
+@click.argument("lessons", nargs=-1)
+@click.option("--check", "check_only", is_flag=True, help="Write nothing; fail if something is out of date.")
+@click.pass_context
+@plainly
+def build(context: click.Context, lessons: tuple[str, ...], *, check_only: bool) -> None:
+    """Build the notebooks of LESSONS (all, if none is named) from their texts."""
+    from autograder import build as building  # noqa: PLC0415 - nbgrader takes a second to import
+
+    course = _course(context)
+    if check_only:
+        building.check(course, lessons or None)
+        click.echo("everything is up to date")
+        return
+    written = building.build(course, lessons or None)
+    for path in written:
+        click.echo(f"wrote {path.relative_to(course.root)}")
+    if not written:
+        click.echo("everything was up to date")
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document.")
+@click.option("--lesson", help="The lesson, where the file's name and cells do not tell.")
+@click.option("--seed", type=int, help="Draw the inputs from this seed, to reproduce a mark.")
+@unsandboxed_option
+@click.pass_context
+@plainly
+def check(
+    context: click.Context,
+    file: Path,
+    *,
+    as_json: bool,
+    lesson: str | None,
+    seed: int | None,
+    unsandboxed: bool,
+) -> None:
+    """Mark one notebook FILE and say what is wrong with it."""
+    from autograder.marker import Marker  # noqa: PLC0415 - imports torch
+    from autograder.notebook_file import identify  # noqa: PLC0415 - imports nbformat
+    from autograder.reports.table import print_report  # noqa: PLC0415 - only this command needs it
+
+    course = _course(context)
+    name = lesson or identify(course, file)
+    with Marker(course, sandboxed=not unsandboxed, seed=seed) as marker:
+        report = marker.mark(name, file).report
+    if as_json:
+        click.echo(report.model_dump_json(indent=2))
+    else:
+        print_report(report, Console(), sandboxed=not unsandboxed)

@@ -1,0 +1,126 @@
+"""Tries an exercise's cases on a student's names, and judges what comes back."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from autograder.judge.diagnose import Evidence
+from autograder.judge.exercise import Case, Exercise
+from autograder.judge.judgement import Seen, Verdict
+from autograder.judge.observation import Observation
+from autograder.judge.workbench import Workbench
+from autograder.results import CheckReport, Outcome
+from autograder.sandbox.client import Probe, Run, RunEndedError
+
+STEP = 0.25
+MAX_CRASHES = 2
+ENDED = {
+    "timeout": "Your code did not finish in {seconds:g} seconds: is there a loop that never ends?",
+    "crashed": "Your code ended its whole process here (`exit()`, or too much memory, perhaps).",
+}
+NOT_TRIED = "Not tried, because an earlier check did not come to an end."
+
+
+@dataclass
+class Attempt:
+    """All cases of an exercise, tried once with one set of earlier parts."""
+
+    exercise: Exercise
+    checks: list[CheckReport] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    endings: list[str] = field(default_factory=list)
+
+    @property
+    def perfect(self) -> bool:
+        """Whether every check passed."""
+        return len(self.checks) == len(self.exercise.cases) and all(c.passed for c in self.checks)
+
+    @property
+    def score(self) -> float:
+        """The points earned: the share of the weights, rounded down to a quarter."""
+        weights = [case.weight for case in self.exercise.cases]
+        earned = sum(w for w, check in zip(weights, self.checks, strict=True) if check.passed)
+        share = earned / sum(weights)
+        return math.floor(self.exercise.points * share / STEP + 1e-9) * STEP
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the exercise ended."""
+        if self.perfect:
+            return Outcome.PASSED
+        if self.endings:
+            return Outcome.TIMEOUT if "timeout" in self.endings else Outcome.CRASHED
+        failed = [item for item in self.evidence if not item.passed]
+        raised = all(item.got.raised is not None for item in failed)
+        return Outcome.ERROR if raised else Outcome.FAILED
+
+
+class Attempter:
+    """Tries one exercise on a run, opening probes as they are needed."""
+
+    def __init__(self, bench: Workbench, exercise: Exercise, seed: int, out_of_time: Callable[[], bool]) -> None:
+        self.bench, self.exercise, self.seed = bench, exercise, seed
+        self._out_of_time = out_of_time
+
+    def try_on(self, run: Run, overrides: Sequence[str] = (), rerun: str | None = None) -> Attempt:
+        """Try every case; a case that ends its process costs itself, then two cost the rest."""
+        attempt = Attempt(self.exercise)
+        probe: Probe | None = None
+        for case in self.exercise.cases:
+            if self._give_up(attempt, run):
+                attempt.checks.append(_report(case, Verdict(passed=False, message=NOT_TRIED)))
+                continue
+            if probe is None or not probe.ready:
+                probe = self._open(run, overrides, rerun, attempt)
+            self._try_case(attempt, case, probe)
+        if probe is not None:
+            self._close(probe, attempt)
+        return attempt
+
+    def _give_up(self, attempt: Attempt, run: Run) -> bool:
+        if self._out_of_time() and "timeout" not in attempt.endings:
+            attempt.endings.append("timeout")
+        dead = "timeout" in attempt.endings or len(attempt.endings) >= MAX_CRASHES
+        return dead or not run.alive
+
+    def _open(self, run: Run, overrides: Sequence[str], rerun: str | None, attempt: Attempt) -> Probe | None:
+        try:
+            return run.probe(10, overrides, rerun)
+        except RunEndedError as ending:
+            attempt.endings.append(ending.reason)
+            return None
+
+    def _try_case(self, attempt: Attempt, case: Case, probe: Probe | None) -> None:
+        stimulus = self.exercise.stimulus(case, self.seed)
+        expected = self.bench.expected(self.exercise, stimulus)
+        try:
+            if probe is None:
+                raise RunEndedError(attempt.endings[-1])
+            got = Observation.of(probe.observe(stimulus.scenario, stimulus.inputs, case.seconds))
+            verdict = self._judge(case, Seen(stimulus.inputs, got, expected))
+        except RunEndedError as ending:
+            attempt.endings.append(ending.reason)
+            got = Observation(ended=ending.reason)
+            said = ENDED.get(ending.reason, ENDED["crashed"]).format(seconds=case.seconds)
+            verdict = Verdict(passed=False, message=said)
+        attempt.checks.append(_report(case, verdict))
+        attempt.evidence.append(Evidence(stimulus, got, expected, verdict.passed))
+
+    def _judge(self, case: Case, seen: Seen) -> Verdict:
+        """Judge a case; what the exercise forbids counts as not written."""
+        for name in sorted(seen.got.library):
+            if name in self.exercise.forbidden:
+                return Verdict(passed=False, message=self.exercise.forbidden[name])
+        return case.judge(seen)
+
+    def _close(self, probe: Probe, attempt: Attempt) -> None:
+        try:
+            probe.close()
+        except RunEndedError as ending:
+            if not attempt.perfect:
+                attempt.endings.append(ending.reason)
+
+
+def _report(case: Case, verdict: Verdict) -> CheckReport:
+    message = "" if verdict.passed else verdict.message
+    return CheckReport(id=case.id, title=case.title, passed=verdict.passed, message=message)

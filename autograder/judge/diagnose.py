@@ -1,0 +1,99 @@
+"""Names the mistake: finds the known misconceptions, singly or in pairs, that do what was seen."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from autograder.judge.compare import same
+from autograder.judge.exercise import Exercise, Misconception, Stimulus
+from autograder.judge.observation import Observation
+from autograder.judge.workbench import Workbench
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One case at work on a student's cell."""
+
+    stimulus: Stimulus
+    got: Observation
+    expected: Observation
+    passed: bool
+
+
+def diagnose(
+    bench: Workbench, exercise: Exercise, evidence: Sequence[Evidence]
+) -> list[Misconception]:
+    """Return the misconceptions that explain the failures, most of all those that explain all.
+
+    First single mistakes, then pairs, whose edited answers behave exactly as the student's on every
+    case; then single ones that explain some of the failures and are contradicted by nothing.
+    """
+    if all(item.passed for item in evidence):
+        return []
+    return (
+        _explain_all(bench, exercise, evidence, 1)
+        or _explain_all(bench, exercise, evidence, 2)
+        or _explain_some(bench, exercise, evidence)
+    )
+
+
+def _explain_all(
+    bench: Workbench, exercise: Exercise, evidence: Sequence[Evidence], size: int
+) -> list[Misconception]:
+    ordered = sorted(evidence, key=lambda item: item.passed)  # failures tell most apart
+    for mistakes in itertools.combinations(exercise.misconceptions, size):
+        namespace = bench.edited(exercise, mistakes)
+        if namespace is not None and all(
+            same(bench.observe(namespace, item.stimulus), item.got) for item in ordered
+        ):
+            return list(mistakes)
+    return []
+
+
+def _explain_some(
+    bench: Workbench, exercise: Exercise, evidence: Sequence[Evidence]
+) -> list[Misconception]:
+    """Return the single mistakes that explain most failures between them."""
+    explained = {
+        index: cases
+        for index, mistake in enumerate(exercise.misconceptions)
+        if (cases := _cases_explained(bench, exercise, evidence, mistake))
+    }
+    chosen: list[int] = []
+    covered: set[int] = set()
+    while explained:
+        best = max(explained, key=lambda index: (len(explained[index] - covered), -index))
+        if not explained[best] - covered:
+            break
+        chosen.append(best)
+        covered |= explained.pop(best)
+    return [exercise.misconceptions[index] for index in chosen[:2]]
+
+
+def _cases_explained(
+    bench: Workbench, exercise: Exercise, evidence: Sequence[Evidence], mistake: Misconception
+) -> set[int]:
+    """Return the failed cases that a mistake explains by numbers; none if a passed one denies it."""
+    namespace = bench.edited(exercise, [mistake])
+    if namespace is None:
+        return set()
+    cases: set[int] = set()
+    for index, item in enumerate(evidence):
+        alike = same(bench.observe(namespace, item.stimulus), item.got)
+        if item.passed and not alike:
+            return set()
+        if not item.passed and alike and _telling(item.got):
+            cases.add(index)
+    return cases
+
+
+def _telling(got: Observation) -> bool:
+    """Return whether an observation is specific enough to name a mistake by: finite numbers."""
+    if got.raised is not None:
+        return False
+    value = got.value[0] if isinstance(got.value, (tuple, list)) and got.value else got.value
+    if isinstance(value, torch.Tensor):
+        return bool(value.numel() > 0 and torch.isfinite(value).all())
+    return value is not None

@@ -1,0 +1,99 @@
+"""Runs reference code and edited model answers in the judge's own process: our code, never theirs."""
+
+import copy
+import inspect
+import math
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.errors import CheckDefinitionError
+from autograder.judge.exercise import Exercise, Lesson, Misconception, Stimulus
+from autograder.judge.observation import Observation
+from autograder.probe.observe import observe
+
+BASE: Mapping[str, Any] = {"torch": torch, "nn": nn, "F": F, "math": math}
+
+
+class Workbench:
+    """One lesson's reference, model answers and misconceptions, ready to be run."""
+
+    def __init__(self, lesson: Lesson, answers: Mapping[str, str]) -> None:
+        """Take the lesson's checks, and its model answers by exercise id."""
+        self.lesson, self.answers = lesson, answers
+        self._edited: dict[tuple[str, ...], dict[str, Any] | None] = {}
+
+    def reference(self, exercise: Exercise) -> dict[str, Any]:
+        """Return a namespace in which the exercise, and those before it, are the reference's."""
+        return {**self._upstream(exercise), exercise.name: exercise.reference}
+
+    def _upstream(self, exercise: Exercise) -> dict[str, Any]:
+        earlier = {other.name: other.reference for other in self.lesson.upstream(exercise)}
+        return {**BASE, **self.lesson.given, **earlier}
+
+    def edited(
+        self, exercise: Exercise, mistakes: Iterable[Misconception]
+    ) -> dict[str, Any] | None:
+        """Return a namespace with the model answer, edited; None if the edits do not go together."""
+        mistakes = list(mistakes)
+        key = (exercise.id, *(mistake.id for mistake in mistakes))
+        if key not in self._edited:
+            self._edited[key] = self._make(exercise, mistakes)
+        return self._edited[key]
+
+    def _make(self, exercise: Exercise, mistakes: list[Misconception]) -> dict[str, Any] | None:
+        source = self.edited_source(exercise, mistakes)
+        if source is None:
+            return None
+        namespace = self._upstream(exercise)
+        try:
+            exec(compile(source, f"<{exercise.id}>", "exec"), namespace)  # noqa: S102 - our own answer
+        except Exception as problem:
+            if len(mistakes) > 1:
+                return None
+            names = ", ".join(mistake.id for mistake in mistakes) or "no edit"
+            raise CheckDefinitionError(
+                f"{exercise.id} with {names} does not run: {problem}"
+            ) from problem
+        return namespace
+
+    def edited_source(self, exercise: Exercise, mistakes: list[Misconception]) -> str | None:
+        """Return the edited text of the solution cell; None where one edit removes another's place."""
+        for order in (mistakes, mistakes[::-1]):
+            source = self.answers[exercise.id]
+            for mistake in order:
+                if not mistake.applies(source):
+                    break
+                source = mistake.apply(source)
+            else:
+                return source
+        return None
+
+    def observe(self, namespace: Mapping[str, Any], stimulus: Stimulus) -> Observation:
+        """Run a scenario here; inputs are copied, since a mistake may be to change them."""
+        inputs = copy.deepcopy(dict(stimulus.inputs))
+        return Observation.of(observe(stimulus.scenario, namespace, inputs))
+
+    def expected(self, exercise: Exercise, stimulus: Stimulus) -> Observation:
+        """Return what the reference does. Exercises without one are judged by their judges alone."""
+        if exercise.reference is None:
+            return Observation()
+        return self.observe(self.reference(exercise), stimulus)
+
+    def stand_ins(self, exercise: Exercise) -> list[str]:
+        """Return the sources that put right parts in the place of the student's earlier ones."""
+        return [
+            stand_in_source(other.reference, other.name) for other in self.lesson.upstream(exercise)
+        ]
+
+
+def stand_in_source(reference: Any, name: str) -> str:
+    """Return the source of a reference, followed by the name the lesson knows it by."""
+    source = textwrap.dedent(inspect.getsource(reference))
+    if reference.__name__ == name:
+        return source
+    return f"{source}\n{name} = {reference.__name__}\n"

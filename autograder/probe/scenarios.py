@@ -1,0 +1,138 @@
+"""What a probe can be asked to do with a student's names.
+
+Each scenario is a function of the namespace and the inputs. The judge runs the same scenario on
+reference code, in its own process, and compares.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+Namespace = Mapping[str, Any]
+Inputs = Mapping[str, Any]
+Scenario = Callable[[Namespace, Inputs], Any]
+
+
+class StructureError(Exception):
+    """A name, an attribute or a parameter's shape is not what the exercise asks for."""
+
+
+def look_up(namespace: Namespace, name: str) -> Any:
+    """Return what the student bound to `name`; StructureError where there is nothing."""
+    if name not in namespace:
+        raise StructureError(f"There is no `{name}`: was the cell run, is the name spelt so?")
+    return namespace[name]
+
+
+def call(namespace: Namespace, inputs: Inputs) -> Any:
+    """Call the function `name` with `args` and `kwargs`."""
+    function = look_up(namespace, inputs["name"])
+    return function(*inputs["args"], **inputs["kwargs"])
+
+
+def gradient(namespace: Namespace, inputs: Inputs) -> Any:
+    """Call, then pull `cotangent` back through the (first) output to every float argument."""
+    args = [_leaf(arg) for arg in inputs["args"]]
+    result = look_up(namespace, inputs["name"])(*args, **inputs["kwargs"])
+    output = result[0] if isinstance(result, (tuple, list)) else result
+    output.backward(inputs["cotangent"])
+    return {"output": output, "gradients": [_gradient_of(arg) for arg in args]}
+
+
+def variable(namespace: Namespace, inputs: Inputs) -> Any:
+    """Return the entry `key` of the dictionary `name`."""
+    table = look_up(namespace, inputs["name"])
+    if not isinstance(table, Mapping):
+        raise StructureError(f"`{inputs['name']}` should be a dictionary, not {kind_of(table)}.")
+    if inputs["key"] not in table:
+        raise StructureError(f"`{inputs['name']}` has no entry '{inputs['key']}'.")
+    return table[inputs["key"]]
+
+
+def module(namespace: Namespace, inputs: Inputs) -> Any:
+    """Build the class `name`, load `weights`, set the mode, and call it once per entry of `calls`."""
+    built = build(namespace, inputs)
+    outputs = [built(*args) for args in inputs["calls"]]
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+def module_gradient(namespace: Namespace, inputs: Inputs) -> Any:
+    """As `module`, then the gradients of the loaded parameters for a given cotangent."""
+    built = build(namespace, inputs)
+    result = built(*inputs["calls"][0])
+    output = result[0] if isinstance(result, (tuple, list)) else result
+    output.backward(inputs["cotangent"])
+    return {path: _gradient_of(attribute(built, path)) for path in inputs["weights"]}
+
+
+def parameters(namespace: Namespace, inputs: Inputs) -> Any:
+    """Build the class and count what it would learn: shapes by attribute, and the total."""
+    built = build(namespace, inputs)
+    shapes = {path: tuple(attribute(built, path).shape) for path in inputs["attributes"]}
+    distinct = {id(p): p for p in built.parameters() if p.requires_grad}
+    return {"shapes": shapes, "total": sum(p.numel() for p in distinct.values())}
+
+
+def build(namespace: Namespace, inputs: Inputs) -> nn.Module:
+    """Construct the class `name` and load its weights by attribute."""
+    built = look_up(namespace, inputs["name"])(*inputs["init"], **inputs["init_kwargs"])
+    if not isinstance(built, nn.Module):
+        raise StructureError(f"`{inputs['name']}(…)` should be an nn.Module, not {kind_of(built)}.")
+    for path, value in inputs["weights"].items():
+        load(built, path, value)
+    return built.train(inputs["train"])
+
+
+def load(built: nn.Module, path: str, value: torch.Tensor) -> None:
+    """Copy a tensor into the parameter at an attribute path such as `w_q.weight`."""
+    parameter = attribute(built, path)
+    if not isinstance(parameter, torch.Tensor):
+        raise StructureError(f"`{path}` should be a parameter, not {kind_of(parameter)}.")
+    if parameter.shape != value.shape:
+        raise StructureError(
+            f"`{path}` has shape {tuple(parameter.shape)}; the exercise asks for {tuple(value.shape)}."
+        )
+    with torch.no_grad():
+        parameter.copy_(value)
+
+
+def attribute(built: Any, path: str) -> Any:
+    """Follow a dotted path, with numbers for entries of a list; StructureError where it ends."""
+    here, walked = built, ""
+    for step in path.split("."):
+        try:
+            here = here[int(step)] if step.isdigit() else getattr(here, step)
+        except (AttributeError, IndexError, TypeError):
+            owner = f"`{walked}`" if walked else f"your {type(built).__name__}"
+            raise StructureError(f"{owner} has no attribute `{step}`.") from None
+        if here is None:
+            raise StructureError(f"`{path}`: `{step}` is None (was bias=False used?).")
+        walked = f"{walked}.{step}".lstrip(".")
+    return here
+
+
+def kind_of(value: object) -> str:
+    """Return a short name of a value's type."""
+    return "None" if value is None else type(value).__name__
+
+
+def _leaf(value: Any) -> Any:
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        return value.clone().requires_grad_()
+    return value
+
+
+def _gradient_of(value: Any) -> Any:
+    return value.grad if isinstance(value, torch.Tensor) else None
+
+
+SCENARIOS: dict[str, Scenario] = {
+    "call": call,
+    "gradient": gradient,
+    "variable": variable,
+    "module": module,
+    "module_gradient": module_gradient,
+    "parameters": parameters,
+}

@@ -1,0 +1,126 @@
+"""A run: executes a notebook's cells in IPython, and forks a probe wherever the judge asks for one.
+
+Commands come from the judge one at a time; each gets one answer:
+
+- `cell`: run a cell; the answer says whether it raised.
+- `probe`: fork; the fork applies `overrides`, runs `rerun`, and then answers `observe` commands
+  until `end`. When it is gone, the session itself answers with how the fork ended.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+from autograder.probe import wire
+from autograder.probe.observe import describe, observe
+
+
+class QuietShell(InteractiveShell):
+    """An IPython without history, colour or front end, in which a failing magic is only skipped."""
+
+    def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:
+        """Run a magic; one that fails, or is not there, does nothing."""
+        with contextlib.suppress(Exception):
+            return super().run_line_magic(magic_name, line, _stack_depth=_stack_depth + 1)
+        return None
+
+    def showtraceback(self, *args: Any, **kwargs: Any) -> None:
+        """Show nothing: the judge puts errors into words."""
+
+    def showsyntaxerror(self, *args: Any, **kwargs: Any) -> None:
+        """Show nothing: the judge puts errors into words."""
+
+    def ask_exit(self) -> None:
+        """Make `exit` in a cell harmless."""
+
+
+def make_shell() -> QuietShell:
+    """Return a shell ready for a run; cheap to have in a warm process before forking."""
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "nocolor"
+    config.InteractiveShell.cache_size = 0
+    shell: QuietShell = QuietShell.instance(config=config)
+    shell.user_ns["__name__"] = "__main__"
+    return shell
+
+
+def serve(channel: socket.socket, shell: QuietShell) -> None:
+    """Answer the judge's commands until the stream ends."""
+    with contextlib.suppress(EOFError):
+        while True:
+            command = wire.receive(channel)
+            wire.send(channel, _answer(command, channel, shell))
+
+
+def _answer(
+    command: Mapping[str, Any], channel: socket.socket, shell: QuietShell
+) -> dict[str, Any]:
+    if command["do"] == "cell":
+        return run_cell(shell, command["source"], command["seconds"])
+    if command["do"] == "probe":
+        return _probe(command, channel, shell)
+    raise wire.WireError(f"unknown command {command['do']!r}")
+
+
+def run_cell(shell: QuietShell, source: str, seconds: int) -> dict[str, Any]:
+    """Run a cell's text; the kernel ends the process when `seconds` are over."""
+    with alarm(seconds):
+        result = shell.run_cell(source, store_history=False, silent=True)
+    problem = result.error_before_exec or result.error_in_exec
+    return {"cell": "done", "raised": describe(problem) if problem else None}
+
+
+@contextlib.contextmanager
+def alarm(seconds: float) -> Any:
+    """End this process by SIGALRM after `seconds`, even inside a C loop."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _probe(command: Mapping[str, Any], channel: socket.socket, shell: QuietShell) -> dict[str, Any]:
+    """Fork a probe, wait for its end, and say how it ended."""
+    child = os.fork()
+    if child == 0:
+        _serve_probe(command, channel, shell)
+    _, status = os.waitpid(child, 0)
+    return {"probe": "ended", "code": os.waitstatus_to_exitcode(status)}
+
+
+def _serve_probe(command: Mapping[str, Any], channel: socket.socket, shell: QuietShell) -> None:
+    """Be the probe: never returns."""
+    try:
+        with alarm(command["seconds"]):
+            for source in command["overrides"]:
+                exec(source, shell.user_ns)  # noqa: S102 - stand-ins for earlier parts, from the judge
+            if command["rerun"]:
+                shell.run_cell(command["rerun"], store_history=False, silent=True)
+        wire.send(channel, {"probe": "ready"})
+        while (order := wire.receive(channel))["do"] == "observe":
+            with alarm(order["seconds"]):
+                seen = observe(order["scenario"], shell.user_ns, order["inputs"])
+            wire.send(channel, seen)
+    except SystemExit:
+        os._exit(3)
+    except BaseException:
+        os._exit(4)
+    os._exit(0)
+
+
+def silence() -> None:
+    """Send everything printed nowhere, and give `input()` nothing to read."""
+    sys.stdout.flush()
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)

@@ -1,0 +1,176 @@
+"""Messages between the judge and a probe: JSON with safetensors beside it, over a socket.
+
+A frame is two 4-byte lengths, a JSON document, and a safetensors blob. Nothing is ever unpickled:
+a reader accepts numbers, text, containers and plain tensors of known dtype, up to fixed limits.
+"""
+
+import json
+import math
+import socket
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import safetensors.torch
+import torch
+
+MAX_JSON = 4 * 2**20
+MAX_BLOB = 128 * 2**20
+MAX_DEPTH = 12
+MAX_ITEMS = 5_000
+MAX_TEXT = 20_000
+DTYPES = frozenset(
+    {
+        torch.float32,
+        torch.float64,
+        torch.float16,
+        torch.bfloat16,
+        torch.int64,
+        torch.int32,
+        torch.int16,
+        torch.int8,
+        torch.uint8,
+        torch.bool,
+    }
+)
+
+
+class WireError(Exception):
+    """The stream holds something that no honest probe sends."""
+
+
+class Opaque:
+    """Stands for a value that does not travel; keeps its type's name and a short text."""
+
+    def __init__(self, kind: str, text: str = "") -> None:
+        self.kind, self.text = kind[:100], text[:200]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Opaque) and self.kind == other.kind
+
+    def __hash__(self) -> int:
+        return hash(self.kind)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}>"
+
+
+class _Encoder:
+    """Turns a value into JSON, putting tensors aside under a number."""
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, torch.Tensor] = {}
+        self.items = 0
+
+    def encode(self, value: Any, depth: int = 0) -> Any:
+        self.items += 1
+        if depth > MAX_DEPTH or self.items > MAX_ITEMS:
+            return {"$opaque": [type(value).__name__, "too deep or too long to send"]}
+        if isinstance(value, torch.Tensor):
+            return self._tensor(value)
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, (int, float, str)):
+            return self._scalar(value)
+        return self._container(value, depth + 1)
+
+    def _scalar(self, value: float | str) -> Any:
+        if isinstance(value, str):
+            return str(value)[:MAX_TEXT]
+        if isinstance(value, int):
+            return int(value) if abs(value) < 2**63 else {"$opaque": ["int", "a huge number"]}
+        return float(value) if math.isfinite(value) else {"$float": str(float(value))}
+
+    def _container(self, value: Any, depth: int) -> Any:
+        if isinstance(value, torch.Size):
+            return {"$size": [int(n) for n in value]}
+        if isinstance(value, (list, tuple)):
+            name = "$list" if isinstance(value, list) else "$tuple"
+            return {name: [self.encode(item, depth) for item in value[:MAX_ITEMS]]}
+        if isinstance(value, Mapping):
+            pairs = list(value.items())[:MAX_ITEMS]
+            return {"$dict": [[self.encode(k, depth), self.encode(v, depth)] for k, v in pairs]}
+        return {"$opaque": [type(value).__name__, ""]}
+
+    def _tensor(self, value: torch.Tensor) -> Any:
+        plain = value.detach()
+        if plain.layout is not torch.strided or plain.dtype not in DTYPES or plain.is_meta:
+            return {"$opaque": [f"tensor of {plain.dtype}, {plain.layout}", ""]}
+        name = str(len(self.tensors))
+        self.tensors[name] = plain.cpu().clone(memory_format=torch.contiguous_format)
+        return {"$tensor": name, "grad": bool(value.requires_grad)}
+
+
+def pack(message: Any) -> bytes:
+    """Return the frame of a message: a tree of dicts, lists, scalars and tensors."""
+    encoder = _Encoder()
+    text = json.dumps(encoder.encode(message)).encode()
+    blob = safetensors.torch.save(encoder.tensors) if encoder.tensors else b""
+    if len(text) > MAX_JSON or len(blob) > MAX_BLOB:
+        raise WireError(f"too large to send: {len(text)} + {len(blob)} bytes")
+    return struct.pack("!II", len(text), len(blob)) + text + blob
+
+
+def unpack(text: bytes, blob: bytes) -> Any:
+    """Return the message of a frame's two parts. Raises WireError for anything unexpected."""
+    try:
+        tensors = safetensors.torch.load(blob) if blob else {}
+        return _decode(json.loads(text), tensors)
+    except WireError:
+        raise
+    except Exception as problem:
+        raise WireError(f"unreadable frame: {type(problem).__name__}") from problem
+
+
+def _decode(node: Any, tensors: Mapping[str, torch.Tensor]) -> Any:
+    if node is None or isinstance(node, (bool, int, float, str)):
+        return node
+    if not isinstance(node, dict) or not node:
+        raise WireError("a bare list or an empty object")
+    tag, body = next(iter(node.items()))
+    if tag == "$tensor":
+        return tensors[body]
+    if tag == "$float":
+        return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[body]
+    if tag == "$opaque":
+        return Opaque(str(body[0]), str(body[1]))
+    return _decode_container(tag, body, tensors)
+
+
+def _decode_container(tag: str, body: Any, tensors: Mapping[str, torch.Tensor]) -> Any:
+    if tag == "$size":
+        return torch.Size(int(n) for n in body)
+    if tag == "$list":
+        return [_decode(item, tensors) for item in body]
+    if tag == "$tuple":
+        return tuple(_decode(item, tensors) for item in body)
+    if tag == "$dict":
+        return {_key(_decode(k, tensors)): _decode(v, tensors) for k, v in body}
+    raise WireError(f"unknown tag {tag[:20]!r}")
+
+
+def _key(key: Any) -> Any:
+    return key if isinstance(key, (str, int, float, bool, tuple)) or key is None else repr(key)
+
+
+def send(channel: socket.socket, message: Any) -> None:
+    """Write one message. Raises OSError if the other side is gone."""
+    channel.sendall(pack(message))
+
+
+def receive(channel: socket.socket) -> Any:
+    """Read one message; EOFError when the stream has ended, WireError when it is not ours."""
+    text_size, blob_size = struct.unpack("!II", _exactly(channel, 8))
+    if text_size > MAX_JSON or blob_size > MAX_BLOB:
+        raise WireError(f"a frame of {text_size} + {blob_size} bytes is over the limit")
+    return unpack(_exactly(channel, text_size), _exactly(channel, blob_size))
+
+
+def _exactly(channel: socket.socket, size: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < size:
+        part = channel.recv(min(size - len(parts), 2**20))
+        if not part:
+            raise EOFError("the stream ended")
+        parts += part
+    return bytes(parts)

@@ -1,0 +1,117 @@
+"""Marking many submissions at once, in processes that may die.
+
+At any time only few submissions are out: two for each worker. When a worker dies, every submission
+that was out is tried once more, each in a process of its own: the one that kills it again is left
+to a person, the others lose nothing.
+"""
+
+import faulthandler
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from multiprocessing.util import Finalize
+from typing import Any, ClassVar
+
+from autograder.course import Course
+from autograder.record.marking import Handed, Marking, Result, fault, mark
+
+LIMIT = 900  # seconds for one submission; the marker's own limits end it long before
+
+MakeMarker = Callable[[Course, bool], Any]  # gives a context manager that gives a Marking
+
+
+def make_marker(course: Course, sandboxed: bool) -> Any:
+    """Return the real marker; imported here because it brings torch along."""
+    from autograder.marker import Marker
+
+    return Marker(course, sandboxed=sandboxed)
+
+
+class Pool:
+    """Marks submissions in `workers` processes."""
+
+    def __init__(
+        self, workers: int, *, sandboxed: bool, make: MakeMarker = make_marker, limit: float = LIMIT
+    ) -> None:
+        """Take what each worker needs: `make` is called once in each, by name."""
+        self.workers, self.sandboxed, self.make, self.limit = workers, sandboxed, make, limit
+
+    def mark_all(self, submissions: Iterable[Handed]) -> Generator[Result, None, None]:
+        """Yield each submission's attempt and aligned notebook as it is done, in any order.
+
+        Raises the AutograderErrors that would stop every submission alike.
+        """
+        waiting = deque(submissions)
+        while waiting:
+            suspects = yield from self._until_a_death(waiting)
+            for handed in suspects:
+                yield self._alone(handed)
+
+    def _until_a_death(self, waiting: deque[Handed]) -> Generator[Result, None, list[Handed]]:
+        """Mark from the left until all are done or a worker dies; return what was out then."""
+        out: dict[Future[Result], Handed] = {}
+        pool = self._fresh(min(self.workers, len(waiting)))
+        try:
+            while waiting or out:
+                while waiting and len(out) < 2 * self.workers:  # one at work, one at hand
+                    out[pool.submit(_mark, waiting[0])] = waiting[0]
+                    waiting.popleft()
+                for future in wait(out, return_when=FIRST_COMPLETED).done:
+                    result = future.result()
+                    del out[future]
+                    yield result
+        except BrokenProcessPool:
+            return list(out.values())
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return []
+
+    def _alone(self, handed: Handed) -> Result:
+        """Mark one submission in a process of its own; a second death leaves it to a person."""
+        try:
+            with self._fresh(1) as pool:
+                return pool.submit(_mark, handed).result()
+        except BrokenProcessPool:
+            detail = f"the marking process died twice, or took longer than {self.limit:g} s"
+            return fault(handed, handed.sha256(), detail, sandboxed=self.sandboxed)
+
+    def _fresh(self, workers: int) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            workers, mp_context=get_context("spawn"),
+            initializer=_prepare, initargs=(self.make, self.sandboxed, self.limit),
+        )
+
+
+class _Worker:
+    """What a worker process keeps between submissions."""
+
+    make: ClassVar[MakeMarker]
+    sandboxed: ClassVar[bool]
+    limit: ClassVar[float]
+    marker: ClassVar[Marking | None] = None
+
+
+def _prepare(make: MakeMarker, sandboxed: bool, limit: float) -> None:
+    """Note what the worker will need; a marker that cannot start is told by the first task."""
+    _Worker.make, _Worker.sandboxed, _Worker.limit = staticmethod(make), sandboxed, limit
+
+
+def _mark(handed: Handed) -> Result:
+    """Mark one submission in a worker. One that takes too long ends the worker."""
+    faulthandler.dump_traceback_later(_Worker.limit, exit=True)
+    try:
+        return mark(_marker(handed.course), handed, sandboxed=_Worker.sandboxed)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def _marker(course: Course) -> Marking:
+    """Return this worker's one marker, closed when the worker ends."""
+    if _Worker.marker is None:
+        context = _Worker.make(course, _Worker.sandboxed)
+        _Worker.marker = context.__enter__()
+        # a worker ends without running atexit's functions, but it runs multiprocessing's own
+        Finalize(None, context.__exit__, args=(None, None, None), exitpriority=10)
+    return _Worker.marker

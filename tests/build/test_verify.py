@@ -1,0 +1,76 @@
+"""Each rule of a lesson's text bites, names the cell, and lets a good lesson pass."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder.build.lesson import LessonText
+from autograder.build.verify import verify
+from autograder.errors import LessonTextError
+
+from .lesson_texts import changed, read_text
+
+BROKEN = {
+    "duplicate id": ("# %% solution answers", "# %% solution double", "duplicate id: line 23"),
+    "odd id": ("# %% solution double", "# %% solution Double!", "lower-case words"),
+    "begin without end": ("    ### END SOLUTION\n", "", "BEGIN SOLUTION without END SOLUTION"),
+    "solution in prose": ("# What is x + x?", "# ### END SOLUTION", "END SOLUTION without BEGIN"),
+    "hidden tests by hand": (
+        'assert set(answers) == {"two"}',
+        "### BEGIN HIDDEN TESTS\nassert answers\n### END HIDDEN TESTS",
+        "does not belong in a 'test' cell",
+    ),
+    "solution in a demo": (
+        "print(double(math.pi) > 6)",
+        "### BEGIN SOLUTION\nprint(1)\n### END SOLUTION",
+        "does not belong in a 'demo' cell",
+    ),
+    "no model answer": (
+        '### BEGIN SOLUTION\nanswers = {"two": "2"}\n### END SOLUTION\n',
+        "",
+        "no model answer",
+    ),
+    "test of another": ("# %% test double 12.5", "# %% test dubble 12.5", "no test after it"),
+    "test without solution": ('# %% demo slide="fragment"', "# %% test half 1", "directly follows"),
+    "cell between": (
+        "# %% test double 12.5",
+        "# %% demo\n1\n\n# %% test double 12.5",
+        "no test after it: expected '# %% test double POINTS'",
+    ),
+    "points": ("# %% test double 12.5", "# %% test double 12", "add up to 20, they add up to 19.5"),
+    "no points": ("# %% test double 12.5", "# %% test double 0", "above 0, got 0"),
+    "points are no number": ("# %% test double 12.5", "# %% test double nan", "above 0, got nan"),
+    "no Python": ("    return x / 2", "    return x /", "01_tiny.py:20: cell 'given-1': the code"),
+    "skeleton is no Python": (
+        "    two = 2\n    return two * x\n    ### END SOLUTION",
+        "    two = (\n        2\n    ### END SOLUTION\n    )\n    return two * x",
+        "cell 'double': the code does not parse",
+    ),
+    "import": ("import math", "import math, autograder.results", "never imports autograder"),
+    "from import": ("import math", "from autograder import results", "never imports autograder"),
+    "hidden import": ("import math", '__import__("autograder.judge")', "never imports autograder"),
+    "import in a magic": ("import math", "# %time import autograder", "never imports autograder"),
+}
+
+
+def test_a_good_lesson_passes(lesson: LessonText) -> None:
+    """No rule objects to a lesson that keeps them all."""
+    verify(lesson)
+
+
+@pytest.mark.parametrize(("old", "new", "says"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_rule_is_named(tmp_path: Path, old: str, new: str, says: str) -> None:
+    """One edit that breaks one rule raises the error that says so."""
+    broken = read_text(tmp_path, changed(old, new))
+    with pytest.raises(LessonTextError) as caught:
+        verify(broken)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "code", ["%time math.pi", "!echo hello", "await sleep(1)", "math?", "# the autograder marks it"]
+)
+def test_what_a_notebook_runs_is_code(tmp_path: Path, code: str) -> None:
+    """Magics, shell lines, help and await at the top parse as IPython reads them."""
+    line = code if code.startswith(("await", "#")) else f"# {code}"
+    verify(read_text(tmp_path, changed("import math", f"import math\n{line}")))

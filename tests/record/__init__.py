@@ -1,0 +1,1 @@
+"""Tests of recording, with a tiny course."""

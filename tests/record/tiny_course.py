@@ -1,0 +1,187 @@
+"""A tiny course, built by the real build, and a marker that goes by words in the answers."""
+
+import json
+import os
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.build import build
+from autograder.course import CONFIG, Course
+from autograder.errors import SubmissionError
+from autograder.results import CheckReport, ExerciseReport, Outcome, Report
+
+LESSON = "03_tiny"
+TEXT = '''\
+# ---
+# jupyter:
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # A tiny lesson
+
+# %% setup
+import math
+
+# %% solution double
+def double(x: float) -> float:
+    """Return twice x."""
+    ### BEGIN SOLUTION
+    return 2 * x
+    ### END SOLUTION
+
+# %% test double 8
+assert double(3) == 6, "expected 6"
+
+# %% solution halve
+def halve(x: float) -> float:
+    """Return half of x."""
+    ### BEGIN SOLUTION
+    return x / 2
+    ### END SOLUTION
+
+# %% test halve 10
+assert halve(3) == 1.5, "expected 1.5"
+
+# %% written why 2 [markdown]
+# Why does doubling lose nothing?
+#
+# ### BEGIN SOLUTION
+# Halving undoes it.
+# ### END SOLUTION
+#
+# ### BEGIN MARK SCHEME
+# - 2: an inverse is named
+# ### END MARK SCHEME
+'''
+RIGHT = {"double": "# right", "halve": "# right", "why": "Because."}
+
+
+def make_course(root: Path) -> Course:
+    """Lay out a course with the tiny lesson built, and nothing handed in."""
+    course = Course(root)
+    shutil.copy(Path(__file__).parents[2] / CONFIG, root / CONFIG)
+    course.source.mkdir()
+    course.text(LESSON).write_text(TEXT, encoding="utf-8")
+    build(course, [LESSON], execute=False)
+    return course
+
+
+def hand_in(course: Course, student: str, **answers: str) -> Path:
+    """Hand in the released notebook with these answers, keyed by exercise."""
+    notebook = nbformat.read(course.release_notebook(LESSON), as_version=4)
+    for cell in notebook.cells:
+        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if grade_id in answers:
+            cell.source = answers[grade_id]
+    path = course.submission(student, LESSON)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, path)
+    return path
+
+
+@dataclass(frozen=True)
+class FakeMarked:
+    """What the fake marker gives."""
+
+    report: Report
+    notebook: NotebookNode
+    seed: int = 7
+
+
+class FakeMarker:
+    """Marks by words: `right`, `half`, `fault`, `nan`, `boom` raises, `die` ends the process."""
+
+    def __init__(self, course: Course) -> None:
+        """Mark for this course."""
+        self.course = course
+
+    def __enter__(self) -> "FakeMarker":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave nothing behind."""
+
+    def mark(self, lesson: str, path: Path) -> FakeMarked:
+        """Lay the answers over the released notebook, and score each by its words."""
+        try:
+            handed = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+        except (ValueError, nbformat.reader.NotJSONError) as error:
+            raise SubmissionError(f"{path.name} is not a notebook") from error
+        if "die" in str(handed):
+            os._exit(1)
+        answers = {key: cell.source for key, cell in solutions(handed).items()}
+        return self._marked(lesson, answers)
+
+    def mark_broken(self, lesson: str, reason: str) -> FakeMarked:
+        """Give `missing` throughout."""
+        marked = self._marked(lesson, {})
+        missing = [done.model_copy(update={"score": 0.0, "outcome": Outcome.MISSING})
+                   for done in marked.report.exercises]
+        report = marked.report.model_copy(
+            update={"exercises": missing, "score": 0.0, "repairs": [reason]}
+        )
+        return replace(marked, report=report)
+
+    def _marked(self, lesson: str, answers: dict[str, str]) -> FakeMarked:
+        notebook = nbformat.read(self.course.release_notebook(lesson), as_version=4)
+        exercises = []
+        for key, cell in solutions(notebook).items():
+            changed = answers.get(key, cell.source) != cell.source
+            cell.source = answers.get(key, cell.source)
+            points = points_of(notebook, key)
+            exercises.append(judge(key, points, cell.source if changed else None))
+        total = sum(done.score or 0.0 for done in exercises)
+        report = Report(lesson=lesson, score=total, max_score=20.0, exercises=exercises)
+        return FakeMarked(report, notebook)
+
+
+def judge(key: str, points: float, answer: str | None) -> ExerciseReport:
+    """Score one answer by its words; None is a skeleton left as it was."""
+    if answer is None:
+        return ExerciseReport(id=key, points=points, score=0.0, outcome=Outcome.UNANSWERED)
+    if "boom" in answer:
+        raise RuntimeError("the marker fell over")
+    if key == "why":
+        outcome, score = Outcome.NEEDS_MARKING, None
+    elif "fault" in answer:
+        outcome, score = Outcome.GRADER_FAULT, None
+    elif "right" in answer:
+        outcome, score = Outcome.PASSED, points
+    else:
+        outcome, score = Outcome.FAILED, points / 2 if "half" in answer else 0.0
+    score = float("nan") if "nan" in answer else score
+    check = CheckReport(id="reference", title="It gives the right <numbers>",
+                        passed=outcome is Outcome.PASSED, message="It gave 5, not 6.")
+    return ExerciseReport(id=key, points=points, score=score, outcome=outcome, checks=[check])
+
+
+def solutions(notebook: NotebookNode) -> dict[str, NotebookNode]:
+    """Return the solution cells by exercise."""
+    cells = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell for cell in notebook.cells}
+    return {key: cells[key] for key in RIGHT if key in cells}
+
+
+def points_of(notebook: NotebookNode, key: str) -> float:
+    """Return the points of an exercise."""
+    for cell in notebook.cells:
+        settings = cell.metadata.get("nbgrader", {})
+        if settings.get("grade") and settings["grade_id"] in (key, f"{key}-test"):
+            return float(settings["points"])
+    raise KeyError(key)
+
+
+def make_fake(course: Course, sandboxed: bool) -> Any:
+    """Stand in for `pool.make_marker`: workers import it by name."""
+    return FakeMarker(course)
+
+
+def cell_text(path: Path) -> str:
+    """Return all cell sources of a notebook, for tests that look for words."""
+    return "\n".join(cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
+                     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"])

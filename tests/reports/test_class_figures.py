@@ -1,0 +1,115 @@
+"""The numbers behind the class page are those of the reports."""
+
+import random
+
+import pytest
+
+from autograder.reports.class_figures import MOST_PER_STUDENT, exercise_ids, figures
+from autograder.results import ExerciseReport, Incident, NamedMistake, Outcome, Report
+
+from .sample_class import LESSON, POINTS, exercise, report, sample_class
+
+ROOT = NamedMistake(id="root", title="No root")
+SHIFT = NamedMistake(id="shift", title="No shift")
+
+
+def _scored(score: float, points: float = 20) -> Report:
+    outcome = Outcome.PASSED if score == points else Outcome.FAILED
+    return report([ExerciseReport(id="softmax", points=points, score=score, outcome=outcome)])
+
+
+def _mistaken(*mistakes: NamedMistake) -> Report:
+    made = ExerciseReport(
+        id="softmax", points=2, score=0, outcome=Outcome.FAILED, misconceptions=list(mistakes)
+    )
+    return report([made])
+
+
+def test_mean_and_median_are_over_submissions() -> None:
+    """An outlier moves the mean and leaves the median."""
+    made = figures(LESSON, {"a": _scored(0), "b": _scored(18), "c": _scored(20)})
+    assert made.mean == pytest.approx(38 / 3)
+    assert made.median == 18
+    assert made.max_score == 20
+
+
+def test_every_score_lies_in_one_bar_and_boundaries_go_right() -> None:
+    """Zero is in the first bar, full marks in the last, 2 of 20 in the second."""
+    scores = {"a": 0, "b": 2, "c": 1.99, "d": 20, "e": 19.5}
+    bins = figures(LESSON, {name: _scored(score) for name, score in scores.items()}).bins
+    assert [each.count for each in bins] == [2, 1, 0, 0, 0, 0, 0, 0, 0, 2]
+    assert max(each.share for each in bins) == 1
+    assert (bins[3].low, bins[3].high) == pytest.approx((6, 8))
+
+
+def test_bars_hold_the_whole_class() -> None:
+    """Nobody falls between two bars."""
+    assert sum(each.count for each in figures(LESSON, sample_class(100)).bins) == 100
+
+
+def test_an_open_score_is_no_zero_in_the_difficulty() -> None:
+    """The mean share leaves out what a person has yet to mark."""
+    draw = random.Random(1)
+    one = report([exercise("softmax", Outcome.PASSED, draw)])
+    two = report([exercise("softmax", Outcome.GRADER_FAULT, draw)])
+    [both] = figures(LESSON, {"a": one, "b": two}).exercises
+    [only] = figures(LESSON, {"b": two}).exercises
+    assert both.mean_share == 1
+    assert both.outcomes == [(Outcome.PASSED, 1), (Outcome.GRADER_FAULT, 1)]
+    assert only.mean_share is None
+
+
+def test_mistakes_are_counted_once_a_student_and_sorted() -> None:
+    """The most common comes first, with everybody who made it."""
+    made = figures(
+        LESSON,
+        {"a": _mistaken(SHIFT), "b": _mistaken(ROOT, ROOT), "c": _mistaken(SHIFT, ROOT),
+         "d": _mistaken(ROOT), "e": _scored(20)},
+    )  # fmt: skip
+    assert [(each.title, each.students) for each in made.mistakes] == [
+        ("No root", ["b", "c", "d"]),
+        ("No shift", ["a", "c"]),
+    ]
+    assert made.mistakes[0].share == pytest.approx(0.6)
+
+
+def test_a_failure_without_a_name_is_kept_for_the_lecturer() -> None:
+    """Who failed for a reason not yet in the catalogue can be looked up."""
+    [softmax] = figures(LESSON, {"a": _scored(3), "b": _mistaken(ROOT)}).exercises
+    assert softmax.unexplained == ["a"]
+
+
+def test_waiting_is_queued_by_exercise_and_kind() -> None:
+    """A written answer and a fault of ours are different queues; students count once."""
+    draw = random.Random(1)
+    outcomes = [Outcome.NEEDS_MARKING, Outcome.GRADER_FAULT]
+    made = report([exercise(name, how, draw) for name, how in zip(POINTS, outcomes, strict=False)])
+    found = figures(LESSON, {"a": made, "b": made})
+    assert [(each.exercise, each.outcome, each.students) for each in found.waiting] == [
+        ("softmax", Outcome.NEEDS_MARKING, ["a", "b"]),
+        ("attention-scores", Outcome.GRADER_FAULT, ["a", "b"]),
+    ]
+    assert found.students_waiting == 2
+    assert found.open("a") == 5
+
+
+def test_one_students_flood_does_not_drown_the_others() -> None:
+    """At most a few incidents a student, with the rest counted."""
+    flood = [Incident(exercise=None, kind="open", message=str(n)) for n in range(1000)]
+    noisy = _scored(20).model_copy(update={"incidents": flood})
+    quiet = _scored(20).model_copy(update={"incidents": flood[:1]})
+    remarks = figures(LESSON, {"a": noisy, "b": quiet}).incidents
+    assert len(remarks) == MOST_PER_STUDENT + 2
+    assert remarks[MOST_PER_STUDENT].message == f"and {1000 - MOST_PER_STUDENT} more"
+    assert remarks[-1].student == "b"
+
+
+def test_links_to_feedback_survive_any_folder_name() -> None:
+    """A name with a space, a quote or a hash still leads to that student's page."""
+    made = figures(LESSON, {'a b#"?': _scored(20)})
+    assert made.feedback('a b#"?') == ("../feedback/a%20b%23%22%3F/03_attention/03_attention.html")
+
+
+def test_exercises_keep_lesson_order() -> None:
+    """The order is that of the reports, not of the alphabet."""
+    assert exercise_ids(sample_class().values()) == list(POINTS)

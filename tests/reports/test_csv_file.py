@@ -1,0 +1,71 @@
+"""The file of marks: what a spreadsheet and a learning management system read back."""
+
+import csv
+import io
+import random
+
+import pytest
+
+from autograder.reports.csv_file import marks_csv
+from autograder.results import Outcome, Report
+
+from .sample_class import POINTS, exercise, report, sample_class
+
+
+def _rows(reports: dict[str, Report]) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(marks_csv(reports), newline="")))
+
+
+def test_every_student_has_a_line_with_every_score() -> None:
+    """Reading the file gives the reports' numbers back, students in order."""
+    made = sample_class()
+    rows = _rows(made)
+    assert [row["student"] for row in rows] == sorted(made)
+    for row in rows:
+        of = made[row["student"]]
+        assert float(row["total"]) == pytest.approx(of.score, abs=1e-4)
+        for name in POINTS:
+            score = of.exercise(name).score
+            read = float(row[name]) if row[name] else None
+            assert read == (None if score is None else pytest.approx(score, abs=1e-4))
+
+
+def test_open_scores_are_empty_and_named() -> None:
+    """A score that waits is not a zero, and the last column says which one it is."""
+    draw = random.Random(1)
+    outcomes = [Outcome.PASSED, Outcome.GRADER_FAULT, Outcome.NEEDS_MARKING, Outcome.UNANSWERED]
+    made = report([exercise(name, how, draw) for name, how in zip(POINTS, outcomes, strict=False)])
+    row = _rows({"ada": made})[0]
+    assert (float(row["softmax"]), float(row["padding-mask"])) == (2, 0)
+    assert (row["attention-scores"], row["causal-mask"]) == ("", "")
+    assert row["waiting"] == "attention-scores causal-mask"
+    assert float(row["max"]) == 9
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t=", " =", "\n@", "＝"])
+def test_no_name_is_run_as_a_formula(sign: str) -> None:
+    """A name that a spreadsheet would run gets an apostrophe in front."""
+    name = f"{sign}cmd|' /C calc'!A0"
+    cell = _rows({name: report([])})[0]["student"]
+    assert cell.startswith("'")
+    assert cell.endswith("!A0")
+
+
+def test_a_plain_name_and_one_with_a_comma_come_back_as_they_are() -> None:
+    """Quoting is the csv module's; nothing else is changed."""
+    names = ["o'neill", 'a "b", c', "zoë"]
+    assert [row["student"] for row in _rows(dict.fromkeys(names, report([])))] == sorted(names)
+
+
+def test_reports_with_different_exercises_share_one_header() -> None:
+    """An exercise that one report lacks is an empty cell there."""
+    draw = random.Random(1)
+    one = report([exercise("softmax", Outcome.PASSED, draw)])
+    two = report([exercise("causal-mask", Outcome.PASSED, draw)])
+    rows = _rows({"a": one, "b": two})
+    assert (rows[0]["causal-mask"], rows[1]["softmax"]) == ("", "")
+
+
+def test_no_reports_give_a_header_alone() -> None:
+    """An empty class is a file that still opens."""
+    assert marks_csv({}) == "student,total,max,waiting\r\n"

@@ -1,0 +1,84 @@
+"""The terminal's table: fits, is complete without colour, and takes no orders from its content."""
+
+import io
+import random
+
+import pytest
+from rich.console import Console
+
+from autograder.reports.table import print_report
+from autograder.reports.words import WORDING
+from autograder.results import Outcome, Report
+
+from .hostile import hostile_report
+from .sample_class import POINTS, exercise, report, sample_class
+
+
+def _printed(made: Report, *, sandboxed: bool = True, width: int = 80, colour: bool = False) -> str:
+    text = io.StringIO()
+    system = "truecolor" if colour else None
+    console = Console(file=text, width=width, force_terminal=colour, color_system=system)
+    print_report(made, console, sandboxed=sandboxed)
+    return text.getvalue()
+
+
+def _with(*outcomes: Outcome) -> Report:
+    draw = random.Random(3)
+    return report([exercise(name, how, draw) for name, how in zip(POINTS, outcomes, strict=False)])
+
+
+def test_no_line_is_wider_than_80_columns() -> None:
+    """Every report of a class fits an ordinary terminal."""
+    for made in sample_class().values():
+        assert max(map(len, _printed(made).splitlines())) <= 80
+
+
+def test_every_exercise_stands_whole_in_one_line_with_outcome_and_score() -> None:
+    """At 80 columns the longest id of the lesson is not broken."""
+    made = _with(*[Outcome.ERROR] * 7)
+    lines = _printed(made).splitlines()
+    for each in made.exercises:
+        line = next(line for line in lines if line.split()[:1] == [each.id])
+        assert "! error" in line
+        assert f"0 of {each.points:g}" in line
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_each_outcome_is_told_in_words(outcome: Outcome) -> None:
+    """The label stands in the table; what to do follows unless nothing is to be done."""
+    text = _printed(_with(outcome))
+    assert WORDING[outcome].label in text
+    below = text.split("Total:")[1]
+    quiet = outcome in (Outcome.PASSED, Outcome.NEEDS_MARKING)
+    assert ("softmax" in below) is not quiet
+
+
+def test_the_total_says_what_is_still_open() -> None:
+    """Two settled points and three open ones are told apart."""
+    text = _printed(_with(Outcome.PASSED, Outcome.GRADER_FAULT))
+    assert "Total: 2 of 5 points, 3 of them still open" in text
+
+
+def test_markup_and_terminal_codes_of_a_submission_are_not_obeyed() -> None:
+    """Rich markup is printed as it stands; escape codes and direction marks are gone."""
+    made = hostile_report().model_copy(update={"repairs": ["[red]not markup[/red] \x1b[2J"]})
+    text = _printed(made)
+    assert "[red]not markup[/red]" in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+def test_colour_adds_nothing_but_colour() -> None:
+    """With the codes taken out, the coloured print is the plain one."""
+    made = _with(Outcome.FAILED, Outcome.TIMEOUT)
+    coloured = _printed(made, colour=True)
+    assert "\x1b[" in coloured
+    plain = Console(file=io.StringIO()).render_str("").from_ansi(coloured).plain
+    squeeze = [line.rstrip() for line in plain.splitlines()]
+    assert squeeze == [line.rstrip() for line in _printed(made).splitlines()]
+
+
+def test_the_missing_sandbox_is_told() -> None:
+    """The last lines say so where there was none."""
+    assert "without a sandbox" in _printed(_with(Outcome.PASSED), sandboxed=False)
+    assert "without a sandbox" not in _printed(_with(Outcome.PASSED))
