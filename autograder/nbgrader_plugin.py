@@ -6,6 +6,7 @@ the marks down. nbgrader_config.py names the classes below at nbgrader's extensi
 """
 
 import atexit
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ class SubmissionExporter(NotebookExporter):  # type: ignore[misc] # nbconvert co
         try:
             register(self.course, folder.assignment_id)
             self.version = lesson_version(self.course, folder.assignment_id)
-            self.marker = _Markers.get(self.course, self.sandboxed, self.version)
+            self.marker = _marker(self.course, self.sandboxed, self.version)
         except AutograderError as error:
             self.log.error(str(error))  # noqa: TRY400 - nbgrader shows only what is logged
             raise NbGraderException(str(error)) from error
@@ -97,30 +98,28 @@ class Record(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader comes witho
         return nb, resources
 
 
-class _Markers:
+class _Held:
     """The one marker of this process: starting one takes seconds, so commands share it."""
 
-    made: tuple[Course, bool, str] | None = None
-    context: Any = None
+    wanted: tuple[Course, bool, str] | None = None
+    stack: ExitStack = ExitStack()
     marker: Marking
 
-    @classmethod
-    def get(cls, course: Course, sandboxed: bool, version: str) -> Marking:
-        """Return a marker for this state of the lesson, made afresh only if it is another."""
-        wanted = (course, sandboxed, version)
-        if cls.made != wanted:
-            cls.close()
-            context = make_marker(course, sandboxed)
-            cls.marker = context.__enter__()
-            cls.context, cls.made = context, wanted
-        return cls.marker
 
-    @classmethod
-    def close(cls) -> None:
-        """End the marker, if there is one."""
-        if cls.context is not None:
-            cls.context.__exit__(None, None, None)
-        cls.context = cls.made = None
+def _marker(course: Course, sandboxed: bool, version: str) -> Marking:
+    """Return a marker for this state of the lesson, made afresh only if it is another."""
+    wanted = (course, sandboxed, version)
+    if _Held.wanted != wanted:
+        close_marker()
+        _Held.marker = _Held.stack.enter_context(make_marker(course, sandboxed))
+        _Held.wanted = wanted
+    return _Held.marker
 
 
-atexit.register(_Markers.close)
+def close_marker() -> None:
+    """End the marker, if there is one."""
+    _Held.wanted = None
+    _Held.stack.close()
+
+
+atexit.register(close_marker)

@@ -31,7 +31,7 @@
 # | `SelfAttentionHead` | 4 | 3.2.3, with the projections of 3.2.2 |
 # | shapes and choices | 2 | 3.2.1 |
 #
-# The tests you can see are a first check. Marking uses further ones, with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The tests you can see are a first check; marking uses further ones, with other sizes and other numbers.
 
 # %% setup
 import math
@@ -815,7 +815,7 @@ plots.relabel(figure.axes[1], shuffled, shuffled)
 #
 # A decoder reads a memory by **cross-attention**, with a batch of 4. The decoder's tokens `x` have shape `(4, 6, 32)`, the memory `m` has shape `(4, 9, 32)`. The projections are `w_q = Linear(32, 16)`, `w_k = Linear(32, 16)` and `w_v = Linear(32, 10)`. Queries come from `x`, keys and values from `m`.
 #
-# Fill in the dictionary; shapes are tuples of numbers, for example `(2, 3, 5)`.
+# Fill in the dictionary and delete the `raise` line below it. Shapes are tuples of numbers, for example `(2, 3, 5)`.
 #
 # - `"q"`, `"k"`, `"v"`, `"scores"`, `"output"`: the shapes of the queries, keys, values, scores and the output, batch included;
 # - `"value_vectors"`: how many value vectors there are **for each sentence** of the batch, as a number.

@@ -31,11 +31,13 @@ def run(notebook: Any, lesson: LessonText, root: Path) -> Any:
     """
     done = nbformat.from_dict(notebook)
     with TemporaryDirectory() as empty:
+        begun: list[str] = []
         client = _client(done, empty)
+        client.on_cell_start = lambda cell, cell_index: begun.append(cell.id)  # noqa: ARG005  (nbclient gives both)
         try:
             client.execute(env=_environment(root, Path(empty)))
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-            raise _failed(done, lesson, error) from error
+            raise _failed(begun[-1] if begun else "", lesson, error) from error
     _check_paths(done, lesson, root)
     return steady(done, lesson.name)
 
@@ -81,11 +83,8 @@ def _environment(root: Path, folder: Path) -> dict[str, str]:
     }
 
 
-def _failed(notebook: Any, lesson: LessonText, error: Exception) -> LessonTextError:
-    """Return the error that names the cell the run stopped in: the last that was begun."""
-    begun = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count]
-    failing = [c for c in begun if any(o.output_type == "error" for o in c.outputs)] or begun
-    cell_id = failing[-1].id if failing else ""
+def _failed(cell_id: str, lesson: LessonText, error: Exception) -> LessonTextError:
+    """Return the error that names the cell the run stopped in."""
     reason = getattr(error, "evalue", "") or str(error).strip().splitlines()[0]
     name = getattr(error, "ename", type(error).__name__)
     problem = f"the model answers do not run: {name}: {reason}"

@@ -78,7 +78,7 @@ def _numbers(
         return _not_finite(got, where)
     share = int(wrong.sum())
     text = (
-        f"{share} of {wrong.numel()} numbers in {_subject(where).lower()} differ from what was expected; "
+        f"{share} of {wrong.numel()} numbers in {_subject(where)[0].lower()}{_subject(where)[1:]} differ from what was expected; "
         f"the first at {_place(index)}, where yours is {_number(got[index])}"
     )
     return Difference("value", where, text)
@@ -156,7 +156,9 @@ def _wrong_type(got: Any, wanted: str, where: str) -> Difference:
 
 
 def _subject(where: str) -> str:
-    return f"The result{where}" if where else "The result"
+    """Name a part of the result: '[0]' is 'Entry 0 of the result'."""
+    steps = where.strip("[]").split("][") if where else []
+    return f"Entry {' of entry '.join(steps[::-1])} of the result" if steps else "The result"
 
 
 def _shape(tensor: torch.Tensor) -> str:

@@ -31,6 +31,8 @@ def rows_sum_to_one(pick: Pick, what: str = "weights") -> Symptom:
     def symptom(seen: Seen) -> str | None:
         got = pick(seen)
         sums = got.sum(-1)
+        if not sums.isfinite().all():
+            return None
         allowed = torch.isclose(sums, torch.ones_like(sums), atol=1e-3) | (sums == 0)
         if allowed.all():
             return None
@@ -48,6 +50,8 @@ def sums_to_one_along(seen: Seen) -> str | None:
     got = whole(seen)
     dim = seen.inputs["kwargs"].get("dim", -1)
     sums = got.sum(dim)
+    if not sums.isfinite().all():
+        return None  # the comparison itself speaks of NaN
     if torch.isclose(sums, torch.ones_like(sums), atol=1e-3).all():
         return None
     for other in range(got.dim()):
@@ -62,11 +66,11 @@ def hidden_keys_get_nothing(pick: Pick, mask: Callable[[Seen], torch.Tensor | No
     """Say when a key that the mask hides gets a share of the attention, or only hidden ones do."""
 
     def symptom(seen: Seen) -> str | None:
-        hidden = mask(seen)
-        got = pick(seen)
-        if hidden is None:
+        allowed = mask(seen)
+        got = pick(seen).nan_to_num()
+        if allowed is None:
             return None
-        leaked = got.masked_fill(hidden.expand_as(got), 0.0)
+        leaked = got.masked_fill(allowed.expand_as(got), 0.0)
         if leaked.max() <= 1e-4:  # noqa: PLR2004 - the tolerance of comparisons
             return None
         index = _unravel(int(leaked.argmax()), got.shape)

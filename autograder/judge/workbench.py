@@ -1,6 +1,5 @@
 """Runs reference code and edited model answers in the judge's own process: our code, never theirs."""
 
-import copy
 import inspect
 import math
 import textwrap
@@ -74,9 +73,8 @@ class Workbench:
         return None
 
     def observe(self, namespace: Mapping[str, Any], stimulus: Stimulus) -> Observation:
-        """Run a scenario here; inputs are copied, since a mistake may be to change them."""
-        inputs = copy.deepcopy(dict(stimulus.inputs))
-        return Observation.of(observe(stimulus.scenario, namespace, inputs))
+        """Run a scenario here, on copies of the inputs, since a mistake may be to change them."""
+        return Observation.of(observe(stimulus.scenario, namespace, _copied(stimulus.inputs)))
 
     def expected(self, exercise: Exercise, stimulus: Stimulus) -> Observation:
         """Return what the reference does. Exercises without one are judged by their judges alone."""
@@ -97,3 +95,14 @@ def stand_in_source(reference: Any, name: str) -> str:
     if reference.__name__ == name:
         return source
     return f"{source}\n{name} = {reference.__name__}\n"
+
+
+def _copied(value: Any) -> Any:
+    """Return inputs copied as the wire copies them: no two arguments are one tensor."""
+    if isinstance(value, torch.Tensor):
+        return value.clone()
+    if isinstance(value, (list, tuple)):
+        return type(value)(_copied(item) for item in value)
+    if isinstance(value, Mapping):
+        return {key: _copied(item) for key, item in value.items()}
+    return value

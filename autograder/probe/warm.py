@@ -44,10 +44,10 @@ def warm_up(modules: list[str]) -> session.QuietShell:
 
 def _serve(control: socket.socket, shell: session.QuietShell, *, isolated: bool) -> None:
     """Take one command: `run` with a channel beside it, or `stop` with the number of a run."""
-    message, descriptors, _, _ = socket.recv_fds(control, 64, 1)
+    message, descriptors, _, _ = socket.recv_fds(control, wire.COMMAND_SIZE, 1)
     if not message:
         raise EOFError
-    word, _, number = message.decode().partition(" ")
+    word, number = message.decode().split()
     if word == "run":
         _start_run(control, shell, descriptors[0], isolated=isolated)
     elif word == "stop":

@@ -14,6 +14,7 @@ from typing import Any
 import safetensors.torch
 import torch
 
+COMMAND_SIZE = 32  # to the warm process: one word and a number, padded so that none run together
 MAX_JSON = 4 * 2**20
 MAX_BLOB = 128 * 2**20
 MAX_DEPTH = 12
@@ -151,6 +152,11 @@ def _decode_container(tag: str, body: Any, tensors: Mapping[str, torch.Tensor]) 
 
 def _key(key: Any) -> Any:
     return key if isinstance(key, (str, int, float, bool, tuple)) or key is None else repr(key)
+
+
+def command(word: str, number: int) -> bytes:
+    """Return a command to the warm process, of fixed size."""
+    return f"{word} {number}".ljust(COMMAND_SIZE).encode()
 
 
 def send(channel: socket.socket, message: Any) -> None:

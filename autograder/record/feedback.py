@@ -1,7 +1,8 @@
 """Feedback pages, made by nbgrader's own GenerateFeedback."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
@@ -39,12 +40,26 @@ def generate(
 
     A page that fails costs no mark and stops no other page.
     """
+    problems: dict[str, str] = {}
     if workers == 1 or len(students) <= ALONE:
-        return _pages(course, lesson, students)
-    shares = [students[start::workers] for start in range(workers)]
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        done = pool.map(_pages, [course] * workers, [lesson] * workers, shares)
-        return {student: problem for failed in done for student, problem in failed.items()}
+        problems |= _pages(course, lesson, students)
+    else:
+        shares = [students[start::workers] for start in range(workers)]
+        for failed in _side_by_side(course, lesson, shares):
+            problems |= failed
+    stale = [student for student in students if is_stale(course, student, lesson)]
+    return {student: problems.get(student, "nbgrader made none") for student in stale}
+
+
+def _side_by_side(
+    course: Course, lesson: str, shares: Sequence[Sequence[str]]
+) -> Iterator[dict[str, str]]:
+    """Make each share's pages in a process of its own; one that dies leaves its pages unmade."""
+    with ProcessPoolExecutor(len(shares), mp_context=get_context("spawn")) as pool:
+        futures = [pool.submit(_pages, course, lesson, share) for share in shares]
+        for future in futures:
+            with suppress(BrokenProcessPool):
+                yield future.result()
 
 
 def _pages(course: Course, lesson: str, students: Sequence[str]) -> dict[str, str]:
@@ -55,8 +70,7 @@ def _pages(course: Course, lesson: str, students: Sequence[str]) -> dict[str, st
     converter.force = True
     with suppress(NbGraderException):  # it says at the end that something went wrong; we say what
         converter.start()
-    stale = [student for student in students if is_stale(course, student, lesson)]
-    return {student: converter.problems.get(student, "nbgrader made none") for student in stale}
+    return converter.problems
 
 
 class _Pages(GenerateFeedback):  # type: ignore[misc] # nbgrader comes without types

@@ -50,6 +50,7 @@ def record(
     """
     try:
         submitted = _submitted(book, attempt, handed_in)
+        submitted.late_submission_penalty = None  # whoever records works out that of this attempt
         taken_back = _write_grades(book, submitted, attempt, previous)
         _write_comments(book, submitted, attempt)
         book.db.commit()

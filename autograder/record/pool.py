@@ -1,8 +1,8 @@
 """Marking many submissions at once, in processes that may die.
 
 At any time only few submissions are out: two for each worker. When a worker dies, every submission
-that was out is tried once more, each in a process of its own: the one that kills it again is left
-to a person, the others lose nothing.
+that was out is tried once more, one at a time: the one that kills its worker again is left to a
+person, the others lose nothing.
 """
 
 import faulthandler
@@ -45,17 +45,21 @@ class Pool:
         """
         waiting = deque(submissions)
         while waiting:
-            suspects = yield from self._until_a_death(waiting)
-            for handed in suspects:
-                yield self._alone(handed)
+            suspects = yield from self._until_a_death(waiting, self.workers, at_once=2)
+            again = deque(suspects)
+            while again:
+                for killer in (yield from self._until_a_death(again, 1, at_once=1)):
+                    yield self._given_up(killer)
 
-    def _until_a_death(self, waiting: deque[Handed]) -> Generator[Result, None, list[Handed]]:
+    def _until_a_death(
+        self, waiting: deque[Handed], workers: int, at_once: int
+    ) -> Generator[Result, None, list[Handed]]:
         """Mark from the left until all are done or a worker dies; return what was out then."""
         out: dict[Future[Result], Handed] = {}
-        pool = self._fresh(min(self.workers, len(waiting)))
+        pool = self._fresh(min(workers, len(waiting)))
         try:
             while waiting or out:
-                while waiting and len(out) < 2 * self.workers:  # one at work, one at hand
+                while waiting and len(out) < at_once * workers:
                     out[pool.submit(_mark, waiting[0])] = waiting[0]
                     waiting.popleft()
                 for future in wait(out, return_when=FIRST_COMPLETED).done:
@@ -68,14 +72,10 @@ class Pool:
             pool.shutdown(cancel_futures=True)
         return []
 
-    def _alone(self, handed: Handed) -> Result:
-        """Mark one submission in a process of its own; a second death leaves it to a person."""
-        try:
-            with self._fresh(1) as pool:
-                return pool.submit(_mark, handed).result()
-        except BrokenProcessPool:
-            detail = f"the marking process died twice, or took longer than {self.limit:g} s"
-            return fault(handed, handed.sha256(), detail, sandboxed=self.sandboxed)
+    def _given_up(self, handed: Handed) -> Result:
+        """Leave a submission to a person that ended two processes."""
+        detail = f"the marking process died twice, or took longer than {self.limit:g} s"
+        return fault(handed, handed.sha256(), detail, sandboxed=self.sandboxed)
 
     def _fresh(self, workers: int) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(

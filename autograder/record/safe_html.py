@@ -5,7 +5,7 @@ whoever marks, inside their own Jupyter session. nbgrader_config.py puts this fi
 of nbconvert's own.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 
 from nbconvert.filters import markdown2html as rendered
 from nbconvert.preprocessors.sanitize import SanitizeHTML
@@ -23,10 +23,11 @@ ATTRIBUTES = {
 }
 
 
+@lru_cache(maxsize=512)  # a class's pages share the lesson's own cells
 def markdown2html(source: str) -> str:
-    """Return markdown as HTML without scripts, forms, frames, handlers or foreign addresses' code.
+    """Return markdown as HTML without scripts, forms, frames and handlers; formulas as they are.
 
-    Formulas stay as they are for MathJax.
+    The address of a link or picture has one of the schemes that nothing can run from.
     """
     html: str = _sanitiser().sanitize_html_tags(rendered(source))
     return html

@@ -78,14 +78,14 @@ class WarmProcess:
         """Fork a fresh run."""
         ours, theirs = socket.socketpair()
         with theirs:
-            socket.send_fds(self._control, [b"run 0"], [theirs.fileno()])
+            socket.send_fds(self._control, [wire.command("run", 0)], [theirs.fileno()])
             number = int(wire.receive(self._control)["run"])
         return Run(self, ours, number)
 
     def stop(self, number: int) -> None:
         """End a run, whatever it is doing."""
         with contextlib.suppress(OSError):
-            self._control.send(f"stop {number}".encode())
+            self._control.sendall(wire.command("stop", number))
 
     def close(self) -> None:
         """End the warm process and every run in it."""

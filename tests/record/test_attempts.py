@@ -89,7 +89,7 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     log.append(attempt())
     with log.path.open("a") as file:
         file.write("{}\n")
-    with pytest.raises(CourseError, match="line 2 .*move the file away"):
+    with pytest.raises(CourseError, match=r"line 2 .*move the file away"):
         list(log)
 
 

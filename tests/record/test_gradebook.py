@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from nbgrader.api import Comment, Gradebook, Grade, Student, SubmittedAssignment
+from nbgrader.api import Comment, Grade, Gradebook, Student, SubmittedAssignment
 from nbgrader.preprocessors import SaveAutoGrades
 
 from autograder.course import Course

@@ -79,7 +79,7 @@ def test_a_marker_that_raises_leaves_every_exercise_to_a_person(course: Course) 
 
 
 def test_a_score_that_is_no_number_is_our_fault(course: Course) -> None:
-    """nbgrader would take NaN for full marks."""
+    """It would be full marks to nbgrader."""
     hand_in(course, "alice", double="# nan", halve="# right")
     assert outcomes(course)[:2] == [Outcome.GRADER_FAULT, Outcome.PASSED]
 
@@ -91,7 +91,7 @@ def test_a_score_out_of_range_is_our_fault(
     """So is a score beyond the points, below nought, or absent without a reason to wait."""
     hand_in(course, "alice", **RIGHT)
 
-    def too_much(self: FakeMarker, lesson: str, path: Path) -> FakeMarked:
+    def too_much(self: FakeMarker, lesson: str, _: Path) -> FakeMarked:
         marked = self.mark_broken(lesson, "")
         first = marked.report.exercises[0].model_copy(update={"score": score})
         exercises = [first, *marked.report.exercises[1:]]
@@ -108,7 +108,7 @@ def test_what_concerns_the_course_is_raised(
     """No sandbox is no student's fault and no submission's: the run stops."""
     hand_in(course, "alice")
 
-    def refuse(self: FakeMarker, lesson: str, path: Path) -> FakeMarked:
+    def refuse(*_: object) -> FakeMarked:
         raise SandboxMissingError("no sandbox")
 
     monkeypatch.setattr(FakeMarker, "mark", refuse)

@@ -6,8 +6,8 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.course import Course
-from autograder.record import autograded, recording
-from autograder.record.attempts import Attempt
+from autograder.record import autograded
+from autograder.record.attempts import Attempt, AttemptLog
 from autograder.record.marking import Handed, Result, mark
 from autograder.record.recording import Recorder
 
@@ -48,7 +48,7 @@ def test_killed_before_the_end_and_done_again(
     book.db.commit()
     with monkeypatch.context() as patched:
         broken = "append" if place == "log" else "write"
-        owner = recording.AttemptLog if place == "log" else autograded
+        owner = AttemptLog if place == "log" else autograded
         patched.setattr(owner, broken, _killed)
         with pytest.raises(KeyboardInterrupt):
             keep(course, second, first[0])

@@ -25,8 +25,8 @@ def _mask(seen: Seen) -> torch.Tensor | None:
 
 
 SYMPTOMS = (
-    hidden_keys_get_nothing(second, _mask),
     empty_rows_are_zero(second, _mask),
+    hidden_keys_get_nothing(second, _mask),
     rows_sum_to_one(second),
 )
 judge = agrees(*SYMPTOMS)
