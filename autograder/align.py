@@ -213,19 +213,11 @@ class _Overlay:
 
     def _joined(self, name: str, sources: Sequence[str]) -> str:
         """Return one answer where a cell was copied (the last that defines it) or split (all)."""
-        different = list(dict.fromkeys(sources))
-        if len(sources) > 1:
-            self.repairs.append(f"{name}: {len(sources)} cells carry its id")
-        if len(different) == 1:
-            return different[0]
-        whole = [text for text in different if defines(text, self.names.get(name, "")) and parses(text)]
-        together = "\n".join(different)
-        return whole[-1] if whole and not _is_split(different, whole) else together
-
-
-def _is_split(pieces: Sequence[str], whole: Sequence[str]) -> bool:
-    """Return whether one piece defines the answer and the others only add to it."""
-    return len(whole) == 1 and all(piece in whole or parses(piece) for piece in pieces)
+        whole = [text for text in sources if defines(text, self.names.get(name, "")) and parses(text)]
+        if len(sources) == 1 or len(whole) > 1:
+            return (whole or list(sources))[-1]
+        together = "\n".join(sources)
+        return together if parses(together) or not whole else whole[0]
 
 
 def _about(cell: Any) -> Any:

@@ -106,3 +106,39 @@ def check(
         click.echo(report.model_dump_json(indent=2))
     else:
         print_report(report, Console(), sandboxed=not unsandboxed)
+
+
+@main.command()
+@click.argument("lessons", nargs=-1)
+@click.option("--workers", type=click.IntRange(1), help="How many to mark at once; else one a core.")
+@click.option("--force", is_flag=True, help="Mark again what was marked before.")
+@unsandboxed_option
+@click.pass_context
+@plainly
+def grade(
+    context: click.Context,
+    lessons: tuple[str, ...],
+    *,
+    workers: int | None,
+    force: bool,
+    unsandboxed: bool,
+) -> None:
+    """Mark a class: every submission of LESSONS (all that were handed in, if none is named)."""
+    from autograder.grading import grade_lessons, handed_in  # noqa: PLC0415 - imports nbgrader
+
+    course = _course(context)
+    names = list(lessons) or handed_in(course)
+    for path in grade_lessons(course, names, sandboxed=not unsandboxed, workers=workers, force=force):
+        click.echo(f"wrote {path.relative_to(course.root)}")
+
+
+@main.command()
+@click.option("--folder", type=click.Path(path_type=Path), help="Where to make it; else demo/ in the course.")
+@click.pass_context
+@plainly
+def demo(context: click.Context, folder: Path | None) -> None:
+    """Make up a class of 24, mark it, and say where to look."""
+    from autograder.demo import run_demo  # noqa: PLC0415 - imports nbgrader and torch
+
+    course = _course(context)
+    run_demo(course, folder or course.root / "demo", Console())

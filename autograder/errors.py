@@ -1,5 +1,6 @@
 """The one hierarchy of errors: each says what was expected, what came, and what to do."""
 
+from functools import partial
 from pathlib import Path
 
 
@@ -26,7 +27,11 @@ class LessonTextError(AutograderError):
         """Put the place in front of the problem, as compilers do."""
         place = f"{path.name}:{line}" if line else path.name
         super().__init__(f"{place}: cell '{cell}': {problem}" if cell else f"{place}: {problem}")
-        self.path, self.cell, self.line = path, cell, line
+        self.problem, self.path, self.cell, self.line = problem, path, cell, line
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the parts when the error crosses from one of our own processes to another."""
+        return partial(LessonTextError, cell=self.cell, line=self.line), (self.problem, self.path)
 
 
 class OutOfDateError(AutograderError):

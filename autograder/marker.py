@@ -83,9 +83,15 @@ class Marker:
         self.close()
 
 
-@lru_cache(maxsize=16)
 def workbench(course: Course, lesson: str) -> Workbench:
-    """Return the judge's reference code of a lesson, read once."""
+    """Return the judge's reference code of a lesson; read again only when its text has changed."""
+    path = course.text(lesson)
+    changed = path.stat().st_mtime_ns if path.is_file() else 0
+    return _workbench(course, lesson, changed)
+
+
+@lru_cache(maxsize=16)
+def _workbench(course: Course, lesson: str, _changed: int) -> Workbench:
     checks = load_lesson(lesson)
     text = read_lesson(course.text(lesson))
     answers = {ex.id: text.answer(ex.id) for ex in checks.exercises if not ex.written}

@@ -17,17 +17,24 @@ from autograder.record.recording import Recorder
 from autograder.record.version import lesson_version
 
 Progress = Callable[[str], None]
+Step = Callable[[int, int], None]
+
+
+def no_step(_done: int, _total: int) -> None:
+    """Draw no progress bar."""
 
 
 def grade(
     course: Course, lesson: str, *, sandboxed: bool = True, workers: int | None = None,
-    force: bool = False, progress: Progress = print, make: MakeMarker = make_marker,
+    force: bool = False, progress: Progress = print, step: Step = no_step,
+    make: MakeMarker = make_marker,
 ) -> list[Attempt]:
     """Mark, record and explain every submission of a lesson; return each student's newest attempt.
 
     What was marked before is passed over, unless the file, the lesson or the grader changed, or
     `force` is set; so a run that was interrupted goes on where it stopped. Raises CourseError
     where there is nothing to mark or to mark with, SandboxMissingError where there is no sandbox.
+    `progress` is told a line at a time, `step` how many of how many submissions are marked.
     """
     version = lesson_version(course, lesson)
     students = _students(course, lesson)
@@ -38,7 +45,7 @@ def grade(
             if force or not _settled(handed, attempts.get(handed.student), sandboxed)]
     _say_what_is_done(progress, lesson, len(submissions), len(todo))
     pool = Pool(workers or _workers(), sandboxed=sandboxed, make=make)
-    attempts |= _mark_and_keep(course, pool, todo, attempts, progress)
+    attempts |= _mark_and_keep(course, pool, todo, attempts, progress, step)
     _explain(course, lesson, students, pool.workers, progress)
     return [attempts[handed.student] for handed in submissions]
 
@@ -67,7 +74,7 @@ def _settled(handed: Handed, attempt: Attempt | None, sandboxed: bool) -> bool:
 
 def _mark_and_keep(
     course: Course, pool: Pool, todo: Sequence[Handed], known: dict[str, Attempt],
-    progress: Progress,
+    progress: Progress, step: Step,
 ) -> dict[str, Attempt]:
     """Mark and record, each as it is done; return the attempts by student."""
     made: dict[str, Attempt] = {}
@@ -78,6 +85,7 @@ def _mark_and_keep(
             taken_back = recorder.keep(attempt, notebook, known.get(attempt.student))
             made[attempt.student] = attempt
             progress(f"[{len(made)}/{len(todo)}] {_line(attempt)}")
+            step(len(made), len(todo))
             for mark in taken_back:
                 progress(f"  {attempt.student}: {mark}")
     return made

@@ -18,6 +18,9 @@ from autograder.results import ExerciseReport, Report
 KEY = "autograder"
 TEST = "-test"
 PREFACE = "autograder-preface"
+# nbgrader's page lets wide pictures run out of it and sets a table's columns edge to edge
+FIT = ("<style>#notebook img{max-width:100%;height:auto}"
+       ".rendered_html td,.rendered_html th{padding:.2em .6em}</style>")
 
 
 def marked_page(notebook: NotebookNode, attempt: Attempt) -> NotebookNode:
@@ -80,9 +83,7 @@ def _outputs(
 
 def _put_preface(page: NotebookNode, attempt: Attempt) -> None:
     """Put repairs and incidents on top, in an output: markdown would take its HTML apart."""
-    html = preface(attempt.report, sandboxed=attempt.sandboxed)
-    if not html.strip():
-        return
+    html = FIT + preface(attempt.report, sandboxed=attempt.sandboxed)
     taken = {cell.get("id") for cell in page.cells}
     name = PREFACE
     while name in taken:

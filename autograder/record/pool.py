@@ -62,7 +62,8 @@ class Pool:
                 while waiting and len(out) < at_once * workers:
                     out[pool.submit(_mark, waiting[0])] = waiting[0]
                     waiting.popleft()
-                for future in wait(out, return_when=FIRST_COMPLETED).done:
+                done = wait(out, return_when=FIRST_COMPLETED).done
+                for future in [one for one in out if one in done]:
                     result = future.result()
                     del out[future]
                     yield result

@@ -90,7 +90,7 @@ def test_an_interrupted_run_goes_on(
     shutil.rmtree(course.feedback, ignore_errors=True)
     attempts, said = run()
     assert said[0] == f"{LESSON}: 2 submissions to mark, 1 marked before"
-    assert [a.student for a in AttemptLog(course.reports)] == ["alice", "bob", "carl"]
+    assert sorted(a.student for a in AttemptLog(course.reports)) == ["alice", "bob", "carl"]
     assert all(feedback.page_path(course, a.student, LESSON).is_file() for a in attempts)
 
 

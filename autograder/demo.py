@@ -1,0 +1,120 @@
+"""A made-up class: model answers with known mistakes in them, marked as a real class would be."""
+
+import random
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from rich.console import Console
+
+from autograder.align import grade_id
+from autograder.build import read_lesson
+from autograder.course import CONFIG, Course
+from autograder.grading import grade_lessons
+from autograder.judge.exercise import Exercise, Misconception
+from autograder.lessons import load_lesson
+from autograder.marker import workbench
+from autograder.record.feedback import page_path
+from autograder.sandbox.bubblewrap import INSTALL
+
+NAMES = (
+    "ada", "bela", "chidi", "dora", "emre", "farah", "goro", "hanna", "ines", "jamal", "kaya", "lior",
+    "mina", "nils", "oya", "petra", "quentin", "rosa", "samir", "tove", "umar", "vera", "wen", "yuki",
+)  # fmt: skip
+PERFECT = frozenset({"ada", "goro", "rosa"})
+EMPTY, BROKEN = "quentin", "umar"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """One lesson's texts: the model answer of each exercise, and its misconceptions."""
+
+    lesson: str
+    course: Course
+
+    def notebook(self, edits: dict[str, str]) -> Any:
+        """Return the released notebook with answers in it; `edits` replace some."""
+        notebook = nbformat.read(self.course.release_notebook(self.lesson), as_version=4)
+        text = read_lesson(self.course.text(self.lesson))
+        for cell in notebook.cells:
+            name = grade_id(cell)
+            if name and cell.metadata["nbgrader"].get("solution"):
+                cell.source = edits.get(name, text.answer(name))
+        return notebook
+
+
+def make_class(home: Course, folder: Path) -> tuple[Course, list[str]]:
+    """Lay out a course in `folder` with the lessons of `home` and a class that handed them in.
+
+    Returns the course and its lessons. What an earlier demo left there is removed first.
+    """
+    course = _fresh_course(home, folder)
+    lessons = course.lessons()
+    for lesson in lessons:
+        for student in NAMES:
+            path = course.submission(student, lesson)
+            path.parent.mkdir(parents=True)
+            path.write_text(_submission(course, lesson, student), encoding="utf-8")
+    return course, lessons
+
+
+def _fresh_course(home: Course, folder: Path) -> Course:
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    shutil.copy(home.root / CONFIG, folder / CONFIG)
+    for part in (home.source, home.release):
+        shutil.copytree(part, folder / part.name)
+    return Course(folder)
+
+
+def _submission(course: Course, lesson: str, student: str) -> str:
+    """Return what one student hands in, as a notebook's text."""
+    answers = Answers(lesson, course)
+    if student == EMPTY:
+        return course.release_notebook(lesson).read_text(encoding="utf-8")
+    edits = {} if student in PERFECT else dict(_mistakes(course, lesson, student))
+    text = nbformat.writes(answers.notebook(edits))
+    return text[: len(text) // 2] if student == BROKEN else text
+
+
+def _mistakes(course: Course, lesson: str, student: str) -> Iterator[tuple[str, str]]:
+    """Yield one or two exercises with a mistake in each, at times two in one."""
+    dice = random.Random(f"{lesson}/{student}")  # noqa: S311 - a made-up class, no secret
+    known = [ex for ex in load_lesson(lesson).exercises if ex.misconceptions]
+    for exercise in dice.sample(known, dice.choice((1, 1, 2))):
+        yield exercise.id, _edited(course, lesson, exercise, dice)
+
+
+def _edited(course: Course, lesson: str, exercise: Exercise, dice: random.Random) -> str:
+    """Return the answer with one mistake, or with two that go together."""
+    bench = workbench(course, lesson)
+    chosen: list[Misconception] = dice.sample(exercise.misconceptions, dice.choice((1, 1, 1, 2)))
+    both = bench.edited_source(exercise, chosen)
+    return both or chosen[0].apply(bench.answers[exercise.id])
+
+
+def run_demo(home: Course, folder: Path, console: Console) -> None:
+    """Make the class, mark it, and end with where to look.
+
+    Without bubblewrap the class is marked all the same, since we wrote every line of it; the pages
+    say so.
+    """
+    sandboxed = shutil.which("bwrap") is not None
+    if not sandboxed:
+        console.print(f"no sandbox here: fine for our own made-up class; for a real one, {INSTALL}")
+    course, lessons = make_class(home, folder)
+    console.print(f"made a class of {len(NAMES)} in {folder}: {', '.join(lessons)}", highlight=False)
+    grade_lessons(course, lessons, sandboxed=sandboxed, console=console)
+    page = page_path(course, "bela", lessons[0])
+    console.print("\n[bold]Where to look[/bold]")
+    for what, path in (
+        ("the class report", course.reports / "class.html"),
+        ("one feedback page", page),
+        ("marks as CSV", course.reports / f"{lessons[0]}.csv"),
+        ("nbgrader's gradebook", course.gradebook),
+    ):
+        console.print(f"  {what:<22}{path}", soft_wrap=True, highlight=False)

@@ -1,0 +1,86 @@
+"""What crosses the wire arrives as it was sent; what no probe sends is refused, never evaluated."""
+
+import json
+import pickle
+import socket
+import struct
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.probe import wire
+from autograder.probe.wire import Opaque, WireError
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**62), 2**62) | st.floats(allow_nan=False) | st.text(max_size=30),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def through(message: object) -> object:
+    """Send a message to ourselves."""
+    frame = wire.pack(message)
+    text, blob = struct.unpack("!II", frame[:8])
+    return wire.unpack(frame[8 : 8 + text], frame[8 + text : 8 + text + blob])
+
+
+@given(values)
+def test_plain_values_arrive_as_they_were(value: object) -> None:
+    """Numbers, text, lists and dictionaries come back equal."""
+    assert through(value) == value
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64, torch.bool])
+def test_tensors_arrive_bit_for_bit(dtype: torch.dtype) -> None:
+    """A tensor keeps shape, dtype and values; a view of another one does too."""
+    sent = torch.arange(24).reshape(2, 3, 4).to(dtype).transpose(0, 2)
+    got = through({"x": (sent, [sent])})
+    assert isinstance(got, dict)
+    assert torch.equal(got["x"][0], sent)
+    assert got["x"][1][0].dtype is dtype
+
+
+def test_what_does_not_travel_keeps_its_kind() -> None:
+    """An object of a student's own class arrives as its name only."""
+
+    class Odd:
+        pass
+
+    assert through([Odd(), torch.zeros(2).to_sparse()])[0] == Opaque("Odd")  # type: ignore[index] # a list
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"[1, 2]", b"{}", b'{"$unknown": 1}', b'{"$tensor": "9"}', b"\xff", b'{"$float": "x"}', b'{"$dict": [1]}'],
+)
+def test_a_malformed_document_is_refused(text: bytes) -> None:
+    """Whatever is not ours raises WireError and nothing else."""
+    with pytest.raises(WireError):
+        wire.unpack(text, b"")
+
+
+@given(st.binary(max_size=200), st.binary(max_size=200))
+def test_noise_never_does_more_than_be_refused(text: bytes, blob: bytes) -> None:
+    """Random bytes are read, or refused with WireError."""
+    try:
+        wire.unpack(text, blob)
+    except WireError:
+        return
+
+
+def test_a_pickle_is_not_opened() -> None:
+    """A pickled blob is refused as tensors, not loaded."""
+    with pytest.raises(WireError):
+        wire.unpack(json.dumps({"$tensor": "0"}).encode(), pickle.dumps({"0": torch.ones(1)}))
+
+
+def test_a_frame_over_the_limit_is_refused_unread() -> None:
+    """The lengths are checked before anything is read or allocated."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(struct.pack("!II", wire.MAX_JSON + 1, 0))
+        with pytest.raises(WireError, match="over the limit"):
+            wire.receive(ours)

@@ -1,0 +1,138 @@
+"""The sandbox shuts student code off, and a run that dies or hangs is noticed and replaced."""
+
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import SandboxMissingError
+from autograder.sandbox import bubblewrap
+from autograder.sandbox.client import Run, RunEndedError, WarmProcess
+
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[WarmProcess]:
+    """One sandboxed warm process."""
+    with WarmProcess() as process:
+        yield process
+
+
+@pytest.fixture
+def run(warm: WarmProcess) -> Iterator[Run]:
+    """A fresh run in it."""
+    with warm.run() as fresh:
+        yield fresh
+
+
+def told(run: Run, expression: str) -> str:
+    """Return what an expression is worth inside, by way of an exception's message."""
+    raised = run.cell(f"raise ValueError(repr({expression}))", 5)
+    assert raised is not None
+    return str(raised["message"])
+
+
+def test_the_course_is_not_there(run: Run) -> None:
+    """Neither the course folder, nor home, nor the autograder beyond the probe can be seen."""
+    root = Path(bubblewrap.PACKAGES.parent)
+    for name in ("source", "solutions", "tests", "autograder/lessons", "gradebook.db"):
+        assert told(run, f"__import__('os').path.exists({str(root / name)!r})") == "False"
+    assert told(run, "sorted(__import__('os').listdir('/sandbox/autograder'))") == "['probe']"
+
+
+def test_the_environment_is_not_the_instructors(
+    monkeypatch: pytest.MonkeyPatch, warm: WarmProcess
+) -> None:
+    """No variable of the caller is passed on."""
+    monkeypatch.setenv("SECRET_TOKEN", "1")
+    with WarmProcess() as fresh, fresh.run() as run:
+        assert told(run, "'SECRET_TOKEN' in __import__('os').environ") == "False"
+
+
+def test_only_a_fresh_temporary_folder_can_be_written(warm: WarmProcess) -> None:
+    """Files go to a /tmp of the run's own, which the next run does not see."""
+    with warm.run() as first:
+        assert first.cell("open('/tmp/left', 'w').write('x')", 5) is None
+        for folder in ("/usr", "/sandbox", "/etc"):
+            raised = first.cell(f"open('{folder}/left', 'w')", 5)
+            assert raised is not None
+    with warm.run() as second:
+        assert told(second, "__import__('os').listdir('/tmp')") == "[]"
+
+
+def test_no_other_process_can_be_seen_or_signalled(run: Run) -> None:
+    """/proc is empty, and there is nobody else to send a signal to."""
+    assert told(run, "__import__('os').listdir('/proc')") == "[]"
+    assert run.cell("import os, signal\nfor n in range(3, 99):\n    os.kill(n, signal.SIGKILL)", 5)
+
+
+def test_there_is_no_network(run: Run) -> None:
+    """Opening a connection fails at once."""
+    raised = run.cell("import socket; socket.create_connection(('1.1.1.1', 53), 2)", 5)
+    assert raised is not None
+    assert "Network is unreachable" in raised["message"]
+
+
+def test_no_namespace_or_mount_can_be_made(run: Run) -> None:
+    """Capabilities are gone: nothing can be mounted again."""
+    code = "import ctypes; raise ValueError(ctypes.CDLL(None).mount(b'x', b'/tmp', b'tmpfs', 0, None))"
+    raised = run.cell(code, 5)
+    assert raised is not None
+    assert raised["message"] == "-1"
+
+
+def test_memory_is_limited(run: Run) -> None:
+    """A cell that wants more than its share gets a MemoryError, not the machine."""
+    raised = run.cell("x = bytearray(16 * 2**30)", 10)
+    assert raised is not None
+    assert raised["type"] == "MemoryError"
+
+
+def test_a_loop_without_end_is_stopped(run: Run) -> None:
+    """The clock ends a cell, even one that ignores signals in Python."""
+    started = time.monotonic()
+    with pytest.raises(RunEndedError, match="timeout"):
+        run.cell("while True: pass", 1)
+    assert time.monotonic() - started < 6
+
+
+def test_a_cell_that_switches_the_alarm_off_is_stopped_too(run: Run) -> None:
+    """The judge's own clock does not depend on the run's good will."""
+    with pytest.raises(RunEndedError, match="timeout"):
+        run.cell("import signal\nsignal.setitimer(signal.ITIMER_REAL, 0)\nwhile True: pass", 1)
+
+
+def test_noise_on_the_channel_ends_the_run_only(warm: WarmProcess) -> None:
+    """A cell that writes on every descriptor it finds costs its run; the next one works."""
+    noise = "import os\nfor fd in range(3, 64):\n    try: os.write(fd, b'x' * 100)\n    except OSError: pass"
+    with warm.run() as run, pytest.raises(RunEndedError):
+        run.cell(noise, 5)
+        run.cell("1", 5)
+    with warm.run() as run:
+        assert told(run, "1 + 1") == "2"
+
+
+def test_nothing_is_left_running(warm: WarmProcess) -> None:
+    """A process left behind ends with its run."""
+    with warm.run() as run:
+        run.cell("import subprocess; subprocess.Popen(['sleep', '321'])", 5)
+    time.sleep(0.5)
+    mine = [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x00321" in _read(p)]
+    assert mine == []
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_a_missing_sandbox_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without bubblewrap there is an error that says how to install it."""
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SandboxMissingError, match="apt-get install bubblewrap"):
+        WarmProcess()

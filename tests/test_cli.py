@@ -1,0 +1,70 @@
+"""The command line says what is wrong in one line, with exit status 2, and prints one document."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from conftest import ROOT
+
+from autograder.cli import main
+
+SANDBOX = [] if shutil.which("bwrap") else ["--unsandboxed"]
+
+
+def run(*args: str | Path) -> Result:
+    """Run a command on this course."""
+    return CliRunner().invoke(main, ["--course", str(ROOT), *map(str, args)])
+
+
+def test_check_prints_exactly_one_document(hand_in: Callable[..., Path]) -> None:
+    """--json gives what the contract says, and nothing else on standard output."""
+    path = hand_in("03_attention", attention_scores=lambda a: a.replace(" / math.sqrt(k.size(-1))", ""))
+    result = run("check", path, "--json", *SANDBOX)
+    assert result.exit_code == 0
+    report = json.loads(result.stdout)
+    assert set(report) == {"lesson", "score", "max_score", "exercises", "repairs", "incidents"}
+    scores = next(ex for ex in report["exercises"] if ex["id"] == "attention-scores")
+    assert set(scores) == {"id", "points", "score", "outcome", "checks", "misconceptions"}
+    assert [m["id"] for m in scores["misconceptions"]] == ["scale-missing"]
+
+
+def test_check_prints_a_table_with_hints(hand_in: Callable[..., Path]) -> None:
+    """Without --json, a person reads the score, the mistake and the hint."""
+    path = hand_in("03_attention", causal_mask=lambda a: a.replace(".tril()", ".triu()"))
+    result = run("check", path, *SANDBOX)
+    assert "18.25 of 20" in result.stdout
+    assert "triangle" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda path: None, "no such file"),
+        (lambda path: path.write_text("print(1)"), "not a notebook"),
+        (lambda path: path.write_text('{"cells": [{"cell_type": "code", "source": "x = 1"}]}'), "not a notebook of this course"),
+        (lambda path: path.mkdir(), "is a folder"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(
+    make: Callable[[Path], object], said: str, tmp_path: Path
+) -> None:
+    """Exit status 2, one line on standard error, nothing on standard output."""
+    path = tmp_path / "homework.ipynb"
+    make(path)
+    result = run("check", path, "--json")
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+def test_an_unreleased_lesson_is_said_to_be_so(tmp_path: Path, hand_in: Callable[..., Path]) -> None:
+    """In a course without releases the line says what to run."""
+    (tmp_path / "nbgrader_config.py").touch()
+    path = hand_in("03_attention")
+    result = CliRunner().invoke(main, ["--course", str(tmp_path), "check", str(path)])
+    assert result.exit_code == 2
+    assert "autograder build" in result.stderr
