@@ -206,14 +206,18 @@ class _Overlay:
             return cell, Part(role, "", name, missing=True)
         source = self._joined(name, [other.source for other in theirs])
         if any(other.cell_type != cell.cell_type for other in theirs):
-            self.repairs.append(f"{name}: the cell's type was changed; it was read as {cell.cell_type}")
+            self.repairs.append(
+                f"{name}: the cell's type was changed; it was read as {cell.cell_type}"
+            )
         unanswered = same_code(source, cell.source)
         cell.source = source
         return cell, Part(role, source, name, unanswered=unanswered)
 
     def _joined(self, name: str, sources: Sequence[str]) -> str:
         """Return one answer where a cell was copied (the last that defines it) or split (all)."""
-        whole = [text for text in sources if defines(text, self.names.get(name, "")) and parses(text)]
+        whole = [
+            text for text in sources if defines(text, self.names.get(name, "")) and parses(text)
+        ]
         if len(sources) == 1 or len(whole) > 1:
             return (whole or list(sources))[-1]
         together = "\n".join(sources)
@@ -249,7 +253,9 @@ def parses(text: str) -> bool:
 
 def defines(text: str, name: str) -> bool:
     """Return whether a cell defines or assigns a name at its top level."""
-    return bool(re.search(rf"^(def|class)\s+{re.escape(name)}\b|^{re.escape(name)}\s*(:.*)?=", text, re.M))
+    return bool(
+        re.search(rf"^(def|class)\s+{re.escape(name)}\b|^{re.escape(name)}\s*(:.*)?=", text, re.M)
+    )
 
 
 def same_code(one: str, other: str) -> bool:

@@ -33,7 +33,9 @@ def plainly(command: Callable[P, R]) -> Callable[P, R]:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--course", type=click.Path(path_type=Path), help="The course folder; else the nearest.")
+@click.option(
+    "--course", type=click.Path(path_type=Path), help="The course folder; else the nearest."
+)
 @click.version_option(package_name="transformer-coursework")
 @click.pass_context
 @plainly
@@ -57,12 +59,14 @@ unsandboxed_option = click.option(
 
 @main.command()
 @click.argument("lessons", nargs=-1)
-@click.option("--check", "check_only", is_flag=True, help="Write nothing; fail if something is out of date.")
+@click.option(
+    "--check", "check_only", is_flag=True, help="Write nothing; fail if something is out of date."
+)
 @click.pass_context
 @plainly
 def build(context: click.Context, lessons: tuple[str, ...], *, check_only: bool) -> None:
     """Build the notebooks of LESSONS (all, if none is named) from their texts."""
-    from autograder import build as building  # noqa: PLC0415 - nbgrader takes a second to import
+    from autograder import build as building
 
     course = _course(context)
     if check_only:
@@ -94,9 +98,9 @@ def check(
     unsandboxed: bool,
 ) -> None:
     """Mark one notebook FILE and say what is wrong with it."""
-    from autograder.marker import Marker  # noqa: PLC0415 - imports torch
-    from autograder.notebook_file import identify  # noqa: PLC0415 - imports nbformat
-    from autograder.reports.table import print_report  # noqa: PLC0415 - only this command needs it
+    from autograder.marker import Marker
+    from autograder.notebook_file import identify
+    from autograder.reports.table import print_report
 
     course = _course(context)
     name = lesson or identify(course, file)
@@ -110,7 +114,9 @@ def check(
 
 @main.command()
 @click.argument("lessons", nargs=-1)
-@click.option("--workers", type=click.IntRange(1), help="How many to mark at once; else one a core.")
+@click.option(
+    "--workers", type=click.IntRange(1), help="How many to mark at once; else one a core."
+)
 @click.option("--force", is_flag=True, help="Mark again what was marked before.")
 @unsandboxed_option
 @click.pass_context
@@ -124,21 +130,25 @@ def grade(
     unsandboxed: bool,
 ) -> None:
     """Mark a class: every submission of LESSONS (all that were handed in, if none is named)."""
-    from autograder.grading import grade_lessons, handed_in  # noqa: PLC0415 - imports nbgrader
+    from autograder.grading import grade_lessons, handed_in
 
     course = _course(context)
     names = list(lessons) or handed_in(course)
-    for path in grade_lessons(course, names, sandboxed=not unsandboxed, workers=workers, force=force):
+    for path in grade_lessons(
+        course, names, sandboxed=not unsandboxed, workers=workers, force=force
+    ):
         click.echo(f"wrote {path.relative_to(course.root)}")
 
 
 @main.command()
-@click.option("--folder", type=click.Path(path_type=Path), help="Where to make it; else demo/ in the course.")
+@click.option(
+    "--folder", type=click.Path(path_type=Path), help="Where to make it; else demo/ in the course."
+)
 @click.pass_context
 @plainly
 def demo(context: click.Context, folder: Path | None) -> None:
     """Make up a class of 24, mark it, and say where to look."""
-    from autograder.demo import run_demo  # noqa: PLC0415 - imports nbgrader and torch
+    from autograder.demo import run_demo
 
     course = _course(context)
     run_demo(course, folder or course.root / "demo", Console())

@@ -77,7 +77,7 @@ def _submission(course: Course, lesson: str, student: str) -> str:
     if student == EMPTY:
         return course.release_notebook(lesson).read_text(encoding="utf-8")
     edits = {} if student in PERFECT else dict(_mistakes(course, lesson, student))
-    text = nbformat.writes(answers.notebook(edits))
+    text: str = nbformat.writes(answers.notebook(edits))
     return text[: len(text) // 2] if student == BROKEN else text
 
 
@@ -92,9 +92,16 @@ def _mistakes(course: Course, lesson: str, student: str) -> Iterator[tuple[str, 
 def _edited(course: Course, lesson: str, exercise: Exercise, dice: random.Random) -> str:
     """Return the answer with one mistake, or with two that go together."""
     bench = workbench(course, lesson)
-    chosen: list[Misconception] = dice.sample(exercise.misconceptions, dice.choice((1, 1, 1, 2)))
+    chosen = _chosen(exercise.misconceptions, dice)
     both = bench.edited_source(exercise, chosen)
     return both or chosen[0].apply(bench.answers[exercise.id])
+
+
+def _chosen(known: list[Misconception], dice: random.Random) -> list[Misconception]:
+    """Return one mistake or two; as in a real class, some are far more common than others."""
+    weights = [1 / (rank + 1) for rank in range(len(known))]
+    picked = dice.choices(known, weights, k=dice.choice((1, 1, 1, 2)))
+    return list({mistake.id: mistake for mistake in picked}.values())
 
 
 def run_demo(home: Course, folder: Path, console: Console) -> None:
@@ -107,7 +114,9 @@ def run_demo(home: Course, folder: Path, console: Console) -> None:
     if not sandboxed:
         console.print(f"no sandbox here: fine for our own made-up class; for a real one, {INSTALL}")
     course, lessons = make_class(home, folder)
-    console.print(f"made a class of {len(NAMES)} in {folder}: {', '.join(lessons)}", highlight=False)
+    console.print(
+        f"made a class of {len(NAMES)} in {folder}: {', '.join(lessons)}", highlight=False
+    )
     grade_lessons(course, lessons, sandboxed=sandboxed, console=console)
     page = page_path(course, "bela", lessons[0])
     console.print("\n[bold]Where to look[/bold]")

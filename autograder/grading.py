@@ -49,18 +49,26 @@ def grade_lessons(
             def step(done: int, total: int, bar: Progress = bar, task: TaskID = task) -> None:
                 bar.update(task, completed=done, total=total)
 
+            def say(line: str, bar: Progress = bar) -> None:
+                bar.console.print(line, markup=False, highlight=False)
+
             grade(
                 course,
                 lesson,
                 sandboxed=sandboxed,
                 workers=workers,
                 force=force,
-                progress=lambda line, bar=bar: bar.console.print(line, markup=False, highlight=False),
+                progress=say,
                 step=step,
             )
     return publish(course, course.lessons())
 
 
 def _bar(console: Console) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     return Progress(*columns, console=console, transient=True)

@@ -68,7 +68,9 @@ class Mark(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader comes without
     """First pass: mark the submitted file; the aligned answers with the explanations come out."""
 
     def preprocess(
-        self, nb: NotebookNode, resources: Resources  # noqa: ARG002 - it is empty
+        self,
+        nb: NotebookNode,  # noqa: ARG002 - nbconvert's own signature
+        resources: Resources,
     ) -> tuple[NotebookNode, Resources]:
         """Return the marked page in place of the empty notebook."""
         exporter: SubmissionExporter = self.parent

@@ -60,7 +60,7 @@ def _upgrade(path: Path, raw: dict[str, Any]) -> Any:
             cell["outputs"] = []
     try:
         return nbformat.convert(nbformat.from_dict(raw), 4)
-    except Exception as problem:  # noqa: BLE001 - nbformat raises whatever a malformed field leads to
+    except Exception as problem:
         raise SubmissionError(
             f"{path.name} is not a notebook this version can read: {problem}"
         ) from None

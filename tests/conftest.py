@@ -49,7 +49,9 @@ def hand_in(course: Course, tmp_path: Path) -> Callable[..., Path]:
         """Edits by exercise id, underscores for hyphens: a function of the answer, or a whole cell."""
         changes: dict[str, Edit] = {}
         for name, edit in edits.items():
-            changes[name.replace("_", "-")] = edit if callable(edit) else (lambda _, text=edit: text)
+            changes[name.replace("_", "-")] = (
+                edit if callable(edit) else (lambda _, text=edit: text)
+            )
         path = tmp_path / f"{lesson}.ipynb"
         nbformat.write(solve(course, lesson, changes), path)
         return path

@@ -50,17 +50,23 @@ def test_a_clean_notebook_needs_no_repair(lay: Callable[..., Aligned]) -> None:
 
 def test_locked_cells_come_from_the_master(lay: Callable[..., Aligned]) -> None:
     """A test cell that was edited to pass is put back."""
+
     def mangle(notebook: Any) -> None:
         notebook.cells[place(notebook, "softmax-test")].source = "pass"
 
     aligned = lay(mangle)
-    tests = [c for c in aligned.notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == "softmax-test"]
+    tests = [
+        c
+        for c in aligned.notebook.cells
+        if c.metadata.get("nbgrader", {}).get("grade_id") == "softmax-test"
+    ]
     assert len(tests) == 1
     assert "assert" in tests[0].source
 
 
 def test_a_changed_setup_cell_runs_after_the_original(lay: Callable[..., Aligned]) -> None:
     """An import that a student put into a locked cell still works."""
+
     def mangle(notebook: Any) -> None:
         notebook.cells[place(notebook, "setup-1")].source += "\nimport numpy as np"
 
@@ -72,6 +78,7 @@ def test_a_changed_setup_cell_runs_after_the_original(lay: Callable[..., Aligned
 
 def test_metadata_less_cells_are_recognised(lay: Callable[..., Aligned]) -> None:
     """Answers are found by what they define where ids and metadata are gone."""
+
     def mangle(notebook: Any) -> None:
         for cell in notebook.cells:
             cell.metadata = {}
@@ -91,6 +98,7 @@ def test_a_deleted_cell_is_missing_and_nothing_else_is(lay: Callable[..., Aligne
 
 def test_a_split_cell_is_joined(lay: Callable[..., Aligned]) -> None:
     """Two halves that carry one id are one answer."""
+
     def mangle(notebook: Any) -> None:
         index = place(notebook, "scaled-dot-product-attention")
         cell = notebook.cells[index]
@@ -106,9 +114,12 @@ def test_a_split_cell_is_joined(lay: Callable[..., Aligned]) -> None:
 
 def test_of_two_copies_the_last_counts(lay: Callable[..., Aligned]) -> None:
     """A cell that was copied and then edited: the later copy is the answer."""
+
     def mangle(notebook: Any) -> None:
         index = place(notebook, "softmax")
-        old = nbformat.from_dict({**notebook.cells[index], "source": "def softmax(x, dim=-1):\n    return x"})
+        old = nbformat.from_dict(
+            {**notebook.cells[index], "source": "def softmax(x, dim=-1):\n    return x"}
+        )
         notebook.cells.insert(index, old)
 
     assert "amax" in part(lay(mangle), "softmax").source
@@ -116,6 +127,7 @@ def test_of_two_copies_the_last_counts(lay: Callable[..., Aligned]) -> None:
 
 def test_a_retyped_cell_is_read_as_code(lay: Callable[..., Aligned]) -> None:
     """An answer turned into markdown by a slip of the keyboard still counts."""
+
     def mangle(notebook: Any) -> None:
         cell = notebook.cells[place(notebook, "softmax")]
         cell["cell_type"] = "markdown"
@@ -127,6 +139,7 @@ def test_a_retyped_cell_is_read_as_code(lay: Callable[..., Aligned]) -> None:
 
 def test_own_cells_stay_where_they_stood(lay: Callable[..., Aligned]) -> None:
     """A helper before an answer runs before that answer."""
+
     def mangle(notebook: Any) -> None:
         index = place(notebook, "softmax")
         notebook.cells.insert(index, nbformat.v4.new_code_cell("def helper(): ..."))
@@ -165,7 +178,10 @@ def test_an_empty_alignment_misses_everything(course: Course) -> None:
         ("{", "not valid JSON"),
         ("[]", "has no cells"),
         ("{}", "has no cells"),
-        ('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}', "none of its exercises"),
+        (
+            '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}',
+            "none of its exercises",
+        ),
         ('{"cells": [{"cell_type": "code", "source": "1+1"}]}', "none of its exercises"),
     ],
 )

@@ -39,7 +39,7 @@ def test_nothing_of_the_students_imports_the_autograder(path: Path) -> None:
 def test_a_release_has_no_answer_and_no_hidden_test(path: Path) -> None:
     """Markers, hidden tests and mark schemes are gone, and every blank is blank."""
     text = path.read_text()
-    for marker in ("BEGIN SOLUTION", "HIDDEN TESTS", "grade(\\\"", "MARK SCHEME", "Mark scheme"):
+    for marker in ("BEGIN SOLUTION", "HIDDEN TESTS", 'grade(\\"', "MARK SCHEME", "Mark scheme"):
         assert marker not in text
 
 

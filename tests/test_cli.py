@@ -21,7 +21,9 @@ def run(*args: str | Path) -> Result:
 
 def test_check_prints_exactly_one_document(hand_in: Callable[..., Path]) -> None:
     """--json gives what the contract says, and nothing else on standard output."""
-    path = hand_in("03_attention", attention_scores=lambda a: a.replace(" / math.sqrt(k.size(-1))", ""))
+    path = hand_in(
+        "03_attention", attention_scores=lambda a: a.replace(" / math.sqrt(k.size(-1))", "")
+    )
     result = run("check", path, "--json", *SANDBOX)
     assert result.exit_code == 0
     report = json.loads(result.stdout)
@@ -44,7 +46,10 @@ def test_check_prints_a_table_with_hints(hand_in: Callable[..., Path]) -> None:
     [
         (lambda path: None, "no such file"),
         (lambda path: path.write_text("print(1)"), "not a notebook"),
-        (lambda path: path.write_text('{"cells": [{"cell_type": "code", "source": "x = 1"}]}'), "not a notebook of this course"),
+        (
+            lambda path: path.write_text('{"cells": [{"cell_type": "code", "source": "x = 1"}]}'),
+            "not a notebook of this course",
+        ),
         (lambda path: path.mkdir(), "is a folder"),
     ],
 )
@@ -61,7 +66,9 @@ def test_bad_input_gets_one_clear_line(
     assert result.stdout == ""
 
 
-def test_an_unreleased_lesson_is_said_to_be_so(tmp_path: Path, hand_in: Callable[..., Path]) -> None:
+def test_an_unreleased_lesson_is_said_to_be_so(
+    tmp_path: Path, hand_in: Callable[..., Path]
+) -> None:
     """In a course without releases the line says what to run."""
     (tmp_path / "nbgrader_config.py").touch()
     path = hand_in("03_attention")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from autograder.judge.diagnose import Evidence
-from autograder.judge.exercise import Case, Exercise
+from autograder.judge.exercise import Case, Exercise, Stimulus
 from autograder.judge.judgement import Seen, Verdict
 from autograder.judge.observation import Observation
 from autograder.judge.workbench import Workbench
@@ -58,7 +58,9 @@ class Attempt:
 class Attempter:
     """Tries one exercise on a run, opening probes as they are needed."""
 
-    def __init__(self, bench: Workbench, exercise: Exercise, seed: int, out_of_time: Callable[[], bool]) -> None:
+    def __init__(
+        self, bench: Workbench, exercise: Exercise, seed: int, out_of_time: Callable[[], bool]
+    ) -> None:
         self.bench, self.exercise, self.seed = bench, exercise, seed
         self._out_of_time = out_of_time
 
@@ -83,7 +85,9 @@ class Attempter:
         dead = "timeout" in attempt.endings or len(attempt.endings) >= MAX_CRASHES
         return dead or not run.alive
 
-    def _open(self, run: Run, overrides: Sequence[str], rerun: str | None, attempt: Attempt) -> Probe | None:
+    def _open(
+        self, run: Run, overrides: Sequence[str], rerun: str | None, attempt: Attempt
+    ) -> Probe | None:
         try:
             return run.probe(10, overrides, rerun)
         except RunEndedError as ending:
@@ -93,18 +97,26 @@ class Attempter:
     def _try_case(self, attempt: Attempt, case: Case, probe: Probe | None) -> None:
         stimulus = self.exercise.stimulus(case, self.seed)
         expected = self.bench.expected(self.exercise, stimulus)
-        try:
-            if probe is None:
-                raise RunEndedError(attempt.endings[-1])
-            got = Observation.of(probe.observe(stimulus.scenario, stimulus.inputs, case.seconds))
-            verdict = self._judge(case, Seen(stimulus.inputs, got, expected))
-        except RunEndedError as ending:
-            attempt.endings.append(ending.reason)
-            got = Observation(ended=ending.reason)
-            said = ENDED.get(ending.reason, ENDED["crashed"]).format(seconds=case.seconds)
+        got = self._observe(attempt, case, stimulus, probe)
+        if got.ended:
+            said = ENDED.get(got.ended, ENDED["crashed"]).format(seconds=case.seconds)
             verdict = Verdict(passed=False, message=said)
+        else:
+            verdict = self._judge(case, Seen(stimulus.inputs, got, expected))
         attempt.checks.append(_report(case, verdict))
         attempt.evidence.append(Evidence(stimulus, got, expected, verdict.passed))
+
+    def _observe(
+        self, attempt: Attempt, case: Case, stimulus: Stimulus, probe: Probe | None
+    ) -> Observation:
+        """Return what was seen; how the probe ended, where it did not live to tell."""
+        if probe is None:
+            return Observation(ended=attempt.endings[-1])
+        try:
+            return Observation.of(probe.observe(stimulus.scenario, stimulus.inputs, case.seconds))
+        except RunEndedError as ending:
+            attempt.endings.append(ending.reason)
+            return Observation(ended=ending.reason)
 
     def _judge(self, case: Case, seen: Seen) -> Verdict:
         """Judge a case; what the exercise forbids counts as not written."""

@@ -78,8 +78,8 @@ def _numbers(
         return _not_finite(got, where)
     share = int(wrong.sum())
     text = (
-        f"{share} of {wrong.numel()} numbers in {_subject(where)[0].lower()}{_subject(where)[1:]} differ from what was expected; "
-        f"the first at {_place(index)}, where yours is {_number(got[index])}"
+        f"{_subject(where)} has {share} of {wrong.numel()} numbers that differ from what was expected; "
+        f"the first is at {_place(index)}, where yours is {_number(got[index])}"
     )
     return Difference("value", where, text)
 

@@ -150,7 +150,9 @@ class Sitting:
 
 
 def _undefined(attempt: Attempt) -> bool:
-    return any(item.got.raised is not None and item.got.raised.structural for item in attempt.evidence)
+    return any(
+        item.got.raised is not None and item.got.raised.structural for item in attempt.evidence
+    )
 
 
 def _raised(seen: Mapping[str, Any]) -> Raised:

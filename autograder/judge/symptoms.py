@@ -40,7 +40,9 @@ def rows_sum_to_one(pick: Pick, what: str = "weights") -> Symptom:
             return f"The columns of your {what} sum to 1, not the rows: which dimension is the softmax over?"
         worst = (sums - 1).abs().where(~allowed, torch.zeros_like(sums)).argmax()
         place = _place(int(worst), sums.shape)
-        return f"Rows of your {what} should sum to 1; row {place} sums to {sums.flatten()[worst]:.3g}."
+        return (
+            f"Rows of your {what} should sum to 1; row {place} sums to {sums.flatten()[worst]:.3g}."
+        )
 
     return symptom
 
@@ -56,10 +58,14 @@ def sums_to_one_along(seen: Seen) -> str | None:
         return None
     for other in range(got.dim()):
         along = got.sum(other)
-        if other != dim % got.dim() and torch.isclose(along, torch.ones_like(along), atol=1e-3).all():
+        if (
+            other != dim % got.dim()
+            and torch.isclose(along, torch.ones_like(along), atol=1e-3).all()
+        ):
             return f"With dim={dim} it sums to 1 along dimension {other} instead."
     index = int((sums - 1).abs().argmax())
-    return f"With dim={dim} the result should sum to 1 along that dimension; one sum is {sums.flatten()[index]:.3g}."
+    came = f"{sums.flatten()[index]:.3g}"
+    return f"With dim={dim} the result should sum to 1 along that dimension; one sum is {came}."
 
 
 def hidden_keys_get_nothing(pick: Pick, mask: Callable[[Seen], torch.Tensor | None]) -> Symptom:
@@ -71,7 +77,7 @@ def hidden_keys_get_nothing(pick: Pick, mask: Callable[[Seen], torch.Tensor | No
         if allowed is None:
             return None
         leaked = got.masked_fill(allowed.expand_as(got), 0.0)
-        if leaked.max() <= 1e-4:  # noqa: PLR2004 - the tolerance of comparisons
+        if leaked.max() <= 1e-4:
             return None
         index = _unravel(int(leaked.argmax()), got.shape)
         return (
@@ -107,10 +113,12 @@ def constant_factor(pick: Pick, expected: Callable[[Seen], torch.Tensor]) -> Sym
 
     def symptom(seen: Seen) -> str | None:
         got, want = pick(seen), expected(seen)
-        ratio = (got / want)[want.abs() > 1e-3]  # noqa: PLR2004 - well above the tolerance
+        ratio = (got / want)[want.abs() > 1e-3]
         if not len(ratio) or not torch.allclose(ratio, ratio.median(), rtol=1e-3):
             return None
-        return f"Every number is {ratio.median():.4g} times what it should be: a scale factor is off."
+        return (
+            f"Every number is {ratio.median():.4g} times what it should be: a scale factor is off."
+        )
 
     return symptom
 
@@ -118,7 +126,7 @@ def constant_factor(pick: Pick, expected: Callable[[Seen], torch.Tensor]) -> Sym
 def transposed(seen: Seen) -> str | None:
     """Say when the result is right but for two exchanged dimensions."""
     got, want = whole(seen), seen.expected.value
-    if got.dim() >= 2 and got.mT.shape == want.shape and torch.allclose(got.mT, want, atol=1e-3):  # noqa: PLR2004 - matrices
+    if got.dim() >= 2 and got.mT.shape == want.shape and torch.allclose(got.mT, want, atol=1e-3):
         return "Rows and columns are exchanged."
     return None
 

@@ -22,7 +22,7 @@ from autograder.probe import wire
 from autograder.probe.observe import describe, observe
 
 
-class QuietShell(InteractiveShell):
+class QuietShell(InteractiveShell):  # type: ignore[misc] # IPython is not typed for us
     """An IPython without history, colour or front end, in which a failing magic is only skipped."""
 
     def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:

@@ -88,16 +88,18 @@ class AttemptLog:
     def _of(self, student: str, lesson: str) -> Iterator[Attempt]:
         """Yield one student's attempts at one lesson; other lines are told by how they begin."""
         start = to_json({"student": student, "lesson": lesson})[:-1]
-        return (self._parsed(line, number) for number, line in self._lines()
-                if line.startswith(start))
+        return (
+            self._parsed(line, number) for number, line in self._lines() if line.startswith(start)
+        )
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield the number and text of every whole line."""
         if not self.path.is_file():
             return
         with self.path.open("rb") as file:
-            yield from ((number, line) for number, line in enumerate(file, start=1)
-                        if line.endswith(b"\n"))
+            yield from (
+                (number, line) for number, line in enumerate(file, start=1) if line.endswith(b"\n")
+            )
 
     def _parsed(self, line: bytes, number: int) -> Attempt:
         try:
@@ -126,4 +128,4 @@ def _write_whole(file: BinaryIO, line: bytes) -> None:
     """Write all of `line`; a full disk shows as OSError, after which the torn line is ignored."""
     rest = memoryview(line)
     while rest:
-        rest = rest[file.write(rest):]
+        rest = rest[file.write(rest) :]

@@ -25,8 +25,14 @@ def no_step(_done: int, _total: int) -> None:
 
 
 def grade(
-    course: Course, lesson: str, *, sandboxed: bool = True, workers: int | None = None,
-    force: bool = False, progress: Progress = print, step: Step = no_step,
+    course: Course,
+    lesson: str,
+    *,
+    sandboxed: bool = True,
+    workers: int | None = None,
+    force: bool = False,
+    progress: Progress = print,
+    step: Step = no_step,
     make: MakeMarker = make_marker,
 ) -> list[Attempt]:
     """Mark, record and explain every submission of a lesson; return each student's newest attempt.
@@ -41,11 +47,14 @@ def grade(
     submissions = [Handed(course, student, lesson, version) for student in students]
     register(course, lesson)
     attempts = AttemptLog(course.reports).latest(lesson)
-    todo = [handed for handed in submissions
-            if force or not _settled(handed, attempts.get(handed.student), sandboxed)]
+    todo = [
+        handed
+        for handed in submissions
+        if force or not _settled(handed, attempts.get(handed.student), sandboxed)
+    ]
     _say_what_is_done(progress, lesson, len(submissions), len(todo))
     pool = Pool(workers or _workers(), sandboxed=sandboxed, make=make)
-    attempts |= _mark_and_keep(course, pool, todo, attempts, progress, step)
+    attempts |= _mark_and_keep(course, pool, todo, attempts, progress, step=step)
     _explain(course, lesson, students, pool.workers, progress)
     return [attempts[handed.student] for handed in submissions]
 
@@ -65,16 +74,19 @@ def _students(course: Course, lesson: str) -> list[str]:
 
 def _settled(handed: Handed, attempt: Attempt | None, sandboxed: bool) -> bool:
     """Whether a submission was marked as it is now, and recorded to the end."""
-    if attempt is None or not attempt.settles(
-        handed.sha256(), handed.version, sandboxed=sandboxed
-    ):
+    if attempt is None or not attempt.settles(handed.sha256(), handed.version, sandboxed=sandboxed):
         return False
     return stored_attempt(handed.course, handed.student, handed.lesson) == attempt
 
 
 def _mark_and_keep(
-    course: Course, pool: Pool, todo: Sequence[Handed], known: dict[str, Attempt],
-    progress: Progress, step: Step,
+    course: Course,
+    pool: Pool,
+    todo: Sequence[Handed],
+    known: dict[str, Attempt],
+    progress: Progress,
+    *,
+    step: Step,
 ) -> dict[str, Attempt]:
     """Mark and record, each as it is done; return the attempts by student."""
     made: dict[str, Attempt] = {}

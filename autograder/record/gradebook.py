@@ -35,8 +35,10 @@ class Superseded:
 
     def __str__(self) -> str:
         """Say what happened, for whoever runs the marking."""
-        return (f"{self.exercise}: the mark given by hand, {self.score:g}, was for an earlier "
-                "answer and is taken back")
+        return (
+            f"{self.exercise}: the mark given by hand, {self.score:g}, was for an earlier "
+            "answer and is taken back"
+        )
 
 
 def record(
@@ -60,16 +62,16 @@ def record(
     return taken_back
 
 
-def _submitted(
-    book: Gradebook, attempt: Attempt, handed_in: datetime | None
-) -> SubmittedNotebook:
+def _submitted(book: Gradebook, attempt: Attempt, handed_in: datetime | None) -> SubmittedNotebook:
     """Return the student's notebook row, made where it is not there yet."""
     master, session = _master(book, attempt.lesson), book.db
     student = session.get(Student, attempt.student) or Student(id=attempt.student)
     session.add(student)
-    submission = session.query(SubmittedAssignment).filter_by(
-        assignment_id=master.assignment_id, student_id=attempt.student
-    ).one_or_none()
+    submission = (
+        session.query(SubmittedAssignment)
+        .filter_by(assignment_id=master.assignment_id, student_id=attempt.student)
+        .one_or_none()
+    )
     if submission is None:
         submission = SubmittedAssignment(assignment=master.assignment, student=student)
         session.add(submission)
@@ -84,9 +86,12 @@ def _submitted(
 
 
 def _master(book: Gradebook, lesson: str) -> Notebook:
-    master = book.db.query(Notebook).join(Assignment).filter(
-        Assignment.name == lesson, Notebook.name == lesson
-    ).one_or_none()
+    master = (
+        book.db.query(Notebook)
+        .join(Assignment)
+        .filter(Assignment.name == lesson, Notebook.name == lesson)
+        .one_or_none()
+    )
     if master is None:
         raise CourseError(
             f"the gradebook does not know lesson '{lesson}': run 'autograder build {lesson}' "
@@ -121,9 +126,7 @@ def _replaced(exercise: str, attempt: Attempt, previous: Attempt | None) -> bool
     return previous.answers.get(exercise) != attempt.answers.get(exercise)
 
 
-def _take_back(
-    grade: Grade, submitted: SubmittedNotebook, exercise: str
-) -> list[Superseded]:
+def _take_back(grade: Grade, submitted: SubmittedNotebook, exercise: str) -> list[Superseded]:
     """Clear what a person gave and wrote for the earlier answer."""
     old = grade.manual_score
     grade.manual_score = grade.extra_credit = None

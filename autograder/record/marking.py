@@ -21,7 +21,9 @@ from autograder.record.pages import answer_digests, exercise_of, graded_cells
 from autograder.results import CheckReport, ExerciseReport, Outcome, Report
 
 OUR_FAULT = CheckReport(
-    id="grader", title="The autograder could mark this exercise", passed=False,
+    id="grader",
+    title="The autograder could mark this exercise",
+    passed=False,
     message="It failed for a reason of its own; a person will look at your answer.",
 )
 
@@ -91,9 +93,15 @@ def mark(marker: Marking, handed: Handed, *, sandboxed: bool) -> Result:
     except Exception:  # whatever the marker trips over, the run goes on
         return fault(handed, sha256, traceback.format_exc(), sandboxed=sandboxed)
     attempt = Attempt(
-        student=handed.student, lesson=handed.lesson, sha256=sha256, version=handed.version,
-        marked_at=datetime.now(UTC), sandboxed=sandboxed, seed=marked.seed,
-        report=_sound(marked.report), answers=answer_digests(marked.notebook, marked.report),
+        student=handed.student,
+        lesson=handed.lesson,
+        sha256=sha256,
+        version=handed.version,
+        marked_at=datetime.now(UTC),
+        sandboxed=sandboxed,
+        seed=marked.seed,
+        report=_sound(marked.report),
+        answers=answer_digests(marked.notebook, marked.report),
     )
     return attempt, marked.notebook
 
@@ -102,8 +110,14 @@ def fault(handed: Handed, sha256: str, detail: str, *, sandboxed: bool) -> Resul
     """Return an attempt that leaves every exercise to a person, over the released notebook."""
     report, notebook = _left_open(handed)
     return Attempt(
-        student=handed.student, lesson=handed.lesson, sha256=sha256, version=handed.version,
-        marked_at=datetime.now(UTC), sandboxed=sandboxed, report=report, detail=detail,
+        student=handed.student,
+        lesson=handed.lesson,
+        sha256=sha256,
+        version=handed.version,
+        marked_at=datetime.now(UTC),
+        sandboxed=sandboxed,
+        report=report,
+        detail=detail,
     ), notebook
 
 
@@ -112,15 +126,21 @@ def _left_open(handed: Handed) -> tuple[Report, NotebookNode]:
     notebook = nbformat.read(released, as_version=4)
     exercises = [
         ExerciseReport(
-            id=exercise_of(grade_id), points=cell.metadata.nbgrader["points"], score=None,
-            outcome=Outcome.GRADER_FAULT, checks=[OUR_FAULT],
+            id=exercise_of(grade_id),
+            points=cell.metadata.nbgrader["points"],
+            score=None,
+            outcome=Outcome.GRADER_FAULT,
+            checks=[OUR_FAULT],
         )
         for grade_id, cell in graded_cells(notebook)
         if cell.metadata.nbgrader.get("grade")
     ]
     points = sum(exercise.points for exercise in exercises)
     return Report(
-        lesson=handed.lesson, score=0.0, max_score=points, exercises=exercises,
+        lesson=handed.lesson,
+        score=0.0,
+        max_score=points,
+        exercises=exercises,
         repairs=["The autograder failed on this notebook. What was handed in is kept as it was."],
     ), notebook
 
@@ -156,6 +176,10 @@ def _in_range(done: ExerciseReport) -> bool:
 
 
 def _doubtful(done: ExerciseReport) -> ExerciseReport:
-    return done.model_copy(update={
-        "score": None, "outcome": Outcome.GRADER_FAULT, "checks": [*done.checks, OUR_FAULT],
-    })
+    return done.model_copy(
+        update={
+            "score": None,
+            "outcome": Outcome.GRADER_FAULT,
+            "checks": [*done.checks, OUR_FAULT],
+        }
+    )

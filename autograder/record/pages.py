@@ -19,8 +19,10 @@ KEY = "autograder"
 TEST = "-test"
 PREFACE = "autograder-preface"
 # nbgrader's page lets wide pictures run out of it and sets a table's columns edge to edge
-FIT = ("<style>#notebook img{max-width:100%;height:auto}"
-       ".rendered_html td,.rendered_html th{padding:.2em .6em}</style>")
+FIT = (
+    "<style>#notebook img{max-width:100%;height:auto}"
+    ".rendered_html td,.rendered_html th{padding:.2em .6em}</style>"
+)
 
 
 def marked_page(notebook: NotebookNode, attempt: Attempt) -> NotebookNode:

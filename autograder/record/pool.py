@@ -80,8 +80,10 @@ class Pool:
 
     def _fresh(self, workers: int) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
-            workers, mp_context=get_context("spawn"),
-            initializer=_prepare, initargs=(self.make, self.sandboxed, self.limit),
+            workers,
+            mp_context=get_context("spawn"),
+            initializer=_prepare,
+            initargs=(self.make, self.sandboxed, self.limit),
         )
 
 

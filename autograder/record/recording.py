@@ -52,8 +52,10 @@ class Recorder:
         if submission.total_seconds_late == 0:
             return
         place = {
-            "notebook": attempt.lesson, "assignment": attempt.lesson,
-            "student": attempt.student, "db_url": database(self.course),
+            "notebook": attempt.lesson,
+            "assignment": attempt.lesson,
+            "student": attempt.student,
+            "db_url": database(self.course),
         }
         rule = AssignLatePenalties(config=self.config, log=quiet_logger())
         rule.preprocess(notebook, {"nbgrader": place})

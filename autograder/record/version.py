@@ -33,5 +33,8 @@ def _code(package: Path) -> Iterator[Path]:
         folders = path.relative_to(package).parts[:-1]
         if folders and folders[0] not in NEVER_CHANGE_A_MARK:
             yield path
-    yield from (path for name in ("align", "marker", "results")
-                if (path := package / f"{name}.py").is_file())
+    yield from (
+        path
+        for name in ("align", "marker", "results")
+        if (path := package / f"{name}.py").is_file()
+    )

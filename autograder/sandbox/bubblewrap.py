@@ -49,8 +49,8 @@ def command(program: list[str]) -> list[str]:
     options += ["--uid", "1000", "--gid", "1000", "--hostname", "sandbox", "--cap-drop", "ALL"]
     for path in SYSTEM:
         options += ["--ro-bind-try", path, path]
-    for path in _python_folders():
-        options += ["--ro-bind", str(path), str(path)]
+    for folder in map(str, _python_folders()):
+        options += ["--ro-bind", folder, folder]
     options += ["--ro-bind", str(PACKAGES / "probe"), str(HOME / "autograder/probe")]
     options += ["--ro-bind", str(PACKAGES.parent / "coursework"), str(HOME / "coursework")]
     options += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--chdir", "/tmp"]  # noqa: S108 - inside

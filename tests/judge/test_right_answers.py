@@ -9,24 +9,24 @@ from autograder.marker import Marker
 
 HandIn = Callable[..., Path]
 
-SOFTMAX_BY_LOGS = '''
+SOFTMAX_BY_LOGS = """
 import numpy as np
 def softmax(x, dim=-1):
     print("a stray print")
     import warnings; warnings.warn("a stray warning")
     return (x - torch.logsumexp(x, dim=dim, keepdim=True)).exp()
-'''
-SCORES_BY_LOOPS = '''
+"""
+SCORES_BY_LOOPS = """
 def attention_scores(q, k):
     flat_q, flat_k = q.reshape(-1, *q.shape[-2:]), k.reshape(-1, *k.shape[-2:])
     rows = [torch.stack([torch.stack([(a * b).sum() for b in ks]) for a in qs]) for qs, ks in zip(flat_q, flat_k)]
     return torch.stack(rows).reshape(*q.shape[:-1], k.size(-2)) * q.size(-1) ** -0.5
-'''
-MASK_BY_LOOPS = '''
+"""
+MASK_BY_LOOPS = """
 def causal_mask(size):
     return torch.tensor([[j <= i for j in range(size)] for i in range(size)])
-'''
-ATTENTION_BY_EINSUM = '''
+"""
+ATTENTION_BY_EINSUM = """
 def scaled_dot_product_attention(q, k, v, mask=None):
     s = torch.einsum("...qd,...kd->...qk", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
@@ -37,8 +37,8 @@ def scaled_dot_product_attention(q, k, v, mask=None):
     total = w.sum(-1, keepdim=True)
     w = w / torch.where(total == 0, torch.ones_like(total), total)
     return [torch.einsum("...qk,...kd->...qd", w, v), w]
-'''
-HEAD_WITH_EXTRAS = '''
+"""
+HEAD_WITH_EXTRAS = """
 class SelfAttentionHead(nn.Module):
     def __init__(self, d_model, d_k=None):
         super().__init__()
@@ -52,7 +52,7 @@ class SelfAttentionHead(nn.Module):
 
 def helper(q, k, v, mask):
     return scaled_dot_product_attention(q, k, v, mask)[0]
-'''
+"""
 
 
 @pytest.mark.parametrize(
@@ -83,13 +83,17 @@ def test_a_changed_default_dtype_or_seed_does_no_harm(marker: Marker, hand_in: H
 def test_magics_input_and_breakpoints_do_no_harm(marker: Marker, hand_in: HandIn) -> None:
     """A magic that is not there, a question to the user and a forgotten breakpoint cost nothing."""
     head = "%matplotlib widget\n!pip install nothing\n"
-    path = hand_in("03_attention", softmax=lambda answer: head + answer + "\nbreakpoint()\ninput('?')\n")
+    path = hand_in(
+        "03_attention", softmax=lambda answer: head + answer + "\nbreakpoint()\ninput('?')\n"
+    )
     assert marker.mark("03_attention", path).report.score == 20
 
 
 def test_the_library_is_not_an_answer(marker: Marker, hand_in: HandIn) -> None:
     """Calling torch's softmax under any name earns nothing, and the student is told why."""
     cell = "from torch.nn.functional import softmax as borrowed\ndef softmax(x, dim=-1):\n    return borrowed(x, dim)"
-    told = marker.mark("03_attention", hand_in("03_attention", softmax=cell)).report.exercise("softmax")
+    told = marker.mark("03_attention", hand_in("03_attention", softmax=cell)).report.exercise(
+        "softmax"
+    )
     assert told.score == 0
     assert "library" in told.checks[0].message

@@ -25,10 +25,18 @@ def others_are_full(report: Report, but: str) -> bool:
         ("def soft_max(x, dim=-1):\n    return x", Outcome.ERROR, "There is no `softmax`"),
         ("def softmax(x, dim=-1):\n    pass", Outcome.FAILED, "is None"),
         ("def softmax(x, dim=-1):\n    return x.tolist()", Outcome.FAILED, "of type list"),
-        ("def softmax(x, dim=-1):\n    return x.double().exp() * float('nan')", Outcome.FAILED, "float64"),
+        (
+            "def softmax(x, dim=-1):\n    return x.double().exp() * float('nan')",
+            Outcome.FAILED,
+            "float64",
+        ),
         ("def softmax(x, dim=-1):\n    return x * float('nan')", Outcome.FAILED, "NaN"),
         ("def softmax(x, dim=-1):\n    return x.sum(dim)", Outcome.FAILED, "has shape"),
-        ("def softmax(x, dim=-1):\n    import os; os._exit(0)", Outcome.CRASHED, "ended its whole process"),
+        (
+            "def softmax(x, dim=-1):\n    import os; os._exit(0)",
+            Outcome.CRASHED,
+            "ended its whole process",
+        ),
         ("import os; os._exit(0)", Outcome.CRASHED, "ended its whole process"),
         ("exit()\nquit()\nimport sys; sys.exit()", Outcome.ERROR, "SystemExit"),
     ],
@@ -47,14 +55,18 @@ def test_a_broken_cell_costs_its_own_exercise(
 @pytest.mark.slow
 def test_a_loop_without_end_is_a_timeout(marker: Marker, hand_in: HandIn) -> None:
     """An answer that never returns is stopped, and costs its own exercise only."""
-    report = marker.mark(LESSON, hand_in(LESSON, causal_mask="def causal_mask(size):\n    while True: pass")).report
+    report = marker.mark(
+        LESSON, hand_in(LESSON, causal_mask="def causal_mask(size):\n    while True: pass")
+    ).report
     assert report.exercise("causal-mask").outcome is Outcome.TIMEOUT
     assert others_are_full(report, "causal-mask")
 
 
 def test_a_mistake_upstream_costs_once(marker: Marker, hand_in: HandIn) -> None:
     """With a wrong softmax, attention is marked with a right one in its place."""
-    report = marker.mark(LESSON, hand_in(LESSON, softmax="def softmax(x, dim=-1):\n    return x")).report
+    report = marker.mark(
+        LESSON, hand_in(LESSON, softmax="def softmax(x, dim=-1):\n    return x")
+    ).report
     assert report.exercise("softmax").score == 0
     assert others_are_full(report, "softmax")
 

@@ -28,7 +28,9 @@ MISTAKES = [
 ]
 
 
-def evidence(bench: Workbench, exercise: Exercise, mistakes: list[Misconception], seed: int) -> list[Evidence]:
+def evidence(
+    bench: Workbench, exercise: Exercise, mistakes: list[Misconception], seed: int
+) -> list[Evidence]:
     """Try an edited model answer on every case, in this process."""
     namespace = bench.edited(exercise, mistakes)
     if namespace is None:
@@ -76,7 +78,7 @@ def test_two_mistakes_at_once_are_both_named_as_a_rule(lesson: str, exercise: st
     checks = bench.lesson[exercise]
     pairs = list(combinations(checks.misconceptions, 2))
     scores = []
-    for pair in Random(4).sample(pairs, min(12, len(pairs))):  # noqa: S311 - a sample, not a secret
+    for pair in Random(4).sample(pairs, min(12, len(pairs))):
         seen = evidence(bench, checks, list(pair), 3)
         if seen and not all(item.passed for item in seen):
             named = {m.id for m in diagnose(bench, checks, seen)}
@@ -93,12 +95,18 @@ def test_there_are_enough_misconceptions(lesson: str, exercise: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_mistakes_handed_in_together_are_each_named(lesson: str, marker: Marker, tmp_path: Path) -> None:
+def test_mistakes_handed_in_together_are_each_named(
+    lesson: str, marker: Marker, tmp_path: Path
+) -> None:
     """With one mistake in every exercise at once, each is still named: upstream parts are replaced."""
     checks = load_lesson(lesson)
     path = tmp_path / f"{lesson}.ipynb"
     for row in zip_longest(*(ex.misconceptions for ex in checks.exercises if ex.misconceptions)):
-        made = {ex.id: m for ex, m in zip((e for e in checks.exercises if e.misconceptions), row, strict=True) if m}
+        made = {
+            ex.id: m
+            for ex, m in zip((e for e in checks.exercises if e.misconceptions), row, strict=True)
+            if m
+        }
         nbformat.write(solve(COURSE, lesson, {key: m.apply for key, m in made.items()}), path)
         report = marker.mark(lesson, path).report
         for exercise in checks.exercises:
@@ -113,7 +121,9 @@ def test_mistakes_handed_in_together_are_each_named(lesson: str, marker: Marker,
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_model_answers_get_everything(lesson: str, marker: Marker, hand_in: Callable[..., Path]) -> None:
+def test_model_answers_get_everything(
+    lesson: str, marker: Marker, hand_in: Callable[..., Path]
+) -> None:
     """The model answers get full marks; what a person has to mark is left open."""
     report = marker.mark(lesson, hand_in(lesson)).report
     waiting = sum(exercise.points for exercise in report.waiting())

@@ -14,8 +14,14 @@ from autograder.probe import wire
 from autograder.probe.wire import Opaque, WireError
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**62), 2**62) | st.floats(allow_nan=False) | st.text(max_size=30),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**62), 2**62)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=30),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
     max_leaves=20,
 )
 
@@ -54,7 +60,16 @@ def test_what_does_not_travel_keeps_its_kind() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [b"", b"[1, 2]", b"{}", b'{"$unknown": 1}', b'{"$tensor": "9"}', b"\xff", b'{"$float": "x"}', b'{"$dict": [1]}'],
+    [
+        b"",
+        b"[1, 2]",
+        b"{}",
+        b'{"$unknown": 1}',
+        b'{"$tensor": "9"}',
+        b"\xff",
+        b'{"$float": "x"}',
+        b'{"$dict": [1]}',
+    ],
 )
 def test_a_malformed_document_is_refused(text: bytes) -> None:
     """Whatever is not ours raises WireError and nothing else."""

@@ -53,7 +53,9 @@ def grades(course: Course) -> ReadGrades:
     def read(student: str) -> Grades:
         with Gradebook(f"sqlite:///{course.gradebook}", "transformer") as opened:
             notebook = opened.find_submission_notebook(LESSON, LESSON, student)
-            return {row.name: (row.auto_score, row.manual_score, row.needs_manual_grade)
-                    for row in notebook.grades}
+            return {
+                row.name: (row.auto_score, row.manual_score, row.needs_manual_grade)
+                for row in notebook.grades
+            }
 
     return read

@@ -11,14 +11,27 @@ from autograder.record.attempts import Attempt, AttemptLog
 from autograder.results import ExerciseReport, Outcome, Report
 
 
-def attempt(student: str = "alice", lesson: str = "03_tiny", sha256: str = "a",
-            outcome: Outcome = Outcome.PASSED, *, sandboxed: bool = True) -> Attempt:
+def attempt(
+    student: str = "alice",
+    lesson: str = "03_tiny",
+    sha256: str = "a",
+    outcome: Outcome = Outcome.PASSED,
+    *,
+    sandboxed: bool = True,
+) -> Attempt:
     """Make an attempt with one exercise."""
     score = None if outcome.waits_for_a_person else 2.0
     done = ExerciseReport(id="double", points=2, score=score, outcome=outcome)
     report = Report(lesson=lesson, score=score or 0.0, max_score=2, exercises=[done])
-    return Attempt(student=student, lesson=lesson, sha256=sha256, version="v", report=report,
-                   marked_at=datetime(2026, 1, 1, tzinfo=UTC), sandboxed=sandboxed)
+    return Attempt(
+        student=student,
+        lesson=lesson,
+        sha256=sha256,
+        version="v",
+        report=report,
+        marked_at=datetime(2026, 1, 1, tzinfo=UTC),
+        sandboxed=sandboxed,
+    )
 
 
 def test_what_was_appended_is_read_back_in_order(tmp_path: Path) -> None:
@@ -29,7 +42,10 @@ def test_what_was_appended_is_read_back_in_order(tmp_path: Path) -> None:
         log.append(one)
     assert list(log) == made
     assert [json.loads(line)["student"] for line in log.path.read_text().splitlines()] == [
-        "alice", "bob", "alice"]
+        "alice",
+        "bob",
+        "alice",
+    ]
 
 
 def test_a_log_that_is_not_there_is_empty(tmp_path: Path) -> None:
@@ -47,7 +63,7 @@ def test_a_torn_last_line_is_ignored_and_cut_off(tmp_path: Path, cut: int) -> No
     log.append(first)
     log.append(torn)
     data = log.path.read_bytes()
-    log.path.write_bytes(data[:-min(cut, len(data.splitlines()[1]) + 1)])
+    log.path.write_bytes(data[: -min(cut, len(data.splitlines()[1]) + 1)])
     assert list(log) == [first]
     log.append(third)
     assert list(log) == [first, third]

@@ -26,8 +26,7 @@ def run(course: Course) -> Run:
 
     def run_it(**how: bool) -> tuple[list[Attempt], list[str]]:
         said: list[str] = []
-        return grade(
-            course, LESSON, workers=1, progress=said.append, make=make_fake, **how), said
+        return grade(course, LESSON, workers=1, progress=said.append, make=make_fake, **how), said
 
     return run_it
 
@@ -44,11 +43,22 @@ def test_every_submission_ends_in_marks_and_a_page(
     hand_in(course, "emil", halve="# boom")
     attempts, said = run()
     assert [(a.student, a.report.score) for a in attempts] == [
-        ("alice", 18.0), ("bob", 4.0), ("carl", 0.0), ("dora", 0.0), ("emil", 0.0)]
-    nothing = {"double-test": (0.0, None, False), "halve-test": (0.0, None, False),
-               "why": (0.0, None, False)}
-    assert grades("alice") == {"double-test": (8.0, None, False),
-                               "halve-test": (10.0, None, False), "why": (None, None, True)}
+        ("alice", 18.0),
+        ("bob", 4.0),
+        ("carl", 0.0),
+        ("dora", 0.0),
+        ("emil", 0.0),
+    ]
+    nothing = {
+        "double-test": (0.0, None, False),
+        "halve-test": (0.0, None, False),
+        "why": (0.0, None, False),
+    }
+    assert grades("alice") == {
+        "double-test": (8.0, None, False),
+        "halve-test": (10.0, None, False),
+        "why": (None, None, True),
+    }
     assert grades("carl") == nothing
     assert grades("dora") == nothing
     assert grades("emil") == dict.fromkeys(nothing, (None, None, True))

@@ -43,8 +43,9 @@ def grade_of(book: Gradebook, cell: str, student: str = "alice") -> Grade:
     return book.find_grade(cell, LESSON, LESSON, student)
 
 
-@pytest.mark.parametrize("answers", [
-    {}, RIGHT, {"double": "# half"}, {"why": "So.", "halve": "# right"}])
+@pytest.mark.parametrize(
+    "answers", [{}, RIGHT, {"double": "# half"}, {"why": "So.", "halve": "# right"}]
+)
 def test_rows_equal_those_of_nbgraders_own_preprocessor(
     course: Course, book: Gradebook, made: Made, answers: dict[str, str]
 ) -> None:
@@ -52,16 +53,21 @@ def test_rows_equal_those_of_nbgraders_own_preprocessor(
     attempt = made("alice", **answers)
     keep(book, attempt)
     twin = made("twin", **answers)
-    page = marked_page(mark(FakeMarker(course), Handed(course, "twin", LESSON, "v"),
-                            sandboxed=True)[1], twin)
+    page = marked_page(
+        mark(FakeMarker(course), Handed(course, "twin", LESSON, "v"), sandboxed=True)[1], twin
+    )
     book.update_or_create_student("twin")
     book.update_or_create_submission(LESSON, "twin")
     for cell in page.cells:  # as OverwriteCells does
         if "nbgrader" in cell.metadata:
             source = book.find_source_cell(cell.metadata.nbgrader.grade_id, LESSON, LESSON)
             cell.metadata.nbgrader["checksum"] = source.checksum
-    place = {"notebook": LESSON, "assignment": LESSON, "student": "twin",
-             "db_url": f"sqlite:///{course.gradebook}"}
+    place = {
+        "notebook": LESSON,
+        "assignment": LESSON,
+        "student": "twin",
+        "db_url": f"sqlite:///{course.gradebook}",
+    }
     SaveAutoGrades().preprocess(page, {"nbgrader": place})
     book.db.expire_all()
     assert rows(book, "alice") == rows(book, "twin")
@@ -82,8 +88,11 @@ def test_a_newer_attempt_replaces_every_mark(
     keep(book, first)
     second = made(double="# half")
     keep(book, second, first)
-    assert grades("alice") == {"double-test": (4.0, None, False), "halve-test": (0.0, None, False),
-                               "why": (0.0, None, False)}
+    assert grades("alice") == {
+        "double-test": (4.0, None, False),
+        "halve-test": (0.0, None, False),
+        "why": (0.0, None, False),
+    }
     assert book.db.query(SubmittedAssignment).count() == 1
     assert book.db.query(Grade).count() == 3
     assert book.db.query(Comment).count() == 3

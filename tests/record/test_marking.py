@@ -32,7 +32,10 @@ def test_an_attempt_says_what_was_marked(course: Course) -> None:
     assert (attempt.seed, attempt.report.score, attempt.detail) == (7, 18.0, "")
     right = hashlib.sha256(b"# right").hexdigest()
     assert attempt.answers == {
-        "double": right, "halve": right, "why": hashlib.sha256(b"Because.").hexdigest()}
+        "double": right,
+        "halve": right,
+        "why": hashlib.sha256(b"Because.").hexdigest(),
+    }
     assert "# right" in [cell.source for cell in notebook.cells]
 
 
@@ -70,10 +73,13 @@ def test_a_marker_that_raises_leaves_every_exercise_to_a_person(course: Course) 
     """Points are those of the lesson, no score is given, the traceback is kept."""
     hand_in(course, "alice", double="# boom")
     attempt, _ = mark(FakeMarker(course), handed(course), sandboxed=True)
-    assert [(done.id, done.points, done.score, done.outcome)
-            for done in attempt.report.exercises] == [
-        ("double", 8.0, None, Outcome.GRADER_FAULT), ("halve", 10.0, None, Outcome.GRADER_FAULT),
-        ("why", 2.0, None, Outcome.GRADER_FAULT)]
+    assert [
+        (done.id, done.points, done.score, done.outcome) for done in attempt.report.exercises
+    ] == [
+        ("double", 8.0, None, Outcome.GRADER_FAULT),
+        ("halve", 10.0, None, Outcome.GRADER_FAULT),
+        ("why", 2.0, None, Outcome.GRADER_FAULT),
+    ]
     assert "the marker fell over" in attempt.detail
     assert attempt.faulty
 
@@ -95,8 +101,9 @@ def test_a_score_out_of_range_is_our_fault(
         marked = self.mark_broken(lesson, "")
         first = marked.report.exercises[0].model_copy(update={"score": score})
         exercises = [first, *marked.report.exercises[1:]]
-        return FakeMarked(marked.report.model_copy(update={"exercises": exercises}),
-                          marked.notebook)
+        return FakeMarked(
+            marked.report.model_copy(update={"exercises": exercises}), marked.notebook
+        )
 
     monkeypatch.setattr(FakeMarker, "mark", too_much)
     assert outcomes(course) == [Outcome.GRADER_FAULT, Outcome.MISSING, Outcome.MISSING]

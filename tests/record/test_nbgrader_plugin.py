@@ -113,7 +113,9 @@ def test_feedback_and_export_follow(course: Course, nbgrader: Command) -> None:
 
 
 def test_without_a_sandbox_the_command_ends_with_one_line(
-    course: Course, nbgrader: Command, monkeypatch: pytest.MonkeyPatch,
+    course: Course,
+    nbgrader: Command,
+    monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Nobody is marked, and an earlier mark stays."""
@@ -190,7 +192,10 @@ def test_other_commands_do_without_the_autograder(course: Course, tmp_path: Path
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         [sys.executable, "-m", "nbgrader", "generate_assignment", LESSON, "--force"],
-        cwd=course.root, capture_output=True, text=True, check=False,
+        cwd=course.root,
+        capture_output=True,
+        text=True,
+        check=False,
         env=os.environ | {"PYTHONPATH": str(blocked.parent), "PATH": path},
     )
     assert done.returncode == 0, done.stderr

@@ -17,27 +17,34 @@ def page(course: Course, **answers: str) -> nbformat.NotebookNode:
     """Hand in, mark, and return the page."""
     hand_in(course, "alice", **answers)
     attempt, notebook = mark(
-        FakeMarker(course), Handed(course, "alice", LESSON, "v"), sandboxed=True)
+        FakeMarker(course), Handed(course, "alice", LESSON, "v"), sandboxed=True
+    )
     return marked_page(notebook, attempt)
 
 
-@pytest.mark.parametrize("answers", [
-    {}, RIGHT, {"double": "# half"}, {"double": "# wrong", "why": "So."}, {"halve": "# half"}])
+@pytest.mark.parametrize(
+    "answers",
+    [{}, RIGHT, {"double": "# half"}, {"double": "# wrong", "why": "So."}, {"halve": "# half"}],
+)
 def test_nbgrader_reads_the_reports_scores(course: Course, answers: dict[str, str]) -> None:
     """For every exercise without a fault, determine_grade gives the report's score."""
     made = page(course, **answers)
     attempt = attempt_of(made)
     assert attempt is not None
-    read = {exercise_of(cell.metadata.nbgrader.grade_id): determine_grade(cell)[0]
-            for cell in made.cells if is_grade(cell)}
+    read = {
+        exercise_of(cell.metadata.nbgrader.grade_id): determine_grade(cell)[0]
+        for cell in made.cells
+        if is_grade(cell)
+    }
     assert read == {done.id: done.score for done in attempt.report.exercises}
 
 
 def test_a_fault_has_an_explanation_and_no_score(course: Course) -> None:
     """The output of an exercise that waits is shown, but is no result nbgrader could read."""
     made = page(course, double="# fault")
-    cell = next(c for c in made.cells
-                if c.metadata.get("nbgrader", {}).get("grade_id") == "double-test")
+    cell = next(
+        c for c in made.cells if c.metadata.get("nbgrader", {}).get("grade_id") == "double-test"
+    )
     assert [output.output_type for output in cell.outputs] == ["display_data"]
     assert "text/html" in cell.outputs[0].data
 
@@ -45,8 +52,9 @@ def test_a_fault_has_an_explanation_and_no_score(course: Course) -> None:
 def test_the_explanation_is_escaped_and_names_the_check(course: Course) -> None:
     """The test cell shows the check's title, its markup made harmless."""
     made = page(course, double="# wrong")
-    cell = next(c for c in made.cells
-                if c.metadata.get("nbgrader", {}).get("grade_id") == "double-test")
+    cell = next(
+        c for c in made.cells if c.metadata.get("nbgrader", {}).get("grade_id") == "double-test"
+    )
     html = cell.outputs[0].data["text/html"]
     assert "It gives the right &lt;numbers&gt;" in html
     assert "It gave 5, not 6." in html
@@ -56,7 +64,8 @@ def test_a_students_own_outputs_are_dropped(course: Course) -> None:
     """Outputs of other cells, with whatever script is in them, do not reach a page."""
     hand_in(course, "alice", **RIGHT)
     attempt, notebook = mark(
-        FakeMarker(course), Handed(course, "alice", LESSON, "v"), sandboxed=True)
+        FakeMarker(course), Handed(course, "alice", LESSON, "v"), sandboxed=True
+    )
     script = new_output("display_data", {"text/html": "<script>steal()</script>"})
     notebook.cells.append(new_code_cell("mine", id=PREFACE, outputs=[script]))
     made = marked_page(notebook, attempt)
@@ -82,6 +91,7 @@ def test_repairs_come_first(course: Course) -> None:
     """What was mended is told at the top of the page."""
     hand_in(course, "alice").write_text("{", encoding="utf-8")
     attempt, notebook = mark(
-        FakeMarker(course), Handed(course, "alice", LESSON, "v"), sandboxed=False)
+        FakeMarker(course), Handed(course, "alice", LESSON, "v"), sandboxed=False
+    )
     made = marked_page(notebook, attempt)
     assert "is not a notebook" in made.cells[0].outputs[0].data["text/html"]

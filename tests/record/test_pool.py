@@ -62,7 +62,14 @@ def test_a_death_costs_only_the_one_that_causes_it(course: Course) -> None:
     pool = Pool(2, sandboxed=True, make=make_careful)
     done = mark_all(pool, course, "a", "killer", "b", "unlucky", "c", "d", "e")
     assert {student: result[0].report.score for student, result in done.items()} == {
-        "a": 18.0, "b": 18.0, "c": 18.0, "d": 18.0, "e": 18.0, "killer": 0.0, "unlucky": 8.0}
+        "a": 18.0,
+        "b": 18.0,
+        "c": 18.0,
+        "d": 18.0,
+        "e": 18.0,
+        "killer": 0.0,
+        "unlucky": 8.0,
+    }
     assert [student for student, result in done.items() if result[0].faulty] == ["killer"]
     assert "died twice" in done["killer"][0].detail
     assert list(course.root.glob("closed-*")), "no worker closed its marker"

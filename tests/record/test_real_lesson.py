@@ -69,8 +69,7 @@ def test_both_ways_give_equal_marks(course: Course) -> None:
     assert attempts["right"].report.score == points
     assert attempts["wrong"].report.exercise("causal-mask").score == 0
     assert attempts["wrong"].report.score == points - 2
-    assert {done.outcome for done in attempts["untouched"].report.exercises} == {
-        Outcome.UNANSWERED}
+    assert {done.outcome for done in attempts["untouched"].report.exercises} == {Outcome.UNANSWERED}
     assert {done.outcome for done in attempts["broken"].report.exercises} == {Outcome.MISSING}
     assert all(page_path(course, student, LESSON).is_file() for student in attempts)
     ours = marks(course)
@@ -78,7 +77,10 @@ def test_both_ways_give_equal_marks(course: Course) -> None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         [sys.executable, "-m", "nbgrader", "autograde", LESSON, "--force"],
-        cwd=course.root, capture_output=True, text=True, check=False,
+        cwd=course.root,
+        capture_output=True,
+        text=True,
+        check=False,
         env=os.environ | {"PATH": path},
     )
     assert done.returncode == 0, done.stderr

@@ -121,8 +121,10 @@ class FakeMarker:
     def mark_broken(self, lesson: str, reason: str) -> FakeMarked:
         """Give `missing` throughout."""
         marked = self._marked(lesson, {})
-        missing = [done.model_copy(update={"score": 0.0, "outcome": Outcome.MISSING})
-                   for done in marked.report.exercises]
+        missing = [
+            done.model_copy(update={"score": 0.0, "outcome": Outcome.MISSING})
+            for done in marked.report.exercises
+        ]
         report = marked.report.model_copy(
             update={"exercises": missing, "score": 0.0, "repairs": [reason]}
         )
@@ -156,8 +158,12 @@ def judge(key: str, points: float, answer: str | None) -> ExerciseReport:
     else:
         outcome, score = Outcome.FAILED, points / 2 if "half" in answer else 0.0
     score = float("nan") if "nan" in answer else score
-    check = CheckReport(id="reference", title="It gives the right <numbers>",
-                        passed=outcome is Outcome.PASSED, message="It gave 5, not 6.")
+    check = CheckReport(
+        id="reference",
+        title="It gives the right <numbers>",
+        passed=outcome is Outcome.PASSED,
+        message="It gave 5, not 6.",
+    )
     return ExerciseReport(id=key, points=points, score=score, outcome=outcome, checks=[check])
 
 
@@ -183,5 +189,7 @@ def make_fake(course: Course, _: bool) -> Any:
 
 def cell_text(path: Path) -> str:
     """Return all cell sources of a notebook, for tests that look for words."""
-    return "\n".join(cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
-                     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"])
+    return "\n".join(
+        cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+    )

@@ -1,5 +1,6 @@
 """The sandbox shuts student code off, and a run that dies or hangs is noticed and replaced."""
 
+import contextlib
 import shutil
 import time
 from collections.abc import Iterator
@@ -78,7 +79,9 @@ def test_there_is_no_network(run: Run) -> None:
 
 def test_no_namespace_or_mount_can_be_made(run: Run) -> None:
     """Capabilities are gone: nothing can be mounted again."""
-    code = "import ctypes; raise ValueError(ctypes.CDLL(None).mount(b'x', b'/tmp', b'tmpfs', 0, None))"
+    code = (
+        "import ctypes; raise ValueError(ctypes.CDLL(None).mount(b'x', b'/tmp', b'tmpfs', 0, None))"
+    )
     raised = run.cell(code, 5)
     assert raised is not None
     assert raised["message"] == "-1"
@@ -108,9 +111,11 @@ def test_a_cell_that_switches_the_alarm_off_is_stopped_too(run: Run) -> None:
 def test_noise_on_the_channel_ends_the_run_only(warm: WarmProcess) -> None:
     """A cell that writes on every descriptor it finds costs its run; the next one works."""
     noise = "import os\nfor fd in range(3, 64):\n    try: os.write(fd, b'x' * 100)\n    except OSError: pass"
-    with warm.run() as run, pytest.raises(RunEndedError):
-        run.cell(noise, 5)
-        run.cell("1", 5)
+    with warm.run() as run:
+        with contextlib.suppress(RunEndedError):
+            run.cell(noise, 5)
+        with pytest.raises(RunEndedError):
+            run.cell("1", 5)
     with warm.run() as run:
         assert told(run, "1 + 1") == "2"
 

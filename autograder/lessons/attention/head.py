@@ -4,7 +4,6 @@ import torch
 
 from autograder.judge.draw import Draw
 from autograder.judge.exercise import Exercise, Lesson, Stimulus, module
-from autograder.judge.judgement import agrees
 from autograder.lessons.attention import reference
 
 CALL = "scaled_dot_product_attention(q, k, v, mask)"

@@ -27,7 +27,9 @@ def _first_wrong_entry(seen: Seen) -> str | None:
 def _add_causal(lesson: Lesson) -> None:
     exercise = lesson.exercise("causal-mask", 2, "causal_mask", reference=reference.causal_mask)
 
-    @exercise.case("each position sees itself and what comes before", judge=agrees(_first_wrong_entry))
+    @exercise.case(
+        "each position sees itself and what comes before", judge=agrees(_first_wrong_entry)
+    )
     def six(_draw: Draw) -> Stimulus:
         return call(6)
 

@@ -13,7 +13,9 @@ from autograder.judge.symptoms import (
 )
 from autograder.lessons.attention import reference
 
-LIBRARY = "F.scaled_dot_product_attention does the work here; build it from your own scores and softmax."
+LIBRARY = (
+    "F.scaled_dot_product_attention does the work here; build it from your own scores and softmax."
+)
 HIDE = "scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)"
 FILL = "torch.finfo(scores.dtype).min"
 CLEAR = "weights = weights.masked_fill(~mask, 0.0)"
@@ -39,7 +41,10 @@ def add_product(lesson: Lesson) -> None:
         5,
         "scaled_dot_product_attention",
         reference=reference.scaled_dot_product_attention,
-        forbidden={"scaled_dot_product_attention": LIBRARY, "multi_head_attention_forward": LIBRARY},
+        forbidden={
+            "scaled_dot_product_attention": LIBRARY,
+            "multi_head_attention_forward": LIBRARY,
+        },
     )
     _add_plain_cases(exercise)
     _add_masked_cases(exercise)
@@ -58,7 +63,9 @@ def _add_plain_cases(exercise: Exercise) -> None:
     def cross(draw: Draw) -> Stimulus:
         return call(*_qkv(draw, 2))
 
-    @exercise.case("queries, keys and values of equal sizes: every softmax is over the keys", judge=judge)
+    @exercise.case(
+        "queries, keys and values of equal sizes: every softmax is over the keys", judge=judge
+    )
     def square(draw: Draw) -> Stimulus:
         return call(draw.normal(6, 6, 6), draw.normal(6, 6, 6), draw.normal(6, 6, 6))
 
@@ -66,7 +73,9 @@ def _add_plain_cases(exercise: Exercise) -> None:
     def no_batch(draw: Draw) -> Stimulus:
         return call(*_qkv(draw))
 
-    @exercise.case("q, k, v and the mask come back unchanged, in float64 too", judge=unchanged(*SYMPTOMS))
+    @exercise.case(
+        "q, k, v and the mask come back unchanged, in float64 too", judge=unchanged(*SYMPTOMS)
+    )
     def arguments(draw: Draw) -> Stimulus:
         q, k, v = _qkv(draw, 2)
         return call(q.double(), k.double(), v.double(), mask=draw.mask(2, 5, 7))
@@ -94,9 +103,16 @@ def _add_masked_cases(exercise: Exercise) -> None:
     @exercise.case("a hidden key gets nothing even when all others score far below it", judge=judge)
     def large_scores(draw: Draw) -> Stimulus:
         q, k, v = _qkv(draw, 2)
-        hidden = torch.arange(7) == 4  # noqa: PLR2004 - any one key
-        aligned = torch.where(hidden[:, None], q.mean(-2, keepdim=True) * 200, -q.mean(-2, keepdim=True) * 200 + k)
-        return call(q + 2, aligned + torch.where(hidden[:, None], 300.0, -300.0), v, mask=~hidden.expand(2, 5, 7))
+        hidden = torch.arange(7) == 4
+        aligned = torch.where(
+            hidden[:, None], q.mean(-2, keepdim=True) * 200, -q.mean(-2, keepdim=True) * 200 + k
+        )
+        return call(
+            q + 2,
+            aligned + torch.where(hidden[:, None], 300.0, -300.0),
+            v,
+            mask=~hidden.expand(2, 5, 7),
+        )
 
     @exercise.case("a query that may attend to nothing gets zeros, not NaN", judge=judge)
     def nothing_to_see(draw: Draw) -> Stimulus:

@@ -21,7 +21,7 @@ def add_softmax(lesson: Lesson) -> None:
         2,
         "softmax",
         reference=reference.softmax,
-        forbidden={name: LIBRARY for name in ("softmax", "log_softmax", "softmin", "gumbel_softmax")},
+        forbidden=dict.fromkeys(("softmax", "log_softmax", "softmin", "gumbel_softmax"), LIBRARY),
     )
 
     @exercise.case("each row of a table becomes a distribution", judge=judge, weight=2)
@@ -44,7 +44,9 @@ def add_softmax(lesson: Lesson) -> None:
     def minus_infinity(draw: Draw) -> Stimulus:
         return call(draw.normal(4, 6).masked_fill(~draw.mask(4, 6), float("-inf")))
 
-    @exercise.case("the tensor you are given comes back unchanged", judge=unchanged(sums_to_one_along))
+    @exercise.case(
+        "the tensor you are given comes back unchanged", judge=unchanged(sums_to_one_along)
+    )
     def arguments(draw: Draw) -> Stimulus:
         return call(draw.normal(2, 5).double())
 
