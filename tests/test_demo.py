@@ -1,0 +1,59 @@
+"""The demo makes a class as instructors meet it, and marks it to the end."""
+
+import csv
+import shutil
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+from rich.console import Console
+
+from autograder import demo
+from autograder.course import Course
+from autograder.record.attempts import AttemptLog
+
+LESSON = "03_attention"
+
+
+@pytest.mark.slow
+def test_the_demo_marks_its_class(
+    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Perfect, empty and broken submissions end as they should; the rest lose marks, with a name."""
+    monkeypatch.setattr(Course, "lessons", lambda self: [LESSON])
+    monkeypatch.setattr(demo, "NAMES", ("ada", "bela", "chidi", "dora", demo.EMPTY, demo.BROKEN))
+    with (tmp_path / "said.txt").open("w") as said:
+        demo.run_demo(course, tmp_path / "demo", Console(file=said, width=200))
+    made = Course(tmp_path / "demo")
+    reports = {name: a.report for name, a in AttemptLog(made.reports).latest(LESSON).items()}
+    assert reports["ada"].score == 20
+    assert {ex.outcome for ex in reports[demo.EMPTY].exercises} == {"unanswered"}
+    assert {ex.outcome for ex in reports[demo.BROKEN].exercises} == {"missing"}
+    for student in ("bela", "chidi", "dora"):
+        assert reports[student].score < 20
+        assert any(ex.misconceptions for ex in reports[student].exercises)
+    _the_books_agree(made, {name: report.score for name, report in reports.items()})
+    assert "class.html" in (tmp_path / "said.txt").read_text()
+    for student in reports:
+        assert (made.feedback / student / LESSON / f"{LESSON}.html").is_file()
+    assert f"feedback/bela/{LESSON}" in (made.reports / "class.html").read_text()
+
+
+def _the_books_agree(made: Course, scores: dict[str, float]) -> None:
+    """Gradebook, CSV and log give the same totals."""
+    with (made.reports / f"{LESSON}.csv").open(newline="") as file:
+        assert {row["student"]: float(row["total"]) for row in csv.DictReader(file)} == scores
+    with Gradebook(f"sqlite:///{made.gradebook}", "transformer") as book:
+        for student, score in scores.items():
+            assert book.find_submission(LESSON, student).score == pytest.approx(score)
+
+
+def test_a_second_demo_replaces_the_first(course: Course, tmp_path: Path) -> None:
+    """Nothing of an earlier demo is left."""
+    folder = tmp_path / "demo"
+    (folder / "submitted" / "nobody" / LESSON).mkdir(parents=True)
+    made, lessons = demo.make_class(course, folder)
+    assert LESSON in lessons
+    assert not (made.submitted / "nobody").exists()
+    assert len(list(made.submitted.iterdir())) == 24
+    shutil.rmtree(folder)
