@@ -51,7 +51,7 @@ class Attempt:
         if self.endings:
             return Outcome.TIMEOUT if "timeout" in self.endings else Outcome.CRASHED
         failed = [item for item in self.evidence if not item.passed]
-        raised = all(item.got.raised is not None for item in failed)
+        raised = all(item.got.raised and not item.got.raised.structural for item in failed)
         return Outcome.ERROR if raised else Outcome.FAILED
 
 

@@ -43,10 +43,12 @@ def _explain_all(
     bench: Workbench, exercise: Exercise, evidence: Sequence[Evidence], size: int
 ) -> list[Misconception]:
     ordered = sorted(evidence, key=lambda item: item.passed)  # failures tell most apart
-    for mistakes in itertools.combinations(exercise.misconceptions, size):
+    forms = [form for mistake in exercise.misconceptions for form in mistake.forms()]
+    for mistakes in itertools.combinations(forms, size):
         namespace = bench.edited(exercise, mistakes)
         if namespace is not None and all(
-            same(bench.observe(namespace, item.stimulus), item.got) for item in ordered
+            _fits(bench, exercise, item, bench.observe(namespace, item.stimulus))
+            for item in ordered
         ):
             return list(mistakes)
     return []
@@ -55,11 +57,17 @@ def _explain_all(
 def _explain_some(
     bench: Workbench, exercise: Exercise, evidence: Sequence[Evidence]
 ) -> list[Misconception]:
-    """Return the single mistakes that explain most failures between them."""
+    """Return the single mistakes that explain most failures between them.
+
+    One case in many is too little to go by: a mistake has to explain two of them, or half. The
+    entries of a dictionary of answers each stand for themselves.
+    """
+    separate = all(item.stimulus.scenario == "variable" for item in evidence)
+    enough = 1 if separate else min(2, -(-sum(not item.passed for item in evidence) // 2))
     explained = {
         index: cases
         for index, mistake in enumerate(exercise.misconceptions)
-        if (cases := _cases_explained(bench, exercise, evidence, mistake))
+        if len(cases := _cases_explained(bench, exercise, evidence, mistake)) >= enough
     }
     chosen: list[int] = []
     covered: set[int] = set()
@@ -69,7 +77,7 @@ def _explain_some(
             break
         chosen.append(best)
         covered |= explained.pop(best)
-    return [exercise.misconceptions[index] for index in chosen[:2]]
+    return [exercise.misconceptions[index] for index in chosen[: None if separate else 2]]
 
 
 def _cases_explained(
@@ -77,16 +85,24 @@ def _cases_explained(
 ) -> set[int]:
     """Return the failed cases that a mistake explains by numbers; none if a passed one denies it."""
     namespace = bench.edited(exercise, [mistake])
-    if namespace is None:
-        return set()
     cases: set[int] = set()
+    if namespace is None:
+        return cases
     for index, item in enumerate(evidence):
-        alike = same(bench.observe(namespace, item.stimulus), item.got)
-        if item.passed and not alike:
+        fits = _fits(bench, exercise, item, bench.observe(namespace, item.stimulus))
+        if item.passed and not fits:
             return set()
-        if not item.passed and alike and _telling(item.got):
+        if not item.passed and fits and _telling(item.got):
             cases.add(index)
     return cases
+
+
+def _fits(bench: Workbench, exercise: Exercise, item: Evidence, mistaken: Observation) -> bool:
+    """Return whether a mistake does what was seen, or does not show where the student was right."""
+    if same(mistaken, item.got):
+        return True
+    right = bench.edited(exercise, [])
+    return item.passed and right is not None and same(mistaken, bench.observe(right, item.stimulus))
 
 
 def _telling(got: Observation) -> bool:

@@ -1,7 +1,7 @@
 """What an exercise declares: cases, misconceptions, and a reference to compare with."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from autograder.errors import CheckDefinitionError
@@ -56,28 +56,33 @@ class Case:
 
 @dataclass(frozen=True)
 class Misconception:
-    """A known mistake, as an edit of the model answer's text: what is replaced, and by what."""
+    """A known mistake, as an edit of the model answer's text: what is replaced, and by what.
+
+    `also` are further edits that make the same mistake with other side effects. `same_as` names
+    mistakes that no input tells apart from this one.
+    """
 
     id: str
     edits: Mapping[str, str]
     title: str
     hint: str = ""
     same_as: frozenset[str] = frozenset()
+    also: tuple[Mapping[str, str], ...] = ()
+
+    def forms(self) -> list["Misconception"]:
+        """Return the mistake in each of its forms, the main one first."""
+        return [self, *(replace(self, edits=edits, also=()) for edits in self.also)]
 
     def apply(self, answer: str) -> str:
         """Return the model answer with the mistake in it; CheckDefinitionError if it has no place."""
         for old, new in self.edits.items():
-            if answer.count(old) == 0:
+            if old not in answer:
                 raise CheckDefinitionError(
                     f"misconception '{self.id}': {old!r} is not in the model answer; "
                     "the answer was changed, so the edit must follow"
                 )
             answer = answer.replace(old, new)
         return answer
-
-    def applies(self, answer: str) -> bool:
-        """Return whether every edit still finds its place."""
-        return all(old in answer for old in self.edits)
 
 
 @dataclass
@@ -130,9 +135,12 @@ class Exercise:
         *,
         edits: Mapping[str, str],
         same_as: Sequence[str] = (),
+        also: Sequence[Mapping[str, str]] = (),
     ) -> None:
         """Declare a known mistake."""
-        mistake = Misconception(misconception_id, edits, title, hint, frozenset(same_as))
+        mistake = Misconception(
+            misconception_id, edits, title, hint, frozenset(same_as), tuple(also)
+        )
         if any(other.id == mistake.id for other in self.misconceptions):
             raise CheckDefinitionError(
                 f"exercise '{self.id}' has two misconceptions '{mistake.id}'"

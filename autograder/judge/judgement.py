@@ -8,6 +8,7 @@ import torch
 
 from autograder.judge.compare import ATOL, RTOL, difference
 from autograder.judge.observation import Observation, Raised
+from autograder.judge.patterns import pattern
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ def agrees(*symptoms: Symptom, atol: float = ATOL, rtol: float = RTOL) -> Judge:
         if found is None:
             return PASSED
         said = _first_symptom(symptoms, seen) if found.kind in ("value", "nan", "inf") else None
+        said = said or pattern(seen.got.value, seen.expected.value)
         return Verdict(passed=False, message=said or f"{found.text}.")
 
     return judge

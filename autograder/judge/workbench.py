@@ -39,7 +39,10 @@ class Workbench:
     ) -> dict[str, Any] | None:
         """Return a namespace with the model answer, edited; None if the edits do not go together."""
         mistakes = list(mistakes)
-        key = (exercise.id, *(mistake.id for mistake in mistakes))
+        key = (
+            exercise.id,
+            *(f"{mistake.id}{sorted(mistake.edits.items())}" for mistake in mistakes),
+        )
         if key not in self._edited:
             self._edited[key] = self._make(exercise, mistakes)
         return self._edited[key]
@@ -61,15 +64,24 @@ class Workbench:
         return namespace
 
     def edited_source(self, exercise: Exercise, mistakes: list[Misconception]) -> str | None:
-        """Return the edited text of the solution cell; None where one edit removes another's place."""
+        """Return the edited text of the solution cell; None where one edit removes another's place.
+
+        A single edit that has no place is a CheckDefinitionError.
+        """
+        if len(mistakes) < 2:
+            return (
+                mistakes[0].apply(self.answers[exercise.id])
+                if mistakes
+                else self.answers[exercise.id]
+            )
         for order in (mistakes, mistakes[::-1]):
             source = self.answers[exercise.id]
-            for mistake in order:
-                if not mistake.applies(source):
-                    break
-                source = mistake.apply(source)
-            else:
-                return source
+            try:
+                for mistake in order:
+                    source = mistake.apply(source)
+            except CheckDefinitionError:
+                continue
+            return source
         return None
 
     def observe(self, namespace: Mapping[str, Any], stimulus: Stimulus) -> Observation:

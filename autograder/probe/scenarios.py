@@ -105,7 +105,7 @@ def attribute(built: Any, path: str) -> Any:
         try:
             here = here[int(step)] if step.isdigit() else getattr(here, step)
         except (AttributeError, IndexError, TypeError):
-            owner = f"`{walked}`" if walked else f"your {type(built).__name__}"
+            owner = f"`{walked}`" if walked else f"Your {type(built).__name__}"
             raise StructureError(f"{owner} has no attribute `{step}`.") from None
         if here is None:
             raise StructureError(f"`{path}`: `{step}` is None (was bias=False used?).")

@@ -5,13 +5,13 @@ started with an empty one (`ENVIRONMENT` is set inside).
 """
 
 import shutil
-import site
 import sys
 from pathlib import Path
 
 from autograder.errors import SandboxMissingError
 
 HOME = Path("/sandbox")
+VENV = HOME / "venv"
 PACKAGES = Path(__file__).resolve().parent.parent
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts")
 INSTALL = "sudo apt-get install bubblewrap"
@@ -47,24 +47,34 @@ def command(program: list[str]) -> list[str]:
     """Return the bwrap command that runs `program` shut off from the rest of the machine."""
     options = ["--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]
     options += ["--uid", "1000", "--gid", "1000", "--hostname", "sandbox", "--cap-drop", "ALL"]
+    options += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--chdir", "/tmp"]  # noqa: S108 - inside
     for path in SYSTEM:
         options += ["--ro-bind-try", path, path]
-    for folder in map(str, _python_folders()):
-        options += ["--ro-bind", folder, folder]
+    for outside, inside in _python_folders():
+        options += ["--ro-bind", str(outside), str(inside)]
     options += ["--ro-bind", str(PACKAGES / "probe"), str(HOME / "autograder/probe")]
     options += ["--ro-bind", str(PACKAGES.parent / "coursework"), str(HOME / "coursework")]
-    options += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--chdir", "/tmp"]  # noqa: S108 - inside
     for name, value in ENVIRONMENT.items():
         options += ["--setenv", name, value]
     return [find_bubblewrap(), *options, "--remount-ro", "/", "--", *program]
 
 
-def _python_folders() -> list[Path]:
-    """Return the interpreter's folders and its site-packages, outermost first, none twice."""
-    folders = [Path(sys.base_prefix), Path(sys.prefix), *map(Path, site.getsitepackages())]
-    wanted: list[Path] = []
-    for folder in folders:
-        inside = any(folder.is_relative_to(kept) for kept in (*wanted, Path("/usr")))
-        if folder.is_dir() and not inside:
-            wanted.append(folder)
-    return wanted
+def python() -> str:
+    """Return the path of this interpreter inside the sandbox."""
+    executable = Path(sys.executable)
+    if sys.prefix == sys.base_prefix:
+        return str(executable)
+    return str(VENV / executable.relative_to(sys.prefix))
+
+
+def _python_folders() -> list[tuple[Path, Path]]:
+    """Return what of Python is visible, and where: the interpreter in its place, a venv in ours.
+
+    A virtual environment finds itself by where its interpreter lies, so that it can be shown
+    elsewhere; the course folder it stands in, perhaps under /tmp, need not exist inside.
+    """
+    base = Path(sys.base_prefix)
+    folders = [] if base.is_relative_to("/usr") else [(base, base)]
+    if sys.prefix != sys.base_prefix:
+        folders.append((Path(sys.prefix), VENV))
+    return folders

@@ -43,7 +43,7 @@ class WarmProcess:
     def _start(self, theirs: socket.socket, modules: list[str]) -> "subprocess.Popen[bytes]":
         mode = "isolated" if self.sandboxed else "plain"
         program = [
-            sys.executable,
+            bubblewrap.python() if self.sandboxed else sys.executable,
             "-m",
             "autograder.probe.warm",
             str(theirs.fileno()),

@@ -22,7 +22,7 @@ def others_are_full(report: Report, but: str) -> bool:
     [
         ("def softmax(x, dim=-1):\n    return x.nope()", Outcome.ERROR, "no attribute 'nope'"),
         ("def softmax(x, dim=-1)\n    return x", Outcome.ERROR, "SyntaxError"),
-        ("def soft_max(x, dim=-1):\n    return x", Outcome.ERROR, "There is no `softmax`"),
+        ("def soft_max(x, dim=-1):\n    return x", Outcome.FAILED, "There is no `softmax`"),
         ("def softmax(x, dim=-1):\n    pass", Outcome.FAILED, "is None"),
         ("def softmax(x, dim=-1):\n    return x.tolist()", Outcome.FAILED, "of type list"),
         (

@@ -7,6 +7,11 @@ from autograder.judge.exercise import Exercise, Lesson, Stimulus, module
 from autograder.lessons.attention import reference
 
 CALL = "scaled_dot_product_attention(q, k, v, mask)"
+QUERIES = "q = self.w_q(x)"
+INLINE = (
+    "((lambda s: torch.softmax(s if mask is None else s.masked_fill({mask}, -1e9), {dim}))"
+    "(attention_scores(q, k)) @ v, None)"
+)
 DEFAULT = "d_k = d_model if d_k is None else d_k"
 
 
@@ -82,8 +87,21 @@ def _add_mistakes(exercise: Exercise) -> None:
             edits={CALL: "scaled_dot_product_attention(x, x, x, mask)"})  # fmt: skip
     mistake("scaled-by-d-model", "The scores are scaled by √d_model, not by √d_k",
             "The width that counts is that of the vectors in the dot product.",
-            edits={CALL: "scaled_dot_product_attention("
-                   "q * math.sqrt(q.size(-1) / x.size(-1)), k, v, mask)"})  # fmt: skip
+            edits={QUERIES: f"{QUERIES} * math.sqrt(self.w_q.out_features / x.size(-1))"})  # fmt: skip
+    mistake("scale-missing", "The scores are not divided by √d_k",
+            "scaled_dot_product_attention divides for you; does your own way?",
+            edits={QUERIES: f"{QUERIES} * math.sqrt(self.w_q.out_features)"})  # fmt: skip
+    mistake("divided-by-d-k", "The scores are divided by d_k, or by √d_k twice",
+            "The attention has divided already.",
+            edits={QUERIES: f"{QUERIES} / math.sqrt(self.w_q.out_features)"})  # fmt: skip
+    mistake("softmax-over-queries", "The softmax is over the queries: columns sum to 1, not rows",
+            "Each query shares out 1 among the keys: that is the last dimension of the scores.",
+            edits={CALL: INLINE.format(mask="~mask", dim=1)})  # fmt: skip
+    mistake("softmax-over-batch", "The softmax is over the batch",
+            "A sample must not depend on its neighbours in the batch.",
+            edits={CALL: INLINE.format(mask="~mask", dim=0)})  # fmt: skip
+    mistake("mask-inverted", "True and False of the mask are exchanged",
+            "True = may attend.", edits={CALL: INLINE.format(mask="mask", dim=-1)})  # fmt: skip
     mistake("residual", "The input is added to the output",
             "The skip connection comes in lesson 05, around the head, not in it.",
             edits={"return output": "return output + x"})  # fmt: skip

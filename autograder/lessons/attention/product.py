@@ -128,10 +128,17 @@ def _add_mask_mistakes(exercise: Exercise) -> None:
             edits={HIDE: "pass", CLEAR: "pass"})  # fmt: skip
     mistake("mask-inverted", "True and False of the mask are exchanged: True = may attend",
             "Where the mask is False, the score is to be replaced.",
-            edits={"~mask": "mask"})  # fmt: skip
+            edits={"~mask": "mask"},
+            also=[{CLEAR: "pass", FILL: "float('-inf')", "~mask": "mask"},
+                  {CLEAR: "pass", "~mask": "mask"}])  # fmt: skip
     mistake("mask-after-softmax", "The mask is applied after the softmax, and the rest not shared out again",
             "Add up a row of the weights: what became of the share of the hidden keys?",
             edits={HIDE: "pass"})  # fmt: skip
+    mistake("mask-after-softmax-shared-out", "The mask is applied after the softmax, and the rest scaled up again",
+            "Where hidden keys take nearly all of a row, what is left to divide by? Hide the scores instead.",
+            edits={HIDE: "pass", CLEAR: f"{CLEAR}\n        weights = weights / weights.sum(-1, keepdim=True)"},
+            also=[{HIDE: "pass", CLEAR: f"{CLEAR}\n        weights = (weights / weights.sum(-1, keepdim=True)).nan_to_num()"},
+                  {HIDE: "pass", CLEAR: f"{CLEAR}\n        weights = weights / (weights.sum(-1, keepdim=True) + 1e-9)"}])  # fmt: skip
     mistake("mask-multiplied", "The scores are multiplied by the mask: a hidden score becomes 0, not −∞",
             "A score of 0 is a score like any other: exp(0) = 1.",
             edits={HIDE: "scores = scores * mask", CLEAR: "pass"})  # fmt: skip
@@ -180,6 +187,9 @@ def _add_other_mistakes(exercise: Exercise) -> None:
     mistake("scale-missing", "The scores are not divided by √d_k",
             "Compare the spread of q·k for d_k = 4 and d_k = 400; attention_scores does it for you.",
             edits={"attention_scores(q, k)": "q @ k.transpose(-2, -1)"})  # fmt: skip
+    mistake("dropout-always", "Dropout is applied to the weights, in a function that should give the same each time",
+            "Call it twice on the same tensors. `F.dropout` is live unless told otherwise.",
+            edits={"weights = softmax(scores, dim=-1)": "weights = F.dropout(softmax(scores, dim=-1), 0.1)"})  # fmt: skip
     mistake("no-softmax", "The scores are used as weights, without a softmax",
             "Weights are positive and every row sums to 1.",
             edits={"softmax(scores, dim=-1)": "scores"})  # fmt: skip

@@ -65,6 +65,9 @@ def _add_misconceptions(lesson: Lesson) -> None:
     mistake("scaled-by-eight", "The scores are divided by 8, whatever d_k is",
             "√64 = 8 is right for one width only; the width is in the shape of k.",
             edits={"math.sqrt(k.size(-1))": "8"})  # fmt: skip
+    mistake("floor-division", "The scores are divided with `//`, which rounds down",
+            "`/` divides; `//` throws the fraction away.",
+            edits={ROOT: " // math.sqrt(k.size(-1))"})  # fmt: skip
     mistake("exchanged", "Queries and keys are exchanged: the scores are transposed",
             "Row i of the scores belongs to query i; count the rows for 5 queries and 7 keys.",
             edits={f"q @ {SWAP}": "k @ q.transpose(-2, -1)"})  # fmt: skip

@@ -70,6 +70,13 @@ def _add_misconceptions(lesson: Lesson) -> None:
     mistake("total-over-everything", "The exponentials are divided by the sum of the whole tensor",
             "Each row is a distribution of its own: add up one row of your result.",
             edits={TOTAL: "exponentials.sum()"})  # fmt: skip
+    mistake("total-over-first", "The sum runs over dimension 0, whatever `dim` says",
+            "Add up one row of your result, then one column.",
+            edits={TOTAL: "exponentials.sum(dim=0, keepdim=True)"})  # fmt: skip
+    mistake("clamped", "The scores are cut off at ±50 to keep the exponential finite",
+            "Two scores of 60 and 90 would get equal weights. Which shift changes nothing at all?",
+            edits={SHIFT: "shifted = x.clamp(-50, 50)"},
+            also=[{SHIFT: "shifted = x.clamp(max=80)"}])  # fmt: skip
     mistake("keepdim-missing", "The sum loses its dimension, so it is divided along the wrong one",
             "Print the shapes of the exponentials and of their sum; what does broadcasting do with them?",
             edits={TOTAL: "exponentials.sum(dim=dim)"})  # fmt: skip

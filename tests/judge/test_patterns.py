@@ -1,0 +1,35 @@
+"""Wrong numbers are put into words by how they relate to the right ones."""
+
+import pytest
+import torch
+
+from autograder.judge.patterns import pattern
+
+torch.manual_seed(0)
+RIGHT = torch.randn(3, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (-RIGHT, "wrong sign"),
+        (RIGHT * 4, "4 times"),
+        (RIGHT + 2, "same amount"),
+        (RIGHT.mT.contiguous(), "Dimensions 1 and 2"),
+        (RIGHT.flatten().flip(0).reshape(3, 4, 4), "wrong places"),
+        (RIGHT.floor(), "whole"),
+        (torch.zeros(3, 4, 4), "the input makes no difference"),
+        (torch.cat([RIGHT[:2], torch.randn(1, 4, 4)]), "Along dimension 0 (size 3) only 2"),
+        (torch.randn(3, 4, 4) * 5, "further apart"),
+    ],
+)
+def test_a_relation_is_recognised(wrong: torch.Tensor, said: str) -> None:
+    """Sign, factor, offset, exchange, order, rounding, constants, parts and spread are told."""
+    assert said in str(pattern(wrong, RIGHT))
+
+
+def test_equal_or_unrelated_values_have_no_pattern() -> None:
+    """Nothing is said of equal tensors, of other shapes, or of NaN."""
+    assert pattern(RIGHT, RIGHT) is None
+    assert pattern(torch.randn(2, 2), RIGHT) is None
+    assert pattern(RIGHT * float("nan"), RIGHT) is None
