@@ -9,7 +9,7 @@ ADVICE: tuple[tuple[str, str], ...] = (
     ("mat1 and mat2 shapes", "Print the shapes of both factors just before this line."),
     ("must match the size of tensor", "Print the shapes of both tensors just before this line."),
     ("Expected size for first two dimensions", "Print the shapes of both factors just before this line."),
-    ("does not match the number of dimensions", "Einsum letters are dimensions; `...` is any number of them."),
+    ("does not match the number of dimensions", "Each letter of an einsum is one dimension."),
     ("is invalid for input of size", "The sizes of a reshape have to multiply to the number of entries."),
     ("Dimension out of range", "Count dimensions from the end: there may be fewer than you think."),
     ("expected scalar type", "Two dtypes meet: make new tensors with the dtype of those you were given."),
