@@ -21,7 +21,8 @@ from autograder.sandbox.client import Run, RunEndedError, WarmProcess
 ANSWER_SECONDS = 20.0
 OWN_SECONDS = 10.0
 OWN_BUDGET = 40.0
-TOTAL_SECONDS = 240.0
+TOTAL_SECONDS = 200.0
+OUT_OF_TIME = "Not tried: the notebook as a whole took longer than {seconds:g} seconds."
 
 
 class Sitting:
@@ -42,12 +43,25 @@ class Sitting:
         for exercise in self.bench.lesson.exercises:
             self._without_running(exercise)
         while not self._complete():
+            if self._out_of_time():
+                self._stop()
+                break
             with warm.run() as run:
                 self._walk(run)
         return [self.reports[exercise.id] for exercise in self.bench.lesson.exercises]
 
     def _complete(self) -> bool:
         return all(exercise.id in self.reports for exercise in self.bench.lesson.exercises)
+
+    def _stop(self) -> None:
+        """Settle what is left when the whole notebook has had its time."""
+        message = OUT_OF_TIME.format(seconds=TOTAL_SECONDS)
+        check = CheckReport(
+            id="runs", title="the notebook runs in time", passed=False, message=message
+        )
+        for exercise in self.bench.lesson.exercises:
+            if exercise.id not in self.reports:
+                self._settle(exercise, Outcome.TIMEOUT, 0.0, [check])
 
     def _without_running(self, exercise: Exercise) -> None:
         """Settle what needs no run: cells that are missing, left alone, or written by hand."""
@@ -79,6 +93,8 @@ class Sitting:
     def _walk(self, run: Run) -> None:
         """Run the notebook from the top, until its end or the end of the process."""
         for index, part in enumerate(self.parts):
+            if self._out_of_time():
+                return
             if part.role is Role.TEST:
                 self._reach_test(part, run)
                 if not run.alive:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.judge import sitting
 from autograder.marker import Marker
 from autograder.results import Outcome, Report
 
@@ -89,3 +90,20 @@ def test_a_report_is_the_same_for_the_same_seed(marker: Marker, hand_in: HandIn)
     """A mark can be reproduced, message for message, from the seed that was kept with it."""
     path = hand_in(LESSON, softmax="def softmax(x, dim=-1):\n    return x")
     assert marker.mark(LESSON, path).report == marker.mark(LESSON, path).report
+
+
+@pytest.mark.slow
+def test_a_notebook_that_takes_for_ever_ends_in_time(
+    marker: Marker, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the whole has had its time, what is left is a timeout; what was marked keeps its marks."""
+    monkeypatch.setattr(sitting, "TOTAL_SECONDS", 4.0)
+    slow = "import time; time.sleep(3)\n"
+    path = hand_in(
+        LESSON,
+        causal_mask=lambda answer: slow + answer,
+        padding_mask=lambda answer: slow + answer,
+    )
+    report = marker.mark(LESSON, path).report
+    assert report.exercise("softmax").outcome is Outcome.PASSED
+    assert report.exercise("self-attention-head").outcome is Outcome.TIMEOUT
