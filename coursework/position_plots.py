@@ -10,6 +10,7 @@ import torch
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
 from coursework.plots import CYCLE, KEY, MUTED, QUERY
@@ -25,11 +26,14 @@ def tables(
     height: float = 3.6,
 ) -> Figure:
     """Draw matrices (R, C) side by side as colours from −limit to limit, on one scale."""
-    figure, axes = _row(len(named), max(4.0 * len(named), 5.2) + 0.8, height)
+    figure, axes = _row(len(named), max(3.6 * len(named), 5.2) + 0.8, height)
     for ax, (title, matrix) in zip(axes, named.items(), strict=True):
-        shown = ax.imshow(matrix.detach(), cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto")
+        pixels = matrix.detach().numpy()
+        shown = ax.imshow(pixels, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto")
         shown.set_interpolation("nearest")
         ax.set(title=title, xlabel=labels[0])
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(MaxNLocator(5, integer=True))
         ax.spines[:].set_visible(False)
     axes[0].set_ylabel(labels[1])
     figure.colorbar(shown, ax=axes, ticks=[-limit, 0, limit], format="{x:g}", aspect=30)
@@ -71,7 +75,7 @@ def lines(
     else:
         ax.axhline(0, color=MUTED, linewidth=1)
     ax.set(xlabel=labels[0], ylabel=labels[1])
-    ax.legend(frameon=False)
+    ax.legend(framealpha=1, edgecolor="none")
     return ax
 
 

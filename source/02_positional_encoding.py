@@ -99,7 +99,9 @@ for place, index in enumerate(order):
 # %% [markdown]
 # ### The formula
 #
-# $$PE_{(pos,\,2i)} = \sin\left(\frac{pos}{10000^{2i/d_{model}}}\right) \qquad PE_{(pos,\,2i+1)} = \cos\left(\frac{pos}{10000^{2i/d_{model}}}\right)$$
+# > PE(pos, 2i) = sin( pos / 10000<sup>2i / d_model</sup> )
+# >
+# > PE(pos, 2i + 1) = cos( pos / 10000<sup>2i / d_model</sup> )
 #
 # (section 3.5). Two indices need a second look. **i counts pairs**, from 0 to d_model / 2 − 1. **2i and 2i + 1 count columns**: the even column of a pair holds the sine, the odd one the cosine, of *the same angle*.
 #
@@ -200,10 +202,10 @@ else:
 # %% [markdown]
 # ## Three ways to look at it
 #
-# **As a heat map.** Each row is a position, each column one wave. On the left the waves are fast; to the right they slow down until a column seems to stand still. A width of 64 or more is common; the pattern stays the same.
+# **As a heat map.** Each row is a position, each column one wave. On the left the waves are fast; to the right they slow down until a column seems to stand still. However wide the table, the pattern is the same; a wider one has more waves between the fastest and the slowest.
 
 # %% demo
-sizes = (16, 64, 256)
+sizes = (8, 32, 128)
 position_plots.tables({f"d_model = {d}": sinusoidal_encoding(100, d) for d in sizes});
 
 # %% [markdown]
@@ -230,7 +232,7 @@ position_plots.lines(pairs, curve, labels=("pair", "wavelength in positions"), l
 
 # %% demo
 table = sinusoidal_encoding(100, 64)
-position_plots.tables({f"base {b:,}": position_plots.with_base(table, b) for b in (10, 1000, 10**4, 10**7)});
+position_plots.tables({f"base {b:,}": position_plots.with_base(table, b) for b in (10, 10**4, 10**7)});
 
 # %% [markdown]
 # Drag both, and watch where the picture goes flat. (The sliders need a running kernel; the rows of pictures above show what they show.)
@@ -252,26 +254,27 @@ def look(d_model, base):
     plt.show()
 
 # %% [markdown]
-# ## The mistake in half of the tutorials
+# ## A mistake to know by sight
 #
-# A loop over the columns, `for i in range(0, d_model, 2)`, has an index that is 2i already. Many published versions nevertheless write `10000 ** (2 * i / d_model)` inside it, and so **double the exponent**. (See issues 7 and 25 of the repository SamLynnEvans/Transformer on GitHub, whose tutorial was copied widely.) Doubling the exponent is the same as squaring the base:
+# A loop over the columns, `for i in range(0, d_model, 2)`, has an index that is 2i already. Published code nevertheless writes `10000 ** (2 * i / d_model)` inside it time and again, and so **doubles the exponent** (reported, for example, in issue 25 of SamLynnEvans/Transformer and issue 38 of Kyubyong/transformer on GitHub). Doubling the exponent is the same as squaring the base:
 #
-# $$10000^{2 \cdot 2i/d_{model}} = (10000^2)^{2i/d_{model}} = (10^8)^{2i/d_{model}}$$
+# > 10000<sup>2 · 2i / d_model</sup> = (10000²)<sup>2i / d_model</sup> = (10⁸)<sup>2i / d_model</sup>
 #
 # No shape changes, no error is raised, sin² + cos² is still 1, and a model still trains. So how would one notice?
 
 # %% demo
 right = sinusoidal_encoding(100, 512)
 doubled = position_plots.with_base(right, 10**8)  # what the doubled exponent makes of it
-position_plots.tables({"2i / d_model": right, "2 · 2i / d_model": doubled})
+sines = {"2i / d_model": right[:, 0::2], "2 · 2i / d_model": doubled[:, 0::2]}  # each (100, 256)
+position_plots.tables(sines, labels=("pair (its sine)", "position"))
 for name, table in {"right": right, "doubled": doubled}.items():
     dead = position_plots.still_columns(table)
     print(f"{name:8} {dead:3} of 512 columns move by less than 0.01 over 100 positions ({dead / 512:.0%})")
 
 # %% [markdown]
-# By eye: the flat region begins at half the width. By number: count the columns that do not move. They are **dead dimensions**: the model adds the same constant at every position, and learns nothing from it. Some columns of the right table are slow as well, since they are made for texts of thousands of tokens, but the mistake wastes most of the table.
+# By eye (only the sines are drawn): the waves are squeezed into half the width, and what follows is flat. By number: count the columns that do not move. They are **dead dimensions**: the model adds the same constant at every position, and learns nothing from it. Some columns of the right table are slow as well, since they are made for texts of thousands of tokens, but the mistake wastes most of the table.
 #
-# A second form of the mistake gives the cosine an index of its own, `2 * (i + 1)`. Then sine and cosine of a pair belong to different clocks, their point leaves the circle, and the rotation that we are about to find no longer exists.
+# Both of those versions go one step further and give the cosine an exponent of its own, `2 * (i + 1)` in place of `2 * i`. Then sine and cosine of a pair belong to different clocks, their point leaves the circle, and the rotation that we are about to find no longer exists.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** Which of your visible tests would have caught the doubled exponent, and which not?
@@ -323,8 +326,9 @@ for name, embedded in {"without √d_model": tokens, "with √d_model": tokens *
     here, there = embedded + positions[10], embedded + positions[20]
     same_token = F.cosine_similarity(here, there).mean()
     same_place = F.cosine_similarity(here[:-1], here[1:]).mean()
-    print(f"{name:17} token {rms(embedded):.2f} against position {rms(positions):.2f}   cosine of", end=" ")
-    print(f"one token at two places {same_token:.2f}, two tokens at one place {same_place:.2f}")
+    print(f"{name}: token {rms(embedded):.2f}, position {rms(positions):.2f}")
+    print(f"   cosine of one token at two places:  {same_token:.2f}")
+    print(f"   cosine of two tokens at one place:  {same_place:.2f}")
 
 # %% [markdown]
 # Without the factor, any two words at the same place look the same, and the position shouts the token down. With it the token leads and the position modulates. (A table that starts with standard deviation 1, as `nn.Embedding` does, would have the opposite trouble after the multiplication: entries around 23 beside 0.71. Scale and initialisation belong together.)
@@ -420,7 +424,7 @@ else:
 #
 # The dot product of two encodings is a sum over pairs, and sin a sin b + cos a cos b = cos(a − b). So
 #
-# $$PE_p \cdot PE_q = \sum_{i=0}^{d_{model}/2 - 1} \cos\left(\frac{p - q}{10000^{2i/d_{model}}}\right)$$
+# > PE(p) · PE(q) = Σ<sub>i</sub> cos( (p − q) / 10000<sup>2i / d_model</sup> )
 #
 # It depends on the **distance** p − q alone, not on where the two stand. In a picture of all dot products, each diagonal has one colour (a *Toeplitz* matrix).
 
@@ -461,7 +465,7 @@ def likeness(position, d_model, base):
 # %% [markdown]
 # ## Moving on is a rotation
 #
-# Why sines and cosines, of all things? Because, in the words of the paper, for any fixed offset k the encoding of pos + k is a linear function of the encoding of pos. On the clocks this is plain: k positions further on, clock i has turned by k / 10000^(2i/d_model), **wherever it stood before**. Below, the dashed hands stand at position p and the solid ones at p + 5: compare the angles between them from row to row.
+# Why sines and cosines, of all things? Because, in the words of the paper, for any fixed offset k the encoding of pos + k is a linear function of the encoding of pos. On the clocks this is plain: k positions further on, clock i has turned by k / 10000<sup>2i / d_model</sup>, **wherever it stood before**. Below, the dashed hands stand at position p and the solid ones at p + 5: compare the angles between them from row to row.
 
 # %% demo
 table = sinusoidal_encoding(64, 8)
@@ -483,16 +487,18 @@ def shifted(p, offset):
 # %% [markdown]
 # In formulas: let a be the angle of a pair at position p, and b the angle by which it turns in k positions. The addition theorems give
 #
-# $$\sin(a + b) = \sin a \cos b + \cos a \sin b \qquad \cos(a + b) = \cos a \cos b - \sin a \sin b$$
+# > sin(a + b) = sin a cos b + cos a sin b
+# >
+# > cos(a + b) = cos a cos b − sin a sin b
 #
-# Here sin a and cos a are the two entries we have, and cos b and sin b are *numbers that do not depend on p*. So the new pair is a 2 × 2 matrix times the old pair, and the whole step is one D × D matrix M_k, with small blocks on its diagonal and zeros elsewhere: PE_{p+k} = M_k PE_p, for **every** p.
+# Here sin a and cos a are the two entries we have, and cos b and sin b are *numbers that do not depend on p*. So the new pair is a 2 × 2 matrix times the old pair, and the whole step is one D × D matrix M(k), with small blocks on its diagonal and zeros elsewhere: PE(p + k) = M(k) PE(p), for **every** p.
 #
-# A layer that has learnt M_k can look k tokens back from anywhere in the text. The paper gives this as the reason for its choice of sines.
+# A layer that has learnt M(k) can look k tokens back from anywhere in the text. The paper gives this as the reason for its choice of sines.
 
 # %% [markdown] slide="slide"
 # ### Exercise 3: `shift_matrix` (4 points)
 #
-# Build M_k, for the interleaved layout of exercise 1, in float32. `offset` is k; it may be negative (look back) or 0. `d_model` is even. Note on which side the vector stands: `shift_matrix(k, d_model) @ PE[p]` is `PE[p + k]`.
+# Build M(k), for the interleaved layout of exercise 1, in float32. `offset` is k; it may be negative (look back) or 0. `d_model` is even. Note on which side the vector stands: `shift_matrix(k, d_model) @ PE[p]` is `PE[p + k]`.
 
 # %% solution shift-matrix
 def shift_matrix(offset: int, d_model: int) -> torch.Tensor:
@@ -553,24 +559,24 @@ print("shift_matrix: the visible tests pass")
 # </details>
 
 # %% [markdown]
-# One matrix, every position. Negative offsets turn back, and two moves in a row are one longer move: M_a M_b = M_{a+b}.
+# One matrix, every position. Negative offsets turn back, and two moves in a row are one longer move: M(a) M(b) = M(a + b).
 
 # %% demo
 position_plots.tables({f"offset {k}": shift_matrix(k, 16) for k in (1, 8, -8)}, labels=("column", "row"))
 
 table = sinusoidal_encoding(300, 64)
-worst = max((table[k:] - table[: 300 - k] @ shift_matrix(k, 64).T).abs().max().item() for k in range(1, 200))
-print(f"PE[p + k] against M_k PE[p], all p up to 300 and all k below 200: off by at most {worst:.0e}")
+worst = max((table[k:] - table[: 300 - k] @ shift_matrix(k, 64).T).abs().max().item() for k in (1, 5, 30, 200))
+print(f"PE[p + k] against M(k) PE[p], up to position 300, k up to 200: off by at most {worst:.0e}")
 back_and_forth = shift_matrix(5, 64) @ shift_matrix(-5, 64)
 print("five on and five back is nothing:", torch.allclose(back_and_forth, torch.eye(64), atol=1e-6))
 
 # %% [markdown]
-# The first blocks turn with every step, the last stay close to the identity: on the scale of a few tokens the slow clocks stand still. This rotation has had a career of its own. *Rotary* embeddings (Su et al. 2021, arXiv:2104.09864) apply it to queries and keys instead of adding a table to the tokens, so that every score depends on the distance by construction.
+# The first blocks turn with every step, the last stay close to the identity: on the scale of a few tokens the slow clocks stand still. This rotation has had a career of its own. *Rotary* embeddings (Su et al. 2021, arXiv:2104.09864) apply it to queries and keys instead of adding a table to the tokens, so that positions enter a score as their distance, by construction.
 
 # %% [markdown]
 # ## Learning the positions instead
 #
-# Why compute what can be learnt? A **positional embedding** is a second embedding table, looked up by position instead of token. It was the usual way before (Gehring et al. 2017, arXiv:1705.03122), and BERT uses it, with 512 rows (Devlin et al. 2019, arXiv:1810.04805). The two words sound alike: here an *encoding* is computed, an *embedding* is learnt.
+# Why compute what can be learnt? A **positional embedding** is a second embedding table, looked up by position instead of token. The convolutional translators just before the Transformer had one (Gehring et al. 2017, arXiv:1705.03122), and BERT has one, with 512 rows (Devlin et al. 2019, arXiv:1810.04805). The two words sound alike: here an *encoding* is computed, an *embedding* is learnt.
 
 # %% [markdown]
 # ### Exercise 4: `LearnedPositionalEmbedding` (4 points)
@@ -689,8 +695,10 @@ class WhoIsFirst(nn.Module):
 
     def forward(self, letters):
         x = self.position(self.embed(letters))  # (B, S, 32)
-        later = torch.ones(letters.size(1), letters.size(1), dtype=torch.bool).triu(1)  # PyTorch: True = hidden
-        return self.judge(self.layer(x, src_mask=later if self.causal else None).mean(dim=1))  # (B, 2)
+        size = letters.size(1)
+        later = torch.ones(size, size, dtype=torch.bool).triu(1)  # in this layer True = hidden
+        mixed = self.layer(x, src_mask=later if self.causal else None)  # (B, S, 32)
+        return self.judge(mixed.mean(dim=1))  # (B, 2)
 
 # %% demo
 def accuracy(model, steps=150):
@@ -707,6 +715,7 @@ def accuracy(model, steps=150):
         return [(model.eval()(x).argmax(dim=-1) == y).float().mean().item() for x, y in tries]
 
 
+torch.set_num_threads(1)  # so small a model is fastest on one core
 ways = {"no positions": (nn.Identity(), False), "sinusoidal": (PositionalEncoding(32, 16, 0.0), False)}
 ways |= {"learnt": (LearnedPositionalEmbedding(16, 32), False), "none, but causal": (nn.Identity(), True)}
 for name, (position, causal) in ways.items():

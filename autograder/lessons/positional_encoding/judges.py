@@ -14,7 +14,9 @@ FARTHEST = 200
 
 
 def single(value: Any) -> Any:
-    """Return a floating tensor as float32; anything else as it is."""
+    """Return a floating tensor as float32, also those of a list; anything else as it is."""
+    if isinstance(value, (list, tuple)):
+        return [single(item) for item in value]
     return value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
 
