@@ -246,6 +246,8 @@ def shift(body: str) -> str:
         ("positional_encoding", layer("self.drop(x + self.pe[3])"), "All positions of a sample get the same"),
         ("positional_encoding", layer(SHUFFLED), "depends on the sample"),
         ("positional_encoding", layer("self.drop(x + self.pe[:s].flip(0))"), "Position 0 gets row"),
+        ("positional_encoding", layer("self.drop(x + 0.7 * self.pe[:s])"), "0.7 times the row"),
+        ("positional_encoding", layer("self.drop(x + self.pe[:s] ** 3)"), "Take away x"),
         ("positional_encoding", layer("F.dropout(x + self.pe[:s], 0.5)"), "0 in eval mode"),
         ("shift_matrix", shift("return m @ m"), "moves every position by 6"),
         ("shift_matrix", shift("return turn(-a)"), "turns the wrong way"),

@@ -125,10 +125,18 @@ def first_wrong_pair(seen: Seen) -> str | None:
 TABLE = (position_zero, staircase, pair_norms, wavelengths, first_wrong_pair)
 
 
+def _sums(seen: Seen) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return x, the student's sum and the right one, (B, S, D), of the first call that went wrong."""
+    got, want = seen.got.value, seen.expected.value
+    calls = list(zip(got, want, strict=True)) if isinstance(want, list) else [(got, want)]
+    index = next((n for n, (one, other) in enumerate(calls) if not _close(one, other)), 0)
+    return (seen.inputs["calls"][index][0].float(), *calls[index])
+
+
 def _added(seen: Seen) -> torch.Tensor:
     """Return what was added to x, (B, S, D)."""
-    x: torch.Tensor = seen.inputs["calls"][0][0]
-    return whole(seen) - x.to(whole(seen).dtype)
+    x, got, _ = _sums(seen)
+    return got - x
 
 
 def one_vector(seen: Seen) -> str | None:
@@ -146,22 +154,36 @@ def differs_by_sample(seen: Seen) -> str | None:
     added = _added(seen)
     if _close(added, added[:1].expand_as(added)):
         return None
-    ratio = whole(seen) / wanted(seen)
-    if (whole(seen) == 0).float().mean() > 0.2 or not torch.isfinite(ratio).all():
+    if (_sums(seen)[1] == 0).float().mean() > 0.2:
         return "Many entries are 0 in eval mode: dropout should be off there."
     return "What you add depends on the sample: with the same length, each sample gets the same positions."
 
 
 def shifted_rows(seen: Seen) -> str | None:
     """Say when the right rows are added in the wrong places."""
-    added, right = _added(seen)[0], wanted(seen)[0] - seen.inputs["calls"][0][0][0]
+    x, _, want = _sums(seen)
+    added, right = _added(seen)[0], want[0] - x[0]
     for row in range(len(right)):
         if _close(added[0], right[row]) and row > 0:
             return f"Position 0 gets row {row} of the table; position s should get row s."
     return None
 
 
-LAYER = (one_vector, differs_by_sample, shifted_rows)
+def wrong_rows(seen: Seen) -> str | None:
+    """Say how what is added relates to the table, or where it first differs."""
+    x, _, want = _sums(seen)
+    added, right = _added(seen)[0], (want - x)[0]
+    factor = (added * right).sum() / right.square().sum()
+    if _close(added, factor * right):
+        return f"What you add is {factor:.3g} times the row of the table; it should be the row itself."
+    position = int(((added - right).abs().amax(-1) > CLOSE).nonzero()[0])
+    return (
+        f"Take away x: at position {position} what is left should be row {position} of the table, "
+        f"{_numbers(right[position])}; yours is {_numbers(added[position])}."
+    )
+
+
+LAYER = (one_vector, differs_by_sample, shifted_rows, wrong_rows)
 
 
 def direction(seen: Seen) -> str | None:
