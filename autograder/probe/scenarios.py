@@ -75,6 +75,30 @@ def parameters(namespace: Namespace, inputs: Inputs) -> Any:
     return {"shapes": shapes, "total": sum(p.numel() for p in distinct.values())}
 
 
+def buffer(namespace: Namespace, inputs: Inputs) -> Any:
+    """Build the class and say what its attribute `buffer` is, and hand over the tensor."""
+    built, name = build(namespace, inputs), inputs["buffer"]
+    if name in dict(built.named_buffers(remove_duplicate=False)):
+        kind = "buffer"
+    else:
+        kind = "parameter" if name in dict(built.named_parameters()) else "attribute"
+    return {"kind": kind, "value": attribute(built, name)}
+
+
+def dropout(namespace: Namespace, inputs: Inputs) -> Any:
+    """Call once in eval and once in train mode, and compare: nothing here depends on the draws.
+
+    `zeroed` is the share of entries that train mode sets to 0, to one place; `factor` is what it
+    multiplies the others by, in the middle of them.
+    """
+    built = build(namespace, inputs)
+    with torch.no_grad():
+        calm, live = (built.train(mode)(*inputs["calls"][0]) for mode in (False, True))
+    kept = live[live != 0] / calm[live != 0]
+    factor = round(kept.median().item(), 1) if len(kept) else 0.0
+    return {"zeroed": round((live == 0).float().mean().item(), 1), "factor": factor}
+
+
 def build(namespace: Namespace, inputs: Inputs) -> nn.Module:
     """Construct the class `name` and load its weights by attribute."""
     built = look_up(namespace, inputs["name"])(*inputs["init"], **inputs["init_kwargs"])
@@ -135,4 +159,6 @@ SCENARIOS: dict[str, Scenario] = {
     "module": module,
     "module_gradient": module_gradient,
     "parameters": parameters,
+    "buffer": buffer,
+    "dropout": dropout,
 }
