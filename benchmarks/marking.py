@@ -54,7 +54,9 @@ def main() -> None:
     torch_cpu, torch_wall = import_torch()
     table = Table("lesson", "cpu s", "wall s", "cpu ÷ import torch", "wall ÷ import torch")
     for lesson in course.lessons():
-        rounds(course, lesson, 1)  # what is read and built once for a lesson is not a student's cost
+        rounds(
+            course, lesson, 1
+        )  # what is read and built once for a lesson is not a student's cost
         one, many = rounds(course, lesson, 1), rounds(course, lesson, 1 + ROUNDS)
         used, took = ((b - a) / ROUNDS for a, b in zip(one, many, strict=True))
         table.add_row(

@@ -49,7 +49,9 @@ def test_waves_are_the_columns_of_their_pair() -> None:
 
 def test_lines_name_every_curve() -> None:
     """Each curve is in the legend, and a logarithmic axis is one."""
-    ax: Any = position_plots.lines((1, 2), {"a": (1, 10), "b": (2, 20)}, labels=("x", "y"), logarithmic=True)
+    ax: Any = position_plots.lines(
+        (1, 2), {"a": (1, 10), "b": (2, 20)}, labels=("x", "y"), logarithmic=True
+    )
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
     assert ax.get_yscale() == "log"
 
@@ -60,12 +62,16 @@ def test_hands_point_to_sine_and_cosine() -> None:
     figure: Any = position_plots.dials(table[0], table[1], range(2), ("before", "after"))
     before, after = figure.axes[0].lines
     assert (before.get_xdata()[1], before.get_ydata()[1]) == pytest.approx((0.0, 1.0))
-    assert (after.get_xdata()[1], after.get_ydata()[1]) == pytest.approx(tuple(table[1, :2].tolist()))
+    assert (after.get_xdata()[1], after.get_ydata()[1]) == pytest.approx(
+        tuple(table[1, :2].tolist())
+    )
 
 
 def test_speeds_are_measured_in_the_table() -> None:
     """With d_model 8 the four pairs turn by 1, 0.1, 0.01 and 0.001."""
-    assert position_plots.turned_per_position(encoding(2, 8)).tolist() == pytest.approx([1, 0.1, 0.01, 0.001])
+    assert position_plots.turned_per_position(encoding(2, 8)).tolist() == pytest.approx(
+        [1, 0.1, 0.01, 0.001]
+    )
 
 
 @pytest.mark.parametrize("base", [10.0, 10000.0, 1e8])

@@ -184,7 +184,9 @@ CHOICES = 'answers = dict(step_of_two="b", encoding_or_embedding=" A", without_e
         ("position_choices", CHOICES),
     ],
 )
-def test_unusual_right_answers_pass(exercise: str, cell: str, marker: Marker, hand_in: HandIn) -> None:
+def test_unusual_right_answers_pass(
+    exercise: str, cell: str, marker: Marker, hand_in: HandIn
+) -> None:
     """Loops, NumPy, exp and log, phases, fits, slices, one-hot products: full marks all the same."""
     report = marker.mark(LESSON, hand_in(LESSON, **{exercise: cell})).report
     assert report.exercise(exercise.replace("_", "-")).failures == []
@@ -270,7 +272,9 @@ def test_unknown_mistakes_are_put_into_words(
 
 def test_a_wrong_table_costs_once(marker: Marker, hand_in: HandIn) -> None:
     """The layer and the matrix are marked with a right table in the place of the student's."""
-    report = marker.mark(LESSON, hand_in(LESSON, sinusoidal_encoding=waves("p / 10000**(2*e)"))).report
+    report = marker.mark(
+        LESSON, hand_in(LESSON, sinusoidal_encoding=waves("p / 10000**(2*e)"))
+    ).report
     assert [ex.id for ex in report.exercises if ex.score != ex.points] == ["sinusoidal-encoding"]
 
 

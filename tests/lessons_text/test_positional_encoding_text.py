@@ -115,7 +115,10 @@ def test_visible_tests_bite(name: str, old: str, new: str) -> None:
 
 def test_model_table_agrees_with_float64(answers: dict[str, Any]) -> None:
     """At position 300 the float32 table is off by no more than rounding."""
-    exact = torch.arange(301, dtype=torch.float64)[:, None] / 10000 ** (torch.arange(0, 64, 2) / 64).double()
+    exact = (
+        torch.arange(301, dtype=torch.float64)[:, None]
+        / 10000 ** (torch.arange(0, 64, 2) / 64).double()
+    )
     found = answers["sinusoidal_encoding"](301, 64)
     torch.testing.assert_close(found[:, 0::2], exact.sin().float(), atol=2e-4, rtol=0)
     torch.testing.assert_close(found[:, 1::2], exact.cos().float(), atol=2e-4, rtol=0)
@@ -132,7 +135,9 @@ def test_demos_do_not_give_the_formula_away() -> None:
     """Neither a demo nor the plots compute 10000 to the power of 2i / d_model."""
     plots = (ROOT / "coursework" / "position_plots.py").read_text(encoding="utf-8")
     demos = [cell.source for title, cell in CELLS if title.startswith(("demo", "setup"))]
-    assert not [text for text in [plots, *demos] if "10000 **" in text or "arange(0, d_model, 2)" in text]
+    assert not [
+        text for text in [plots, *demos] if "10000 **" in text or "arange(0, d_model, 2)" in text
+    ]
 
 
 def test_prose_needs_no_script_to_show_a_formula() -> None:

@@ -75,7 +75,9 @@ def learns_nothing(seen: Seen) -> Verdict:
     total = seen.got.value["total"]
     if total == 0:
         return PASSED
-    return Verdict(passed=False, message=f"{total} numbers are to be learnt here; there should be none.")
+    return Verdict(
+        passed=False, message=f"{total} numbers are to be learnt here; there should be none."
+    )
 
 
 def drops_out(seen: Seen) -> Verdict:

@@ -30,13 +30,17 @@ def position_zero(seen: Seen) -> str | None:
     row, right = whole(seen)[0], wanted(seen)[0]
     if _close(row, right):
         return None
-    return f"Position 0 should read sin 0, cos 0, in turn: 0, 1, 0, 1, …; yours reads {_numbers(row)}."
+    return (
+        f"Position 0 should read sin 0, cos 0, in turn: 0, 1, 0, 1, …; yours reads {_numbers(row)}."
+    )
 
 
 def staircase(seen: Seen) -> str | None:
     """Say when two neighbouring positions look the same, and should not."""
     got, right = whole(seen), wanted(seen)
-    alike = ((got[1:] - got[:-1]).abs().amax(-1) < 1e-6) & ((right[1:] - right[:-1]).abs().amax(-1) > CLOSE)
+    alike = ((got[1:] - got[:-1]).abs().amax(-1) < 1e-6) & (
+        (right[1:] - right[:-1]).abs().amax(-1) > CLOSE
+    )
     if not alike.any():
         return None
     first = int(alike.nonzero()[0])
@@ -175,7 +179,9 @@ def wrong_rows(seen: Seen) -> str | None:
     added, right = _added(seen)[0], (want - x)[0]
     factor = (added * right).sum() / right.square().sum()
     if _close(added, factor * right):
-        return f"What you add is {factor:.3g} times the row of the table; it should be the row itself."
+        return (
+            f"What you add is {factor:.3g} times the row of the table; it should be the row itself."
+        )
     position = int(((added - right).abs().amax(-1) > CLOSE).nonzero()[0])
     return (
         f"Take away x: at position {position} what is left should be row {position} of the table, "
@@ -200,7 +206,9 @@ def direction(seen: Seen) -> str | None:
 def halves(seen: Seen) -> str | None:
     """Say when the matrix fits the layout in two halves."""
     got, width = whole(seen), whole(seen).size(0)
-    order = torch.arange(width).view(2, -1).T.flatten()  # where each interleaved column lies in halves
+    order = (
+        torch.arange(width).view(2, -1).T.flatten()
+    )  # where each interleaved column lies in halves
     if width > 2 and holds(got[order][:, order], seen.inputs["args"][0]):
         return "This matrix fits a table with all sines on the left; ours is interleaved."
     return None
@@ -226,7 +234,9 @@ def block_angles(seen: Seen) -> str | None:
     if not _close(lengths, torch.ones_like(lengths)):
         row = int((lengths - 1).abs().argmax())
         return f"Each row of a rotation has length 1; row {row} of yours has {lengths[row].sqrt():.3g}."
-    if not _close(sine, -got[places + 1, places]) or not _close(cosine, got[places + 1, places + 1]):
+    if not _close(sine, -got[places + 1, places]) or not _close(
+        cosine, got[places + 1, places + 1]
+    ):
         return "A block holds cos b, sin b over −sin b, cos b; yours does not. Mind the signs."
     if abs(offset) == 1:
         base = fitted_base(torch.atan2(sine.double(), cosine.double()) * offset)
