@@ -1,7 +1,7 @@
 """Live figures of lesson 1: tokens, batches, word counts, and maps of word vectors."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import torch
 from matplotlib import pyplot as plt
@@ -22,8 +22,7 @@ def token_strip(tokens: Sequence[str], *, columns: int = 88) -> Axes:
     A space is shown as a dot, a new line or a tab as an arrow; a row is `columns` characters long.
     """
     rows = _wrapped(tokens, columns)
-    figure = plt.figure(figsize=(CHARACTER * columns, 0.42 * len(rows) + 0.1))
-    ax = figure.add_subplot()
+    ax = _panel(CHARACTER * columns, 0.42 * len(rows) + 0.1)
     for line, row in enumerate(rows):
         for start, text in row:
             _draw_token(ax, start, line, text)
@@ -35,17 +34,10 @@ def token_strip(tokens: Sequence[str], *, columns: int = 88) -> Axes:
 def batch_grid(batch: Tensor, words: Sequence[str], *, pad_id: int = 0) -> Axes:
     """Draw ids (B, S) in a grid, each with the word it stands for; padding is grey."""
     rows, columns = batch.shape
-    figure = plt.figure(figsize=(1.15 * columns + 0.4, 0.8 * rows + 0.3))
-    ax = figure.add_subplot()
-    for row, column in torch.cartesian_prod(torch.arange(rows), torch.arange(columns)).tolist():
-        number = int(batch[row, column])
-        padding = number == pad_id
-        face = "#EDEDED" if padding else to_rgba(QUERY, 0.16)
-        ax.add_patch(Rectangle((column - 0.47, row - 0.44), 0.94, 0.88, fc=face, ec="white"))
-        colour = MUTED if padding else "black"
-        ax.text(column, row - 0.14, str(number), ha="center", va="center", color=colour, size=15)
-        word = _visible(words[number])
-        ax.text(column, row + 0.24, word, ha="center", va="center", color="#555555", size=12)
+    ax = _panel(1.15 * columns + 0.4, 0.8 * rows + 0.3)
+    for row, ids in enumerate(batch.tolist()):
+        for column, number in enumerate(ids):
+            _draw_id(ax, (column, row), number, words[number], padding=number == pad_id)
     ax.set(xlim=(-0.6, columns - 0.4), ylim=(rows - 0.5, -0.5))
     ax.set_axis_off()
     return ax
@@ -82,7 +74,7 @@ def histograms(named: Mapping[str, Tensor], *, limits: tuple[float, float], xlab
     ax = _panel(7.6, 3.6)
     for (name, values), colour in zip(named.items(), (QUERY, WRONG, KEY), strict=False):
         inside = values.detach().clamp(*limits).tolist()
-        style = {"color": colour, "alpha": 0.45, "label": name, "density": True}
+        style: dict[str, Any] = {"color": colour, "alpha": 0.45, "label": name, "density": True}
         ax.hist(inside, bins=60, range=limits, histtype="stepfilled", **style)
     ax.set(xlabel=xlabel, yticks=[])
     ax.spines["left"].set_visible(False)
@@ -95,38 +87,47 @@ def word_map(
     groups: Mapping[str, Sequence[str]],
     *,
     arrows: Sequence[tuple[str, str]] = (),
+    across: Tensor | None = None,
 ) -> Axes:
-    """Draw word vectors (N, D) on the plane in which they differ most, one colour per group.
+    """Draw word vectors (N, D) as points on a plane, one colour per group.
 
-    Rows follow the words of the groups in order. The plane is that of the first two principal
-    components. An arrow leads from each first word to its second.
+    Rows follow the words of the groups in order. The plane is `plane(vectors, across)`. An arrow
+    leads from each first word to its second.
     """
     words = [word for group in groups.values() for word in group]
-    places = dict(zip(words, plane(vectors).tolist(), strict=True))
-    ax = _panel(8.0, 5.2)
+    flat = plane(vectors, across)
+    places = {word: (x, y) for word, (x, y) in zip(words, flat.tolist(), strict=True)}
+    ax = _panel(9.0, 5.6)
     for (name, group), colour in zip(groups.items(), CYCLE, strict=False):
         x, y = zip(*(places[word] for word in group), strict=True)
         ax.scatter(x, y, s=90, color=colour, label=name, zorder=3)
-        for word in group:
-            ax.annotate(word, places[word], (7, 6), textcoords="offset points", size=13)
     for start, end in arrows:
-        style = {"arrowstyle": "-|>", "mutation_scale": 18, "shrinkA": 6, "shrinkB": 6}
-        line = FancyArrowPatch(places[start], places[end], color=ACCENT, linewidth=2.5, **style)
-        ax.add_patch(line)
+        _connect(ax, places[start], places[end])
     ax.set(xticks=[], yticks=[])
-    ax.margins(0.14)
-    if len(groups) > 1:
-        ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    ax.spines[:].set_visible(False)
+    ax.margins(0.12)
+    _name_points(ax, places)
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax
 
 
-def plane(vectors: Tensor) -> Tensor:
-    """Return the first two principal components (N, 2) of vectors (N, D), with fixed signs."""
+def plane(vectors: Tensor, across: Tensor | None = None) -> Tensor:
+    """Return the place of each vector (N, D) on a plane: (N, 2).
+
+    The plane is that of the first two principal components, in which the vectors differ most. Where
+    `across` (D,) is given, the first axis is that direction and the second the principal component
+    of what is left. Signs are fixed, so that the picture is the same every time.
+    """
     centred = vectors.detach() - vectors.detach().mean(dim=0)
-    _, _, directions = torch.linalg.svd(centred, full_matrices=False)
-    flat: Tensor = centred @ directions[:2].T  # (N, 2)
-    largest = flat.gather(0, flat.abs().argmax(dim=0, keepdim=True))  # (1, 2)
-    return flat * largest.sign()
+    if across is None:
+        directions: Tensor = torch.linalg.svd(centred, full_matrices=False).Vh[:2]  # (2, D)
+        flat = centred @ directions.T  # (N, 2)
+        largest = flat.gather(0, flat.abs().argmax(dim=0, keepdim=True))  # (1, 2)
+        return flat * largest.sign()
+    unit = across / across.norm()
+    along = centred @ unit  # (N,)
+    rest = plane(centred - along[:, None] * unit)  # (N, 2)
+    return torch.stack([along, rest[:, 0]], dim=-1)
 
 
 def _wrapped(tokens: Sequence[str], columns: int) -> list[list[tuple[float, str]]]:
@@ -147,9 +148,37 @@ def _draw_token(ax: Axes, start: float, line: int, text: str) -> None:
     is_word = text[:1].isalnum()
     face = to_rgba(QUERY, 0.2) if is_word else "#E4E4E4"
     ax.add_patch(Rectangle((start - 0.4, line - 0.36), len(text) + 0.8, 0.72, fc=face, ec="none"))
-    middle = start + len(text) / 2
-    style = {"ha": "center", "va": "center_baseline", "family": "monospace", "size": 12}
-    ax.text(middle, line, text, color="black" if is_word else "#444444", **style)
+    style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "family": "monospace"}
+    ax.text(start + len(text) / 2, line, text, size=12, **style)
+
+
+def _draw_id(ax: Axes, place: tuple[int, int], number: int, word: str, *, padding: bool) -> None:
+    face = "#EDEDED" if padding else to_rgba(QUERY, 0.16)
+    corner = (place[0] - 0.47, place[1] - 0.44)
+    ax.add_patch(Rectangle(corner, 0.94, 0.88, fc=face, ec="white"))
+    style: dict[str, Any] = {"ha": "center", "va": "center"}
+    colour = MUTED if padding else "black"
+    ax.text(place[0], place[1] - 0.14, str(number), color=colour, size=15, **style)
+    ax.text(place[0], place[1] + 0.24, _visible(word), color="#555555", size=12, **style)
+
+
+def _connect(ax: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Draw an arrow that keeps clear of the points it leads from and to."""
+    style: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 18, "linewidth": 2.5}
+    ax.add_patch(FancyArrowPatch(start, end, color=ACCENT, shrinkA=6, shrinkB=6, **style))
+
+
+def _name_points(ax: Axes, places: Mapping[str, tuple[float, float]]) -> None:
+    """Write each word beside its point, higher where it would cover a word already written."""
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    wide, high = (right - left) / 62, (top - bottom) / 22  # of a character, in units of the axes
+    taken: list[tuple[float, float, float]] = []
+    for word, (x, y) in sorted(places.items(), key=lambda item: item[1][1]):
+        start, end, level = x + 0.2 * wide, x + (len(word) + 0.7) * wide, y + 0.75 * high
+        while any(start < b and a < end and abs(level - c) < high for a, b, c in taken):
+            level += high / 4
+        taken.append((start, end, level))
+        ax.text(start, level, word, size=13, va="center")
 
 
 def _visible(token: str) -> str:
@@ -157,4 +186,5 @@ def _visible(token: str) -> str:
 
 
 def _panel(width: float, height: float) -> Axes:
-    return plt.figure(figsize=(width, height)).add_subplot()
+    ax: Axes = plt.figure(figsize=(width, height)).add_subplot()
+    return ax

@@ -113,7 +113,7 @@ curves = {
 embedding_plots.fading(range(80), curves, "reaction of the last output");
 
 # %% [markdown]
-# In the plain LSTM each step multiplies the gradient by about a half, so that ten steps back a thousandth is left and eighty steps back nothing that float32 could add to a weight. Gates that begin by remembering slow the decay, and training can slow it further; they do not end it. (The effect is old and well studied: Bengio et al. 1994, *IEEE Transactions on Neural Networks* 5(2); Pascanu et al. 2013, arXiv:1211.5063.) Attention gives every distance the same start.
+# In the plain LSTM each step multiplies the gradient by about a half, so that ten steps back a few thousandths are left, and eighty steps back nothing that float32 could still add to a weight. Gates that begin by remembering slow the decay, and training can slow it further; they do not end it. (The effect is old and well studied: Bengio et al. 1994, *IEEE Transactions on Neural Networks* 5(2); Pascanu et al. 2013, arXiv:1211.5063.) Attention gives every distance the same start.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** A Transformer translates a sentence of 30 words into one of 30 words. How many steps must wait for each other in *training*, and how many when it *translates*?
@@ -657,6 +657,9 @@ named = {"trained table": trained, "untrained table": untrained}
 embedding_plots.histograms(named, limits=(-0.5, 0.8), xlabel="cosine of two random tokens");
 
 # %% [markdown]
+# Two tokens taken at random are nearly at right angles in either table. Training adds the tail on the right: the few pairs that have something to do with each other. (In the made-up table most cosines are almost exactly 0, and words that share an axis are far from it: it was made so.)
+
+# %% [markdown]
 # ### Exercise 7: `nearest` (3 points)
 #
 # Which rows of a table point most nearly the same way as a query? Return the numbers of the k rows with the largest cosine, the most similar first. A row of zeros, such as that of `<pad>`, has no direction; define its similarity as 0. The lengths of the rows must not matter, nor that of the query.
@@ -739,25 +742,28 @@ for a, b, c in (("king", "man", "woman"), ("brother", "boy", "girl"), ("kitten",
                 ("tokyo", "japan", "china"), ("walked", "walk", "swim")):
     print(f"{a} − {b} + {c}".ljust(24), "→ ", ", ".join(analogy(a, b, c)))
 
+# %% [markdown]
+# Is that one lucky hit? Take four pairs and draw all eight words so that *across* is the way from *man* to *woman*, and *up* is the direction in which they differ most otherwise. The first arrow points to the right because we chose the axis so. Where do the other three point?
+
 # %% demo
 pairs = [("man", "woman"), ("king", "queen"), ("uncle", "aunt"), ("brother", "sister")]
 people = {"he": [he for he, _ in pairs], "she": [she for _, she in pairs]}
 vectors = torch.stack([table[word] for group in people.values() for word in group])  # (8, D)
-embedding_plots.word_map(vectors, people, arrows=pairs);
+embedding_plots.word_map(vectors, people, arrows=pairs, across=table["woman"] - table["man"]);
 
 # %% [markdown]
-# The picture shows two directions out of hundreds, those in which these eight words differ most, and still the arrows run side by side. Now with words of several kinds:
+# All to the right, though not all as far: the direction is shared, its length need not be. Such pictures show two directions out of hundreds, so they leave out most of what there is. In the next one both are chosen without regard to meaning, as those in which the words differ most, and still the kinds of words find together.
 
 # %% demo
 kinds = {
-    "people": ["king", "queen", "man", "woman", "boy", "girl"],
-    "animals": ["cat", "kitten", "dog", "puppy", "horse", "wolf"],
+    "royals": ["king", "queen", "prince", "princess"],
+    "animals": ["cat", "dog", "horse", "wolf"],
     "days": ["monday", "tuesday", "friday", "sunday"],
-    "to eat": ["bread", "cheese", "butter", "milk", "soup"],
-    "countries": ["france", "italy", "germany", "japan", "china"],
+    "to eat": ["bread", "cheese", "butter", "soup"],
+    "countries": ["france", "italy", "germany", "japan"],
 }
-vectors = torch.stack([table[word] for group in kinds.values() for word in group])
-embedding_plots.word_map(vectors, kinds);
+chosen = torch.stack([table[word] for group in kinds.values() for word in group])  # (20, D)
+embedding_plots.word_map(F.normalize(chosen, dim=-1), kinds);
 
 # %% [markdown]
 # Try your own. The menus need a running kernel; on paper the list above says the same.

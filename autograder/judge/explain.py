@@ -7,6 +7,11 @@ from typing import Any
 from autograder.judge.compare import difference
 from autograder.judge.judgement import Judge, Seen, Symptom, Verdict, agrees
 
+CHANGED = (
+    "Your code changed argument {0} for its caller (append, +=, sort, setdefault, …); "
+    "build something new and leave the argument alone."
+)
+
 
 def explained(*symptoms: Symptom) -> Judge:
     """Return a judge that wants the reference's value; any difference is put into words.
@@ -31,13 +36,21 @@ def arguments_kept(inner: Judge) -> Judge:
     def judge(seen: Seen) -> Verdict:
         if seen.got.raised or seen.expected.raised:
             return inner(seen)
-        got, want = _parts(seen.got.value), _parts(seen.expected.value)
-        for place, (one, other) in enumerate(zip(got["arguments"], want["arguments"], strict=False)):
-            if difference(one, other):
-                return Verdict(passed=False, message=_CHANGED.format(place + 1))
-        return inner(part(seen, lambda value: value["result"]))
+        after = part(seen, field("arguments"))
+        kept, given = after.got.value, after.expected.value
+        if not isinstance(kept, (list, tuple)) or len(kept) != len(given):
+            return Verdict(passed=False, message="The arguments could not be looked at afterwards.")
+        for place, (now, before) in enumerate(zip(kept, given, strict=True), start=1):
+            if difference(now, before):
+                return Verdict(passed=False, message=CHANGED.format(place))
+        return inner(part(seen, field("result")))
 
     return judge
+
+
+def field(name: str) -> Callable[[Any], Any]:
+    """Return a function that picks an entry of a dictionary, None where there is none."""
+    return lambda value: value.get(name) if isinstance(value, dict) else None
 
 
 def part(seen: Seen, pick: Callable[[Any], Any]) -> Seen:
@@ -45,17 +58,6 @@ def part(seen: Seen, pick: Callable[[Any], Any]) -> Seen:
     got = replace(seen.got, value=pick(seen.got.value))
     expected = replace(seen.expected, value=pick(seen.expected.value))
     return Seen(seen.inputs, got, expected)
-
-
-_CHANGED = (
-    "Your code changed argument {0} for its caller (append, +=, sort, setdefault, …); "
-    "build something new and leave the argument alone."
-)
-
-
-def _parts(value: Any) -> Any:
-    arguments = value.get("arguments") if isinstance(value, dict) else None
-    return value if isinstance(arguments, (list, tuple)) else {"result": None, "arguments": []}
 
 
 def _asked(symptom: Symptom, seen: Seen) -> str | None:

@@ -12,8 +12,11 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 PRODUCTS = frozenset(
-    "matmul __matmul__ __rmatmul__ mm bmm mv addmm addmv baddbmm einsum tensordot linear inner dot vdot "
-    "_sparse_mm spmm smm sspaddmm hspmm chain_matmul multi_dot linalg_multi_dot kron outer".split()
+    (
+        *("matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "addmm", "addmv", "baddbmm"),
+        *("einsum", "tensordot", "linear", "inner", "chain_matmul", "linalg_multi_dot"),
+        *("_sparse_mm", "spmm", "smm", "sspaddmm", "hspmm"),
+    )
 )
 
 

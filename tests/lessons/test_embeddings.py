@@ -94,15 +94,18 @@ def encode(tokens, vocabulary):
     "pad-sequence": '''
 from torch.nn.utils.rnn import pad_sequence
 def pad_batch(sequences, pad_id=0):
-    return pad_sequence([torch.as_tensor(s, dtype=torch.long) for s in sequences], batch_first=True, padding_value=pad_id)''',
+    rows = [torch.as_tensor(s, dtype=torch.long) for s in sequences]
+    return pad_sequence(rows, batch_first=True, padding_value=pad_id)''',
     "pad-lists": '''
 def pad_batch(sequences, pad_id=0):
     n = max(map(len, sequences))
-    return torch.tensor([[int(t) for t in s] + [pad_id] * (n - len(s)) for s in sequences], dtype=torch.int64)''',
+    rows = [[int(t) for t in s] + [pad_id] * (n - len(s)) for s in sequences]
+    return torch.tensor(rows, dtype=torch.int64)''',
     "pad-functional": '''
 def pad_batch(sequences, pad_id=0):
     n = max([len(s) for s in sequences])
-    return torch.stack([F.pad(torch.as_tensor(s).long(), (0, n - len(s)), value=pad_id) for s in sequences])''',
+    rows = [torch.as_tensor(s).long() for s in sequences]
+    return torch.stack([F.pad(s, (0, n - len(s)), value=pad_id) for s in rows])''',
     "product-eye": '''
 def one_hot_embed(ids, table):
     return torch.eye(table.shape[0], dtype=table.dtype)[ids] @ table''',
@@ -200,22 +203,26 @@ WRONG = {
                        "    i = ids.reshape(-1, 1).expand(-1, table.size(1))\n"
                        "    return table.gather(0, i).view(*ids.shape, -1)"),
     "product-rows": ("lookup", "def one_hot_embed(ids, table):\n"
-                     "    return torch.stack([torch.stack([table[i] for i in row.tolist()]) for row in ids])"),
+                     "    rows = [torch.stack([table[i] for i in row.tolist()]) for row in ids]\n"
+                     "    return torch.stack(rows)"),
     "product-take": ("lookup", "def one_hot_embed(ids, table):\n    hot = F.one_hot(ids, len(table))\n"
                      "    return torch.take_along_dim(table.expand(len(ids), -1, -1), "
                      "hot.argmax(-1, keepdim=True).expand(-1, -1, table.size(1)), 1)"),
     "product-unbind": ("lookup", "def one_hot_embed(ids, table):\n    rows = table.unbind()\n"
                        "    return torch.stack([torch.stack([rows[i] for i in r]) for r in ids])"),
-    "tokenise-words": ("words-only", "def tokenise(text):\n    return [w for w in re.split(r'\\W+', text) if w]"),
+    "tokenise-words": ("words-only", "def tokenise(text):\n"
+                       "    return [w for w in re.split(r'\\W+', text) if w]"),
     "vocabulary-ties": ("ties-as-met", "def build_vocabulary(tokens, max_size=None):\n"
                         "    c = Counter(t for t in tokens if t not in SPECIALS)\n"
                         "    n = None if max_size is None else max_size - 4\n"
-                        "    return {t: i for i, t in enumerate(list(SPECIALS) + [t for t, _ in c.most_common(n)])}"),
+                        "    both = [*SPECIALS, *(t for t, _ in c.most_common(n))]\n"
+                        "    return {t: i for i, t in enumerate(both)}"),
     "encode-pad": ("unknown-as-padding", "def encode(tokens, vocabulary):\n"
                    "    return torch.LongTensor([vocabulary[t] if t in vocabulary else 0 for t in tokens])"),
     "pad-left": ("left-padded", "def pad_batch(sequences, pad_id=0):\n    n = max(map(len, sequences))\n"
                  "    return torch.tensor([[pad_id] * (n - len(s)) + list(s) for s in sequences])"),
-    "pad-in-place": ("lists-lengthened", "def pad_batch(sequences, pad_id=0):\n    n = max(map(len, sequences))\n"
+    "pad-in-place": ("lists-lengthened", "def pad_batch(sequences, pad_id=0):\n"
+                     "    n = max(map(len, sequences))\n"
                      "    for s in sequences:\n        while isinstance(s, list) and len(s) < n:\n"
                      "            s.append(pad_id)\n"
                      "    return torch.stack([F.pad(torch.as_tensor(s), (0, n - len(s)), value=pad_id)"
@@ -275,9 +282,11 @@ def test_a_lookup_earns_nothing(name: str, marker: Marker, hand_in: HandIn) -> N
         ("build_vocabulary", "def build_vocabulary(tokens, max_size=None):\n"
          "    return dict(zip([*SPECIALS, *set(tokens)], [0, 1, 2, 3, *[7] * 999]))", "share an id"),
         ("encode", "def encode(tokens, vocabulary):\n"
-         "    return torch.tensor([vocabulary.get(t, 2) for t in tokens], dtype=torch.long)", "is not in the vocabulary"),
+         "    return torch.tensor([vocabulary.get(t, 2) for t in tokens], dtype=torch.long)",
+         "is not in the vocabulary"),
         ("pad_batch", "def pad_batch(sequences, pad_id=0):\n    n = max(map(len, sequences))\n"
-         "    return torch.tensor([list(s) + [-1] * (n - len(s)) for s in sequences])", "it should be padding"),
+         "    return torch.tensor([list(s) + [-1] * (n - len(s)) for s in sequences])",
+         "it should be padding"),
         ("one_hot_embed", "def one_hot_embed(ids, table):\n"
          "    return 2 * F.one_hot(ids, len(table)).to(table) @ table", "2 times"),
         ("token_embedding", "class TokenEmbedding(nn.Module):\n"

@@ -88,50 +88,52 @@ def _add_cases(exercise: Exercise) -> None:
 
 def _add_mistakes(exercise: Exercise) -> None:
     mistake = exercise.misconception
+    # fmt: off - a mistake is a small table: title, hint, edit
     mistake("left-padded", "The padding stands on the left",
             "The first id of a sequence belongs to place 0 of its row.",
-            edits={FILL: "batch[row, longest - len(sequence) :] = torch.as_tensor(sequence)"})  # fmt: skip
+            edits={FILL: "batch[row, longest - len(sequence) :] = torch.as_tensor(sequence)"})
     mistake("cut-to-shortest", "All sequences are cut to the shortest",
             "Nothing should be lost: who decides the length, the shortest or the longest?",
             edits={LONGEST: "longest = min(len(sequence) for sequence in sequences)",
-                   FILL: "batch[row] = torch.as_tensor(sequence[:longest])"})  # fmt: skip
+                   FILL: "batch[row] = torch.as_tensor(sequence[:longest])"})
     mistake("pad-id-ignored", "The argument `pad_id` is ignored: the padding is always 0",
-            "Try it with pad_id=9.", edits={FULL: FULL.replace("pad_id", "0")})  # fmt: skip
+            "Try it with pad_id=9.", edits={FULL: FULL.replace("pad_id", "0")})
     mistake("one-too-long", "Every row has one place too many",
             "The longest sequence needs no padding at all.",
-            edits={LONGEST: "longest = max(len(sequence) for sequence in sequences) + 1"})  # fmt: skip
+            edits={LONGEST: "longest = max(len(sequence) for sequence in sequences) + 1"})
     mistake("first-decides", "The first sequence decides the length, not the longest",
             "Try it with a first sequence that is the shortest.",
             edits={LONGEST: "longest = len(sequences[0])",
-                   FILL: "batch[row, : len(sequence)] = torch.as_tensor(sequence[:longest])"})  # fmt: skip
+                   FILL: "batch[row, : len(sequence)] = torch.as_tensor(sequence[:longest])"})
     mistake("length-first", "The batch is the second dimension: (longest, B), not (B, longest)",
-            "One row for each sequence.", edits={RETURN: "return batch.transpose(0, 1)"})  # fmt: skip
+            "One row for each sequence.", edits={RETURN: "return batch.transpose(0, 1)"})
     mistake("last-repeated", "The last id is repeated in place of padding",
             "What stands behind the end is pad_id, so that a mask can find it.",
             edits={RETURN: "for row, sequence in enumerate(sequences):\n"
                    "        batch[row, len(sequence) :] = list(sequence)[-1] if len(sequence) else pad_id\n"
-                   "    return batch"})  # fmt: skip
+                   "    return batch"})
     mistake("sorted-by-length", "The sequences are sorted by their length",
             "Row i belongs to sequence i: targets and labels rely on it.",
-            edits={LONGEST: f"sequences = sorted(sequences, key=len, reverse=True)\n    {LONGEST}"})  # fmt: skip
+            edits={LONGEST: f"sequences = sorted(sequences, key=len, reverse=True)\n    {LONGEST}"})
     mistake("ended", "An <eos> is put behind each sequence",
             "Padding alone is added here; <eos> is a token like others.",
-            edits={FILL: f"{FILL}\n        batch[row, len(sequence) : len(sequence) + 1] = 2"})  # fmt: skip
+            edits={FILL: f"{FILL}\n        batch[row, len(sequence) : len(sequence) + 1] = 2"})
     mistake("float", "The batch is of floats", "Ids are int64: ask your tensor for its dtype.",
-            edits={"dtype=torch.long": "dtype=torch.float"})  # fmt: skip
+            edits={"dtype=torch.long": "dtype=torch.float"})
     mistake("lists-returned", "Lists are returned, not a tensor",
-            "What comes out is one LongTensor (B, longest).", edits={RETURN: "return batch.tolist()"})  # fmt: skip
+            "What comes out is one LongTensor (B, longest).", edits={RETURN: "return batch.tolist()"})
     mistake("lists-only", "Only lists can be padded: for LongTensors it fails",
             "`tensor + [0, 0]` adds numbers; a list of the ids can be made of either.",
             edits={FULL: "torch.tensor([sequence + [pad_id] * (longest - len(sequence))"
-                   " for sequence in sequences])"})  # fmt: skip
+                   " for sequence in sequences])"})
     mistake("tensors-only", "Only LongTensors can be padded: for lists it fails",
             "torch.as_tensor makes a tensor of a list, and leaves a tensor alone.",
-            edits={"torch.as_tensor(sequence)": "sequence.clone()"})  # fmt: skip
+            edits={"torch.as_tensor(sequence)": "sequence.clone()"})
     mistake("lists-lengthened", "The caller's lists are padded themselves",
             "`+=` and `append` change the list you were given.",
             edits={FILL: f"{FILL}\n        if isinstance(sequence, list):\n"
-                   "            sequence += [pad_id] * (longest - len(sequence))"})  # fmt: skip
+                   "            sequence += [pad_id] * (longest - len(sequence))"})
     mistake("one-row", "All sequences are put end to end in one row",
             "One row for each sequence.",
-            edits={RETURN: "return torch.cat([torch.as_tensor(s, dtype=torch.long) for s in sequences])"})  # fmt: skip
+            edits={RETURN: "return torch.cat([torch.as_tensor(s, dtype=torch.long) for s in sequences])"})
+    # fmt: on

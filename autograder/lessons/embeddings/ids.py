@@ -7,7 +7,7 @@ from autograder.judge.judgement import Seen
 from autograder.judge.symptoms import whole
 from autograder.lessons.embeddings import reference
 
-KNOWN = "the harbour had two clocks , and bread . key".split()
+KNOWN = ("the", "harbour", "had", "two", "clocks", ",", "and", "bread", ".", "key")
 STRANGE = ("zeppelin", "Quartz", "<mask>", "xyz")
 GET = "vocabulary.get(token, unknown)"
 RETURN = "return torch.tensor(ids, dtype=torch.long)"
@@ -77,45 +77,47 @@ def _add_cases(exercise: Exercise) -> None:
 
 def _add_mistakes(exercise: Exercise) -> None:
     mistake = exercise.misconception
+    # fmt: off - a mistake is a small table: title, hint, edit
     mistake("unknown-as-padding", "Unknown tokens become <pad>, not <unk>",
             "Padding will be masked: a word that is not known would vanish as if it had not been said.",
-            edits={GET: "vocabulary.get(token, 0)"})  # fmt: skip
+            edits={GET: "vocabulary.get(token, 0)"})
     mistake("unknown-dropped", "Unknown tokens are left out",
             "There should be as many ids as tokens: count them.",
-            edits={"for token in tokens": "for token in tokens if token in vocabulary"})  # fmt: skip
+            edits={"for token in tokens": "for token in tokens if token in vocabulary"})
     mistake("unknown-raises", "An unknown token raises a KeyError",
             "Square brackets insist; a dictionary also has a way to ask that takes a default.",
-            edits={GET: "vocabulary[token]"})  # fmt: skip
+            edits={GET: "vocabulary[token]"})
     mistake("unknown-minus-one", "Unknown tokens become −1",
             "No table has a row −1 that means 'unknown'; <unk> is in the vocabulary for this.",
-            edits={GET: "vocabulary.get(token, -1)"})  # fmt: skip
+            edits={GET: "vocabulary.get(token, -1)"})
     mistake("unknown-beyond", "Unknown tokens get an id beyond the vocabulary",
             "The embedding table has no row for it.",
-            edits={GET: "vocabulary.get(token, len(vocabulary))"})  # fmt: skip
+            edits={GET: "vocabulary.get(token, len(vocabulary))"})
     mistake("vocabulary-grows", "Unknown tokens are added to the vocabulary",
             "Encoding a text must not change the vocabulary: the table has no row for a new word.",
-            edits={GET: "vocabulary.setdefault(token, len(vocabulary))"})  # fmt: skip
+            edits={GET: "vocabulary.setdefault(token, len(vocabulary))"})
     mistake("vocabulary-filled", "Unknown tokens are written into the vocabulary, as <unk>",
             "`setdefault` asks and writes; you only want to ask.",
-            edits={GET: "vocabulary.setdefault(token, unknown)"})  # fmt: skip
+            edits={GET: "vocabulary.setdefault(token, unknown)"})
     mistake("float-when-empty", "The dtype is left to PyTorch, and an empty list becomes floats",
             "Look at torch.tensor([]).dtype, and say which one you want.",
-            edits={", dtype=torch.long": ""})  # fmt: skip
+            edits={", dtype=torch.long": ""})
     mistake("floats", "The ids are floats", "nn.Embedding takes whole numbers: int64.",
-            edits={"dtype=torch.long": "dtype=torch.float"})  # fmt: skip
+            edits={"dtype=torch.long": "dtype=torch.float"})
     mistake("int32", "The ids are int32, not int64",
-            "A LongTensor holds int64; that is torch.long.", edits={"dtype=torch.long": "dtype=torch.int32"})  # fmt: skip
+            "A LongTensor holds int64; that is torch.long.", edits={"dtype=torch.long": "dtype=torch.int32"})
     mistake("list-returned", "A list is returned, not a tensor",
-            "The table is indexed with tensors of ids.", edits={RETURN: "return ids"})  # fmt: skip
+            "The table is indexed with tensors of ids.", edits={RETURN: "return ids"})
     mistake("batched", "There is a batch dimension too many",
             "One text gives one dimension; the batch comes in the next exercise.",
-            edits={"torch.tensor(ids,": "torch.tensor([ids],"})  # fmt: skip
+            edits={"torch.tensor(ids,": "torch.tensor([ids],"})
     mistake("lower-case", "Tokens are turned into lower case first",
             "'The' is not in this vocabulary, though 'the' is.",
-            edits={"(token, unknown)": "(token.lower(), unknown)"})  # fmt: skip
+            edits={"(token, unknown)": "(token.lower(), unknown)"})
     mistake("framed", "<sos> and <eos> are added",
             "As many ids as tokens; the frame comes where a decoder needs it (lesson 6).",
-            edits={RETURN: "ids = [vocabulary['<sos>'], *ids, vocabulary['<eos>']]\n    " + RETURN})  # fmt: skip
+            edits={RETURN: "ids = [vocabulary['<sos>'], *ids, vocabulary['<eos>']]\n    " + RETURN})
     mistake("one-hot", "One-hot rows are returned, not ids",
             "An id is a single number; one-hot rows come in exercise 5, and only to be thrown away again.",
-            edits={RETURN: "return F.one_hot(torch.tensor(ids, dtype=torch.long), len(vocabulary))"})  # fmt: skip
+            edits={RETURN: "return F.one_hot(torch.tensor(ids, dtype=torch.long), len(vocabulary))"})
+    # fmt: on

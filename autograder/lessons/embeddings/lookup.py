@@ -5,7 +5,7 @@ import torch
 from autograder.judge.compare import difference
 from autograder.judge.draw import Draw
 from autograder.judge.exercise import Exercise, Lesson, Stimulus
-from autograder.judge.explain import explained, part
+from autograder.judge.explain import explained, field, part
 from autograder.judge.judgement import Judge, Seen, Verdict
 from autograder.judge.symptoms import constant_factor, wanted, whole
 from autograder.lessons.embeddings import reference
@@ -44,7 +44,8 @@ def _other_row(seen: Seen) -> str | None:
     if not same.any():
         return None
     asked = int(ids[sample, place])
-    return f"Sample {sample}, place {place} asks for row {asked} of the table and gets row {int(same.int().argmax())}."
+    came = int(same.int().argmax())
+    return f"Sample {sample}, place {place} asks for row {asked} of the table and gets row {came}."
 
 
 def _as_product() -> Judge:
@@ -54,7 +55,7 @@ def _as_product() -> Judge:
     def judge(seen: Seen) -> Verdict:
         if seen.got.raised or seen.expected.raised or not isinstance(seen.got.value, dict):
             return value(seen)
-        verdict = value(part(seen, lambda both: both["output"]))
+        verdict = value(part(seen, field("output")))
         if not verdict.passed:
             return verdict
         if seen.got.value.get("product") is not True:
@@ -121,53 +122,55 @@ def _add_cases(exercise: Exercise) -> None:
 
 def _add_mistakes(exercise: Exercise) -> None:
     mistake = exercise.misconception
+    # fmt: off - a mistake is a small table: title, hint, edit
     mistake("lookup", "The rows are looked up, not made by a matrix product",
             "Here you build by hand what the lookup stands for: one-hot rows times the table.",
-            edits={PRODUCT: "return table[ids]"})  # fmt: skip
-    mistake("classes-from-ids", "The one-hot rows are as wide as the largest id demands, not as the table is long",
+            edits={PRODUCT: "return table[ids]"})
+    mistake("classes-from-ids", "The one-hot rows are only as wide as the largest id demands",
             "With ids up to 3 and a table of 17 rows: how wide must a one-hot row be to meet the table?",
-            edits={", num_classes=table.size(0)": ""})  # fmt: skip
-    mistake("classes-from-width", "The one-hot rows are as wide as the vectors, not as the table is long",
+            edits={", num_classes=table.size(0)": ""})
+    mistake("classes-from-width", "The one-hot rows are as wide as the vectors, not as long as the table",
             "A one-hot row has one place for each token of the vocabulary.",
-            edits={"num_classes=table.size(0)": "num_classes=max(table.size(1), int(ids.max()) + 1)"})  # fmt: skip
+            edits={"num_classes=table.size(0)": "num_classes=max(table.size(1), int(ids.max()) + 1)"})
     mistake("whole-numbers", "One-hot rows of whole numbers meet a table of floats",
-            "A matrix product wants one dtype on both sides.", edits={CAST: "pass"})  # fmt: skip
+            "A matrix product wants one dtype on both sides.", edits={CAST: "pass"})
     mistake("always-float32", "The one-hot rows are always float32, so a float64 table fails",
             "Which dtype do the one-hot rows have to have? The table knows.",
-            edits={".to(table.dtype)": ".float()"})  # fmt: skip
+            edits={".to(table.dtype)": ".float()"})
     mistake("one-hot-returned", "The one-hot rows are returned, without the product",
             "One step is missing: what turns (B, S, V) into (B, S, D)?",
-            edits={PRODUCT: "return one_hot"})  # fmt: skip
+            edits={PRODUCT: "return one_hot"})
     mistake("detached", "The table is detached, so it cannot learn",
             "`.detach()`, `.data` and numpy cut the way back.",
-            edits={PRODUCT: "return one_hot @ table.detach()"})  # fmt: skip
+            edits={PRODUCT: "return one_hot @ table.detach()"})
     mistake("table-flipped", "The table is turned round before the product",
             "Place i of a one-hot row meets row i of the table.",
-            edits={PRODUCT: "return one_hot @ table.flip(0)"})  # fmt: skip
+            edits={PRODUCT: "return one_hot @ table.flip(0)"})
     mistake("reshaped", "The table is reshaped where it would have to be transposed",
             "reshape keeps the order of the numbers in memory; a transpose does not.",
-            edits={PRODUCT: "return one_hot @ table.T.reshape(table.shape)"})  # fmt: skip
+            edits={PRODUCT: "return one_hot @ table.T.reshape(table.shape)"})
     mistake("summed", "The vectors of a sequence are added up",
             "Every token keeps its own vector: (B, S, D).",
-            edits={PRODUCT: "return (one_hot @ table).sum(dim=1)"})  # fmt: skip
+            edits={PRODUCT: "return (one_hot @ table).sum(dim=1)"})
     mistake("scaled", "The vectors are multiplied by √D here already",
             "That factor belongs to the next exercise.",
-            edits={PRODUCT: "return one_hot @ table * math.sqrt(table.size(1))"})  # fmt: skip
+            edits={PRODUCT: "return one_hot @ table * math.sqrt(table.size(1))"})
     mistake("one-off", "The ids are counted from 1: every token gets the row before its own",
             "Id 0 is a row like any other: the first.",
-            edits={"F.one_hot(ids,": "F.one_hot((ids - 1) % table.size(0),"})  # fmt: skip
+            edits={"F.one_hot(ids,": "F.one_hot((ids - 1) % table.size(0),"})
     mistake("zero-is-nothing", "Id 0 is taken for padding and gets zeros",
             "Padding is dealt with in the next exercise; here 0 is a row like any other.",
-            edits={CAST: f"{CAST} * (ids != 0).unsqueeze(-1)"})  # fmt: skip
+            edits={CAST: f"{CAST} * (ids != 0).unsqueeze(-1)"})
     mistake("batch-second", "Batch and sequence are exchanged: (S, B, D)",
             "The ids are (B, S), and both dimensions stay where they are.",
-            edits={PRODUCT: "return (one_hot @ table).transpose(0, 1)"})  # fmt: skip
+            edits={PRODUCT: "return (one_hot @ table).transpose(0, 1)"})
     mistake("flattened", "Batch and sequence are run together: (B·S, D)",
             "`@` carries leading dimensions along; there is no need to flatten them.",
-            edits={PRODUCT: "return one_hot.flatten(0, 1) @ table"})  # fmt: skip
+            edits={PRODUCT: "return one_hot.flatten(0, 1) @ table"})
     mistake("softmaxed", "The one-hot rows are sent through a softmax",
             "One entry is 1 and all others are exactly 0: nothing is mixed.",
-            edits={CAST: "one_hot = torch.softmax(one_hot.to(table.dtype), dim=-1)"})  # fmt: skip
+            edits={CAST: "one_hot = torch.softmax(one_hot.to(table.dtype), dim=-1)"})
     mistake("normalised", "The vectors are scaled to length 1",
             "What comes out are the rows of the table, as they are.",
-            edits={PRODUCT: "return F.normalize(one_hot @ table, dim=-1)"})  # fmt: skip
+            edits={PRODUCT: "return F.normalize(one_hot @ table, dim=-1)"})
+    # fmt: on

@@ -1,5 +1,7 @@
 """Checks of `nearest`."""
 
+from itertools import pairwise
+
 import torch
 import torch.nn.functional as F
 
@@ -61,7 +63,7 @@ def _wrong_order(seen: Seen) -> str | None:
     table, query, _ = seen.inputs["args"]
     cosines = F.cosine_similarity(table, query, dim=-1)
     got = whole(seen)
-    for before, after in zip(got.tolist(), got.tolist()[1:], strict=False):
+    for before, after in pairwise(got.tolist()):
         if cosines[before] < cosines[after] - 1e-3:
             values = f"{cosines[before]:.2f}, row {after} has {cosines[after]:.2f}"
             return f"Row {before} has the cosine {values}, but row {before} comes first."
@@ -118,69 +120,73 @@ def _add_cases(exercise: Exercise) -> None:
 
 def _add_mistakes(exercise: Exercise) -> None:
     mistake = exercise.misconception
+    # fmt: off - a mistake is a small table: title, hint, edit
     mistake("dot-product", "The dot product decides, so long rows win",
             "Divide by both lengths, or scale the rows to length 1 first.",
-            edits={SIMILARITY: "similarity = table @ query"})  # fmt: skip
+            edits={SIMILARITY: "similarity = table @ query"})
     mistake("euclidean", "The distance decides, not the angle",
             "A row that points the same way as the query is near, however long it is.",
-            edits={SIMILARITY: "similarity = -(table - query).norm(dim=-1)"})  # fmt: skip
+            edits={SIMILARITY: "similarity = -(table - query).norm(dim=-1)"})
     mistake("rows-not-normalised", "Only the query is scaled to length 1; the rows keep their lengths",
             "The query's length changes all scores alike. Whose lengths change the order?",
-            edits={SIMILARITY: "similarity = table @ F.normalize(query, dim=-1)"}, same_as=["dot-product"])  # fmt: skip
+            edits={SIMILARITY: "similarity = table @ F.normalize(query, dim=-1)"}, same_as=["dot-product"])
     mistake("columns-normalised", "The columns of the table are scaled to length 1, not its rows",
             "One row is one word: which dimension runs along a row?",
-            edits={SIMILARITY: "similarity = F.normalize(table, dim=0) @ query"})  # fmt: skip
+            edits={SIMILARITY: "similarity = F.normalize(table, dim=0) @ query"})
     mistake("squared-length", "The dot product is divided by the squared length of the rows",
             "cos = q·r / (‖q‖ ‖r‖): each length once.",
-            edits={SIMILARITY: "similarity = (table @ query) / (table * table).sum(dim=-1).clamp(min=1e-12)"})  # fmt: skip
+            edits={SIMILARITY: "similarity = (table @ query) / (table * table).sum(dim=-1)"
+                   ".clamp(min=1e-12)"})
     mistake("centred", "The mean of each row is taken off first: that is a correlation, not a cosine",
             "The cosine uses the vectors as they are.",
             edits={SIMILARITY: "similarity = F.cosine_similarity(table - table.mean(dim=-1, keepdim=True), "
-                   "query - query.mean(), dim=-1)"})  # fmt: skip
+                   "query - query.mean(), dim=-1)"})
     mistake("absolute", "The sign of the cosine is dropped: rows that point the other way count as near",
             "Which is nearer: a right angle, or the opposite direction?",
-            edits={ORDER: "order = similarity.abs().argsort(descending=True)"})  # fmt: skip
+            edits={ORDER: "order = similarity.abs().argsort(descending=True)"})
     mistake("ascending", "The farthest rows come first",
             "By falling similarity: argsort and sort rise unless told otherwise.",
-            edits={"descending=True": "descending=False"})  # fmt: skip
+            edits={"descending=True": "descending=False"})
     mistake("last-k", "The right rows come in rising order",
             "The most similar row comes first.",
-            edits={RETURN: "return order[:k].flip(0)"})  # fmt: skip
+            edits={RETURN: "return order[:k].flip(0)"})
     mistake("by-row-number", "The right rows come, sorted by their numbers",
             "Their order is by similarity, not by row number.",
-            edits={RETURN: "return order[:k].sort().values"})  # fmt: skip
+            edits={RETURN: "return order[:k].sort().values"})
     mistake("zero-is-nan", "A row of zeros gives NaN, which then counts as the most similar",
             "0 / 0 is NaN. F.normalize and F.cosine_similarity divide more carefully.",
-            edits={SIMILARITY: "similarity = table @ query / (table.norm(dim=-1) * query.norm())"})  # fmt: skip
+            edits={SIMILARITY: "similarity = table @ query / (table.norm(dim=-1) * query.norm())"})
     mistake("zero-comes-last", "A row of zeros is put behind all others",
             "Its similarity is 0, which is more than a negative one.",
             edits={ORDER: "order = similarity.masked_fill(~table.any(dim=-1), -torch.inf)"
-                   ".argsort(descending=True)"})  # fmt: skip
+                   ".argsort(descending=True)"})
     mistake("first-skipped", "The nearest row is skipped",
             "Leaving out the word itself is for the caller to do: here row 1 of the order is not special.",
-            edits={RETURN: "return order[1 : k + 1]"})  # fmt: skip
+            edits={RETURN: "return order[1 : k + 1]"})
     mistake("similarities", "The similarities are returned, not the rows they belong to",
             "You want to know which rows, not how similar they are: topk and sort give both.",
-            edits={RETURN: "return similarity[order][:k]"})  # fmt: skip
+            edits={RETURN: "return similarity[order][:k]"})
     mistake("pair", "Similarities and rows are both returned",
             "`topk` returns two things; one was asked for.",
-            edits={RETURN: "return similarity[order][:k], order[:k]"})  # fmt: skip
+            edits={RETURN: "return similarity[order][:k], order[:k]"})
     mistake("vectors", "The vectors are returned, not the row numbers",
             "A row number can be turned into a word; a vector cannot.",
-            edits={RETURN: "return table[order[:k]]"})  # fmt: skip
+            edits={RETURN: "return table[order[:k]]"})
     mistake("k-ignored", "All rows are returned, however many were asked for",
-            "The result has k entries.", edits={RETURN: "return order"})  # fmt: skip
+            "The result has k entries.", edits={RETURN: "return order"})
     mistake("one-too-many", "There is one row too many",
-            "order[:k] has k entries.", edits={RETURN: "return order[: k + 1]"})  # fmt: skip
+            "order[:k] has k entries.", edits={RETURN: "return order[: k + 1]"})
     mistake("ranks", "The rank of each row is returned, not the rows in their order",
             "argsort of an argsort says how high each row ranks; you want which row ranks highest.",
-            edits={RETURN: "return order.argsort()[:k]"})  # fmt: skip
+            edits={RETURN: "return order.argsort()[:k]"})
     mistake("from-one", "The rows are counted from 1",
-            "The first row is row 0.", edits={RETURN: "return order[:k] + 1"})  # fmt: skip
+            "The first row is row 0.", edits={RETURN: "return order[:k] + 1"})
     mistake("int32", "The row numbers are int32, not int64",
-            "argsort and topk give a LongTensor; leave it so.", edits={RETURN: "return order[:k].int()"})  # fmt: skip
+            "argsort and topk give a LongTensor; leave it so.", edits={RETURN: "return order[:k].int()"})
     mistake("list-returned", "A list is returned, not a tensor",
-            "The result is a LongTensor of shape (k,).", edits={RETURN: "return order[:k].tolist()"})  # fmt: skip
+            "The result is a LongTensor of shape (k,).", edits={RETURN: "return order[:k].tolist()"})
     mistake("in-place", "The table is scaled in place, which changes the caller's tensor",
             "`table /= …` writes into the tensor you were given.",
-            edits={SIMILARITY: "table /= table.norm(dim=-1, keepdim=True).clamp(min=1e-12)\n    " + SIMILARITY})  # fmt: skip
+            edits={SIMILARITY: "table /= table.norm(dim=-1, keepdim=True).clamp(min=1e-12)\n"
+                   "    " + SIMILARITY})
+    # fmt: on

@@ -10,8 +10,8 @@ from torch import nn
 
 
 def tokenise(text: str) -> list[str]:
-    """Runs of word characters and runs of all others, which is what lies between boundaries."""
-    import itertools  # noqa: PLC0415 - the source has to stand on its own
+    """Return runs of word characters and runs of all others, which is what lies between boundaries."""
+    import itertools  # here, because the source has to stand on its own
 
     def is_word(character: str) -> bool:
         return character.isalnum() or character == "_"
@@ -45,7 +45,7 @@ def pad_batch(sequences: list[list[int]] | list[torch.Tensor], pad_id: int = 0) 
 
 
 def one_hot_embed(ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
-    """A linear layer without bias on one-hot rows: (B,S), (V,D) -> (B,S,D)."""
+    """Apply a linear layer without bias on one-hot rows: (B,S), (V,D) -> (B,S,D)."""
     places = torch.arange(len(table))
     return F.linear(torch.eq(ids[..., None], places).to(table.dtype), table.T)
 
@@ -64,6 +64,6 @@ class TokenEmbedding(nn.Module):
 
 
 def nearest(table: torch.Tensor, query: torch.Tensor, k: int) -> torch.Tensor:
-    """The k rows at the smallest angle: (V,D), (D,) -> (k,)."""
+    """Return the k rows at the smallest angle: (V,D), (D,) -> (k,)."""
     cosines = F.normalize(table.double(), dim=-1) @ F.normalize(query.double(), dim=-1)
     return cosines.topk(k).indices

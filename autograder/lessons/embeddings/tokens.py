@@ -6,7 +6,7 @@ from autograder.judge.explain import explained
 from autograder.judge.judgement import Seen
 from autograder.lessons.embeddings import reference
 
-WORDS = "clock Bread harbour sea Cat key sailor mayor church eleven Water minute".split()
+WORDS = ("clock", "Bread", "harbour", "sea", "Cat", "key", "sailor", "mayor", "church", "Water")
 MARKS = (" ", ", ", " ", ". ", " ", "; ", " – ", "\n", "? ", " ")
 SPLIT = 're.split(r"\\b", text)'
 RETURN = 'return [piece for piece in pieces if piece != ""]'
@@ -91,48 +91,50 @@ def _add_cases(exercise: Exercise) -> None:
 
 def _add_mistakes(exercise: Exercise) -> None:
     mistake = exercise.misconception
+    # fmt: off - a mistake is a small table: title, hint, edit
     mistake("white-space-dropped", "White space is thrown away",
             "Join your pieces: is it the text again, or does it run together?",
-            edits={RETURN: "return [piece for piece in pieces if piece.strip()]"})  # fmt: skip
+            edits={RETURN: "return [piece for piece in pieces if piece.strip()]"})
     mistake("pieces-stripped", "The pieces are stripped of their spaces",
             "A piece such as ', ' has a space in it, and keeps it.",
-            edits={RETURN: "return [piece.strip() for piece in pieces if piece.strip()]"})  # fmt: skip
+            edits={RETURN: "return [piece.strip() for piece in pieces if piece.strip()]"})
     mistake("split-at-spaces", "The text is split at white space, which is lost, and marks stick to words",
             "Is 'clock.' a word? And what does `str.split` do with the spaces?",
-            edits={SPLIT: "text.split()"})  # fmt: skip
+            edits={SPLIT: "text.split()"})
     mistake("spaces-as-pieces", "Only white space is split off: marks stick to their words",
             "In 'the clock.' the full stop is outside the word; there is a boundary before it.",
-            edits={SPLIT: 're.split(r"(\\s+)", text)'})  # fmt: skip
+            edits={SPLIT: 're.split(r"(\\s+)", text)'})
     mistake("words-only", "Only the words are kept; what stands between them is lost",
             "Everything belongs to some piece. What `re.split` splits at is lost, unless it has no width.",
-            edits={SPLIT: 're.findall(r"\\w+", text)'})  # fmt: skip
+            edits={SPLIT: 're.findall(r"\\w+", text)'})
     mistake("marks-dropped", "Words and spaces are kept, but marks are lost",
             "Everything in the text belongs to some piece: commas too.",
-            edits={SPLIT: 're.findall(r"\\w+|\\s+", text)'})  # fmt: skip
+            edits={SPLIT: 're.findall(r"\\w+|\\s+", text)'})
     mistake("marks-one-by-one", "Each mark and each space becomes a piece of its own",
             "In 'sea, and' no word begins or ends between the comma and the space.",
-            edits={SPLIT: 're.findall(r"\\w+|\\W", text)'})  # fmt: skip
+            edits={SPLIT: 're.findall(r"\\w+|\\W", text)'})
     mistake("characters", "The text is split into single characters",
-            "A boundary lies only where a word begins or ends.", edits={SPLIT: "list(text)"})  # fmt: skip
+            "A boundary lies only where a word begins or ends.", edits={SPLIT: "list(text)"})
     mistake("inside-words", "The text is split inside words instead of at their edges",
-            "\\b and \\B are opposites.", edits={'r"\\b"': 'r"\\B"'})  # fmt: skip
+            "\\b and \\B are opposites.", edits={'r"\\b"': 'r"\\B"'})
     mistake("not-raw", "The pattern is \"\\b\" without the r in front: that is a backspace, not a boundary",
-            "Print len(\"\\b\") and len(r\"\\b\").", edits={'r"\\b"': '"\\b"'})  # fmt: skip
+            "Print len(\"\\b\") and len(r\"\\b\").", edits={'r"\\b"': '"\\b"'})
     mistake("lower-case", "The text is turned into lower case",
             "Joined together, the pieces have to be the text as it was.",
-            edits={SPLIT: 're.split(r"\\b", text.lower())'})  # fmt: skip
+            edits={SPLIT: 're.split(r"\\b", text.lower())'})
     mistake("contractions-kept", "Apostrophes are taken for letters",
             "A boundary also lies on both sides of the apostrophe of weren't.",
-            edits={SPLIT: 're.findall(r"[\\w\']+|[^\\w\']+", text)'})  # fmt: skip
+            edits={SPLIT: 're.findall(r"[\\w\']+|[^\\w\']+", text)'})
     mistake("english-only", "Only A to Z are taken for letters",
             "Is the é of déjà part of its word?",
-            edits={SPLIT: 're.split(r"\\b", text, flags=re.ASCII)'})  # fmt: skip
+            edits={SPLIT: 're.split(r"\\b", text, flags=re.ASCII)'})
     mistake("ends-cut-off", "The first and the last piece are dropped, whatever they hold",
             "The outer pieces are empty only where the text begins or ends with a word.",
-            edits={RETURN: "return pieces[1:-1]"})  # fmt: skip
+            edits={RETURN: "return pieces[1:-1]"})
     mistake("each-once", "Each piece is kept once only",
             "A text says 'the' many times; collecting the different ones comes in the next exercise.",
-            edits={RETURN: 'return list(dict.fromkeys(piece for piece in pieces if piece != ""))'})  # fmt: skip
+            edits={RETURN: 'return list(dict.fromkeys(piece for piece in pieces if piece != ""))'})
     mistake("empty-kept", "Empty strings are left among the pieces",
             "A text that begins with a word has a boundary at its very start: what lies before it?",
-            edits={RETURN: "return pieces"})  # fmt: skip
+            edits={RETURN: "return pieces"})
+    # fmt: on

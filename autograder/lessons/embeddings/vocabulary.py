@@ -1,5 +1,8 @@
 """Checks of `build_vocabulary`."""
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 from autograder.judge.draw import Draw
 from autograder.judge.exercise import Exercise, Lesson, Stimulus, call
 from autograder.judge.explain import arguments_kept, explained
@@ -7,7 +10,7 @@ from autograder.judge.judgement import Seen
 from autograder.lessons.embeddings import reference
 
 SPECIALS = ("<pad>", "<sos>", "<eos>", "<unk>")
-NAMES = "sea key cat bell , . gull rope salt tide sail moon".split()
+NAMES = ("sea", "key", "cat", "bell", ",", ".", "gull", "rope", "salt", "tide", "sail", "moon")
 TELLING = (" ", "Bread", "bread")  # what must be told apart, and what must not be dropped
 COUNTS = "counts = Counter(token for token in tokens if token not in SPECIALS)"
 RANKED = "ranked = sorted(counts, key=lambda token: (-counts[token], token))"
@@ -16,7 +19,7 @@ EVERYTHING = "everything = [*SPECIALS, *ranked]"
 RETURN = "return {token: index for index, token in enumerate(everything)}"
 
 
-def _shuffled(draw: Draw, tokens: list[str]) -> list[str]:
+def _shuffled(draw: Draw, tokens: Sequence[str]) -> list[str]:
     order = draw.different(len(tokens), 0, len(tokens))
     return [tokens[i] for i in order]
 
@@ -65,12 +68,13 @@ def _order(seen: Seen) -> str | None:
     """Name two neighbours that stand in the wrong order, and why."""
     tokens, got = seen.inputs["args"][0], seen.got.value
     ranked = [token for token in sorted(got, key=got.__getitem__) if token not in SPECIALS]
-    for before, after in zip(ranked, ranked[1:], strict=False):
+    for before, after in pairwise(ranked):
         more, fewer = tokens.count(before), tokens.count(after)
         if more < fewer:
             return f"{before!r} occurs {more} times and {after!r} {fewer} times, but {before!r} comes first."
         if more == fewer and before > after:
-            return f"{before!r} and {after!r} occur {more} times each; of the two, sorted() puts {after!r} first."
+            said = f"{before!r} and {after!r} occur {more} times each"
+            return f"{said}; of the two, sorted() puts {after!r} first."
     left_out = [token for token in seen.expected.value if token not in got]
     return f"{left_out[0]!r} was left out, though it is frequent enough." if left_out else None
 
@@ -128,77 +132,79 @@ def _add_cases(exercise: Exercise) -> None:
 
 def _add_mistakes(exercise: Exercise) -> None:
     mistake = exercise.misconception
+    # fmt: off - a mistake is a small table: title, hint, edit
     mistake("ties-as-met", "Tokens of equal count stand in the order they were met",
             "`Counter.most_common` leaves ties as they come; the alphabet has to decide.",
-            edits={RANKED: "ranked = [token for token, _ in counts.most_common()]"})  # fmt: skip
+            edits={RANKED: "ranked = [token for token, _ in counts.most_common()]"})
     mistake("ties-backwards", "Tokens of equal count stand in reverse alphabetical order",
             "`reverse=True` turns both parts of a sort key around; you want to turn one.",
-            edits={RANKED: "ranked = sorted(counts, key=lambda token: (counts[token], token), reverse=True)"})  # fmt: skip
+            edits={RANKED: "ranked = sorted(counts, key=lambda token: (counts[token], token), reverse=True)"})
     mistake("rising-count", "The rarest tokens come first",
             "Which tokens should survive a small max_size?",
-            edits={"(-counts[token], token)": "(counts[token], token)"})  # fmt: skip
+            edits={"(-counts[token], token)": "(counts[token], token)"})
     mistake("alphabet-only", "The tokens are sorted by the alphabet; the counts play no part",
             "Count first: the most frequent token gets the first free id.",
-            edits={"(-counts[token], token)": "token"})  # fmt: skip
+            edits={"(-counts[token], token)": "token"})
     mistake("as-met", "The tokens stand in the order they were met; the counts play no part",
             "Count first: the most frequent token gets the first free id.",
-            edits={RANKED: "ranked = list(counts)"})  # fmt: skip
+            edits={RANKED: "ranked = list(counts)"})
     mistake("by-length", "The tokens are sorted by their length, not by how often they occur",
             "len(token) is the number of its letters; a Counter knows how often it came.",
-            edits={"-counts[token]": "-len(token)"})  # fmt: skip
+            edits={"-counts[token]": "-len(token)"})
     mistake("specials-not-counted", "max_size does not count the specials: there are four entries too many",
             "Ask for max_size=6 and look at len() of what comes.",
-            edits={CUT: "ranked = ranked[:max_size]"})  # fmt: skip
+            edits={CUT: "ranked = ranked[:max_size]"})
     mistake("one-too-many", "max_size is exceeded by one",
             "How many places are left when four of them are taken?",
-            edits={CUT: "ranked = ranked[: max_size - len(SPECIALS) + 1]"})  # fmt: skip
+            edits={CUT: "ranked = ranked[: max_size - len(SPECIALS) + 1]"})
     mistake("one-too-few", "One token fewer than max_size allows is kept",
             "How many places are left when four of them are taken?",
-            edits={CUT: "ranked = ranked[: max(0, max_size - len(SPECIALS) - 1)]"})  # fmt: skip
+            edits={CUT: "ranked = ranked[: max(0, max_size - len(SPECIALS) - 1)]"})
     mistake("max-size-ignored", "The argument `max_size` is ignored",
-            "Ask for max_size=6 and look at len() of what comes.", edits={CUT: "pass"})  # fmt: skip
+            "Ask for max_size=6 and look at len() of what comes.", edits={CUT: "pass"})
     mistake("rarest-kept", "max_size keeps the rarest tokens and drops the frequent ones",
             "Which end of the list does your slice keep?",
             edits={CUT: "ranked = ranked[len(ranked) - max_size + len(SPECIALS) :]"
-                   " if len(ranked) > max_size - 4 else ranked"})  # fmt: skip
+                   " if len(ranked) > max_size - 4 else ranked"})
     mistake("cut-before-counting", "max_size cuts off the text, before anything is counted",
             "A token that comes late may still be frequent: cut the ranking, not the text.",
             edits={COUNTS: "counts = Counter([t for t in dict.fromkeys(tokens) if t not in SPECIALS]"
                    "[: None if max_size is None else max_size - 4])\n"
-                   "    counts = Counter({t: tokens.count(t) for t in counts})"})  # fmt: skip
+                   "    counts = Counter({t: tokens.count(t) for t in counts})"})
     mistake("specials-counted-again", "A special that occurs in the text is added a second time",
             "Build it from ['<unk>', 'a'] and look: which id has <unk>, and which id is missing?",
-            edits={" if token not in SPECIALS)": ")"})  # fmt: skip
+            edits={" if token not in SPECIALS)": ")"})
     mistake("specials-last", "The specials come last",
             "<pad> is 0 for every vocabulary, whatever its size.",
-            edits={EVERYTHING: "everything = [*ranked, *SPECIALS]"})  # fmt: skip
+            edits={EVERYTHING: "everything = [*ranked, *SPECIALS]"})
     mistake("specials-missing", "The specials are missing",
             "What would <pad> and <unk> be looked up as?",
-            edits={EVERYTHING: "everything = ranked"})  # fmt: skip
+            edits={EVERYTHING: "everything = ranked"})
     mistake("unknown-first", "The specials stand in another order than <pad>, <sos>, <eos>, <unk>",
             "Padding has id 0 in the whole course.",
-            edits={EVERYTHING: 'everything = ["<unk>", "<pad>", "<sos>", "<eos>", *ranked]'})  # fmt: skip
+            edits={EVERYTHING: 'everything = ["<unk>", "<pad>", "<sos>", "<eos>", *ranked]'})
     mistake("from-one", "The ids begin with 1",
             "`enumerate` starts with 0, as rows of a table do.",
-            edits={"enumerate(everything)": "enumerate(everything, start=1)"})  # fmt: skip
+            edits={"enumerate(everything)": "enumerate(everything, start=1)"})
     mistake("ids-to-tokens", "The dictionary leads from ids to tokens, not from tokens to ids",
             "What will you have in hand when you look something up: a token or an id?",
-            edits={"{token: index for": "{index: token for"})  # fmt: skip
+            edits={"{token: index for": "{index: token for"})
     mistake("list-returned", "A list of tokens is returned, not a dictionary",
             "A list answers 'which token is number 7?'; the question is 'which number has this token?'",
-            edits={RETURN: "return everything"})  # fmt: skip
+            edits={RETURN: "return everything"})
     mistake("counts-as-ids", "The counts are given out as ids",
             "Two tokens that occur equally often still need different ids.",
-            edits={RETURN: "return {t: counts[t] if t in counts else i for i, t in enumerate(everything)}"})  # fmt: skip
+            edits={RETURN: "return {t: counts[t] if t in counts else i for i, t in enumerate(everything)}"})
     mistake("lower-case", "Tokens are turned into lower case before they are counted",
             "'Bread' and 'bread' are two tokens here.",
-            edits={"Counter(token for": "Counter(token.lower() for"})  # fmt: skip
+            edits={"Counter(token for": "Counter(token.lower() for"})
     mistake("white-space-dropped", "White space is not taken for a token",
             "The space is the most frequent token of most texts, and it has an id.",
-            edits={"if token not in SPECIALS": "if token not in SPECIALS and token.strip()"})  # fmt: skip
+            edits={"if token not in SPECIALS": "if token not in SPECIALS and token.strip()"})
     mistake("once-only-dropped", "Tokens that occur once are dropped",
             "Nothing but max_size limits the vocabulary.",
-            edits={RANKED: f"{RANKED}\n    ranked = [token for token in ranked if counts[token] > 1]"})  # fmt: skip
+            edits={RANKED: f"{RANKED}\n    ranked = [token for token in ranked if counts[token] > 1]"})
     mistake("tokens-sorted", "The caller's list is sorted in place",
             "`tokens.sort()` changes the list you were given; `sorted(tokens)` makes a new one.",
-            edits={COUNTS: f"tokens.sort()\n    {COUNTS}"})  # fmt: skip
+            edits={COUNTS: f"tokens.sort()\n    {COUNTS}"})
+    # fmt: on
