@@ -13,6 +13,14 @@ from torch import Tensor
 from coursework.plots import ACCENT, CYCLE, KEY, MUTED, QUERY, WRONG
 
 CHARACTER: Final = 0.115  # inches that one character takes
+LEFT: Final = (-0.9, 1.0, 0.0)
+# Where a word may stand about its point: right, above, below, left, and a line further off. Each is
+# an offset in characters, the share of the word that lies left of it, and an offset in lines.
+AROUND: Final = (
+    *((0.9, 0.0, 0.0), (0.0, 0.5, 0.9), (0.0, 0.5, -0.9), LEFT),
+    *((0.7, 0.0, 0.8), (0.7, 0.0, -0.8), (-0.7, 1.0, 0.8), (-0.7, 1.0, -0.8)),
+    *((0.0, 0.5, 1.8), (0.0, 0.5, -1.8)),
+)
 VISIBLE: Final = {" ": "·", "\n": "↵", "\t": "→"}
 
 
@@ -106,7 +114,7 @@ def word_map(
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     ax.margins(0.12)
-    _name_points(ax, places)
+    _name_points(ax, places, leftward=[start for start, _ in arrows])
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax
 
@@ -168,17 +176,38 @@ def _connect(ax: Axes, start: tuple[float, float], end: tuple[float, float]) -> 
     ax.add_patch(FancyArrowPatch(start, end, color=ACCENT, shrinkA=6, shrinkB=6, **style))
 
 
-def _name_points(ax: Axes, places: Mapping[str, tuple[float, float]]) -> None:
-    """Write each word beside its point, higher where it would cover a word already written."""
+def _name_points(
+    ax: Axes, places: Mapping[str, tuple[float, float]], leftward: Sequence[str]
+) -> None:
+    """Write each word beside its point: the first place around it that covers nothing written.
+
+    Words that are `leftward` stand to the left where they can, out of the way of an arrow.
+    """
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    wide, high = (right - left) / 62, (top - bottom) / 22  # of a character, in units of the axes
-    taken: list[tuple[float, float, float]] = []
-    for word, (x, y) in sorted(places.items(), key=lambda item: item[1][1]):
-        start, end, level = x + 0.2 * wide, x + (len(word) + 0.7) * wide, y + 0.75 * high
-        while any(start < b and a < end and abs(level - c) < high for a, b, c in taken):
-            level += high / 4
-        taken.append((start, end, level))
-        ax.text(start, level, word, size=13, va="center")
+    wide, high = (right - left) / 60, (top - bottom) / 21  # of a character, in units of the axes
+    taken = [(x - 0.6 * wide, x + 0.6 * wide, y, 0.75) for x, y in places.values()]
+    for word, (x, y) in places.items():
+        boxes = [
+            (x + (across - word_part * len(word)) * wide, y + up * high)
+            for across, word_part, up in (LEFT, *AROUND)[word not in leftward :]
+        ]
+        start, level = min(boxes, key=lambda box: _covered(box, len(word) * wide, high, taken))
+        taken.append((start, start + len(word) * wide, level, 1.0))
+        ax.text(start, level, word, size=13, va="center_baseline")
+
+
+def _covered(
+    corner: tuple[float, float],
+    width: float,
+    high: float,
+    taken: Sequence[tuple[float, float, float, float]],
+) -> int:
+    """Count what a word at `corner` would cover: (start, end, level, share of a line's height)."""
+    start, level = corner
+    return sum(
+        start < right and left < start + width and abs(level - other) < share * high
+        for left, right, other, share in taken
+    )
 
 
 def _visible(token: str) -> str:

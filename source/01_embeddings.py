@@ -531,7 +531,7 @@ print(f"one-hot rows in float32: {some.numel() * 20_000 * 4 / 2**20:.0f} MiB for
 # %% [markdown]
 # ## The embedding layer of the paper
 #
-# Section 3.4 adds one thing to the lookup: the vectors are **multiplied by √d_model**. The paper gives no reason. What it does can be seen: the table doubles as the weights of the output layer there, and such weights are kept small, of the size 1/√d_model. The factor brings the vectors back to numbers around 1, the size of the positional encodings that are added to them (lesson 2).
+# Section 3.4 adds one thing to the lookup: the vectors are **multiplied by √d_model**. The paper gives no reason. What it does can be seen: the table doubles as the weights of the output layer there, whose outputs are sums of d_model products; they begin with a spread near 1 if the weights have one of 1/√d_model. The factor brings such vectors back to numbers around 1, the size of the positional encodings that are added to them (lesson 2).
 
 # %% demo
 for d_model in (16, 64, 512):
@@ -642,7 +642,7 @@ for word in ("harbour", "clockmaker", "embedding", "transformer", "unfriendliest
 # %% [markdown]
 # (With the made-up table there are no pieces, and each of these is `[UNK]`.)
 #
-# How near are two words? Their lengths say more about how often they were seen than about what they mean, so one compares **directions**: the cosine of the angle, q·r / (‖q‖ ‖r‖), from 1 (the same way) over 0 (at right angles) to −1.
+# How near are two words? A dot product would let long vectors win against everybody, so one compares **directions**: the cosine of the angle, q·r / (‖q‖ ‖r‖), from 1 (the same way) over 0 (at right angles) to −1.
 
 # %% demo
 some = ["king", "queen", "man", "woman", "cat", "kitten", "dog", "monday", "friday", "milk"]
@@ -725,7 +725,7 @@ for word in ("king", "cat", "monday", "milk", "violin", "apple", "run"):
     print(f"{word:7}", "  ".join(neighbours(table[word], without=[word])))
 
 # %% [markdown]
-# Read the lists slowly; each mixes several kinds of nearness. Other forms of the same word, words of the same kind, words from the same scene. In the real table *apple* is more a firm than a fruit, for that is how people wrote. And opposites are often near: whatever one can say of Monday, one can say of Friday.
+# Read the lists slowly; each mixes several kinds of nearness. Other forms of the same word, words of the same kind, words from the same scene. In the real table most neighbours of *apple* belong to a firm rather than to an orchard, for that is what people wrote about. And opposites are often near: whatever one can say of Monday, one can say of Friday.
 
 # %% [markdown]
 # ### King − man + woman

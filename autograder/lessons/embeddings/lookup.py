@@ -148,7 +148,7 @@ def _add_mistakes(exercise: Exercise) -> None:
             edits={PRODUCT: "return one_hot @ table.flip(0)"})
     mistake("reshaped", "The table is reshaped where it would have to be transposed",
             "reshape keeps the order of the numbers in memory; a transpose does not.",
-            edits={PRODUCT: "return one_hot @ table.T.reshape(table.shape)"})
+            edits={PRODUCT: "return one_hot @ table.transpose(0, 1).reshape(table.shape)"})
     mistake("summed", "The vectors of a sequence are added up",
             "Every token keeps its own vector: (B, S, D).",
             edits={PRODUCT: "return (one_hot @ table).sum(dim=1)"})
