@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from autograder.probe.product import multiplies
+
 Namespace = Mapping[str, Any]
 Inputs = Mapping[str, Any]
 Scenario = Callable[[Namespace, Inputs], Any]
@@ -152,6 +154,26 @@ def _gradient_of(value: Any) -> Any:
     return value.grad if isinstance(value, torch.Tensor) else None
 
 
+def arguments_after(namespace: Namespace, inputs: Inputs) -> Any:
+    """Call the function, and look at its arguments afterwards: lists and dictionaries change too."""
+    return {"result": call(namespace, inputs), "arguments": inputs["args"]}
+
+
+def product(namespace: Namespace, inputs: Inputs) -> Any:
+    """Call the function with ids and a table: its output, and whether it multiplies with the table.
+
+    With a `cotangent` among the inputs, the gradient of the table as well.
+    """
+    function = look_up(namespace, inputs["name"])
+    ids, table = inputs["args"]
+    if "cotangent" not in inputs:
+        output = function(ids, table)
+        return {"output": output, "product": multiplies(function, ids, table)}
+    pulled = gradient(namespace, {**inputs, "kwargs": {}})
+    seen = {"output": pulled["output"], "gradient": pulled["gradients"][1]}
+    return {**seen, "product": multiplies(function, ids, table)}
+
+
 SCENARIOS: dict[str, Scenario] = {
     "call": call,
     "gradient": gradient,
@@ -161,4 +183,6 @@ SCENARIOS: dict[str, Scenario] = {
     "parameters": parameters,
     "buffer": buffer,
     "dropout": dropout,
+    "arguments_after": arguments_after,
+    "product": product,
 }
