@@ -136,16 +136,24 @@ def module_double(namespace: Namespace, inputs: Inputs) -> Any:
 def dropout_facts(namespace: Namespace, inputs: Inputs) -> Any:
     """Say what dropout does to an attention of `heads` heads whose values are all 1.
 
-    `changes`: some output is not 1. `together`: the features of a head always share one fate, as
-    they do when whole weights are dropped. Facts, not numbers: they are the same at every draw.
+    `changes`: the output is not what it is in eval mode, built without dropout. `together`: the
+    features of a head always share one fate, as they do when whole weights are dropped. These are
+    facts, not numbers: they are the same at every draw.
     """
-    result = build(namespace, inputs)(*inputs["calls"][0])
+    plain = {**inputs, "init": inputs["init"][:2], "train": False}
+    before, after = (_first_output(build(namespace, asked), inputs) for asked in (plain, inputs))
+    fates = (after / before).nan_to_num(1.0)  # nothing stays nothing
+    fates = fates.reshape(*fates.shape[:-1], inputs["heads"], -1)  # (B, Tq, H, K)
+    spread = fates.amax(-1) - fates.amin(-1)  # (B, Tq, H)
+    return {"changes": bool((fates - 1).abs().max() > 1e-3), "together": bool(spread.max() < 1e-3)}
+
+
+def _first_output(built: nn.Module, inputs: Inputs) -> torch.Tensor:
+    result = built(*inputs["calls"][0])
     output = result[0] if isinstance(result, (tuple, list)) and result else result
     if not isinstance(output, torch.Tensor) or output.shape != inputs["calls"][0][0].shape:
         raise StructureError("The output should have the shape of the query.")
-    shares = output.detach().unflatten(-1, (inputs["heads"], -1))  # (B, Tq, H, K)
-    spread = shares.amax(-1) - shares.amin(-1)
-    return {"changes": bool((shares - 1).abs().max() > 1e-3), "together": bool(spread.max() < 1e-3)}
+    return output.detach()
 
 
 def load_weights(namespace: Namespace, inputs: Inputs) -> Any:
@@ -155,7 +163,8 @@ def load_weights(namespace: Namespace, inputs: Inputs) -> Any:
     changed afterwards where `afterwards` is set; with `facts`, whether they can still be trained and
     whether the source came through unchanged; with `calls`, the output of the first.
     """
-    theirs = nn.MultiheadAttention(*inputs["init"], batch_first=inputs["batch_first"])
+    d_model, heads = inputs["init"]
+    theirs = nn.MultiheadAttention(d_model, heads, batch_first=inputs["batch_first"])
     mine = look_up(namespace, inputs["into"])(*inputs["init"]).eval()
     for path, value in inputs["weights"].items():
         load(theirs, path, value)

@@ -38,7 +38,7 @@ def _add_walk(exercise: Exercise) -> None:
 
 def _add_matrices(exercise: Exercise) -> None:
     entry = exercise.entry
-    one_head = {(4, 4): "That is the matrix of both heads together.", (2, 2): "A head reads all 4 features of a token.",
+    one_head: dict[tuple[int, ...], str] = {(4, 4): "That is the matrix of both heads together.", (2, 2): "A head reads all 4 features of a token.",
                 (2, 4): "In the paper's notation a token is multiplied from the left: x W, 4 rows."}  # fmt: skip
     entry("head_w_q", "the matrix for the queries of one head", shape_of(4, 2, hints=one_head))
     entry("head_w_v", "the matrix for the values of one head", shape_of(4, 2, hints=one_head))

@@ -1,12 +1,11 @@
 """Checks of `split_heads` and `merge_heads`."""
 
-import torch
 
 from autograder.judge.draw import Draw
 from autograder.judge.exercise import Lesson, Stimulus, call, gradient
 from autograder.judge.judgement import agrees, unchanged
 from autograder.lessons.multi_head_attention import reference
-from autograder.lessons.multi_head_attention.symptoms import features_move
+from autograder.lessons.multi_head_attention.symptoms import features_move, gradients_return
 
 VIEW = "x.view(batch, length, num_heads, d_model // num_heads)"
 SPLIT = "return x.transpose(1, 2)"
@@ -40,7 +39,7 @@ def _add_split(lesson: Lesson) -> None:
     def one_token(draw: Draw) -> Stimulus:
         return call(draw.normal(2, 1, 5), 5)
 
-    @exercise.case("gradients find their way back", judge=judge, weight=0.5)
+    @exercise.case("gradients find their way back", judge=agrees(gradients_return), weight=0.5)
     def learns(draw: Draw) -> Stimulus:
         return gradient(draw.normal(2, 3, 8), 2, cotangent=draw.normal(2, 2, 3, 4))
 
@@ -100,7 +99,7 @@ def _add_merge(lesson: Lesson) -> None:
     def one_token(draw: Draw) -> Stimulus:
         return call(draw.normal(2, 5, 1, 1))
 
-    @exercise.case("gradients find their way back", judge=judge, weight=0.5)
+    @exercise.case("gradients find their way back", judge=agrees(gradients_return), weight=0.5)
     def learns(draw: Draw) -> Stimulus:
         return gradient(draw.normal(2, 2, 3, 4), cotangent=draw.normal(2, 3, 8))
 

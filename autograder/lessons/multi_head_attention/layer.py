@@ -49,8 +49,8 @@ def _add_plain_cases(exercise: Exercise) -> None:
 
     @exercise.case("self-attention: query, key and value are the same", judge=judge)
     def self_attention(draw: Draw) -> Stimulus:
-        x = draw.normal(2, 5, 12)
-        return module([12, 3], _weights(draw, 12), [x, x, x])
+        x = draw.normal(2, 5, 9)
+        return module([9, 3], _weights(draw, 9), [x, x, x])
 
     @exercise.case("a single head", judge=judge, weight=0.5)
     def one_head(draw: Draw) -> Stimulus:
@@ -71,10 +71,10 @@ def _add_pairs_of_calls(exercise: Exercise) -> None:
 
     @exercise.case("under a causal mask the future stays out of sight", judge=agrees(future_leaks, *GENERAL))
     def causal(draw: Draw) -> Stimulus:
-        first, mask = draw.normal(3, 5, 8), torch.ones(5, 5, dtype=torch.bool).tril()
+        first, mask = draw.normal(3, 5, 12), torch.ones(5, 5, dtype=torch.bool).tril()
         second = first.clone()
-        second[:, -1] += draw.normal(3, 8, scale=2)
-        return module([8, 2], _weights(draw, 8), [*[first] * 3, mask], [*[second] * 3, mask])
+        second[:, -1] += draw.normal(3, 12, scale=2)
+        return module([12, 2], _weights(draw, 12), [*[first] * 3, mask], [*[second] * 3, mask])
 
     @exercise.case("a sample gives the same alone and in a batch", judge=agrees(samples_mix, *GENERAL))
     def alone(draw: Draw) -> Stimulus:

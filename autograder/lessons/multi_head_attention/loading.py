@@ -51,7 +51,7 @@ def _add_cases(exercise: Exercise) -> None:
     def output_layer(draw: Draw) -> Stimulus:
         return _load(draw, 8, 2, ["w_o.weight", "w_o.bias"])
 
-    @exercise.case("both layers give the same output")
+    @exercise.case("both layers give the same output", judge=agrees(_outputs_differ))
     def same_output(draw: Draw) -> Stimulus:
         calls = [[draw.normal(3, length, 8) for length in (4, 5, 5)]]
         return _load(draw, 8, 2, [], calls=calls)
@@ -67,6 +67,11 @@ def _add_cases(exercise: Exercise) -> None:
     @exercise.case("a layer with the length first, of another size, in float64", judge=judge, weight=0.5)
     def length_first(draw: Draw) -> Stimulus:
         return _load(draw, 9, 3, OWN, batch_first=False, double=True)
+
+
+def _outputs_differ(seen: Seen) -> str:
+    gap = (seen.got.value["output"] - seen.expected.value["output"]).abs().max()
+    return f"For the same input the outputs differ by up to {gap:.2f}: some weight or bias is not the other's."
 
 
 def _pieces(seen: Seen) -> dict[str, torch.Tensor]:
