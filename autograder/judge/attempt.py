@@ -104,7 +104,7 @@ class Attempter:
         else:
             verdict = self._judge(case, Seen(stimulus.inputs, got, expected))
         attempt.checks.append(_report(case, verdict))
-        attempt.evidence.append(Evidence(stimulus, got, expected, verdict.passed))
+        attempt.evidence.append(Evidence(case, stimulus, got, expected, verdict.passed))
 
     def _observe(
         self, attempt: Attempt, case: Case, stimulus: Stimulus, probe: Probe | None

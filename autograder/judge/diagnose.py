@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import torch
 
 from autograder.judge.compare import same
-from autograder.judge.exercise import Exercise, Misconception, Stimulus
+from autograder.judge.exercise import Case, Exercise, Misconception, Stimulus
+from autograder.judge.judgement import Seen
 from autograder.judge.observation import Observation
 from autograder.judge.workbench import Workbench
 
@@ -16,10 +17,18 @@ from autograder.judge.workbench import Workbench
 class Evidence:
     """One case at work on a student's cell."""
 
+    case: Case
     stimulus: Stimulus
     got: Observation
     expected: Observation
     passed: bool
+
+    def fits(self, mistaken: Observation) -> bool:
+        """Return whether a mistake does what was seen, or does not show where the check passed."""
+        if same(mistaken, self.got):
+            return True
+        seen = Seen(self.stimulus.inputs, mistaken, self.expected)
+        return self.passed and self.case.judge(seen).passed
 
 
 def diagnose(
@@ -51,8 +60,7 @@ def _explain_all(
     for mistakes in itertools.combinations(forms, size):
         namespace = bench.edited(exercise, mistakes)
         if namespace is not None and all(
-            _fits(bench, exercise, item, bench.observe(namespace, item.stimulus))
-            for item in ordered
+            item.fits(bench.observe(namespace, item.stimulus)) for item in ordered
         ):
             return list(mistakes)
     return []
@@ -73,9 +81,7 @@ def _may_be_part(
     if failed.got.raised is None and bench.observe(namespace, failed.stimulus).raised is not None:
         return False
     passed = (item for item in evidence if item.passed)
-    return all(
-        _fits(bench, exercise, item, bench.observe(namespace, item.stimulus)) for item in passed
-    )
+    return all(item.fits(bench.observe(namespace, item.stimulus)) for item in passed)
 
 
 def _explain_some(
@@ -113,20 +119,12 @@ def _cases_explained(
     if namespace is None:
         return cases
     for index, item in enumerate(evidence):
-        fits = _fits(bench, exercise, item, bench.observe(namespace, item.stimulus))
+        fits = item.fits(bench.observe(namespace, item.stimulus))
         if item.passed and not fits:
             return set()
         if not item.passed and fits and _telling(item.got):
             cases.add(index)
     return cases
-
-
-def _fits(bench: Workbench, exercise: Exercise, item: Evidence, mistaken: Observation) -> bool:
-    """Return whether a mistake does what was seen, or does not show where the student was right."""
-    if same(mistaken, item.got):
-        return True
-    right = bench.edited(exercise, [])
-    return item.passed and right is not None and same(mistaken, bench.observe(right, item.stimulus))
 
 
 def _telling(got: Observation) -> bool:

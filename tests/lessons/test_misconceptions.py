@@ -41,7 +41,7 @@ def evidence(
         expected, got = bench.expected(exercise, stimulus), bench.observe(namespace, stimulus)
         forbidden = got.library & exercise.forbidden.keys()
         passed = case.judge(Seen(stimulus.inputs, got, expected)).passed and not forbidden
-        found.append(Evidence(stimulus, got, expected, passed))
+        found.append(Evidence(case, stimulus, got, expected, passed))
     return found
 
 
