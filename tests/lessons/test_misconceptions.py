@@ -19,6 +19,7 @@ from autograder.marker import Marker, workbench
 
 COURSE = Course(ROOT)
 LESSONS = COURSE.lessons()
+SUBMISSIONS = 12  # a sample: each mistake alone is tried above, in this process
 CODE = [(name, ex.id) for name in LESSONS for ex in load_lesson(name).exercises if not ex.written]
 MISTAKES = [
     pytest.param(name, ex.id, mistake.id, id=f"{name[:2]}-{ex.id}-{mistake.id}")
@@ -45,7 +46,7 @@ def evidence(
     return found
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("lesson", "exercise"), CODE)
 def test_the_model_answer_passes_every_check(lesson: str, exercise: str, seed: int) -> None:
     """Whatever is drawn, the model answer agrees with the independent reference."""
@@ -58,13 +59,12 @@ def test_the_model_answer_passes_every_check(lesson: str, exercise: str, seed: i
     assert not wrong
 
 
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(("lesson", "exercise", "mistake"), MISTAKES)
-def test_a_mistake_fails_and_is_named(lesson: str, exercise: str, mistake: str, seed: int) -> None:
+def test_a_mistake_fails_and_is_named(lesson: str, exercise: str, mistake: str) -> None:
     """Handed in alone, a misconception fails a check and is named as itself, and nothing else."""
     bench = workbench(COURSE, lesson)
     made = next(m for m in bench.lesson[exercise].misconceptions if m.id == mistake)
-    seen = evidence(bench, bench.lesson[exercise], [made], seed)
+    seen = evidence(bench, bench.lesson[exercise], [made], 1)
     assert not all(item.passed for item in seen), "no check notices it"
     named = [m.id for m in diagnose(bench, bench.lesson[exercise], seen)]
     assert len(named) == 1
@@ -78,7 +78,7 @@ def test_two_mistakes_at_once_are_both_named_as_a_rule(lesson: str, exercise: st
     checks = bench.lesson[exercise]
     pairs = list(combinations(checks.misconceptions, 2))
     scores = []
-    for pair in Random(4).sample(pairs, min(12, len(pairs))):
+    for pair in Random(4).sample(pairs, min(6, len(pairs))):
         seen = evidence(bench, checks, list(pair), 3)
         if seen and not all(item.passed for item in seen):
             named = {m.id for m in diagnose(bench, checks, seen)}
@@ -101,12 +101,10 @@ def test_mistakes_handed_in_together_are_each_named(
     """With one mistake in every exercise at once, each is still named: upstream parts are replaced."""
     checks = load_lesson(lesson)
     path = tmp_path / f"{lesson}.ipynb"
-    for row in zip_longest(*(ex.misconceptions for ex in checks.exercises if ex.misconceptions)):
-        made = {
-            ex.id: m
-            for ex, m in zip((e for e in checks.exercises if e.misconceptions), row, strict=True)
-            if m
-        }
+    rows = list(zip_longest(*(ex.misconceptions for ex in checks.exercises if ex.misconceptions)))
+    for row in Random(6).sample(rows, min(SUBMISSIONS, len(rows))):
+        faulty = [ex for ex in checks.exercises if ex.misconceptions]
+        made = {ex.id: mistake for ex, mistake in zip(faulty, row, strict=True) if mistake}
         nbformat.write(solve(COURSE, lesson, {key: m.apply for key, m in made.items()}), path)
         report = marker.mark(lesson, path).report
         for exercise in checks.exercises:
