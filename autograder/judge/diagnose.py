@@ -44,6 +44,10 @@ def _explain_all(
 ) -> list[Misconception]:
     ordered = sorted(evidence, key=lambda item: item.passed)  # failures tell most apart
     forms = [form for mistake in exercise.misconceptions for form in mistake.forms()]
+    if size > 1:
+        if all(item.got.raised is not None for item in evidence):
+            return []  # where nothing but exceptions came, a second mistake cannot be seen
+        forms = [form for form in forms if _may_be_part(bench, exercise, evidence, form)]
     for mistakes in itertools.combinations(forms, size):
         namespace = bench.edited(exercise, mistakes)
         if namespace is not None and all(
@@ -52,6 +56,26 @@ def _explain_all(
         ):
             return list(mistakes)
     return []
+
+
+def _may_be_part(
+    bench: Workbench, exercise: Exercise, evidence: Sequence[Evidence], mistake: Misconception
+) -> bool:
+    """Return whether a mistake can be one of two: alone it spoils no more than what is spoilt.
+
+    It changes nothing where a check passed, and raises nothing in the first failure where a value
+    came. There are many pairs, so those in which one mistake mends another are not looked for.
+    """
+    namespace = bench.edited(exercise, [mistake])
+    if namespace is None:
+        return False
+    failed = next(item for item in evidence if not item.passed)
+    if failed.got.raised is None and bench.observe(namespace, failed.stimulus).raised is not None:
+        return False
+    passed = (item for item in evidence if item.passed)
+    return all(
+        _fits(bench, exercise, item, bench.observe(namespace, item.stimulus)) for item in passed
+    )
 
 
 def _explain_some(
@@ -112,4 +136,5 @@ def _telling(got: Observation) -> bool:
     value = got.value[0] if isinstance(got.value, (tuple, list)) and got.value else got.value
     if isinstance(value, torch.Tensor):
         return bool(value.numel() > 0 and torch.isfinite(value).all())
-    return value is not None
+    facts = isinstance(value, dict) and all(isinstance(part, bool) for part in value.values())
+    return value is not None and not facts  # a few facts fit many mistakes

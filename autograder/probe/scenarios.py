@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from autograder.probe import decoding
+from autograder.probe.product import multiplies
 
 Namespace = Mapping[str, Any]
 Inputs = Mapping[str, Any]
@@ -26,7 +27,9 @@ def look_up(namespace: Namespace, name: str) -> Any:
     if name not in namespace:
         raise StructureError(f"There is no `{name}`: was the cell run, is the name spelt so?")
     if _is_ready_made(namespace[name]):
-        raise StructureError(f"`{name}` is the stand-in that comes with the course: write your own.")
+        raise StructureError(
+            f"`{name}` is the stand-in that comes with the course: write your own."
+        )
     return namespace[name]
 
 
@@ -85,6 +88,30 @@ def parameters(namespace: Namespace, inputs: Inputs) -> Any:
     return {"shapes": shapes, "total": sum(p.numel() for p in distinct.values())}
 
 
+def buffer(namespace: Namespace, inputs: Inputs) -> Any:
+    """Build the class and say what its attribute `buffer` is, and hand over the tensor."""
+    built, name = build(namespace, inputs), inputs["buffer"]
+    if name in dict(built.named_buffers(remove_duplicate=False)):
+        kind = "buffer"
+    else:
+        kind = "parameter" if name in dict(built.named_parameters()) else "attribute"
+    return {"kind": kind, "value": attribute(built, name)}
+
+
+def dropout(namespace: Namespace, inputs: Inputs) -> Any:
+    """Call once in eval and once in train mode, and compare: nothing here depends on the draws.
+
+    `zeroed` is the share of entries that train mode sets to 0, to one place; `factor` is what it
+    multiplies the others by, in the middle of them.
+    """
+    built = build(namespace, inputs)
+    with torch.no_grad():
+        calm, live = (built.train(mode)(*inputs["calls"][0]) for mode in (False, True))
+    kept = live[live != 0] / calm[live != 0]
+    factor = round(kept.median().item(), 1) if len(kept) else 0.0
+    return {"zeroed": round((live == 0).float().mean().item(), 1), "factor": factor}
+
+
 def build(namespace: Namespace, inputs: Inputs) -> nn.Module:
     """Construct the class `name` and load its weights by attribute."""
     built = look_up(namespace, inputs["name"])(*inputs["init"], **inputs["init_kwargs"])
@@ -138,16 +165,24 @@ def module_double(namespace: Namespace, inputs: Inputs) -> Any:
 def dropout_facts(namespace: Namespace, inputs: Inputs) -> Any:
     """Say what dropout does to an attention of `heads` heads whose values are all 1.
 
-    `changes`: some output is not 1. `together`: the features of a head always share one fate, as
-    they do when whole weights are dropped. Facts, not numbers: they are the same at every draw.
+    `changes`: the output is not what it is in eval mode, built without dropout. `together`: the
+    features of a head always share one fate, as they do when whole weights are dropped. These are
+    facts, not numbers: they are the same at every draw.
     """
-    result = build(namespace, inputs)(*inputs["calls"][0])
+    plain = {**inputs, "init": inputs["init"][:2], "train": False}
+    before, after = (_first_output(build(namespace, asked), inputs) for asked in (plain, inputs))
+    fates = (after / before).nan_to_num(1.0)  # nothing stays nothing
+    fates = fates.reshape(*fates.shape[:-1], inputs["heads"], -1)  # (B, Tq, H, K)
+    spread = fates.amax(-1) - fates.amin(-1)  # (B, Tq, H)
+    return {"changes": bool((fates - 1).abs().max() > 1e-3), "together": bool(spread.max() < 1e-3)}
+
+
+def _first_output(built: nn.Module, inputs: Inputs) -> torch.Tensor:
+    result = built(*inputs["calls"][0])
     output = result[0] if isinstance(result, (tuple, list)) and result else result
     if not isinstance(output, torch.Tensor) or output.shape != inputs["calls"][0][0].shape:
         raise StructureError("The output should have the shape of the query.")
-    shares = output.detach().unflatten(-1, (inputs["heads"], -1))  # (B, Tq, H, K)
-    spread = shares.amax(-1) - shares.amin(-1)
-    return {"changes": bool((shares - 1).abs().max() > 1e-3), "together": bool(spread.max() < 1e-3)}
+    return output.detach()
 
 
 def load_weights(namespace: Namespace, inputs: Inputs) -> Any:
@@ -157,7 +192,8 @@ def load_weights(namespace: Namespace, inputs: Inputs) -> Any:
     changed afterwards where `afterwards` is set; with `facts`, whether they can still be trained and
     whether the source came through unchanged; with `calls`, the output of the first.
     """
-    theirs = nn.MultiheadAttention(*inputs["init"], batch_first=inputs["batch_first"])
+    d_model, heads = inputs["init"]
+    theirs = nn.MultiheadAttention(d_model, heads, batch_first=inputs["batch_first"])
     mine = look_up(namespace, inputs["into"])(*inputs["init"]).eval()
     for path, value in inputs["weights"].items():
         load(theirs, path, value)
@@ -195,6 +231,26 @@ def _gradient_of(value: Any) -> Any:
     return value.grad if isinstance(value, torch.Tensor) else None
 
 
+def arguments_after(namespace: Namespace, inputs: Inputs) -> Any:
+    """Call the function, and look at its arguments afterwards: lists and dictionaries change too."""
+    return {"result": call(namespace, inputs), "arguments": inputs["args"]}
+
+
+def product(namespace: Namespace, inputs: Inputs) -> Any:
+    """Call the function with ids and a table: its output, and whether it multiplies with the table.
+
+    With a `cotangent` among the inputs, the gradient of the table as well.
+    """
+    function = look_up(namespace, inputs["name"])
+    ids, table = inputs["args"]
+    if "cotangent" not in inputs:
+        output = function(ids, table)
+        return {"output": output, "product": multiplies(function, ids, table)}
+    pulled = gradient(namespace, {**inputs, "kwargs": {}})
+    seen = {"output": pulled["output"], "gradient": pulled["gradients"][1]}
+    return {**seen, "product": multiplies(function, ids, table)}
+
+
 SCENARIOS: dict[str, Scenario] = {
     "call": call,
     "gradient": gradient,
@@ -202,6 +258,10 @@ SCENARIOS: dict[str, Scenario] = {
     "module": module,
     "module_gradient": module_gradient,
     "parameters": parameters,
+    "buffer": buffer,
+    "dropout": dropout,
+    "arguments_after": arguments_after,
+    "product": product,
     "module_double": module_double,
     "dropout_facts": dropout_facts,
     "load_weights": load_weights,

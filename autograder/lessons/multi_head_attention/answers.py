@@ -20,7 +20,11 @@ def add_answers(lesson: Lesson) -> None:
 
 def _add_walk(exercise: Exercise) -> None:
     entry = exercise.entry
-    whole = {(1, 2, 3, 3): THREE, (3, 6): UNBATCHED, (1, 6, 3): "A row for each token: tokens come before features."}
+    whole = {
+        (1, 2, 3, 3): THREE,
+        (3, 6): UNBATCHED,
+        (1, 6, 3): "A row for each token: tokens come before features.",
+    }
     apart = {(1, 3, 6): FOUR, (2, 3, 3): UNBATCHED, (1, 3, 2, 3): HEADS_SECOND,
              (1, 2, 3, 6): "A head has its share of the features: 6 / 2.",
              (1, 3, 3): FOUR}  # fmt: skip
@@ -38,7 +42,7 @@ def _add_walk(exercise: Exercise) -> None:
 
 def _add_matrices(exercise: Exercise) -> None:
     entry = exercise.entry
-    one_head = {(4, 4): "That is the matrix of both heads together.", (2, 2): "A head reads all 4 features of a token.",
+    one_head: dict[tuple[int, ...], str] = {(4, 4): "That is the matrix of both heads together.", (2, 2): "A head reads all 4 features of a token.",
                 (2, 4): "In the paper's notation a token is multiplied from the left: x W, 4 rows."}  # fmt: skip
     entry("head_w_q", "the matrix for the queries of one head", shape_of(4, 2, hints=one_head))
     entry("head_w_v", "the matrix for the values of one head", shape_of(4, 2, hints=one_head))

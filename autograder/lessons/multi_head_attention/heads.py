@@ -1,12 +1,10 @@
 """Checks of `split_heads` and `merge_heads`."""
 
-import torch
-
 from autograder.judge.draw import Draw
 from autograder.judge.exercise import Lesson, Stimulus, call, gradient
 from autograder.judge.judgement import agrees, unchanged
 from autograder.lessons.multi_head_attention import reference
-from autograder.lessons.multi_head_attention.symptoms import features_move
+from autograder.lessons.multi_head_attention.symptoms import features_move, gradients_return
 
 VIEW = "x.view(batch, length, num_heads, d_model // num_heads)"
 SPLIT = "return x.transpose(1, 2)"
@@ -32,7 +30,10 @@ def _add_split(lesson: Lesson) -> None:
     def square(draw: Draw) -> Stimulus:
         return call(draw.normal(3, 3, 9), 3)
 
-    @exercise.case("a single head, in float64, with the argument left unchanged", judge=unchanged(features_move))
+    @exercise.case(
+        "a single head, in float64, with the argument left unchanged",
+        judge=unchanged(features_move),
+    )
     def one_head(draw: Draw) -> Stimulus:
         return call(draw.normal(2, 4, 6).double(), 1)
 
@@ -40,12 +41,14 @@ def _add_split(lesson: Lesson) -> None:
     def one_token(draw: Draw) -> Stimulus:
         return call(draw.normal(2, 1, 5), 5)
 
-    @exercise.case("gradients find their way back", judge=judge, weight=0.5)
+    @exercise.case("gradients find their way back", judge=agrees(gradients_return), weight=0.5)
     def learns(draw: Draw) -> Stimulus:
         return gradient(draw.normal(2, 3, 8), 2, cotangent=draw.normal(2, 2, 3, 4))
 
     mistake = exercise.misconception
-    order = "Print `x.view(...)` for x = torch.arange(18.).view(1, 3, 6): whose numbers are in head 0?"
+    order = (
+        "Print `x.view(...)` for x = torch.arange(18.).view(1, 3, 6): whose numbers are in head 0?"
+    )
     mistake("view-alone", "The sizes are written in the order wanted, but no number is moved: tokens are mixed", order,
             edits={VIEW: "x.reshape(batch, num_heads, length, d_model // num_heads)",
                    SPLIT: "return x"})  # fmt: skip
@@ -88,11 +91,16 @@ def _add_merge(lesson: Lesson) -> None:
     def side_by_side(draw: Draw) -> Stimulus:
         return call(draw.normal(2, 3, 5, 4))
 
-    @exercise.case("as many samples as heads as tokens as features: nothing is exchanged", judge=judge)
+    @exercise.case(
+        "as many samples as heads as tokens as features: nothing is exchanged", judge=judge
+    )
     def square(draw: Draw) -> Stimulus:
         return call(draw.normal(3, 3, 3, 3))
 
-    @exercise.case("a single head, in float64, with the argument left unchanged", judge=unchanged(features_move))
+    @exercise.case(
+        "a single head, in float64, with the argument left unchanged",
+        judge=unchanged(features_move),
+    )
     def one_head(draw: Draw) -> Stimulus:
         return call(draw.normal(2, 1, 4, 6).double())
 
@@ -100,7 +108,7 @@ def _add_merge(lesson: Lesson) -> None:
     def one_token(draw: Draw) -> Stimulus:
         return call(draw.normal(2, 5, 1, 1))
 
-    @exercise.case("gradients find their way back", judge=judge, weight=0.5)
+    @exercise.case("gradients find their way back", judge=agrees(gradients_return), weight=0.5)
     def learns(draw: Draw) -> Stimulus:
         return gradient(draw.normal(2, 2, 3, 4), cotangent=draw.normal(2, 3, 8))
 

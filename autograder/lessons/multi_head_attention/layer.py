@@ -34,7 +34,11 @@ def add_layer(lesson: Lesson) -> None:
 
 
 def _weights(draw: Draw, d_model: int) -> dict[str, torch.Tensor]:
-    return {path: value for name in LAYERS for path, value in draw.linear(name, d_model, d_model).items()}
+    return {
+        path: value
+        for name in LAYERS
+        for path, value in draw.linear(name, d_model, d_model).items()
+    }
 
 
 def _cross(draw: Draw, batch: int = 3) -> list[torch.Tensor]:
@@ -43,14 +47,16 @@ def _cross(draw: Draw, batch: int = 3) -> list[torch.Tensor]:
 
 
 def _add_plain_cases(exercise: Exercise) -> None:
-    @exercise.case("four queries read seven keys; query, key and value all differ", judge=judge, weight=2)
+    @exercise.case(
+        "four queries read seven keys; query, key and value all differ", judge=judge, weight=2
+    )
     def cross(draw: Draw) -> Stimulus:
         return module([10, 2], _weights(draw, 10), _cross(draw))
 
     @exercise.case("self-attention: query, key and value are the same", judge=judge)
     def self_attention(draw: Draw) -> Stimulus:
-        x = draw.normal(2, 5, 12)
-        return module([12, 3], _weights(draw, 12), [x, x, x])
+        x = draw.normal(2, 5, 9)
+        return module([9, 3], _weights(draw, 9), [x, x, x])
 
     @exercise.case("a single head", judge=judge, weight=0.5)
     def one_head(draw: Draw) -> Stimulus:
@@ -69,14 +75,18 @@ def _add_pairs_of_calls(exercise: Exercise) -> None:
         second[..., -1] += draw.normal(2, 5, scale=2)
         return module([6, 3], _weights(draw, 6), [first] * 3, [second] * 3)
 
-    @exercise.case("under a causal mask the future stays out of sight", judge=agrees(future_leaks, *GENERAL))
+    @exercise.case(
+        "under a causal mask the future stays out of sight", judge=agrees(future_leaks, *GENERAL)
+    )
     def causal(draw: Draw) -> Stimulus:
-        first, mask = draw.normal(3, 5, 8), torch.ones(5, 5, dtype=torch.bool).tril()
+        first, mask = draw.normal(3, 5, 12), torch.ones(5, 5, dtype=torch.bool).tril()
         second = first.clone()
-        second[:, -1] += draw.normal(3, 8, scale=2)
-        return module([8, 2], _weights(draw, 8), [*[first] * 3, mask], [*[second] * 3, mask])
+        second[:, -1] += draw.normal(3, 12, scale=2)
+        return module([12, 2], _weights(draw, 12), [*[first] * 3, mask], [*[second] * 3, mask])
 
-    @exercise.case("a sample gives the same alone and in a batch", judge=agrees(samples_mix, *GENERAL))
+    @exercise.case(
+        "a sample gives the same alone and in a batch", judge=agrees(samples_mix, *GENERAL)
+    )
     def alone(draw: Draw) -> Stimulus:
         batch = _cross(draw)
         return module([10, 2], _weights(draw, 10), batch, [part[:1] for part in batch])
@@ -102,7 +112,9 @@ def _add_masked_cases(exercise: Exercise) -> None:
         calls = [[*_cross(draw, 2), mask] for mask in (real, draw.mask(2, 4, 7))]
         return module([10, 2], _weights(draw, 10), *calls)
 
-    @exercise.case("a query that may attend to nothing gets zero weights, and the bias of w_o", judge=judge)
+    @exercise.case(
+        "a query that may attend to nothing gets zero weights, and the bias of w_o", judge=judge
+    )
     def nothing_to_see(draw: Draw) -> Stimulus:
         mask = draw.mask(3, 4, 7)
         mask[0, 2], mask[2, 1] = False, False
@@ -141,7 +153,11 @@ def _add_dropout_cases(exercise: Exercise) -> None:
     def dropout_off(draw: Draw) -> Stimulus:
         return _dropout(draw, [12, 3, 0.8], train=False)
 
-    @exercise.case("without the argument nothing is dropped in train mode either", judge=agrees(_on_needlessly), weight=0.5)
+    @exercise.case(
+        "without the argument nothing is dropped in train mode either",
+        judge=agrees(_on_needlessly),
+        weight=0.5,
+    )
     def dropout_default(draw: Draw) -> Stimulus:
         return _dropout(draw, [12, 3], train=True)
 
@@ -156,7 +172,9 @@ def _add_other_cases(exercise: Exercise) -> None:
         x = draw.normal(2, 3, 10)
         return module([10, 4], {}, [x, x, x])
 
-    @exercise.case("it works in float64, and leaves its arguments as they are", judge=unchanged_call(*GENERAL))
+    @exercise.case(
+        "it works in float64, and leaves its arguments as they are", judge=unchanged_call(*GENERAL)
+    )
     def arguments(draw: Draw) -> Stimulus:
         calls = [*(part.double() for part in _cross(draw)), draw.mask(3, 4, 7)]
         return Stimulus("module_double", module([10, 2], _weights(draw, 10), calls).inputs)

@@ -54,9 +54,9 @@ def _about_heads(exercise: Exercise) -> None:
             edits={JOIN: "merge_heads(mixed.mean(dim=1, keepdim=True).expand_as(mixed))"})  # fmt: skip
     mistake("batch-second", "The length is taken for the batch: samples attend to each other",
             "Here the batch comes first, for nn.MultiheadAttention only with batch_first=True.",
-            edits={Q: f"split_heads(self.w_q(query).transpose(0, 1), self.num_heads)",
-                   K: f"split_heads(self.w_k(key).transpose(0, 1), self.num_heads)",
-                   V: f"split_heads(self.w_v(value).transpose(0, 1), self.num_heads)",
+            edits={Q: "split_heads(self.w_q(query).transpose(0, 1), self.num_heads)",
+                   K: "split_heads(self.w_k(key).transpose(0, 1), self.num_heads)",
+                   V: "split_heads(self.w_v(value).transpose(0, 1), self.num_heads)",
                    OUT: f"{OUT}.transpose(0, 1)"})  # fmt: skip
     mistake("first-head-only", "All heads use the queries of the first",
             "Print the weights of heads 0 and 1.", edits={Q: f"{Q}[:, :1].expand(-1, self.num_heads, -1, -1)"})  # fmt: skip

@@ -39,7 +39,9 @@ def _load(draw: Draw, d_model: int, num_heads: int, paths: list[str], **more: An
 def _add_cases(exercise: Exercise) -> None:
     judge = agrees(_which_is_wrong)
 
-    @exercise.case("the weights of queries, keys and values arrive in their places", judge=judge, weight=2)
+    @exercise.case(
+        "the weights of queries, keys and values arrive in their places", judge=judge, weight=2
+    )
     def weights(draw: Draw) -> Stimulus:
         return _load(draw, 6, 2, ["w_q.weight", "w_k.weight", "w_v.weight"])
 
@@ -51,29 +53,48 @@ def _add_cases(exercise: Exercise) -> None:
     def output_layer(draw: Draw) -> Stimulus:
         return _load(draw, 8, 2, ["w_o.weight", "w_o.bias"])
 
-    @exercise.case("both layers give the same output")
+    @exercise.case("both layers give the same output", judge=agrees(_outputs_differ))
     def same_output(draw: Draw) -> Stimulus:
         calls = [[draw.normal(3, length, 8) for length in (4, 5, 5)]]
         return _load(draw, 8, 2, [], calls=calls)
 
-    @exercise.case("it copies: what happens to the other layer afterwards changes nothing", judge=agrees(_shared))
+    @exercise.case(
+        "it copies: what happens to the other layer afterwards changes nothing",
+        judge=agrees(_shared),
+    )
     def copied(draw: Draw) -> Stimulus:
         return _load(draw, 6, 2, OWN, afterwards=True)
 
-    @exercise.case("the layer can still be trained, and the other one is left as it was", judge=agrees(_facts, _which_is_wrong))
+    @exercise.case(
+        "the layer can still be trained, and the other one is left as it was",
+        judge=agrees(_facts, _which_is_wrong),
+    )
     def facts(draw: Draw) -> Stimulus:
         return _load(draw, 6, 2, OWN, facts=True)
 
-    @exercise.case("a layer with the length first, of another size, in float64", judge=judge, weight=0.5)
+    @exercise.case(
+        "a layer with the length first, of another size, in float64", judge=judge, weight=0.5
+    )
     def length_first(draw: Draw) -> Stimulus:
         return _load(draw, 9, 3, OWN, batch_first=False, double=True)
+
+
+def _outputs_differ(seen: Seen) -> str:
+    gap = (seen.got.value["output"] - seen.expected.value["output"]).abs().max()
+    return f"For the same input the outputs differ by up to {gap:.2f}: some weight or bias is not the other's."
 
 
 def _pieces(seen: Seen) -> dict[str, torch.Tensor]:
     """Return the pieces of the other layer, by what a student would call them."""
     source = seen.inputs["weights"]
-    pieces = {"the weight of out_proj": source["out_proj.weight"], "the bias of out_proj": source["out_proj.bias"]}
-    for name, whole in (("in_proj_weight", source["in_proj_weight"]), ("in_proj_bias", source["in_proj_bias"])):
+    pieces = {
+        "the weight of out_proj": source["out_proj.weight"],
+        "the bias of out_proj": source["out_proj.bias"],
+    }
+    for name, whole in (
+        ("in_proj_weight", source["in_proj_weight"]),
+        ("in_proj_bias", source["in_proj_bias"]),
+    ):
         for part, piece in zip(PARTS, whole.chunk(3), strict=True):
             pieces[f"the {part}' part of {name}"] = piece
     return pieces
@@ -89,7 +110,9 @@ def _which_is_wrong(seen: Seen) -> str | None:
         meant = _name_of(want, pieces)
         if not got.any():
             return f"`{path}` was left as it was; it should hold {meant}."
-        held = _name_of(got, pieces) or _name_of(got.mT if got.dim() == 2 else got, pieces, ", transposed")
+        held = _name_of(got, pieces) or _name_of(
+            got.mT if got.dim() == 2 else got, pieces, ", transposed"
+        )
         return f"`{path}` holds {held or 'something else'}; it should hold {meant}."
     return None
 
@@ -165,8 +188,18 @@ def _add_omissions(exercise: Exercise) -> None:
     mistake("no-biases", "No bias is copied", eight, edits=_copies(*OWN[1::2]))
     mistake("no-projection-biases", "The biases of queries, keys and values are not copied", eight,
             edits=_copies("w_q.bias", "w_k.bias", "w_v.bias"))  # fmt: skip
-    mistake("no-output-layer", "The output layer is not copied", eight, edits=_copies("w_o.weight", "w_o.bias"))
-    mistake("no-output-bias", "The bias of the output layer is not copied", eight, edits=_copies("w_o.bias"))
+    mistake(
+        "no-output-layer",
+        "The output layer is not copied",
+        eight,
+        edits=_copies("w_o.weight", "w_o.bias"),
+    )
+    mistake(
+        "no-output-bias",
+        "The bias of the output layer is not copied",
+        eight,
+        edits=_copies("w_o.bias"),
+    )
     mistake("output-layer-only", "Only the output layer is copied", eight, edits=_copies(*OWN[:6]))
     mistake("nothing-arrives", "Nothing is written into the layer",
             "`layer = other` gives a local name a new meaning; the parameter itself stays as it was.",
@@ -175,7 +208,10 @@ def _add_omissions(exercise: Exercise) -> None:
 
 def _rebound(template: str) -> dict[str, str]:
     """Return edits that put something else in the place of each copy."""
-    return {old: template.format(old.split(".copy_(")[0], old.split(".copy_(")[1][:-1]) for old in _copies(*OWN)}
+    return {
+        old: template.format(old.split(".copy_(")[0], old.split(".copy_(")[1][:-1])
+        for old in _copies(*OWN)
+    }
 
 
 def _add_handling(exercise: Exercise) -> None:

@@ -51,13 +51,17 @@ def weights_are_distributions(seen: Seen) -> str | None:
         allowed = _allowed(args, weights)
         if allowed is not None:
             empty = ~allowed.any(-1)
-        if not sums.isfinite().all() or torch.allclose(sums[~empty], torch.ones(1, dtype=sums.dtype), atol=1e-3):
+        if not sums.isfinite().all() or torch.allclose(
+            sums[~empty], torch.ones(1, dtype=sums.dtype), atol=1e-3
+        ):
             continue
         for dim, name in ((1, "heads"), (2, "queries"), (0, "samples")):
             along = weights.sum(dim)
             if torch.allclose(along, torch.ones_like(along), atol=1e-3):
                 return f"Your weights sum to 1 over the {name}, not over the keys: which dimension is the softmax over?"
-        return f"Each row of weights should sum to 1 over the keys; one sums to {sums[~empty][0]:.3g}."
+        return (
+            f"Each row of weights should sum to 1 over the keys; one sums to {sums[~empty][0]:.3g}."
+        )
     return None
 
 
@@ -71,7 +75,9 @@ def mask_is_kept(seen: Seen) -> str | None:
             return "There is NaN in the result: what does a query get that may attend to nothing?"
         leaked = weights.masked_fill(allowed, 0.0)
         if leaked.max() > CLOSE:
-            sample, head, query, key = (int(i) for i in torch.unravel_index(leaked.argmax(), leaked.shape))
+            sample, head, query, key = (
+                int(i) for i in torch.unravel_index(leaked.argmax(), leaked.shape)
+            )
             return (
                 f"In head {head} of sample {sample}, query {query} gives {leaked.max():.2f} of its "
                 f"attention to key {key}, which the mask hides from it."
@@ -82,9 +88,9 @@ def mask_is_kept(seen: Seen) -> str | None:
 def heads_are_alike(seen: Seen) -> str | None:
     """Say when all heads have the same weights."""
     _, (_, weights), (_, want) = _calls(seen)[0]
-    if weights.size(1) > 1 and torch.allclose(weights, weights[:, :1].expand_as(weights), atol=CLOSE):
-        if not torch.allclose(want, want[:, :1].expand_as(want), atol=CLOSE):
-            return "All heads have the same weights: does each have its own part of the projections?"
+    alike, meant = (torch.allclose(x, x[:, :1].expand_as(x), atol=CLOSE) for x in (weights, want))
+    if alike and not meant:
+        return "All heads have the same weights: does each have its own part of the projections?"
     return None
 
 
@@ -110,7 +116,7 @@ def future_leaks(seen: Seen) -> str | None:
     position = int((moved > CLOSE).nonzero()[0])
     return (
         f"The future leaks: the output at position {position} changes when only the last token does, "
-        "although the mask is causal. Look at how heads are split and merged."
+        "although the mask is causal. Look at the mask, and at how heads are split and merged."
     )
 
 
@@ -119,21 +125,45 @@ def samples_mix(seen: Seen) -> str | None:
     (_, (batch, _), _), (_, (alone, _), _) = _calls(seen)
     if torch.allclose(batch[:1], alone, atol=CLOSE):
         return None
-    return "Sample 0 gives one result in a batch and another alone: samples are mixed with each other."
+    return (
+        "Sample 0 gives one result in a batch and another alone: samples are mixed with each other."
+    )
 
 
 def scores_are_scaled(seen: Seen) -> str | None:
     """Say by which factor all scores are off, judging by the logarithms of the weights."""
     _, (_, weights), (_, want) = _calls(seen)[0]
-    if (weights <= 0).any() or (want <= 0).any():
+    if not torch.equal(weights > 0, want > 0):
         return None
-    got_log, want_log = weights.log(), want.log()
-    got_log, want_log = (x - x.mean(-1, keepdim=True) for x in (got_log, want_log))
+    got_log, want_log = (_centred(part) for part in (weights, want))
     ratio = (got_log * want_log).sum() / want_log.square().sum()
     off = (got_log - ratio * want_log).abs().max()
     if off > 1e-2 or (ratio - 1).abs() < 1e-2:
         return None
-    return f"All scores are {ratio:.3g} times what they should be: of which width is the root taken?"
+    return (
+        f"All scores are {ratio:.3g} times what they should be: of which width is the root taken?"
+    )
+
+
+def _centred(weights: torch.Tensor) -> torch.Tensor:
+    """Return the logarithms of weights less their mean over the keys that are not hidden."""
+    seen = weights > 0
+    logs = weights.log().masked_fill(~seen, 0.0)
+    mean = logs.sum(-1, keepdim=True) / seen.sum(-1, keepdim=True).clamp(min=1)
+    return (logs - mean).masked_fill(~seen, 0.0)
+
+
+def first_wrong_weight(seen: Seen) -> str | None:
+    """Say in which head the first weight is wrong, where nothing more can be said."""
+    for _, (_, weights), (_, want) in _calls(seen):
+        wrong = (~torch.isclose(weights, want, atol=CLOSE)).nonzero()
+        if weights.shape == want.shape and len(wrong):
+            sample, head, query, key = (int(i) for i in wrong[0])
+            return (
+                f"The weights are wrong already, first in head {head} of sample {sample}: query {query} "
+                f"gives key {key} {weights[sample, head, query, key]:.2f}. Look at w_q, w_k and the split."
+            )
+    return None
 
 
 def only_the_output_differs(seen: Seen) -> str | None:
@@ -142,7 +172,9 @@ def only_the_output_differs(seen: Seen) -> str | None:
         if not torch.allclose(weights, wanted, atol=CLOSE):
             return None
         if output.shape == want.shape and not torch.allclose(output, want, atol=CLOSE):
-            same_numbers = torch.allclose(output.flatten().sort()[0], want.flatten().sort()[0], atol=1e-3)
+            same_numbers = torch.allclose(
+                output.flatten().sort()[0], want.flatten().sort()[0], atol=1e-3
+            )
             if same_numbers:
                 return "The output has the right numbers in the wrong places: how are heads merged?"
     return "The weights are right, the output is not: look at values, merging, w_o, and what comes after."
@@ -163,6 +195,7 @@ GENERAL: tuple[Symptom, ...] = (
     scores_are_scaled,
     heads_are_alike,
     only_the_output_differs,
+    first_wrong_weight,
 )
 
 
@@ -176,8 +209,15 @@ def features_move(seen: Seen) -> str | None:
     source = (seen.inputs["args"][0] == got[place]).nonzero()
     if len(source) != 1:
         return None
-    came, meant = (_names(seen, index) for index in (source[0].tolist(), _source(seen, want, place)))
+    came, meant = (_names(index) for index in (source[0].tolist(), _source(seen, want, place)))
     return f"Entry {list(place)} of your result is {came}; it should be {meant}."
+
+
+def gradients_return(seen: Seen) -> str | None:
+    """Say whether the result is wrong already, or only what flows back."""
+    if difference(seen.got.value["output"], seen.expected.value["output"]) is not None:
+        return "Numbers are out of place here as well, so gradients go to the wrong places."
+    return "The result is right, but its gradient is not: are numbers copied where autograd cannot see?"
 
 
 def _source(seen: Seen, want: torch.Tensor, place: tuple[int, ...]) -> list[int]:
@@ -185,8 +225,12 @@ def _source(seen: Seen, want: torch.Tensor, place: tuple[int, ...]) -> list[int]
     return found
 
 
-def _names(seen: Seen, index: list[int]) -> str:
-    words = ("sample", "token", "feature") if len(index) == 3 else ("sample", "head", "token", "feature")
+def _names(index: list[int]) -> str:
+    words = (
+        ("sample", "token", "feature")
+        if len(index) == 3
+        else ("sample", "head", "token", "feature")
+    )
     return ", ".join(f"{word} {number}" for word, number in zip(words, index, strict=True))
 
 
@@ -217,5 +261,9 @@ def gradients_arrive(seen: Seen) -> Verdict:
         for path, value in seen.expected.value.items()
         if difference(seen.got.value.get(path), value) is not None
     ]
-    said = f"The gradient of `{wrong[0]}` is not right: is its result used as it should be?" if wrong else ""
+    said = (
+        f"The gradient of `{wrong[0]}` is not right: is its result used as it should be?"
+        if wrong
+        else ""
+    )
     return Verdict(passed=not wrong, message=said)

@@ -1,0 +1,69 @@
+"""What lesson 01 is compared with, each built another way than its model answer.
+
+Each function and class stands on its own (torch, nn, F and math are in scope), because its source
+also stands in for a student's cell when later exercises are marked.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def tokenise(text: str) -> list[str]:
+    """Return runs of word characters and runs of all others, which is what lies between boundaries."""
+    import itertools  # here, because the source has to stand on its own
+
+    def is_word(character: str) -> bool:
+        return character.isalnum() or character == "_"
+
+    return ["".join(run) for _, run in itertools.groupby(text, key=is_word)]
+
+
+def build_vocabulary(tokens: list[str], max_size: int | None = None) -> dict[str, int]:
+    """Specials first, then by falling count; sorting twice keeps ties in alphabetical order."""
+    specials = ["<pad>", "<sos>", "<eos>", "<unk>"]
+    counts: dict[str, int] = {}
+    for token in tokens:
+        counts[token] = counts.get(token, 0) + 1
+    alphabetical = sorted(set(counts) - set(specials))
+    ranked = sorted(alphabetical, key=counts.__getitem__, reverse=True)
+    return dict(zip((specials + ranked)[:max_size], range(len(specials + ranked)), strict=False))
+
+
+def encode(tokens: list[str], vocabulary: dict[str, int]) -> torch.Tensor:
+    """Ids (len,), unknown tokens as <unk>."""
+    ids = torch.empty(len(tokens), dtype=torch.int64)
+    for place, token in enumerate(tokens):
+        ids[place] = vocabulary[token] if token in vocabulary else vocabulary["<unk>"]
+    return ids
+
+
+def pad_batch(sequences: list[list[int]] | list[torch.Tensor], pad_id: int = 0) -> torch.Tensor:
+    """Torch's own padding: (B, longest)."""
+    rows = [torch.as_tensor(sequence).to(torch.int64) for sequence in sequences]
+    return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id)
+
+
+def one_hot_embed(ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+    """Apply a linear layer without bias on one-hot rows: (B,S), (V,D) -> (B,S,D)."""
+    places = torch.arange(len(table))
+    return F.linear(torch.eq(ids[..., None], places).to(table.dtype), table.T)
+
+
+class TokenEmbedding(nn.Module):
+    """A parameter under `embed`, looked up by torch's own function."""
+
+    def __init__(self, vocab_size: int, d_model: int, pad_id: int = 0) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(vocab_size, d_model, padding_idx=pad_id)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """(B,S) -> (B,S,D)."""
+        rows = F.embedding(ids, self.embed.weight, self.embed.padding_idx)
+        return rows.mul(self.embed.embedding_dim**0.5)
+
+
+def nearest(table: torch.Tensor, query: torch.Tensor, k: int) -> torch.Tensor:
+    """Return the k rows at the smallest angle: (V,D), (D,) -> (k,)."""
+    cosines = F.normalize(table.double(), dim=-1) @ F.normalize(query.double(), dim=-1)
+    return cosines.topk(k).indices

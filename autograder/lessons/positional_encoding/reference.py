@@ -1,0 +1,65 @@
+"""What lesson 02 is compared with: complex numbers and torch's own lookups.
+
+Each function and class stands on its own (torch, nn, F and math are in scope), because its source
+also stands in for a student's cell when later exercises are marked.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def sinusoidal_encoding(max_len: int, d_model: int) -> torch.Tensor:
+    """Turn unit complex numbers, in float64: imaginary part first, (max_len, d_model)."""
+    if d_model % 2:
+        raise ValueError("d_model is odd")
+    speed = torch.logspace(0, -4, d_model + 1, dtype=torch.float64)[:-1:2]
+    turned = torch.outer(torch.arange(max_len, dtype=torch.float64), speed)
+    hands = torch.polar(torch.ones_like(turned), turned)
+    return torch.stack([hands.imag, hands.real], dim=-1).reshape(max_len, d_model).float()
+
+
+class PositionalEncoding(nn.Module):
+    """The same table as a buffer, row by row from `F.embedding`."""
+
+    pe: torch.Tensor
+
+    def __init__(self, d_model: int, max_len: int = 512, dropout: float = 0.1) -> None:
+        super().__init__()
+        speed = torch.logspace(0, -4, d_model + 1, dtype=torch.float64)[:-1:2]
+        turned = torch.outer(torch.arange(max_len, dtype=torch.float64), speed)
+        both = torch.stack([turned.sin(), turned.cos()], dim=-1).reshape(max_len, d_model)
+        self.register_buffer("pe", both.float())
+        self.rate = dropout
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """(B,S,D) -> (B,S,D)."""
+        if x.size(1) > self.pe.size(0):
+            raise ValueError("longer than the table")
+        rows = F.embedding(torch.arange(x.size(1)), self.pe)
+        return F.dropout(torch.add(x, rows), self.rate, self.training)
+
+
+def shift_matrix(offset: int, d_model: int) -> torch.Tensor:
+    """Blocks of matrix exponentials of a quarter turn: (d_model, d_model)."""
+    speed = torch.logspace(0, -4, d_model + 1, dtype=torch.float64)[:-1:2]
+    quarter = torch.tensor([[0.0, 1.0], [-1.0, 0.0]], dtype=torch.float64)
+    blocks = torch.matrix_exp(speed[:, None, None] * offset * quarter)  # (D / 2, 2, 2)
+    matrix = torch.zeros(d_model // 2, 2, d_model // 2, 2, dtype=torch.float64)
+    for pair, block in enumerate(blocks):
+        matrix[pair, :, pair] = block
+    return matrix.view(d_model, d_model).float()
+
+
+class LearnedPositionalEmbedding(nn.Module):
+    """The first rows of a learnt table, by `F.embedding`."""
+
+    def __init__(self, max_len: int, d_model: int) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(max_len, d_model)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """(B,S,D) -> (B,S,D)."""
+        if x.size(1) > self.embed.weight.size(0):
+            raise ValueError("longer than the table")
+        return torch.add(x, F.embedding(torch.arange(x.size(1)), self.embed.weight))

@@ -1,0 +1,219 @@
+"""Live figures of lesson 1: tokens, batches, word counts, and maps of word vectors."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import torch
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.patches import FancyArrowPatch, Rectangle
+from torch import Tensor
+
+from coursework.plots import ACCENT, CYCLE, KEY, MUTED, QUERY, WRONG
+
+CHARACTER: Final = 0.115  # inches that one character takes
+LEFT: Final = (-0.9, 1.0, 0.0)
+# Where a word may stand about its point: right, above, below, left, and a line further off. Each is
+# an offset in characters, the share of the word that lies left of it, and an offset in lines.
+AROUND: Final = (
+    *((0.9, 0.0, 0.0), (0.0, 0.5, 0.9), (0.0, 0.5, -0.9), LEFT),
+    *((0.7, 0.0, 0.8), (0.7, 0.0, -0.8), (-0.7, 1.0, 0.8), (-0.7, 1.0, -0.8)),
+    *((0.0, 0.5, 1.8), (0.0, 0.5, -1.8)),
+)
+VISIBLE: Final = {" ": "·", "\n": "↵", "\t": "→"}
+
+
+def token_strip(tokens: Sequence[str], *, columns: int = 88) -> Axes:
+    """Draw tokens as boxes in the order of the text: words blue, what stands between them grey.
+
+    A space is shown as a dot, a new line or a tab as an arrow; a row is `columns` characters long.
+    """
+    rows = _wrapped(tokens, columns)
+    ax = _panel(CHARACTER * columns, 0.42 * len(rows) + 0.1)
+    for line, row in enumerate(rows):
+        for start, text in row:
+            _draw_token(ax, start, line, text)
+    ax.set(xlim=(-1, columns + 1), ylim=(len(rows) - 0.4, -0.6))
+    ax.set_axis_off()
+    return ax
+
+
+def batch_grid(batch: Tensor, words: Sequence[str], *, pad_id: int = 0) -> Axes:
+    """Draw ids (B, S) in a grid, each with the word it stands for; padding is grey."""
+    rows, columns = batch.shape
+    ax = _panel(1.15 * columns + 0.4, 0.8 * rows + 0.3)
+    for row, ids in enumerate(batch.tolist()):
+        for column, number in enumerate(ids):
+            _draw_id(ax, (column, row), number, words[number], padding=number == pad_id)
+    ax.set(xlim=(-0.6, columns - 0.4), ylim=(rows - 0.5, -0.5))
+    ax.set_axis_off()
+    return ax
+
+
+def zipf(counts: Sequence[int], tokens: Sequence[str], *, named: Sequence[int]) -> Axes:
+    """Draw the count of each token over its rank, both logarithmic, most frequent first.
+
+    `named` are the ranks (from 1) whose tokens are written beside their points.
+    """
+    ax = _panel(7.6, 4.2)
+    ax.loglog(range(1, len(counts) + 1), counts, color=QUERY, linewidth=3)
+    for rank in (rank for rank in named if rank <= len(counts)):
+        ax.plot(rank, counts[rank - 1], "o", color=WRONG, markersize=8)
+        text = f" “{_visible(tokens[rank - 1])}”"
+        ax.annotate(text, (rank, counts[rank - 1]), (4, 6), textcoords="offset points", size=13)
+    ax.set(xlabel="rank of the token", ylabel="how often it occurs")
+    ax.margins(x=0.08, y=0.12)
+    return ax
+
+
+def fading(distance: Sequence[int], named: Mapping[str, Sequence[float]], ylabel: str) -> Axes:
+    """Draw one line per name over the distance, on a logarithmic scale."""
+    ax = _panel(7.6, 4.0)
+    for (name, values), style in zip(named.items(), ("-", "--", ":"), strict=False):
+        ax.semilogy(distance, values, style, label=name, linewidth=3)
+    ax.set(xlabel="distance in tokens", ylabel=ylabel)
+    ax.legend(frameon=False)
+    return ax
+
+
+def histograms(named: Mapping[str, Tensor], *, limits: tuple[float, float], xlabel: str) -> Axes:
+    """Draw the distribution of each vector (N,) over one scale, as filled outlines."""
+    ax = _panel(7.6, 3.6)
+    for (name, values), colour in zip(named.items(), (QUERY, WRONG, KEY), strict=False):
+        inside = values.detach().clamp(*limits).tolist()
+        style: dict[str, Any] = {"color": colour, "alpha": 0.45, "label": name, "density": True}
+        ax.hist(inside, bins=60, range=limits, histtype="stepfilled", **style)
+    ax.set(xlabel=xlabel, yticks=[])
+    ax.spines["left"].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def word_map(
+    vectors: Tensor,
+    groups: Mapping[str, Sequence[str]],
+    *,
+    arrows: Sequence[tuple[str, str]] = (),
+    across: Tensor | None = None,
+) -> Axes:
+    """Draw word vectors (N, D) as points on a plane, one colour per group.
+
+    Rows follow the words of the groups in order. The plane is `plane(vectors, across)`. An arrow
+    leads from each first word to its second.
+    """
+    words = [word for group in groups.values() for word in group]
+    flat = plane(vectors, across)
+    places = {word: (x, y) for word, (x, y) in zip(words, flat.tolist(), strict=True)}
+    ax = _panel(9.0, 5.6)
+    for (name, group), colour in zip(groups.items(), CYCLE, strict=False):
+        x, y = zip(*(places[word] for word in group), strict=True)
+        ax.scatter(x, y, s=90, color=colour, label=name, zorder=3)
+    for start, end in arrows:
+        _connect(ax, places[start], places[end])
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    ax.margins(0.12)
+    _name_points(ax, places, leftward=[start for start, _ in arrows])
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return ax
+
+
+def plane(vectors: Tensor, across: Tensor | None = None) -> Tensor:
+    """Return the place of each vector (N, D) on a plane: (N, 2).
+
+    The plane is that of the first two principal components, in which the vectors differ most. Where
+    `across` (D,) is given, the first axis is that direction and the second the principal component
+    of what is left. Signs are fixed, so that the picture is the same every time.
+    """
+    centred = vectors.detach() - vectors.detach().mean(dim=0)
+    if across is None:
+        directions: Tensor = torch.linalg.svd(centred, full_matrices=False).Vh[:2]  # (2, D)
+        flat = centred @ directions.T  # (N, 2)
+        largest = flat.gather(0, flat.abs().argmax(dim=0, keepdim=True))  # (1, 2)
+        return flat * largest.sign()
+    unit = across / across.norm()
+    along = centred @ unit  # (N,)
+    rest = plane(centred - along[:, None] * unit)  # (N, 2)
+    return torch.stack([along, rest[:, 0]], dim=-1)
+
+
+def _wrapped(tokens: Sequence[str], columns: int) -> list[list[tuple[float, str]]]:
+    """Return rows of (start, text): as many tokens in a row as fit, with a gap between them."""
+    rows: list[list[tuple[float, str]]] = [[]]
+    start = 0.0
+    for token in tokens:
+        text = _visible(token)
+        if start + len(text) > columns and rows[-1]:
+            rows.append([])
+            start = 0.0
+        rows[-1].append((start, text))
+        start += len(text) + 1.0
+    return rows
+
+
+def _draw_token(ax: Axes, start: float, line: int, text: str) -> None:
+    is_word = text[:1].isalnum()
+    face = to_rgba(QUERY, 0.2) if is_word else "#E4E4E4"
+    ax.add_patch(Rectangle((start - 0.4, line - 0.36), len(text) + 0.8, 0.72, fc=face, ec="none"))
+    style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "family": "monospace"}
+    ax.text(start + len(text) / 2, line, text, size=12, **style)
+
+
+def _draw_id(ax: Axes, place: tuple[int, int], number: int, word: str, *, padding: bool) -> None:
+    face = "#EDEDED" if padding else to_rgba(QUERY, 0.16)
+    corner = (place[0] - 0.47, place[1] - 0.44)
+    ax.add_patch(Rectangle(corner, 0.94, 0.88, fc=face, ec="white"))
+    style: dict[str, Any] = {"ha": "center", "va": "center"}
+    colour = MUTED if padding else "black"
+    ax.text(place[0], place[1] - 0.14, str(number), color=colour, size=15, **style)
+    ax.text(place[0], place[1] + 0.24, _visible(word), color="#555555", size=12, **style)
+
+
+def _connect(ax: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Draw an arrow that keeps clear of the points it leads from and to."""
+    style: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 18, "linewidth": 2.5}
+    ax.add_patch(FancyArrowPatch(start, end, color=ACCENT, shrinkA=6, shrinkB=6, **style))
+
+
+def _name_points(
+    ax: Axes, places: Mapping[str, tuple[float, float]], leftward: Sequence[str]
+) -> None:
+    """Write each word beside its point: the first place around it that covers nothing written.
+
+    Words that are `leftward` stand to the left where they can, out of the way of an arrow.
+    """
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    wide, high = (right - left) / 60, (top - bottom) / 21  # of a character, in units of the axes
+    taken = [(x - 0.6 * wide, x + 0.6 * wide, y, 0.75) for x, y in places.values()]
+    for word, (x, y) in places.items():
+        boxes = [
+            (x + (across - word_part * len(word)) * wide, y + up * high)
+            for across, word_part, up in (LEFT, *AROUND)[word not in leftward :]
+        ]
+        start, level = min(boxes, key=lambda box: _covered(box, len(word) * wide, high, taken))
+        taken.append((start, start + len(word) * wide, level, 1.0))
+        ax.text(start, level, word, size=13, va="center_baseline")
+
+
+def _covered(
+    corner: tuple[float, float],
+    width: float,
+    high: float,
+    taken: Sequence[tuple[float, float, float, float]],
+) -> int:
+    """Count what a word at `corner` would cover: (start, end, level, share of a line's height)."""
+    start, level = corner
+    return sum(
+        start < right and left < start + width and abs(level - other) < share * high
+        for left, right, other, share in taken
+    )
+
+
+def _visible(token: str) -> str:
+    return "".join(VISIBLE.get(character, character) for character in token)
+
+
+def _panel(width: float, height: float) -> Axes:
+    ax: Axes = plt.figure(figsize=(width, height)).add_subplot()
+    return ax

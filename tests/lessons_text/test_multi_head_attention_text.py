@@ -1,0 +1,145 @@
+"""Lesson 4 as its author writes it: it holds the contract, and its visible tests bite."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import pytest
+import torch
+from torch import nn
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = ROOT / "source" / "04_multi_head_attention.py"
+POINTS = {
+    "split-heads": 2, "merge-heads": 2, "multi-head-attention": 8, "load-from-torch": 4,
+    "parameter-count": 2, "head-shapes": 2,
+}  # fmt: skip
+REGION = re.compile(r"### BEGIN SOLUTION.*?### END SOLUTION", re.DOTALL)
+CELLS = [(cell.metadata.get("title", ""), cell) for cell in jupytext.read(TEXT).cells]
+
+
+def source(title: str) -> str:
+    """Return the source of the one cell with this title."""
+    (found,) = [cell.source for name, cell in CELLS if name == title]
+    return str(found)
+
+
+def run(edits: dict[str, tuple[str, str]] | None = None, until: str = "") -> dict[str, Any]:
+    """Run setup, answers and visible tests up to the test of `until`, with answers edited."""
+    scope: dict[str, Any] = {}
+    exec(source("setup"), scope)
+    for name, points in POINTS.items():
+        old, new = (edits or {}).get(name, ("", ""))
+        answer = source(f"solution {name}")
+        assert old in answer, f"the answer to {name} no longer contains {old!r}"
+        exec(answer.replace(old, new) if old else answer, scope)
+        exec(source(f"test {name} {points}"), scope)
+        if name == until:
+            break
+    return scope
+
+
+@pytest.fixture(scope="module")
+def answers() -> dict[str, Any]:
+    """Return what the model answers define, after passing their own visible tests."""
+    return run()
+
+
+def test_exercises_come_in_the_contracts_order_with_its_points() -> None:
+    """Every solution is followed by its test, and they add up to 20 points."""
+    graded = [title for title, _ in CELLS if title.startswith(("solution", "test"))]
+    expected = [t for name, p in POINTS.items() for t in (f"solution {name}", f"test {name} {p}")]
+    assert graded == expected
+    assert sum(POINTS.values()) == 20
+
+
+def test_every_test_is_followed_by_folded_hints() -> None:
+    """After each test come two or three hints, from a nudge on, folded away."""
+    following = [CELLS[i + 1][1] for i, (t, _) in enumerate(CELLS) if t.startswith("test")]
+    assert all(2 <= cell.source.count("<details><summary>Hint") <= 3 for cell in following)
+
+
+def test_every_figure_exists_and_can_be_read_aloud() -> None:
+    """Each picture is there, with alt text that says what it shows."""
+    found = re.findall(r"!\[(.*?)\]\((images/.*?)\)", TEXT.read_text(encoding="utf-8"))
+    assert len(found) == 4
+    for alt, path in found:
+        assert len(alt) > 80, path
+        assert (ROOT / path).is_file(), path
+
+
+@pytest.mark.parametrize("name", [n for n in POINTS if n != "head-shapes"])
+def test_skeletons_run_and_give_nothing_away(name: str) -> None:
+    """Without its solution a cell still defines its name, and says nothing of the answer."""
+    blank = REGION.sub("raise NotImplementedError()", source(f"solution {name}"))
+    assert "SOLUTION" not in blank
+    scope: dict[str, Any] = {}
+    exec(source("setup"), scope)
+    for other in list(POINTS)[: list(POINTS).index(name)]:
+        exec(source(f"solution {other}"), scope)
+    exec(blank, scope)
+    with pytest.raises(NotImplementedError):
+        exec(source(f"test {name} {POINTS[name]}"), scope)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("split-heads", "x.view(batch, length, num_heads, d_model // num_heads)",
+         "x.view(batch, num_heads, length, d_model // num_heads).transpose(1, 2)"),
+        ("split-heads", "x.transpose(1, 2)", "x"),
+        ("merge-heads", "x = x.transpose(1, 2)", "pass"),
+        ("merge-heads", "x.reshape(batch, length, num_heads * width)", "x.mean(2)"),
+        ("multi-head-attention", "merge_heads(mixed)", "mixed.reshape(query.shape)"),
+        ("multi-head-attention", "mask = mask.unsqueeze(1)", "pass"),
+        ("multi-head-attention", "(q, k, v, mask)", "(q, k, v)"),
+        ("multi-head-attention", "if d_model % num_heads != 0", "if False"),
+        ("multi-head-attention", "return output, weights", "return output, weights.mean(1)"),
+        ("load-from-torch", "w_q, w_k, w_v = ", "w_k, w_q, w_v = "),
+        ("load-from-torch", "mine.w_o.weight.copy_(theirs.out_proj.weight)", "mine.w_o.weight = theirs.out_proj.weight"),
+        ("load-from-torch", "mine.w_v.bias.copy_(b_v)", "pass"),
+        ("parameter-count", " + d_model", ""),
+        ("head-shapes", '"merged": (1, 3, 6)', '"merged": None'),
+    ],
+)  # fmt: skip
+def test_visible_tests_bite(name: str, old: str, new: str) -> None:
+    """A typical mistake is caught by the tests a student can see."""
+    with pytest.raises(AssertionError):
+        run({name: (old, new)}, until=name)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_model_answer_agrees_with_torch(answers: dict[str, Any], dtype: torch.dtype) -> None:
+    """With copied weights, output and weights equal nn.MultiheadAttention's under any kind of mask."""
+    torch.manual_seed(0)
+    theirs = nn.MultiheadAttention(12, 3, batch_first=True).to(dtype)
+    nn.init.normal_(theirs.in_proj_bias)
+    mine = answers["MultiHeadAttention"](12, 3).to(dtype)
+    answers["load_from_torch"](mine, theirs)
+    q, k, v = (torch.randn(3, length, 12, dtype=dtype) for length in (5, 7, 7))
+    for shape in ((5, 7), (3, 1, 7), (3, 5, 7)):
+        mask = torch.rand(shape) < 0.5
+        mask[..., 0] = True
+        hidden = ~mask.expand(3, 5, 7).repeat_interleave(3, dim=0)
+        expected = theirs(q, k, v, attn_mask=hidden, average_attn_weights=False)
+        for got, want in zip(mine(q, k, v, mask), expected, strict=True):
+            torch.testing.assert_close(got, want)
+
+
+def test_model_answer_gives_the_bias_where_nothing_may_be_read(answers: dict[str, Any]) -> None:
+    """An empty row has zero weights, its output is the bias of w_o, and gradients stay finite."""
+    layer = answers["MultiHeadAttention"](6, 2)
+    mask = torch.tensor([[True, False], [False, False]])
+    output, weights = layer(*(torch.randn(3, 2, 6) for _ in range(3)), mask)
+    assert torch.all(weights[:, :, 1] == 0)
+    torch.testing.assert_close(output[:, 1], layer.w_o.bias.expand(3, 6))
+    output.sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in layer.parameters())
+
+
+def test_the_lesson_says_whose_attention_it_uses(capsys: pytest.CaptureFixture[str]) -> None:
+    """The setup cell prints one line about it."""
+    exec(source("setup"), {})
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("scaled_dot_product_attention: ")
