@@ -32,7 +32,7 @@ class SelfAttentionOnMemory(_TwoAttentions):
     """The decoder layer of a notebook that was often copied: its self-attention reads the memory."""
 
     def forward(self, x: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
-        """x (B, T, D), memory (B, S, D) with S = T. Returns (B, T, D)."""
+        """Take x (B, T, D), memory (B, S, D) with S = T; return (B, T, D)."""
         return self.mix(query=x, key=memory, value=self.read(memory))
 
 
@@ -40,5 +40,5 @@ class QueriesFromMemory(_TwoAttentions):
     """Its obvious repair: the self-attention reads the target, the second asks in the memory's name."""
 
     def forward(self, x: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
-        """x (B, T, D), memory (B, S, D) with S = T. Returns (B, S, D)."""
+        """Take x (B, T, D), memory (B, S, D) with S = T; return (B, S, D)."""
         return self.mix(query=memory, key=memory, value=self.read(x))

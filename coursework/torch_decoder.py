@@ -1,11 +1,13 @@
 """PyTorch's own decoder layer with a student's weights in it, so that both can be compared."""
 
+from typing import Any
+
 import torch
 from torch import nn
 
 
 def torch_decoder_layer(
-    mine: nn.Module, *, d_model: int, num_heads: int, d_ff: int
+    mine: Any, *, d_model: int, num_heads: int, d_ff: int
 ) -> nn.TransformerDecoderLayer:
     """Return an nn.TransformerDecoderLayer in eval mode that holds copies of `mine`'s weights.
 
@@ -24,14 +26,19 @@ def torch_decoder_layer(
     }
     with torch.no_grad():
         for name, part in parts.items():
-            theirs.get_submodule(name).weight.copy_(part.weight)
-            theirs.get_submodule(name).bias.copy_(part.bias)
+            _copy(theirs.get_submodule(name), part)
         _stack(theirs.self_attn, mine.self_attention)
         _stack(theirs.multihead_attn, mine.cross_attention)
     return theirs
 
 
-def _stack(theirs: nn.MultiheadAttention, mine: nn.Module) -> None:
+def _copy(theirs: Any, mine: Any) -> None:
+    """Copy weight and bias."""
+    theirs.weight.copy_(mine.weight)
+    theirs.bias.copy_(mine.bias)
+
+
+def _stack(theirs: nn.MultiheadAttention, mine: Any) -> None:
     """Copy the three projections into the one matrix in which PyTorch keeps them."""
     layers = (mine.w_q, mine.w_k, mine.w_v)
     theirs.in_proj_weight.copy_(torch.cat([layer.weight for layer in layers]))  # (3·D, D)

@@ -1,6 +1,7 @@
 """Draw the figures of lesson 6: `python images/draw_06_decoder.py`."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from matplotlib.axes import Axes
 from style import Point, arrow, box, page, save, write
@@ -38,7 +39,7 @@ def around(ax: Axes, x: float, low: float, high: float, side: float) -> None:
 
 def ladder(ax: Axes, x: float, steps: Sequence[tuple[float, str, str]], width: float) -> None:
     """Draw boxes above each other, joined by arrows on the main path."""
-    for (low, low_text, _), (high, high_text, _) in zip(steps, steps[1:], strict=False):
+    for (low, low_text, _), (high, high_text, _) in pairwise(steps):
         arrow(ax, (x, low + _half(low_text)), (x, high - _half(high_text) - 0.02))
     for y, text, colour in steps:
         size = (1.5, 0.44) if _is_small(text) else (width, 0.7)
@@ -97,7 +98,7 @@ def draw_stack() -> None:
         (6.3, 1.2, "layer 1", KEY), (7.9, 1.2, "layer 2", KEY), (9.5, 1.2, "layer 3", KEY),
         (11.2, 1.4, "project\nD → V", VALUE),
     ]  # fmt: skip
-    for (x, width, _, _), (after, next_width, _, _) in zip(row, row[1:], strict=False):
+    for (x, width, _, _), (after, next_width, _, _) in pairwise(row):
         arrow(ax, (x + width / 2 + 0.02, y), (after - next_width / 2 - 0.02, y))
     for x, width, text, colour in row:
         box(ax, (x, y), (width, 1.0), text, colour)
@@ -129,8 +130,8 @@ def draw_blocks() -> None:
     box(ax, (1.0, 3.5), (1.4, 0.7), "memory", KEY)
     arrow(ax, (1.72, 3.5), (left - 1.42, 3.5), KEY)
     pre = [
-        (0.4, "x", MUTED), (1.45, "norm1", WRONG), (2.35, "masked self-attention", QUERY), (3.2, "add", MUTED),
-        (4.45, "norm2", WRONG), (5.35, "feed-forward", ACCENT), (6.2, "add", MUTED),
+        (0.4, "x", MUTED), (1.45, "norm1", WRONG), (2.35, "masked self-attention", QUERY),
+        (3.2, "add", MUTED), (4.45, "norm2", WRONG), (5.35, "feed-forward", ACCENT), (6.2, "add", MUTED),
     ]  # fmt: skip
     ladder(ax, right, pre, 2.8)
     arrow(ax, (right, 6.44), (right, 7.0))

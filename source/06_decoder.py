@@ -310,8 +310,7 @@ class DecoderLayer(nn.Module):
         read, _ = self.cross_attention(x, memory, memory, memory_mask)  # (B, T, d_model)
         x = self.norm2(x + self.dropout(read))
         changed = self.feed_forward(x)  # (B, T, d_model)
-        x = self.norm3(x + self.dropout(changed))
-        return x
+        return self.norm3(x + self.dropout(changed))
         ### END SOLUTION
 
 # %% test decoder-layer 6
@@ -539,8 +538,7 @@ class Decoder(nn.Module):
         x = self.position(x)
         for layer in self.layers:
             x = layer(x, memory, self_mask, memory_mask)
-        logits = self.project(x)  # (B, T, vocab_size)
-        return logits
+        return self.project(x)  # (B, T, vocab_size)
         ### END SOLUTION
 
 # %% test decoder 4
@@ -660,8 +658,7 @@ class CausalDecoderLayer(nn.Module):
         x = x + self.dropout(attended)
         normed = self.norm2(x)
         changed = self.feed_forward(normed)  # (B, T, d_model)
-        x = x + self.dropout(changed)
-        return x
+        return x + self.dropout(changed)
         ### END SOLUTION
 
 # %% test causal-decoder-layer 4

@@ -88,12 +88,14 @@ _FACTS: Mapping[str, Callable[[Namespace, Inputs], Any]] = {
 def all_gradients(namespace: Namespace, inputs: Inputs) -> Any:
     """Return the gradients of the loaded parameters and of the float arguments, by path and number."""
     built = scenarios.build(namespace, inputs)
-    floats = [isinstance(arg, torch.Tensor) and arg.is_floating_point() for arg in inputs["calls"][0]]
+    floats = [
+        isinstance(arg, torch.Tensor) and arg.is_floating_point() for arg in inputs["calls"][0]
+    ]
     args = [
         arg.clone().requires_grad_() if leaf else arg
         for arg, leaf in zip(inputs["calls"][0], floats, strict=True)
     ]
-    _tensor(built(*args)).backward(inputs["cotangent"])
+    torch.autograd.backward(_tensor(built(*args)), inputs["cotangent"])
     found = {path: scenarios.attribute(built, path).grad for path in inputs["weights"]}
     return found | {f"argument {i}": args[i].grad for i, leaf in enumerate(floats) if leaf}
 
@@ -133,5 +135,7 @@ def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 def _tensor(value: Any) -> torch.Tensor:
     if not isinstance(value, torch.Tensor):
-        raise scenarios.StructureError(f"`forward` should return a tensor, not {type(value).__name__}.")
+        raise scenarios.StructureError(
+            f"`forward` should return a tensor, not {type(value).__name__}."
+        )
     return value

@@ -160,10 +160,10 @@ def test_unusual_forms_pass(exercise: str, cell: str, marker: Marker, hand_in: H
 UNKNOWN = [
     ("decoder_layer", "x = self.norm1(x + self.dropout(attended))", "x = self.norm1(x + 0.5 * self.dropout(attended))"),
     ("decoder_layer", "changed = self.feed_forward(x)", "changed = self.feed_forward(x).tanh()"),
-    ("decoder_layer", "        return x\n", "        return x * 1.5 + 0.25\n"),
-    ("decoder", "logits = self.project(x)", "logits = self.project(x.flip(1))"),
+    ("decoder_layer", "return self.norm3(x + self.dropout(changed))", "return 1.5 * self.norm3(x + self.dropout(changed)) + 0.25"),
+    ("decoder", "return self.project(x)", "return self.project(x.flip(1))"),
     ("decoder", "x = self.position(x)", "x = self.position(x.relu())"),
-    ("causal_decoder_layer", "x = x + self.dropout(changed)", "x = x - self.dropout(changed)"),
+    ("causal_decoder_layer", "return x + self.dropout(changed)", "return x - self.dropout(changed)"),
     ("causal_decoder_layer", "normed = self.norm2(x)", "normed = self.norm2(x).tanh()"),
     ("target_mask", "return causal & real", "return causal & real & causal.flip(0)"),
     ("shift_right", "dim=1)", "dim=1).flip(0)"),

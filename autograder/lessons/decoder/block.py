@@ -53,22 +53,30 @@ def _weights(draw: Draw, d_ff: int = D_FF) -> Weights:
 
 
 def _add_single_parts(exercise: Exercise) -> None:
-    alone = say("The other sub-layer is silent here: what does this one read, and what is its result added to?")
+    alone = say(
+        "The other sub-layer is silent here: what does this one read, and what is its result added to?"
+    )
     single = agrees(has_nan, does_not_end_in_norm("norm2", "norm1"), passes_nothing_on, alone)
 
     @exercise.case("with both sub-layers silent, x passes through as it is", judge=agrees(
         has_nan, does_not_end_in_norm("norm2", "norm1"),
         say("Nothing but additions lies on the main path, so x should come out; something has changed it.")))  # fmt: skip
     def main_path(draw: Draw) -> Stimulus:
-        return module(INIT, silenced(_weights(draw), "self_attention", "feed_forward"), [draw.normal(2, 4, D)])
+        return module(
+            INIT, silenced(_weights(draw), "self_attention", "feed_forward"), [draw.normal(2, 4, D)]
+        )
 
     @exercise.case("the self-attention, with the feed-forward silent", judge=single)
     def self_attention_alone(draw: Draw) -> Stimulus:
-        return module(INIT, silenced(_weights(draw), "feed_forward"), [draw.normal(2, 5, D, scale=2)])
+        return module(
+            INIT, silenced(_weights(draw), "feed_forward"), [draw.normal(2, 5, D, scale=2)]
+        )
 
     @exercise.case("the feed-forward, with the self-attention silent", judge=single)
     def feed_forward_alone(draw: Draw) -> Stimulus:
-        return module(INIT, silenced(_weights(draw), "self_attention"), [draw.normal(2, 5, D, scale=2)])
+        return module(
+            INIT, silenced(_weights(draw), "self_attention"), [draw.normal(2, 5, D, scale=2)]
+        )
 
 
 def _add_whole(exercise: Exercise) -> None:
@@ -80,11 +88,15 @@ def _add_whole(exercise: Exercise) -> None:
     def equal_sizes(draw: Draw) -> Stimulus:
         return module(INIT, _weights(draw), [draw.normal(3, 3, D)])
 
-    @exercise.case("seven tokens, then three, then one: each call makes the mask it needs", judge=judge)
+    @exercise.case(
+        "seven tokens, then three, then one: each call makes the mask it needs", judge=judge
+    )
     def lengths(draw: Draw) -> Stimulus:
         return module(INIT, _weights(draw), *([draw.normal(2, length, D)] for length in (7, 3, 1)))
 
-    @exercise.case("another number of heads; built without the argument dropout", judge=judge, weight=0.5)
+    @exercise.case(
+        "another number of heads; built without the argument dropout", judge=judge, weight=0.5
+    )
     def other_heads(draw: Draw) -> Stimulus:
         return module([D, 6, 9], _weights(draw, 9), [draw.normal(3, 4, D)])
 
@@ -125,20 +137,29 @@ def _add_dropout(exercise: Exercise) -> None:
         "With dropout 0.9 most hidden units of the feed-forward should be dropped; here most are not."))  # fmt: skip
     def feed_forward_drops(draw: Draw) -> Stimulus:
         weights = silenced(block(draw, 24, 1), "self_attention")
-        weights |= {"feed_forward.linear1.bias": torch.tensor([30.0]), "feed_forward.linear2.bias": torch.zeros(24)}
+        weights |= {
+            "feed_forward.linear1.bias": torch.tensor([30.0]),
+            "feed_forward.linear2.bias": torch.zeros(24),
+        }
         asked = module([24, 2, 1, 0.9], weights, [draw.normal(4, 10, 24)])
         return dropout_case(asked, "drops inside", ["feed_forward.linear2.weight"])
 
     @exercise.case("with dropout 0 nothing is dropped in train mode either", weight=0.5, judge=fact(
         "With dropout 0 train mode gives other numbers than eval mode: some part has a dropout of its own."))  # fmt: skip
     def nothing_to_drop(draw: Draw) -> Stimulus:
-        weights = {p: torch.zeros_like(v) if ".w_v." in p else v for p, v in _weights(draw, 40).items()}
+        weights = {
+            p: torch.zeros_like(v) if ".w_v." in p else v for p, v in _weights(draw, 40).items()
+        }
         asked = module([D, HEADS, 40, 0.0], weights, [draw.normal(4, 6, D)])
         return dropout_case(asked, "drops nothing", [])
 
 
 def _add_other(exercise: Exercise) -> None:
-    @exercise.case("it works in float64, and leaves x as it is", weight=0.5, judge=unchanged_call(("x",), *GENERAL))
+    @exercise.case(
+        "it works in float64, and leaves x as it is",
+        weight=0.5,
+        judge=unchanged_call(("x",), *GENERAL),
+    )
     def arguments(draw: Draw) -> Stimulus:
         asked = module(INIT, _weights(draw), [draw.normal(2, 4, D).double()])
         return Stimulus("module_double", asked.inputs)

@@ -8,8 +8,7 @@ A = "attended, _ = self.self_attention(normed, normed, normed, mask)"
 R1 = "x = x + self.dropout(attended)"
 N2 = "normed = self.norm2(x)"
 C = "changed = self.feed_forward(normed)"
-R2 = "x = x + self.dropout(changed)"
-BACK = "return x"
+R2 = "return x + self.dropout(changed)"
 NORM2 = "self.norm2 = LayerNorm(d_model)"
 FEED = "FeedForward(d_model, d_ff, dropout)"
 RATE = "self.dropout = nn.Dropout(dropout)"
@@ -62,11 +61,11 @@ def _about_norms(exercise: Exercise) -> None:
     mistake("post-norm", "This is post-norm: the norms lie on the main path, not in front of the sub-layers",
             "x + dropout(sublayer(norm(x))): the addition comes last.",
             edits={N1: "normed = x", R1: "x = self.norm1(x + self.dropout(attended))",
-                   N2: "normed = x", R2: "x = self.norm2(x + self.dropout(changed))"})  # fmt: skip
+                   N2: "normed = x", R2: "return self.norm2(x + self.dropout(changed))"})  # fmt: skip
     mistake("norm-before-residual", "The sub-layer's result is normed, not what it reads",
             "x + dropout(sublayer(norm(x))): the norm is innermost.",
             edits={N1: "normed = x", R1: "x = x + self.norm1(self.dropout(attended))",
-                   N2: "normed = x", R2: "x = x + self.norm2(self.dropout(changed))"})  # fmt: skip
+                   N2: "normed = x", R2: "return x + self.norm2(self.dropout(changed))"})  # fmt: skip
     mistake("no-norms", "There are no norms at work", "Which parameters would get no gradient?",
             edits={N1: "normed = x", N2: "normed = x"})  # fmt: skip
     mistake("first-norm-skipped", "The self-attention reads x as it is: norm1 is not applied",
@@ -80,8 +79,9 @@ def _about_norms(exercise: Exercise) -> None:
                   {A: "attended, _ = self.self_attention(normed, normed, x, mask)"}])  # fmt: skip
     mistake("final-norm", "There is a further norm at the end of the block",
             "A model has one norm after its last block; the block itself ends in an addition.",
-            edits={BACK: "return self.norm2(x)"},
-            also=[{BACK: "return F.layer_norm(x, x.shape[-1:])"}, {BACK: "return self.norm1(x)"}])  # fmt: skip
+            edits={R2: "return self.norm2(x + self.dropout(changed))"},
+            also=[{R2: "return F.layer_norm(x + self.dropout(changed), x.shape[-1:])"},
+                  {R2: "return self.norm1(x + self.dropout(changed))"}])  # fmt: skip
 
 
 def _about_norms_used_twice(exercise: Exercise) -> None:
@@ -105,18 +105,18 @@ def _about_residuals(exercise: Exercise) -> None:
     mistake = exercise.misconception
     mistake("normed-residual", "The residual is the normed x, not x itself",
             "With both sub-layers silent, what comes out of your block?",
-            edits={R1: "x = normed + self.dropout(attended)", R2: "x = normed + self.dropout(changed)"},
-            also=[{R1: "x = normed + self.dropout(attended)"}, {R2: "x = normed + self.dropout(changed)"},
+            edits={R1: "x = normed + self.dropout(attended)", R2: "return normed + self.dropout(changed)"},
+            also=[{R1: "x = normed + self.dropout(attended)"}, {R2: "return normed + self.dropout(changed)"},
                   {N1: "normed = x = self.norm1(x)", N2: "normed = x = self.norm2(x)"}])  # fmt: skip
     mistake("no-residuals", "There are no residuals", "With both sub-layers silent, what comes out of your block?",
-            edits={R1: "x = self.dropout(attended)", R2: "x = self.dropout(changed)"})  # fmt: skip
+            edits={R1: "x = self.dropout(attended)", R2: "return self.dropout(changed)"})  # fmt: skip
     mistake("no-first-residual", "There is no residual around the self-attention",
             "With both sub-layers silent, what comes out of your block?", edits={R1: "x = self.dropout(attended)"})  # fmt: skip
     mistake("no-second-residual", "There is no residual around the feed-forward",
-            "With both sub-layers silent, what comes out of your block?", edits={R2: "x = self.dropout(changed)"})  # fmt: skip
+            "With both sub-layers silent, what comes out of your block?", edits={R2: "return self.dropout(changed)"})  # fmt: skip
     mistake("second-residual-from-input", "The second residual starts from the block's input: the self-attention's result is lost on the main path",
             "Each addition takes up what the one before has made.",
-            edits={N1: f"start = x{LINE}{N1}", R2: "x = start + self.dropout(changed)"})  # fmt: skip
+            edits={N1: f"start = x{LINE}{N1}", R2: "return start + self.dropout(changed)"})  # fmt: skip
 
 
 def _about_dropout(exercise: Exercise) -> None:
@@ -127,11 +127,11 @@ def _about_dropout(exercise: Exercise) -> None:
             also=[{"self.dropout(attended)": "attended"}, {"self.dropout(changed)": "changed"}])  # fmt: skip
     mistake("dropout-on-sum", "Dropout acts on the sum, residual included",
             "What is dropped is the sub-layer's result, before it is added.",
-            edits={R1: "x = self.dropout(x + attended)", R2: "x = self.dropout(x + changed)"})  # fmt: skip
+            edits={R1: "x = self.dropout(x + attended)", R2: "return self.dropout(x + changed)"})  # fmt: skip
     mistake("dropout-before-sub-layer", "Dropout acts on what the sub-layers read, not on what they put out",
             "x + dropout(sublayer(norm(x))): read it from the inside out.",
             edits={N1: "normed = self.dropout(self.norm1(x))", R1: "x = x + attended",
-                   N2: "normed = self.dropout(self.norm2(x))", R2: "x = x + changed"}, same_as=["dropout-missing"])  # fmt: skip
+                   N2: "normed = self.dropout(self.norm2(x))", R2: "return x + changed"}, same_as=["dropout-missing"])  # fmt: skip
     mistake("feed-forward-dropout", "The dropout is not passed on to the feed-forward",
             "FeedForward takes a dropout of its own; what does it take if you say nothing?",
             edits={FEED: "FeedForward(d_model, d_ff)"}, also=[{FEED: "FeedForward(d_model, d_ff, 0.0)"}])  # fmt: skip
@@ -152,20 +152,20 @@ def _about_the_rest(exercise: Exercise) -> None:
             "Self-attention, then feed-forward, as in the decoder layer.",
             edits={A: "changed = self.feed_forward( normed)", R1: "x = x + self.dropout( changed)",
                    C: "attended, _ = self.self_attention(normed, normed, normed, mask)",
-                   R2: "x = x + self.dropout(attended)"},
+                   R2: "return x + self.dropout(attended)"},
             also=[{N1: "normed =  self.norm2(x)", N2: "normed = self.norm1(x)",
                    A: "changed = self.feed_forward( normed)", R1: "x = x + self.dropout( changed)",
                    C: "attended, _ = self.self_attention(normed, normed, normed, mask)",
-                   R2: "x = x + self.dropout(attended)"}])  # fmt: skip
+                   R2: "return x + self.dropout(attended)"}])  # fmt: skip
     mistake("feed-forward-unused", "What the feed-forward puts out is not used",
-            "Which parameters would get no gradient?", edits={R2: "pass"})  # fmt: skip
+            "Which parameters would get no gradient?", edits={R2: "return x"})  # fmt: skip
     mistake("heads-ignored", "The number of heads is ignored",
             "Print `block.self_attention` for 2 and for 4 heads.",
             edits={"(d_model, num_heads, dropout)": "(d_model, 1, dropout)"})  # fmt: skip
     mistake("d-ff-ignored", "The width of the feed-forward is 4 · d_model, whatever d_ff says",
             "Print `block.feed_forward` for another d_ff.", edits={FEED: "FeedForward(d_model, 4 * d_model, dropout)"})  # fmt: skip
     mistake("pair-returned", "Output and weights are both returned", "The block returns its output alone.",
-            edits={BACK: "return x, _"})  # fmt: skip
+            edits={R2: f"{R2}, _"})  # fmt: skip
     mistake("in-place", "The caller's x is changed in place",
             "`x += …` writes into the tensor you were given; `x = x + …` makes a new one.",
             edits={R1: "x += self.dropout(attended)"})  # fmt: skip

@@ -50,7 +50,9 @@ def _batch(draw: Draw, batch: int, target: int, source: int) -> list[torch.Tenso
     return [draw.normal(batch, target, D), draw.normal(batch, source, D)]
 
 
-def _masks(target: list[int], longest: int, source: list[int], longest_source: int) -> list[torch.Tensor]:
+def _masks(
+    target: list[int], longest: int, source: list[int], longest_source: int
+) -> list[torch.Tensor]:
     """Return the self mask (B, T, T) and the memory mask (B, 1, S) of padded samples."""
     return [causal(longest) & real(target, longest), real(source, longest_source)]
 
@@ -62,12 +64,18 @@ def _add_single_parts(exercise: Exercise) -> None:
     )
     single = agrees(has_nan, passes_nothing_on, ends_in_norm("norm3"), part)
 
-    @exercise.case("the self-attention, with the other parts silent: target tokens read the target before them", judge=single)
+    @exercise.case(
+        "the self-attention, with the other parts silent: target tokens read the target before them",
+        judge=single,
+    )
     def self_attention_alone(draw: Draw) -> Stimulus:
         weights = silenced(layer(draw, D, D_FF), "cross_attention", "feed_forward")
         return module(INIT, weights, [*_batch(draw, 2, 5, 7), causal(5)])
 
-    @exercise.case("the cross-attention, with the other parts silent: target tokens read the source", judge=single)
+    @exercise.case(
+        "the cross-attention, with the other parts silent: target tokens read the source",
+        judge=single,
+    )
     def cross_attention_alone(draw: Draw) -> Stimulus:
         weights = silenced(layer(draw, D, D_FF), "self_attention", "feed_forward")
         return module(INIT, weights, [*_batch(draw, 2, 5, 7), None, real([7, 4], 7)])
@@ -79,16 +87,23 @@ def _add_single_parts(exercise: Exercise) -> None:
 
 
 def _add_whole(exercise: Exercise) -> None:
-    @exercise.case("five target tokens read seven source tokens, without masks", judge=judge, weight=1.5)
+    @exercise.case(
+        "five target tokens read seven source tokens, without masks", judge=judge, weight=1.5
+    )
     def plain(draw: Draw) -> Stimulus:
         return module(INIT, layer(draw, D, D_FF), _batch(draw, 2, 5, 7))
 
-    @exercise.case("three samples, each with its own padding in target and source", judge=judge, weight=1.5)
+    @exercise.case(
+        "three samples, each with its own padding in target and source", judge=judge, weight=1.5
+    )
     def masked(draw: Draw) -> Stimulus:
         masks = _masks([5, 2, 4], 5, [3, 7, 6], 7)
         return module(INIT, layer(draw, D, D_FF), [*_batch(draw, 3, 5, 7), *masks])
 
-    @exercise.case("target, source, batch and heads all of one size: each mask goes into its own attention", judge=judge)
+    @exercise.case(
+        "target, source, batch and heads all of one size: each mask goes into its own attention",
+        judge=judge,
+    )
     def equal_sizes(draw: Draw) -> Stimulus:
         masks = _masks([4, 2, 3, 4], 4, [2, 4, 4, 3], 4)
         return module([D, 4, D_FF, 0.0], layer(draw, D, D_FF), [*_batch(draw, 4, 4, 4), *masks])
@@ -99,19 +114,23 @@ def _add_whole(exercise: Exercise) -> None:
         batch = _batch(draw, 2, 4, 6)
         return module(INIT, layer(draw, D, D_FF), [*batch, self_mask], [*batch, None, memory_mask])
 
-    @exercise.case("one target token, then one source token; built without the argument dropout", judge=judge, weight=0.5)
+    @exercise.case(
+        "one target token, then one source token; built without the argument dropout",
+        judge=judge,
+        weight=0.5,
+    )
     def single_tokens(draw: Draw) -> Stimulus:
         calls = [_batch(draw, 2, 1, 6), [*_batch(draw, 3, 4, 1), causal(4)]]
         return module([6 * 2, 2, 9], layer(draw, D, 9), *calls)
 
 
-def _moved(draw: Draw, first: list[torch.Tensor | None], changed: int, where: tuple[slice, slice]) -> Stimulus:
+def _moved(
+    draw: Draw, first: list[torch.Tensor], changed: int, where: tuple[slice, slice]
+) -> Stimulus:
     """Call twice, with part of argument `changed` drawn anew for the second time."""
-    second, old = list(first), first[changed]
-    assert old is not None
-    new = old.clone()
-    new[where] = draw.normal(*new[where].shape, scale=2)
-    second[changed] = new
+    second = list(first)
+    second[changed] = first[changed].clone()
+    second[changed][where] = draw.normal(*first[changed][where].shape, scale=2)
     return Stimulus("moves", module(INIT, layer(draw, D, D_FF), first, second).inputs)
 
 
@@ -168,7 +187,10 @@ def _add_dropout(exercise: Exercise) -> None:
         "With dropout 0.9 most hidden units of the feed-forward should be dropped; here most are not."))  # fmt: skip
     def feed_forward_drops(draw: Draw) -> Stimulus:
         weights = silenced(layer(draw, 24, 1), "self_attention", "cross_attention")
-        weights |= {"feed_forward.linear1.bias": torch.tensor([30.0]), "feed_forward.linear2.bias": torch.zeros(24)}
+        weights |= {
+            "feed_forward.linear1.bias": torch.tensor([30.0]),
+            "feed_forward.linear2.bias": torch.zeros(24),
+        }
         x, memory = draw.normal(4, 10, 24), draw.normal(4, 3, 24)
         asked = module([24, 2, 1, 0.9], weights, [x, memory])
         return dropout_case(asked, "drops inside", ["feed_forward.linear2.weight"])
@@ -177,7 +199,9 @@ def _add_dropout(exercise: Exercise) -> None:
         "With dropout 0 train mode gives other numbers than eval mode: some part has a dropout of its own."))  # fmt: skip
     def nothing_to_drop(draw: Draw) -> Stimulus:
         weights = _no_attention_dropout(layer(draw, D, 40))
-        return dropout_case(module([D, HEADS, 40, 0.0], weights, _batch(draw, 4, 6, 3)), "drops nothing", [])
+        return dropout_case(
+            module([D, HEADS, 40, 0.0], weights, _batch(draw, 4, 6, 3)), "drops nothing", []
+        )
 
 
 def _add_other(exercise: Exercise) -> None:
@@ -186,9 +210,13 @@ def _add_other(exercise: Exercise) -> None:
     def arguments(draw: Draw) -> Stimulus:
         batch = [part.double() for part in _batch(draw, 2, 3, 4)]
         masks = _masks([3, 2], 3, [1, 4], 4)
-        return Stimulus("module_double", module(INIT, layer(draw, D, D_FF), [*batch, *masks]).inputs)
+        return Stimulus(
+            "module_double", module(INIT, layer(draw, D, D_FF), [*batch, *masks]).inputs
+        )
 
-    @exercise.case("gradients reach every parameter, x and the memory", weight=0.5, judge=gradients(NAMES))
+    @exercise.case(
+        "gradients reach every parameter, x and the memory", weight=0.5, judge=gradients(NAMES)
+    )
     def learns(draw: Draw) -> Stimulus:
         asked = module(INIT, layer(draw, D, D_FF), [*_batch(draw, 2, 4, 6), causal(4)])
         return Stimulus("all_gradients", {**asked.inputs, "cotangent": draw.normal(2, 4, D)})

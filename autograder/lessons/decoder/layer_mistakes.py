@@ -7,8 +7,7 @@ R1 = "x = self.norm1(x + self.dropout(attended))"
 A2 = "read, _ = self.cross_attention(x, memory, memory, memory_mask)"
 R2 = "x = self.norm2(x + self.dropout(read))"
 A3 = "changed = self.feed_forward(x)"
-R3 = "x = self.norm3(x + self.dropout(changed))"
-BACK = "return x"
+R3 = "return self.norm3(x + self.dropout(changed))"
 NORM2, NORM3 = "self.norm2 = LayerNorm(d_model)", "self.norm3 = LayerNorm(d_model)"
 CROSS = "self.cross_attention = MultiHeadAttention(d_model, num_heads, dropout)"
 FEED = "FeedForward(d_model, d_ff, dropout)"
@@ -115,7 +114,7 @@ def _about_wiring(exercise: Exercise) -> None:
             edits={A2: "read = torch.zeros_like(x)"})  # fmt: skip
     mistake("feed-forward-unused", "What the feed-forward puts out is not used",
             "Which parameters would get no gradient?",
-            edits={R3: "x = self.norm3(x)"}, also=[{R3: "x = self.norm3(x + self.dropout(read))"}])  # fmt: skip
+            edits={R3: "return self.norm3(x)"}, also=[{R3: "return self.norm3(x + self.dropout(read))"}])  # fmt: skip
     mistake("feed-forward-before-norm", "The feed-forward works on what the cross-attention put out, before add and norm",
             "Each sub-layer works on the result of the norm before it.", edits={A3: "changed = self.feed_forward(read)"})  # fmt: skip
 
@@ -157,19 +156,19 @@ def _about_residuals(exercise: Exercise) -> None:
             edits={A1: f"start = x{LINE}{A1}", R2: "x = self.norm2(start + self.dropout(read))"})  # fmt: skip
     mistake("last-residual-from-input", "The residual around the feed-forward starts from the layer's input, not from norm2",
             "Each sub-layer is added to what went into it.",
-            edits={A1: f"start = x{LINE}{A1}", R3: "x = self.norm3(start + self.dropout(changed))"})  # fmt: skip
+            edits={A1: f"start = x{LINE}{A1}", R3: "return self.norm3(start + self.dropout(changed))"})  # fmt: skip
     mistake("last-residual-from-first", "The residual around the feed-forward starts from norm1: the cross-attention is jumped over",
             "Each sub-layer is added to what went into it.",
-            edits={A2: f"start = x{LINE}{A2}", R3: "x = self.norm3(start + self.dropout(changed))"})  # fmt: skip
+            edits={A2: f"start = x{LINE}{A2}", R3: "return self.norm3(start + self.dropout(changed))"})  # fmt: skip
     mistake("no-residuals", "There are no residuals: a sub-layer's result replaces its input", gone,
             edits={R1: "x = self.norm1(self.dropout(attended))", R2: "x = self.norm2(self.dropout(read))",
-                   R3: "x = self.norm3(self.dropout(changed))"})  # fmt: skip
+                   R3: "return self.norm3(self.dropout(changed))"})  # fmt: skip
     mistake("no-first-residual", "There is no residual around the self-attention", gone,
             edits={R1: "x = self.norm1(self.dropout(attended))"})  # fmt: skip
     mistake("no-second-residual", "There is no residual around the cross-attention", gone,
             edits={R2: "x = self.norm2(self.dropout(read))"})  # fmt: skip
     mistake("no-third-residual", "There is no residual around the feed-forward", gone,
-            edits={R3: "x = self.norm3(self.dropout(changed))"})  # fmt: skip
+            edits={R3: "return self.norm3(self.dropout(changed))"})  # fmt: skip
     mistake("residual-of-itself", "A sub-layer's result is added to itself, not to what went in",
             "If you overwrite x with the result, what is left to add?",
             edits={R1: "x = attended\n        x = self.norm1(x + self.dropout(x))",
@@ -183,17 +182,17 @@ def _about_norms(exercise: Exercise) -> None:
             "norm(x + dropout(sublayer(x))): the norm comes last.",
             edits={A1: f"normed = self.norm1(x){LINE}{first('normed', 'normed', 'normed')}", R1: "x = x + self.dropout(attended)",
                    A2: second("self.norm2(x)", "memory", "memory"), R2: "x = x + self.dropout(read)",
-                   A3: "changed = self.feed_forward(self.norm3(x))", R3: "x = x + self.dropout(changed)"})  # fmt: skip
+                   A3: "changed = self.feed_forward(self.norm3(x))", R3: "return x + self.dropout(changed)"})  # fmt: skip
     mistake("norm-before-residual", "Only the sub-layer's result is normed; the residual is added afterwards",
             "norm(x + …): the sum goes through the norm.",
             edits={R1: "x = x + self.norm1(self.dropout(attended))", R2: "x = x + self.norm2(self.dropout(read))",
-                   R3: "x = x + self.norm3(self.dropout(changed))"})  # fmt: skip
+                   R3: "return x + self.norm3(self.dropout(changed))"})  # fmt: skip
     mistake("no-norms", "There are no norms at work", "Three norms, one after each addition.",
-            edits={R1: "x = x + self.dropout(attended)", R2: "x = x + self.dropout(read)", R3: "x = x + self.dropout(changed)"})  # fmt: skip
+            edits={R1: "x = x + self.dropout(attended)", R2: "x = x + self.dropout(read)", R3: "return x + self.dropout(changed)"})  # fmt: skip
     skipped = "Each of the three additions is followed by a norm of its own."
     mistake("first-norm-skipped", "norm1 is not applied", skipped, edits={R1: "x = x + self.dropout(attended)"})  # fmt: skip
     mistake("second-norm-skipped", "norm2 is not applied", skipped, edits={R2: "x = x + self.dropout(read)"})  # fmt: skip
-    mistake("last-norm-skipped", "norm3 is not applied", skipped, edits={R3: "x = x + self.dropout(changed)"})  # fmt: skip
+    mistake("last-norm-skipped", "norm3 is not applied", skipped, edits={R3: "return x + self.dropout(changed)"})  # fmt: skip
     mistake("one-norm-for-all", "One norm serves all three places",
             "Three norms with weights of their own: each is used once.",
             edits={"self.norm2(x": "self.norm1(x", "self.norm3(x": "self.norm1(x"},
@@ -206,7 +205,7 @@ def _about_norms(exercise: Exercise) -> None:
             edits={"self.norm2(x": "self.norm1(x"}, also=[{NORM2: "self.norm2 = self.norm1"}])  # fmt: skip
     mistake("norms-in-another-order", "The norms are used in another order than norm1, norm2, norm3",
             "norm1 belongs to the self-attention, norm2 to the cross-attention, norm3 to the feed-forward.",
-            edits={R2: "x = self.norm3(x + self.dropout(read))", R3: "x = self.norm2(x + self.dropout(changed))"},
+            edits={R2: "x = self.norm3(x + self.dropout(read))", R3: "return self.norm2(x + self.dropout(changed))"},
             also=[{R1: "x = self.norm2(x + self.dropout(attended))", R2: "x = self.norm1(x + self.dropout(read))"}])  # fmt: skip
     mistake("memory-normed", "The memory is normed before it is read",
             "The memory comes out of a norm of the encoder; it is used as it is.",
@@ -222,7 +221,7 @@ def _about_dropout(exercise: Exercise) -> None:
     mistake("dropout-after-norm", "Dropout acts after the norm, on the main path",
             "What is dropped is the sub-layer's result, before it is added.",
             edits={R1: "x = self.dropout(self.norm1(x + attended))", R2: "x = self.dropout(self.norm2(x + read))",
-                   R3: "x = self.dropout(self.norm3(x + changed))"})  # fmt: skip
+                   R3: "return self.dropout(self.norm3(x + changed))"})  # fmt: skip
     mistake("dropout-on-sum", "Dropout acts on the sum, residual included",
             "What is dropped is the sub-layer's result, before it is added.",
             edits={"x + self.dropout(attended)": "self.dropout(x + attended)", "x + self.dropout(read)": "self.dropout(x + read)",
@@ -257,9 +256,9 @@ def _about_parts(exercise: Exercise) -> None:
     mistake("d-ff-ignored", "The width of the feed-forward is 4 · d_model, whatever d_ff says",
             "Print `layer.feed_forward` for another d_ff.", edits={FEED: "FeedForward(d_model, 4 * d_model, dropout)"})  # fmt: skip
     mistake("pair-returned", "Output and weights are both returned",
-            "The layer returns its output alone.", edits={BACK: "return x, _"})  # fmt: skip
+            "The layer returns its output alone.", edits={R3: f"{R3}, _"})  # fmt: skip
     mistake("memory-returned", "The memory is returned beside the output",
-            "Each layer reads the same memory; there is no need to hand it on.", edits={BACK: "return x, memory"})  # fmt: skip
+            "Each layer reads the same memory; there is no need to hand it on.", edits={R3: f"{R3}, memory"})  # fmt: skip
     mistake("in-place", "The caller's x is changed in place",
             "`x += …` writes into the tensor you were given; `x = x + …` makes a new one.",
             edits={R1: f"x += self.dropout(attended){LINE}x = self.norm1(x)"})  # fmt: skip

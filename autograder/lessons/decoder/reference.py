@@ -69,13 +69,14 @@ class DecoderLayer(nn.Module):
         ):
             x = norm(x + self.drop(self.attend(part, x, x if read is None else read, mask)))
         hidden = self.drop(self.feed_forward["linear1"](x).clamp(min=0))
-        return self.norm3(x + self.drop(self.feed_forward["linear2"](hidden)))
+        result: torch.Tensor = self.norm3(x + self.drop(self.feed_forward["linear2"](hidden)))
+        return result
 
 
 class Decoder(nn.Module):
     """Torch's own embedding, positions from complex numbers, and the layers in scope."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - the contract's signature
         self,
         vocab_size: int,
         d_model: int,
@@ -105,7 +106,7 @@ class Decoder(nn.Module):
         memory_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """(B,T), (B,S,D), masks -> logits (B,T,V)."""
-        table, pe = self.embedding["embed"].weight, self.position.get_buffer("pe")
+        table, pe = self.embedding.get_parameter("embed.weight"), self.position.get_buffer("pe")
         tokens = F.embedding(ids, table) * (ids != 0)[..., None] * math.sqrt(table.size(1))
         x = F.dropout(tokens + pe[: ids.size(1)], self.p, self.training)
         for layer in self.layers:

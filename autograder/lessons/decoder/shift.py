@@ -41,7 +41,11 @@ def add_shift(lesson: Lesson) -> None:
     @exercise.case("the end token and padding move along like any other", judge=judge)
     def with_padding(draw: Draw) -> Stimulus:
         target = draw.integers(4, 30, 3, 6)
-        target[0, 5], target[1, 3:], target[2, 2:] = 2, torch.tensor([2, 0, 0]), torch.tensor([2, 0, 0, 0])
+        target[0, 5], target[1, 3:], target[2, 2:] = (
+            2,
+            torch.tensor([2, 0, 0]),
+            torch.tensor([2, 0, 0, 0]),
+        )
         return call(target)
 
     @exercise.case("the start token is the one that is given", judge=judge)

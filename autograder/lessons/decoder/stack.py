@@ -69,19 +69,29 @@ def _add_logits(exercise: Exercise) -> None:
     def three_layers(draw: Draw) -> Stimulus:
         return module(_init(3), _weights(draw, 3), [_ids(draw, 2, 5), draw.normal(2, 7, D)])
 
-    @exercise.case("both masks reach both layers; three samples, each with its own padding", judge=judge, weight=1.5)
+    @exercise.case(
+        "both masks reach both layers; three samples, each with its own padding",
+        judge=judge,
+        weight=1.5,
+    )
     def masked(draw: Draw) -> Stimulus:
         ids = _ids(draw, 3, 5, [5, 2, 4])
         masks = [causal(5) & real([5, 2, 4], 5), real([3, 7, 6], 7)]
         return module(_init(2), _weights(draw, 2), [ids, draw.normal(3, 7, D), *masks])
 
-    @exercise.case("target, source and batch of one size: each mask goes into its own attention", judge=judge)
+    @exercise.case(
+        "target, source and batch of one size: each mask goes into its own attention", judge=judge
+    )
     def equal_sizes(draw: Draw) -> Stimulus:
         ids = _ids(draw, 4, 4, [4, 2, 3, 4])
         masks = [causal(4) & real([4, 2, 3, 4], 4), real([2, 4, 1, 3], 4)]
         return module(_init(2), _weights(draw, 2), [ids, draw.normal(4, 4, D), *masks])
 
-    @exercise.case("a single token, then a longer sentence: nothing is kept from call to call", judge=judge, weight=0.5)
+    @exercise.case(
+        "a single token, then a longer sentence: nothing is kept from call to call",
+        judge=judge,
+        weight=0.5,
+    )
     def calls(draw: Draw) -> Stimulus:
         memory = draw.normal(2, 3, D)
         asked = [[_ids(draw, 2, 1), memory], [_ids(draw, 2, 6), memory, causal(6)]]
@@ -89,7 +99,10 @@ def _add_logits(exercise: Exercise) -> None:
 
 
 def _moved(
-    draw: Draw, ids: tuple[torch.Tensor, torch.Tensor], memory: tuple[torch.Tensor, torch.Tensor], *masks: torch.Tensor
+    draw: Draw,
+    ids: tuple[torch.Tensor, torch.Tensor],
+    memory: tuple[torch.Tensor, torch.Tensor],
+    *masks: torch.Tensor,
 ) -> Stimulus:
     """Call twice, with the first and the second of each pair."""
     calls = [[one, two, *masks] for one, two in zip(ids, memory, strict=True)]
@@ -137,9 +150,13 @@ def _add_arguments(exercise: Exercise) -> None:
         args = [_ids(draw, 2, 3), draw.normal(2, 4, D).double(), causal(3), real([4, 2], 4)]
         return Stimulus("module_double", module(_init(2), _weights(draw, 2), args).inputs)
 
-    @exercise.case("gradients reach every parameter and the memory", judge=gradients(NAMES), weight=0.5)
+    @exercise.case(
+        "gradients reach every parameter and the memory", judge=gradients(NAMES), weight=0.5
+    )
     def learns(draw: Draw) -> Stimulus:
-        asked = module(_init(2), _weights(draw, 2), [_ids(draw, 2, 4), draw.normal(2, 6, D), causal(4)])
+        asked = module(
+            _init(2), _weights(draw, 2), [_ids(draw, 2, 4), draw.normal(2, 6, D), causal(4)]
+        )
         return Stimulus("all_gradients", {**asked.inputs, "cotangent": draw.normal(2, 4, V)})
 
 
@@ -149,8 +166,15 @@ def _add_dropout(exercise: Exercise) -> None:
         weights = {**_weights(draw, 2), "position.pe": torch.zeros(20, D)}
         if "tokens" not in silent:
             del weights["position.pe"]
-        off = (".w_v.", *(("embedding.",) if "tokens" in silent else ()), *((".w_o.", ".linear2.") if "layers" in silent else ()))
-        weights = {p: torch.zeros_like(v) if any(part in p for part in off) else v for p, v in weights.items()}
+        off = (
+            ".w_v.",
+            *(("embedding.",) if "tokens" in silent else ()),
+            *((".w_o.", ".linear2.") if "layers" in silent else ()),
+        )
+        weights = {
+            p: torch.zeros_like(v) if any(part in p for part in off) else v
+            for p, v in weights.items()
+        }
         return module(_init(2, dropout=dropout), weights, [_ids(draw, 4, 6), draw.normal(4, 3, D)])
 
     @exercise.case("in eval mode nothing is dropped", weight=0.5, judge=fact(

@@ -6,8 +6,7 @@ EMBED = "x = self.embedding(ids)"
 PLACE = "x = self.position(x)"
 LOOP = "for layer in self.layers:"
 CALL = "x = layer(x, memory, self_mask, memory_mask)"
-OUT = "logits = self.project(x)"
-BACK = "return logits"
+OUT = "return self.project(x)"
 LIST = "[DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)]"
 MODULES = f"nn.ModuleList(\n            {LIST}\n        )"
 POSITION = "PositionalEncoding(d_model, max_len, dropout)"
@@ -30,24 +29,24 @@ def _about_the_end(exercise: Exercise) -> None:
     mistake = exercise.misconception
     mistake("softmax-inside", "The softmax is inside the decoder: it returns probabilities, not logits",
             "Logits may be negative, and they do not sum to 1.",
-            edits={OUT: "logits = torch.softmax(self.project(x), dim=-1)"})  # fmt: skip
+            edits={OUT: "return torch.softmax(self.project(x), dim=-1)"})  # fmt: skip
     mistake("log-softmax-inside", "The log-softmax is inside the decoder",
             "Add up the exponentials of one row.",
-            edits={OUT: "logits = torch.log_softmax(self.project(x), dim=-1)"})  # fmt: skip
+            edits={OUT: "return torch.log_softmax(self.project(x), dim=-1)"})  # fmt: skip
     mistake("softmax-over-batch", "There is a softmax inside, and it runs over the batch",
             "Without `dim` PyTorch guesses; and logits need no softmax at all.",
-            edits={OUT: "logits = torch.softmax(self.project(x), dim=0)"},
-            also=[{OUT: "logits = torch.softmax(self.project(x), dim=1)"}])  # fmt: skip
+            edits={OUT: "return torch.softmax(self.project(x), dim=0)"},
+            also=[{OUT: "return torch.softmax(self.project(x), dim=1)"}])  # fmt: skip
     mistake("final-norm", "There is a further norm after the last layer",
             "Each post-norm layer ends in a norm already.",
-            edits={OUT: "logits = self.project(F.layer_norm(x, x.shape[-1:]))"})  # fmt: skip
+            edits={OUT: "return self.project(F.layer_norm(x, x.shape[-1:]))"})  # fmt: skip
     mistake("final-dropout", "There is a dropout right in front of `project`",
             "Dropout acts on the sum of embedding and position, and inside the layers.",
-            edits={OUT: "logits = self.project(F.dropout(x, self.position.dropout.p, self.training))"})  # fmt: skip
+            edits={OUT: "return self.project(F.dropout(x, self.position.dropout.p, self.training))"})  # fmt: skip
     mistake("relu-at-the-end", "The logits go through a ReLU", "Logits may be negative.",
-            edits={OUT: "logits = self.project(x).relu()"})  # fmt: skip
+            edits={OUT: "return self.project(x).relu()"})  # fmt: skip
     mistake("project-missing", "`project` is not applied: the vectors of the last layer are returned",
-            "How many numbers should there be for each position?", edits={OUT: "logits = x"})  # fmt: skip
+            "How many numbers should there be for each position?", edits={OUT: "return x"})  # fmt: skip
     mistake("project-to-d-model", "`project` leads to d_model, not to the vocabulary",
             "A number for each word.", edits={PROJECT: "self.project = nn.Linear(d_model, d_model)"})  # fmt: skip
     mistake("project-without-bias", "`project` has no bias", "nn.Linear as it comes has one; leave it in.",
@@ -55,15 +54,15 @@ def _about_the_end(exercise: Exercise) -> None:
     mistake("project-tied", "`project` shares its matrix with the embedding",
             "The paper does that (section 3.4); here `project` has weights of its own.",
             edits={PROJECT: f"{PROJECT}{LINE}self.project.weight = self.embedding.embed.weight"},
-            also=[{OUT: "logits = F.linear(x, self.embedding.embed.weight, self.project.bias)"}])  # fmt: skip
+            also=[{OUT: "return F.linear(x, self.embedding.embed.weight, self.project.bias)"}])  # fmt: skip
     mistake("last-position-only", "Only the logits of the last position are returned",
             "In training every position has something to predict.",
-            edits={OUT: "logits = self.project(x[:, -1])"},
-            also=[{OUT: "logits = self.project(x[:, -1:])"}])  # fmt: skip
+            edits={OUT: "return self.project(x[:, -1])"},
+            also=[{OUT: "return self.project(x[:, -1:])"}])  # fmt: skip
     mistake("words-returned", "The most probable words are returned, not the logits",
-            "Picking a word comes after the decoder, in lesson 7.", edits={BACK: "return logits.argmax(dim=-1)"})  # fmt: skip
+            "Picking a word comes after the decoder, in lesson 7.", edits={OUT: "return self.project(x).argmax(dim=-1)"})  # fmt: skip
     mistake("memory-returned", "The memory is returned beside the logits",
-            "The caller has the memory already.", edits={BACK: "return logits, memory"})  # fmt: skip
+            "The caller has the memory already.", edits={OUT: "return self.project(x), memory"})  # fmt: skip
 
 
 def _about_layers(exercise: Exercise) -> None:

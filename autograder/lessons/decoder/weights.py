@@ -12,7 +12,10 @@ ATTENTIONS = ("self_attention", "cross_attention")
 
 def norm(draw: Draw, name: str, d_model: int) -> Weights:
     """Return weight and bias of a norm, far from 1 and 0."""
-    return {f"{name}.weight": 1 + draw.normal(d_model, scale=0.3), f"{name}.bias": draw.normal(d_model, scale=0.5)}
+    return {
+        f"{name}.weight": 1 + draw.normal(d_model, scale=0.3),
+        f"{name}.bias": draw.normal(d_model, scale=0.5),
+    }
 
 
 def attention(draw: Draw, name: str, d_model: int) -> Weights:
@@ -25,7 +28,9 @@ def attention(draw: Draw, name: str, d_model: int) -> Weights:
 
 def feed_forward(draw: Draw, d_model: int, d_ff: int) -> Weights:
     """Return the weights of a FeedForward."""
-    return draw.linear("feed_forward.linear1", d_model, d_ff) | draw.linear("feed_forward.linear2", d_ff, d_model)
+    return draw.linear("feed_forward.linear1", d_model, d_ff) | draw.linear(
+        "feed_forward.linear2", d_ff, d_model
+    )
 
 
 def layer(draw: Draw, d_model: int, d_ff: int) -> Weights:
@@ -48,7 +53,9 @@ def stack(draw: Draw, vocab_size: int, d_model: int, num_layers: int, d_ff: int)
     """Return the weights of a Decoder, every layer's its own; the embedding's small, as √D scales it."""
     made = {"embedding.embed.weight": draw.normal(vocab_size, d_model, scale=d_model**-0.5)}
     for index in range(num_layers):
-        made |= {f"layers.{index}.{path}": value for path, value in layer(draw, d_model, d_ff).items()}
+        made |= {
+            f"layers.{index}.{path}": value for path, value in layer(draw, d_model, d_ff).items()
+        }
     return made | draw.linear("project", d_model, vocab_size)
 
 
