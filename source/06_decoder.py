@@ -421,7 +421,7 @@ decoder_plots.movements(maps, [target] * 3, target);
 # %% [markdown]
 # A solid frame is an output that moved and must not: it has seen the future. A dashed frame is one that should have moved and did not.
 #
-# The picture in the middle is the interesting one. **It passes every test of causality**: no output depends on a later token. It depends on no earlier one either. This decoder writes each word without having read the words before it; half of the chain rule, P(y₃ | y₁, y₂, x), has become P(y₃ | y₂, x). So a test has to ask both: is the future hidden, *and* is the past used?
+# The picture in the middle is the interesting one. **It passes every test of causality**: no output depends on a later token. It depends on no earlier one either. This decoder writes each word without having read the words before it; of the chain rule, P(y₃ | y₁, y₂, x) has become P(y₃ | y₂, x). So a test has to ask both: is the future hidden, *and* is the past used?
 
 # %% demo
 maps = {name: (movement(model, True), everywhere) for name, model in broken.items()}
