@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from autograder.probe import decoding
 from autograder.probe.product import multiplies
 
 Namespace = Mapping[str, Any]
@@ -264,4 +265,8 @@ SCENARIOS: dict[str, Scenario] = {
     "module_double": module_double,
     "dropout_facts": dropout_facts,
     "load_weights": load_weights,
+    "moves": decoding.moves,
+    "dropout_fact": decoding.dropout_fact,
+    "all_gradients": decoding.all_gradients,
+    "unregistered": decoding.unregistered,
 }

@@ -1,0 +1,150 @@
+"""Draw the figures of lesson 6: `python images/draw_06_decoder.py`."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from matplotlib.axes import Axes
+from style import Point, arrow, box, page, save, write
+
+from coursework.plots import ACCENT, KEY, MUTED, QUERY, VALUE, WRONG
+
+TARGET = ("the", "cat", "drinks", "milk", "<eos>")
+
+
+def draw_shift() -> None:
+    """Draw target and shifted input, one above the other."""
+    figure, ax = page(10.4, 3.6)
+    places = [2.7 + 1.55 * i for i in range(5)]
+    for i, (x, word) in enumerate(zip(places, TARGET, strict=True)):
+        box(ax, (x, 2.9), (1.25, 0.7), word, VALUE)
+        box(ax, (x, 0.7), (1.25, 0.7), ("<sos>", *TARGET)[i], QUERY)
+        arrow(ax, (x - 0.35, 1.1), (x - 0.35, 2.5), MUTED)
+        if i < 4:
+            arrow(ax, (x + 0.3, 2.5), (places[i + 1] + 0.1, 1.1), ACCENT)
+    write(ax, (0.95, 3.05), "target", VALUE, bold=True)
+    write(ax, (0.95, 2.75), "to be predicted", VALUE, size=12)
+    write(ax, (0.95, 0.85), "input", QUERY, bold=True)
+    write(ax, (0.95, 0.55), "shifted right", QUERY, size=12)
+    arrow(ax, (places[4] + 0.3, 2.5), (places[4] + 0.75, 2.05), ACCENT)
+    write(ax, (9.85, 1.65), "<eos> is\ndropped", ACCENT, size=12)
+    save(figure, "decoder_shift")
+
+
+def around(ax: Axes, x: float, low: float, high: float, side: float) -> None:
+    """Draw a residual: from the main path at `low`, out to `side`, back in at `high`."""
+    ax.plot([x, side, side], [low, low, high], color=VALUE, lw=2)
+    end = x + (0.75 if side > x else -0.75)
+    arrow(ax, (side, high), (end, high), VALUE)
+
+
+def ladder(ax: Axes, x: float, steps: Sequence[tuple[float, str, str]], width: float) -> None:
+    """Draw boxes above each other, joined by arrows on the main path."""
+    for (low, low_text, _), (high, high_text, _) in pairwise(steps):
+        arrow(ax, (x, low + _half(low_text)), (x, high - _half(high_text) - 0.02))
+    for y, text, colour in steps:
+        size = (1.5, 0.44) if _is_small(text) else (width, 0.7)
+        box(ax, (x, y), size, text, colour)
+
+
+def _is_small(text: str) -> bool:
+    return text.startswith(("add", "norm")) or text == "x"
+
+
+def _half(text: str) -> float:
+    return 0.22 if _is_small(text) else 0.35
+
+
+def draw_layer() -> None:
+    """Draw the decoder layer from bottom to top."""
+    figure, ax = page(10.6, 8.0)
+    x = 6.4
+    steps = [
+        (0.45, "x", MUTED), (1.75, "masked self-attention", QUERY), (2.7, "add, norm1", MUTED),
+        (3.95, "cross-attention", KEY), (4.9, "add, norm2", MUTED), (6.1, "feed-forward", ACCENT),
+        (7.0, "add, norm3", MUTED),
+    ]  # fmt: skip
+    ladder(ax, x, steps, 3.0)
+    arrow(ax, (x, 7.24), (x, 7.72))
+    write(ax, (x + 1.05, 7.6), "B, T, D", size=13)
+    write(ax, (x + 1.25, 0.45), "B, T, D", size=13)
+    for low, high in ((0.95, 2.7), (3.2, 4.9), (5.4, 7.0)):
+        around(ax, x, low, high, x + 2.2)
+    write(ax, (x + 3.05, 1.85), "residual", VALUE, size=13)
+    write(ax, (x - 0.85, 1.2), "q, k, v", QUERY, size=13)
+    write(ax, (x + 0.35, 3.4), "q", QUERY, size=13)
+    _memory(ax, (1.35, 3.95), x - 1.5)
+    for y, text in ((1.75, "self mask\nB, T, T"), (5.1, "memory mask\nB, 1, S")):
+        write(ax, (2.6 if y < 3 else 3.4, y), text, MUTED, size=13)
+    arrow(ax, (3.4, 1.75), (x - 1.53, 1.75), MUTED)
+    arrow(ax, (4.2, 4.95), (x - 1.3, 4.33), MUTED)
+    save(figure, "decoder_layer")
+
+
+def _memory(ax: Axes, centre: Point, until: float) -> None:
+    """Draw the memory and the two arrows that leave it."""
+    box(ax, centre, (2.0, 1.1), "memory\nB, S, D", KEY)
+    for shift, name in ((0.2, "k"), (-0.2, "v")):
+        colour = KEY if name == "k" else VALUE
+        arrow(ax, (centre[0] + 1.02, centre[1] + shift), (until - 0.03, centre[1] + shift), colour)
+        write(ax, (until - 0.9, centre[1] + 2.1 * shift), name, colour, size=13)
+
+
+def draw_stack() -> None:
+    """Draw the decoder from left to right, with the memory above."""
+    figure, ax = page(13.6, 4.1)
+    y = 1.5
+    row: list[tuple[float, float, str, str]] = [
+        (0.75, 1.1, "ids\nB, T", MUTED), (2.6, 1.6, "embedding", QUERY), (4.55, 1.4, "position", QUERY),
+        (6.3, 1.2, "layer 1", KEY), (7.9, 1.2, "layer 2", KEY), (9.5, 1.2, "layer 3", KEY),
+        (11.2, 1.4, "project\nD → V", VALUE),
+    ]  # fmt: skip
+    for (x, width, _, _), (after, next_width, _, _) in pairwise(row):
+        arrow(ax, (x + width / 2 + 0.02, y), (after - next_width / 2 - 0.02, y))
+    for x, width, text, colour in row:
+        box(ax, (x, y), (width, 1.0), text, colour)
+    box(ax, (7.9, 3.5), (4.4, 0.7), "memory  B, S, D", KEY)
+    for x in (6.3, 7.9, 9.5):
+        arrow(ax, (x, 3.13), (x, 2.03), KEY)
+    write(ax, (4.3, 3.5), "own keys, own values\nin every layer", KEY, size=13)
+    write(ax, (5.35, 0.55), "B, T, D", size=13)
+    write(ax, (12.85, 1.62), "logits\nB, T, V", VALUE)
+    arrow(ax, (11.92, y), (12.3, y))
+    ax.plot([12.85, 12.85], [2.05, 2.95], color=MUTED, lw=2, ls=":")
+    write(ax, (12.85, 3.3), "outside:\nsoftmax", MUTED, size=13)
+    save(figure, "decoder_stack")
+
+
+def draw_blocks() -> None:
+    """Draw the decoder layer and the GPT block side by side."""
+    figure, ax = page(11.4, 7.7)
+    left, right = 3.9, 8.6
+    post = [
+        (0.4, "x", MUTED), (1.5, "masked self-attention", QUERY), (2.35, "add, norm1", WRONG),
+        (3.5, "cross-attention", KEY), (4.35, "add, norm2", WRONG), (5.5, "feed-forward", ACCENT),
+        (6.35, "add, norm3", WRONG),
+    ]  # fmt: skip
+    ladder(ax, left, post, 2.8)
+    arrow(ax, (left, 6.59), (left, 7.0))
+    for low, high in ((0.8, 2.35), (2.75, 4.35), (4.75, 6.35)):
+        around(ax, left, low, high, left + 1.75)
+    box(ax, (1.0, 3.5), (1.4, 0.7), "memory", KEY)
+    arrow(ax, (1.72, 3.5), (left - 1.42, 3.5), KEY)
+    pre = [
+        (0.4, "x", MUTED), (1.45, "norm1", WRONG), (2.35, "masked self-attention", QUERY),
+        (3.2, "add", MUTED), (4.45, "norm2", WRONG), (5.35, "feed-forward", ACCENT), (6.2, "add", MUTED),
+    ]  # fmt: skip
+    ladder(ax, right, pre, 2.8)
+    arrow(ax, (right, 6.44), (right, 7.0))
+    for low, high in ((0.85, 3.2), (3.8, 6.2)):
+        around(ax, right, low, high, right + 1.75)
+    write(ax, (left, 7.35), "decoder layer (post-norm)", bold=True)
+    write(ax, (right, 7.35), "GPT block (pre-norm)", bold=True)
+    write(ax, (right + 2.2, 5.0), "main\npath", VALUE, size=13)
+    save(figure, "decoder_gpt_block")
+
+
+if __name__ == "__main__":
+    draw_shift()
+    draw_layer()
+    draw_stack()
+    draw_blocks()
