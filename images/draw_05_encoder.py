@@ -66,9 +66,9 @@ SIDE, STEP = 0.55, (0.3, 0.26)
 
 
 def block(ax: Axes, corner: Point, lit: set[tuple[int, int, int]], colour: str) -> None:
-    """Draw a block of cubes, from the back to the front; `lit` are (sentence, token, feature)."""
+    """Draw a block of cubes, from the back to the front and from below; `lit` are (sentence, token, feature)."""
     for sentence in reversed(range(DEEP)):
-        for token in range(ROWS):
+        for token in reversed(range(ROWS)):
             for feature in range(COLUMNS):
                 bright = (sentence, token, feature) in lit
                 x = corner[0] + feature * SIDE + sentence * STEP[0]
@@ -125,7 +125,7 @@ def draw_pre_post() -> None:
         write(ax, (2.35, y), "x", bold=True)
     thick = shade(SKIP, 0.1)
     y = rows[0][0]
-    arrow(ax, (2.6, y), (5.75, y))
+    arrow(ax, (2.6, y), (4.5, y))
     box(ax, (5.5, y), (2.0, 0.9), "sublayer", ATTENTION)
     arrow(ax, (6.5, y), (7.9, y))
     plus(ax, (8.15, y))

@@ -352,7 +352,7 @@ print("FeedForward: the visible tests pass")
 # The paper normalises **after** the sum, LayerNorm(x + Sublayer(x)): **post-norm**. Many models since, GPT-2 among them (Radford et al. 2019, section 2.3), normalise the **input of the sublayer** instead, x + Sublayer(LayerNorm(x)): **pre-norm**. We build post-norm here and pre-norm in lesson 6. Neither is a mistake; mixing them up is.
 
 # %% [markdown]
-# Xiong et al. 2020 (arXiv:2002.04745) showed what the choice does. At initialisation, the gradient of the last layer's weights stays large under post-norm however deep the stack is, while under pre-norm it shrinks like 1/√N. Large gradients at the top of a freshly drawn network are why the original Transformer needs its slow start, the warm-up of lesson 7; with pre-norm one can do without. Their theorem is about an average; the following cell measures a single draw for each depth.
+# Xiong et al. 2020 (arXiv:2002.04745) showed what the choice does to a freshly initialised network. Under pre-norm, their bound on the gradient of the last layer's weights shrinks with the depth like 1/√N; under post-norm it does not shrink at all (theorem 1). Large gradients at the top of a freshly drawn network are why the original Transformer needs its slow start, the warm-up of lesson 7; with pre-norm one can do without. The following cell measures a single draw for each depth.
 
 # %% demo
 def last_gradient(depth, norm_first, d_model=64):
@@ -623,6 +623,7 @@ plots.heatmap(table, [f"flip “{word}”" for word in words], words, limits=(0.
 padded = F.pad(sentence, (0, 3))  # (1, 9): <pad> is 0
 cases = {
     "flip “cat”": table[1],
+    "flip “milk”": table[4],
     "3 pads, with the mask": moves(sentence, padded, None, padding_mask(padded)),
     "3 pads, no mask": moves(sentence, padded),
 }
@@ -670,7 +671,7 @@ found = {name: [spread(x) for x in layers] for name, layers in outputs.items()}
 encoder_plots.lines(depths, found, labels=("layer", "difference between tokens"), log=True);
 
 # %% [markdown]
-# The scale is logarithmic. Without skips, the tokens of a sentence have become one and the same vector after four layers, up to the rounding of float32: each attention averages over the sentence, and averages of averages soon agree. Dong et al. 2021 (arXiv:2103.03404) prove that attention without skip connections loses its rank doubly exponentially with depth. Whatever a later layer does, it cannot tell *cat* from *milk* any more.
+# The scale is logarithmic. Without skips, the tokens of a sentence have become one and the same vector after three layers, up to the rounding of float32: each attention averages over the sentence, and averages of averages soon agree. Dong et al. 2021 (arXiv:2103.03404) prove that attention without skip connections loses its rank doubly exponentially with depth. Whatever a later layer does, it cannot tell *cat* from *milk* any more.
 #
 # **What can still be read off?** From each output vector, a linear map is to tell at which position it stands, and which token it belongs to.
 
@@ -685,7 +686,7 @@ found = {
 encoder_plots.lines(depths, found, labels=("layer", "share told right"));
 
 # %% [markdown]
-# This is **how position survives the stack**. It is added once, at the bottom, and no layer is told again where a token stands. The skip connections carry it up, together with the token itself. Without them the position is gone after a single layer: chance is 0.10. (These layers are untrained. Training can find ways to keep more, if a gradient reaches it.)
+# This is **how position survives the stack**. It is added once, at the bottom, and no layer is told again where a token stands. The skip connections carry it up, together with the token itself. Without them the position is all but gone after the first layer, and gone after the second, where it is told no better than by chance (0.10). (These layers are untrained. Training can find ways to keep more, if a gradient reaches it.)
 
 # %% [markdown]
 # **And backwards?** We ask for the token at every position, as if to train, and measure the gradient that arrives at each layer's output.
@@ -726,6 +727,7 @@ def learn_backwards(model, steps=150, every=10):
     return torch.tensor(history).view(-1, every).mean(dim=1).tolist()
 
 
+torch.set_flush_denormal(True)  # gradients below 1e-38 count as 0; keeping them is slow
 torch.manual_seed(5)
 small = Encoder(vocab_size=20, d_model=32, num_layers=4, num_heads=4, d_ff=64, dropout=0.0)
 nn.init.normal_(small.embedding.embed.weight, std=32**-0.5)
@@ -766,7 +768,7 @@ encoder_plots.lines(range(10, 151, 10), found, labels=("step", "share told right
 # ### BEGIN SOLUTION
 # On the way up each sublayer adds to its input instead of replacing it. So a token's own vector, with the position that was added once at the bottom, is carried through all layers, and a layer has to learn only what to change; one with nothing to say does no harm. On the way down the derivative of x + f(x) is 1 + f′(x): the 1 leaves a path on which the gradient reaches the early layers without having to pass through the weights of every sublayer, so it does not die away with depth and deep stacks can be trained.
 #
-# In the experiment all tokens of a sentence became the same vector within about four layers once the connections were cut: attention is an average, and repeated averaging makes everything alike (loss of rank). Accordingly the position could no longer be read off after the first layer, and the token hardly. The gradient became smaller from layer to layer towards the input, and the encoder without skips did not learn to reverse eight tokens, while the one with skips did.
+# In the experiment all tokens of a sentence became the same vector within three layers once the connections were cut: attention is an average, and repeated averaging makes everything alike (loss of rank). Accordingly the position could no longer be read off after the second layer, and the token hardly. The gradient became smaller from layer to layer towards the input, and the encoder without skips did not learn to reverse eight tokens, while the one with skips did.
 # ### END SOLUTION
 # ### BEGIN MARK SCHEME
 # 2 points, half a point for each of:

@@ -10,6 +10,7 @@ from autograder.lessons.encoder import reference
 from autograder.lessons.encoder.asking import NEARLY_ALL, Weights, double, hearing, layer_weights, learning, real
 from autograder.lessons.encoder.layer_mistakes import add_mistakes
 from autograder.lessons.encoder.symptoms import (
+    always,
     ends_in_norm,
     hidden_is_heard,
     it_learns,
@@ -20,7 +21,10 @@ from autograder.lessons.encoder.symptoms import (
 )
 
 LAST = (weights_unused("norm2"), ends_in_norm("norm2"))
-judge = agrees(*LAST)
+judge = agrees(
+    *LAST,
+    always("norm2 comes last, as it should, but does not get the sum it should get: print both terms of it."),
+)
 
 
 def add_layer(lesson: Lesson) -> None:
@@ -91,11 +95,15 @@ def _add_silent_cases(exercise: Exercise) -> None:
         weights = _silent(layer_weights(draw, 6, 9), "attention", "feed-forward")
         return module([6, 2, 9], weights, [draw.normal(3, 5, 6)])
 
-    @exercise.case("the feed-forward network reads what norm1 gives, and is added to the same", judge=judge)
+    said = "The attention returns nothing here, so that the fault is in the second half: what does feed_forward read, and what is it added to?"
+
+    @exercise.case("the feed-forward network reads what norm1 gives, and is added to the same", judge=agrees(*LAST, always(said)))
     def only_feed_forward(draw: Draw) -> Stimulus:
         return module([6, 2, 9], _silent(layer_weights(draw, 6, 9), "attention"), [draw.normal(3, 5, 6)])
 
-    @exercise.case("attention reads x itself, and is added to x", judge=judge)
+    said = "The feed-forward network returns nothing here, so that the fault is in the first half: what does the attention read, and what is it added to?"
+
+    @exercise.case("attention reads x itself, and is added to x", judge=agrees(*LAST, always(said)))
     def only_attention(draw: Draw) -> Stimulus:
         return module([6, 2, 9], _silent(layer_weights(draw, 6, 9), "feed-forward"), [draw.normal(3, 5, 6)])
 

@@ -33,8 +33,7 @@ def _about_skips(exercise: Exercise) -> None:
     lost = "A name that was overwritten no longer holds the input: print what you add to what."
     mistake("doubled", "Each sublayer's output is added to itself: the input was overwritten before", lost,
             edits={ADD1: f"x = self.dropout(attended){NEW}x = self.norm1(x + x)",
-                   FEED: "transformed = x = self.feed_forward(x)", ADD2: "return self.norm2(x + self.dropout(transformed))"},
-            same_as=["no-skips"])  # fmt: skip
+                   FEED: "transformed = x = self.feed_forward(x)"})  # fmt: skip
     mistake("second-skip-from-x", "The feed-forward network's output is added to the layer's input, not to norm1's output",
             "The second sublayer begins where the first ended: its x is what norm1 gave.",
             edits={ATTEND: f"start = x{NEW}{ATTEND}", ADD2: "return self.norm2(start + self.dropout(transformed))"})  # fmt: skip

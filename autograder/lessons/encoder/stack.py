@@ -18,6 +18,7 @@ from autograder.lessons.encoder.asking import (
 )
 from autograder.lessons.encoder.stack_mistakes import add_mistakes
 from autograder.lessons.encoder.symptoms import (
+    always,
     ends_in_norm,
     it_learns,
     outputs,
@@ -29,7 +30,10 @@ from autograder.lessons.encoder.symptoms import (
 
 LAST = ends_in_norm("layers.1.norm2")
 SIZES = [13, 8, 2, 2, 12]  # words, d_model, layers, heads, d_ff
-judge = agrees(LAST)
+judge = agrees(
+    LAST,
+    always("The last layer's norm comes last, as it should, but something before differs: print what enters the first layer, and what leaves each."),
+)
 
 
 def add_stack(lesson: Lesson) -> None:

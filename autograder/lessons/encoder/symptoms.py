@@ -78,6 +78,15 @@ def ends_in_norm(path: str) -> Symptom:
     return symptom
 
 
+def always(said: str) -> Symptom:
+    """Return a symptom that says the same of whatever came, as long as its shape is right."""
+
+    def symptom(seen: Seen) -> str | None:
+        return said if outputs(seen) else None
+
+    return symptom
+
+
 def samples_mix(seen: Seen) -> str | None:
     """Say when a sample gives other numbers alone than in a batch (two calls)."""
     batch, alone = outputs(seen)
