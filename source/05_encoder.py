@@ -58,6 +58,7 @@ import matplotlib.pyplot as plt
 from coursework import dissection, encoder_plots, plots
 
 plots.use_style()
+torch.set_num_threads(1)  # tensors as small as these are fastest on a single thread
 
 # %% [markdown]
 # ## The whole encoder on one page
@@ -727,7 +728,6 @@ def learn_backwards(model, steps=150, every=10):
     return torch.tensor(history).view(-1, every).mean(dim=1).tolist()
 
 
-torch.set_flush_denormal(True)  # gradients below 1e-38 count as 0; keeping them is slow
 torch.manual_seed(5)
 small = Encoder(vocab_size=20, d_model=32, num_layers=4, num_heads=4, d_ff=64, dropout=0.0)
 nn.init.normal_(small.embedding.embed.weight, std=32**-0.5)
