@@ -44,7 +44,7 @@ def lines(
 def moved(named: Mapping[str, Tensor], what: str) -> Figure:
     """Draw how far each number of an output (S, D) has moved, side by side on one colour scale."""
     top = max(float(move.abs().max()) for move in named.values())
-    figure = plt.figure(figsize=(10.4, 3.6))
+    figure: Figure = plt.figure(figsize=(10.4, 3.6))
     for place, (name, move) in enumerate(named.items(), start=1):
         ax = figure.add_subplot(1, len(named), place)
         image = ax.imshow(move.abs().numpy(), cmap="Reds", vmin=0.0, vmax=top)

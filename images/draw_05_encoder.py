@@ -48,7 +48,8 @@ def draw_overview() -> None:
     plus(ax, (3.7, y))
     arrow(ax, (3.7, 3.1), (3.7, y + 0.24))
     write(ax, (3.7, 3.4), "positions", bold=True)
-    frame = FancyBboxPatch((4.35, 0.85), 9.3, 2.35, "round,pad=0,rounding_size=0.15", fc="none", ec=MUTED, lw=2, ls="--")
+    shape = "round,pad=0,rounding_size=0.15"
+    frame = FancyBboxPatch((4.35, 0.85), 9.3, 2.35, shape, fc="none", ec=MUTED, lw=2, ls="--")
     ax.add_patch(frame)
     write(ax, (9.0, 3.55), "encoder layer, N times", bold=True)
     ax.plot([3.93, 4.55], [y, y], color=INK, lw=2)
@@ -66,7 +67,7 @@ SIDE, STEP = 0.55, (0.3, 0.26)
 
 
 def block(ax: Axes, corner: Point, lit: set[tuple[int, int, int]], colour: str) -> None:
-    """Draw a block of cubes, from the back to the front and from below; `lit` are (sentence, token, feature)."""
+    """Draw a block of cubes, back to front and bottom to top; `lit` are (sentence, token, feature)."""
     for sentence in reversed(range(DEEP)):
         for token in reversed(range(ROWS)):
             for feature in range(COLUMNS):
@@ -94,7 +95,8 @@ def axes_of(ax: Axes, corner: Point) -> None:
     arrow(ax, (corner[0], low - 0.22), (corner[0] + COLUMNS * SIDE, low - 0.22))
     write(ax, (corner[0] + COLUMNS * SIDE / 2, low - 0.5), "features D")
     arrow(ax, (corner[0] - 0.2, corner[1] + SIDE), (corner[0] - 0.2, low))
-    ax.text(corner[0] - 0.5, (corner[1] + SIDE + low) / 2, "length S", size=15, rotation=90, ha="center", va="center")
+    middle = (corner[0] - 0.5, (corner[1] + SIDE + low) / 2)
+    ax.text(*middle, "length S", size=15, rotation=90, ha="center", va="center")
     right = corner[0] + COLUMNS * SIDE + 0.2
     end = (right + DEEP * STEP[0], low + DEEP * STEP[1])
     arrow(ax, (right, low), end)

@@ -44,7 +44,7 @@ def block_learns(namespace: Namespace, inputs: Inputs) -> Any:
     output = built(leaf, *rest)
     if not isinstance(output, torch.Tensor):
         raise StructureError(f"`forward` should return a tensor, not {kind_of(output)}.")
-    output.backward(inputs["cotangent"])
+    output.backward(inputs["cotangent"])  # type: ignore[no-untyped-call] # torch leaves it untyped
     found = {id(p) for p in built.parameters() if p.requires_grad}
     at = {path: attribute(built, path) for path in inputs["weights"]}
     lost = [path for path, parameter in at.items() if id(parameter) not in found]

@@ -7,7 +7,15 @@ from autograder.judge.exercise import Exercise, Lesson, Stimulus, module
 from autograder.judge.judgement import Seen, agrees
 from autograder.judge.symptoms import whole
 from autograder.lessons.encoder import reference
-from autograder.lessons.encoder.asking import NEARLY_ALL, Weights, double, hearing, layer_weights, learning, real
+from autograder.lessons.encoder.asking import (
+    NEARLY_ALL,
+    Weights,
+    double,
+    hearing,
+    layer_weights,
+    learning,
+    real,
+)
 from autograder.lessons.encoder.layer_mistakes import add_mistakes
 from autograder.lessons.encoder.symptoms import (
     always,

@@ -7,7 +7,13 @@ from autograder.judge.exercise import Exercise, Lesson, Stimulus, module
 from autograder.judge.judgement import agrees
 from autograder.lessons.encoder import reference
 from autograder.lessons.encoder.asking import double, learning, norm_weights
-from autograder.lessons.encoder.symptoms import it_learns, not_standard, samples_mix, untouched, weights_unused
+from autograder.lessons.encoder.symptoms import (
+    it_learns,
+    not_standard,
+    samples_mix,
+    untouched,
+    weights_unused,
+)
 
 LIBRARY = "PyTorch's own layer norm does the work here; write the mean, the variance and the formula yourself."
 MEAN = "x.mean(dim=-1, keepdim=True)"

@@ -68,7 +68,7 @@ class EncoderLayer(nn.Module):
 
     def _weights(self) -> dict[str, torch.Tensor]:
         """Return the weights under torch's names."""
-        own = dict(self.named_parameters())
+        own: dict[str, torch.Tensor] = dict(self.named_parameters())
         names = {"self_attn.out_proj": "self_attention.w_o", "linear1": "feed_forward.linear1"}
         names |= {"linear2": "feed_forward.linear2", "norm1": "norm1", "norm2": "norm2"}
         found = {
@@ -85,7 +85,7 @@ class EncoderLayer(nn.Module):
 class Encoder(nn.Module):
     """A table, sines and cosines, and layers of torch's."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - the arguments are the contract's
         self,
         vocab_size: int,
         d_model: int,
@@ -106,7 +106,7 @@ class Encoder(nn.Module):
         """(B,S), mask that broadcasts to (B,S,S) -> (B,S,D)."""
         if ids.size(1) > self.max_len:
             raise ValueError(f"{ids.size(1)} tokens, at most {self.max_len}")
-        x = self.embedding.get_submodule("embed")(ids)
+        x: torch.Tensor = self.embedding.get_submodule("embed")(ids)
         x = x * math.sqrt(x.size(-1))
         x = F.dropout(x + self._positions(x), self.p, self.training)
         for layer in self.layers:
