@@ -270,3 +270,6 @@ SCENARIOS: dict[str, Scenario] = {
     "all_gradients": decoding.all_gradients,
     "unregistered": decoding.unregistered,
 }
+
+
+import autograder.probe.blocks  # noqa: E402, F401 - it adds its scenarios, and builds on what stands above

@@ -1,0 +1,93 @@
+"""Opens an encoder up: what every layer puts out, its skip connections cut, its twin in PyTorch."""
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+def layer_outputs(encoder: nn.Module, ids: Tensor, mask: Tensor | None = None) -> list[Tensor]:
+    """Run an encoder on ids (B, S) and return the output (B, S, D) of each of its `layers`.
+
+    They keep their gradients, so that after `loss.backward()` each has a `.grad`.
+    """
+    seen: list[Tensor] = []
+
+    def note(_layer: nn.Module, _args: Any, output: Tensor) -> None:
+        if output.requires_grad:
+            output.retain_grad()
+        seen.append(output)
+
+    layers: Any = encoder.layers
+    hooks = [layer.register_forward_hook(note) for layer in layers]
+    try:
+        encoder(ids, mask)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return seen
+
+
+class TakenAway(nn.Module):
+    """A sublayer f whose input is taken away again: a skip adds x, and x + (f(x) − x) is f(x)."""
+
+    def __init__(self, sublayer: nn.Module) -> None:
+        super().__init__()
+        self.sublayer = sublayer
+
+    def forward(self, x: Tensor, *rest: Any) -> Any:
+        """Return what the sublayer returns, less x: a tensor, or a pair that begins with one."""
+        result = self.sublayer(x, *rest)
+        return (result[0] - x, *result[1:]) if isinstance(result, tuple) else result - x
+
+
+def without_skips(encoder: nn.Module) -> nn.Module:
+    """Return a copy of an encoder (built with dropout 0) in which no skip connection is left."""
+    cut = copy.deepcopy(encoder)
+    layers: Any = cut.layers
+    for layer in layers:
+        layer.self_attention = TakenAway(layer.self_attention)
+        layer.feed_forward = TakenAway(layer.feed_forward)
+    return cut
+
+
+def torch_twin(layer: Any, num_heads: int) -> nn.TransformerEncoderLayer:
+    """Return PyTorch's encoder layer, post-norm and batch first, with copies of a layer's weights."""
+    attention, feed = layer.self_attention, layer.feed_forward
+    d_ff, d_model = feed.linear1.weight.shape
+    twin = nn.TransformerEncoderLayer(d_model, num_heads, d_ff, dropout=0.0, batch_first=True)
+    projections = (attention.w_q, attention.w_k, attention.w_v)
+    with torch.no_grad():
+        twin.self_attn.in_proj_weight.copy_(torch.cat([part.weight for part in projections]))
+        twin.self_attn.in_proj_bias.copy_(torch.cat([part.bias for part in projections]))
+        copies = {"self_attn.out_proj": attention.w_o, "linear1": feed.linear1}
+        copies |= {"linear2": feed.linear2, "norm1": layer.norm1, "norm2": layer.norm2}
+        for name, part in copies.items():
+            theirs: Any = twin.get_submodule(name)
+            theirs.weight.copy_(part.weight)
+            theirs.bias.copy_(part.bias)
+    return twin.eval()
+
+
+def draw_weights(module: nn.Module, seed: int = 0) -> None:
+    """Give every parameter new random values, norms included: nothing hides behind 1 and 0."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            spread = parameter.size(-1) ** -0.5 if parameter.dim() > 1 else 0.5
+            parameter.copy_(torch.randn(parameter.shape, generator=generator) * spread)
+
+
+def read_off(vectors: Tensor, labels: Tensor) -> float:
+    """Return how often a linear map can tell the labels (N,) from vectors (N, D).
+
+    The map is fitted by least squares to the first half, and tried on the second.
+    """
+    vectors = torch.cat([vectors.detach(), torch.ones(len(vectors), 1)], dim=-1)  # (N, D + 1)
+    half = len(vectors) // 2
+    wanted = nn.functional.one_hot(labels).float()  # (N, classes)
+    squares = vectors[:half].T @ vectors[:half] + 1e-4 * torch.eye(vectors.size(-1))
+    fitted = torch.linalg.solve(squares, vectors[:half].T @ wanted[:half])  # (D + 1, classes)
+    found = (vectors[half:] @ fitted).argmax(dim=-1)
+    return float((found == labels[half:]).float().mean())

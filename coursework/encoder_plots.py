@@ -1,0 +1,57 @@
+"""Live figures of lesson 5: curves over depth, and what moves when something else is changed."""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Final
+
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from torch import Tensor
+
+from coursework.plots import QUERY, WRONG
+
+ROUNDING: Final = 1e-7
+
+
+def lines(
+    x: Sequence[float],
+    named: Mapping[str, Sequence[float]],
+    *,
+    labels: tuple[str, str],
+    log: bool = False,
+) -> Axes:
+    """Draw one line per name over `x`; `labels` name the axes. The name tells the colour.
+
+    What is called "without" something is vermilion. `log` makes the upright axis logarithmic.
+    """
+    ax: Axes = plt.figure(figsize=(7.6, 3.9)).add_subplot()
+    for index, (name, y) in enumerate(named.items()):
+        colour = WRONG if "without" in name else QUERY
+        dash = "--" if index >= len(named) / 2 and len(named) > 2 else "-"
+        marker = "o" if len(x) < 30 else ""
+        ax.plot(x, y, dash, marker=marker, color=colour, linewidth=2.5, markersize=7, label=name)
+    if log:
+        ax.set_yscale("log")
+        ax.set_ylim(bottom=0.5 * max(ROUNDING, min(chain(*named.values()))))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(xlabel=labels[0], ylabel=labels[1])
+    ax.legend(frameon=False)
+    return ax
+
+
+def moved(named: Mapping[str, Tensor], what: str) -> Figure:
+    """Draw how far each number of an output (S, D) has moved, side by side on one colour scale."""
+    top = max(float(move.abs().max()) for move in named.values())
+    figure: Figure = plt.figure(figsize=(10.4, 3.6))
+    for place, (name, move) in enumerate(named.items(), start=1):
+        ax = figure.add_subplot(1, len(named), place)
+        image = ax.imshow(move.abs().numpy(), cmap="Reds", vmin=0.0, vmax=top)
+        largest = float(move.abs().max())
+        said = "nothing moves" if largest < 1e-6 else f"moves by up to {largest:.2f}"
+        ax.set(title=f"{name}: {said}", xlabel="feature", ylabel="token")
+        ax.set(xticks=range(move.size(1)), yticks=range(move.size(0)))
+        ax.tick_params(length=0)
+    figure.colorbar(image, ax=figure.axes, label=f"change in the\n{what}", shrink=0.8)
+    return figure

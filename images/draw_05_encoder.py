@@ -1,0 +1,155 @@
+"""Draw the figures of lesson 5: `python images/draw_05_encoder.py`."""
+
+from matplotlib.axes import Axes
+from matplotlib.patches import FancyBboxPatch, Polygon
+from style import INK, Point, arrow, box, page, save, shade, tint, write
+
+from coursework.plots import ACCENT, KEY, MUTED, QUERY, VALUE
+
+ATTENTION, FEED, NORM, SKIP = QUERY, KEY, VALUE, ACCENT
+
+
+def plus(ax: Axes, centre: Point) -> None:
+    """Draw a circle with a plus sign in it."""
+    ax.plot(*centre, marker="o", markersize=26, mfc="white", mec=INK, mew=2)
+    write(ax, centre, "+", size=19, bold=True)
+
+
+def around(ax: Axes, start: Point, end: Point, height: float) -> None:
+    """Draw a skip connection: up from a line, along, and down into a sum."""
+    over = start[1] + height
+    ax.plot([start[0], start[0], end[0]], [start[1], over, over], color=shade(SKIP, 0.1), lw=3)
+    arrow(ax, (end[0], over), (end[0], end[1] + 0.24), shade(SKIP, 0.1), 3)
+    ax.plot(*start, marker="o", markersize=8, color=shade(SKIP, 0.1))
+
+
+def sublayer(ax: Axes, left: float, y: float, text: str, colour: str) -> float:
+    """Draw a sublayer, its skip connection, the sum and the norm; return where it ends."""
+    arrow(ax, (left, y), (left + 0.55, y))
+    box(ax, (left + 1.35, y), (1.6, 1.0), text, colour)
+    arrow(ax, (left + 2.15, y), (left + 2.5, y))
+    plus(ax, (left + 2.75, y))
+    around(ax, (left + 0.22, y), (left + 2.75, y), 1.0)
+    arrow(ax, (left + 2.98, y), (left + 3.35, y))
+    box(ax, (left + 3.9, y), (1.1, 1.0), "layer\nnorm", NORM)
+    return left + 4.45
+
+
+def draw_overview() -> None:
+    """Draw the encoder from ids to vectors, with the shapes."""
+    figure, ax = page(15.4, 4.0)
+    y = 1.75
+    write(ax, (0.6, y), "ids", bold=True)
+    write(ax, (0.6, 0.55), "(B, S)", MUTED)
+    arrow(ax, (0.95, y), (1.4, y))
+    box(ax, (2.25, y), (1.7, 1.0), "token\nembedding", MUTED)
+    write(ax, (2.25, 0.55), "(B, S, D)", MUTED)
+    arrow(ax, (3.1, y), (3.45, y))
+    plus(ax, (3.7, y))
+    arrow(ax, (3.7, 3.1), (3.7, y + 0.24))
+    write(ax, (3.7, 3.4), "positions", bold=True)
+    shape = "round,pad=0,rounding_size=0.15"
+    frame = FancyBboxPatch((4.35, 0.85), 9.3, 2.35, shape, fc="none", ec=MUTED, lw=2, ls="--")
+    ax.add_patch(frame)
+    write(ax, (9.0, 3.55), "encoder layer, N times", bold=True)
+    ax.plot([3.93, 4.55], [y, y], color=INK, lw=2)
+    end = sublayer(ax, 4.55, y, "self-\nattention", ATTENTION)
+    end = sublayer(ax, end, y, "feed-\nforward", FEED)
+    arrow(ax, (end, y), (14.15, y))
+    write(ax, (14.75, y), "vectors", bold=True)
+    for x in (6.0, 8.4, 10.4, 12.9, 14.75):
+        write(ax, (x, 0.55), "(B, S, D)", MUTED)
+    save(figure, "encoder_overview")
+
+
+COLUMNS, ROWS, DEEP = 6, 4, 3  # features, tokens, sentences
+SIDE, STEP = 0.55, (0.3, 0.26)
+
+
+def block(ax: Axes, corner: Point, lit: set[tuple[int, int, int]], colour: str) -> None:
+    """Draw a block of cubes, back to front and bottom to top; `lit` are (sentence, token, feature)."""
+    for sentence in reversed(range(DEEP)):
+        for token in reversed(range(ROWS)):
+            for feature in range(COLUMNS):
+                bright = (sentence, token, feature) in lit
+                x = corner[0] + feature * SIDE + sentence * STEP[0]
+                y = corner[1] - token * SIDE + sentence * STEP[1]
+                _cube(ax, (x, y), colour if bright else MUTED, 0.75 if bright else 0.12)
+
+
+def _cube(ax: Axes, at: Point, colour: str, strength: float) -> None:
+    """Draw a cube: front, top and right side."""
+    (x, y), s, (dx, dy) = at, SIDE, STEP
+    faces = (
+        [(x, y), (x + s, y), (x + s, y + s), (x, y + s)],
+        [(x, y + s), (x + s, y + s), (x + s + dx, y + s + dy), (x + dx, y + s + dy)],
+        [(x + s, y), (x + s + dx, y + dy), (x + s + dx, y + s + dy), (x + s, y + s)],
+    )
+    for face in faces:
+        ax.add_patch(Polygon(face, closed=True, fc=tint(colour, strength), ec="#777777", lw=0.8))
+
+
+def axes_of(ax: Axes, corner: Point) -> None:
+    """Name the three directions of a block."""
+    low = corner[1] - (ROWS - 1) * SIDE
+    arrow(ax, (corner[0], low - 0.22), (corner[0] + COLUMNS * SIDE, low - 0.22))
+    write(ax, (corner[0] + COLUMNS * SIDE / 2, low - 0.5), "features D")
+    arrow(ax, (corner[0] - 0.2, corner[1] + SIDE), (corner[0] - 0.2, low))
+    middle = (corner[0] - 0.5, (corner[1] + SIDE + low) / 2)
+    ax.text(*middle, "length S", size=15, rotation=90, ha="center", va="center")
+    right = corner[0] + COLUMNS * SIDE + 0.2
+    end = (right + DEEP * STEP[0], low + DEEP * STEP[1])
+    arrow(ax, (right, low), end)
+    write(ax, (end[0] + 0.5, end[1] - 0.35), "batch B")
+
+
+def draw_norms() -> None:
+    """Contrast what layer norm and batch norm take together."""
+    figure, ax = page(13.4, 4.6)
+    one_token = {(0, 1, feature) for feature in range(COLUMNS)}
+    one_feature = {(sentence, token, 2) for sentence in range(DEEP) for token in range(ROWS)}
+    for left, lit, colour, title in (
+        (1.1, one_token, NORM, "layer norm: one token"),
+        (7.9, one_feature, ATTENTION, "batch norm: one feature"),
+    ):
+        block(ax, (left, 2.75), lit, colour)
+        axes_of(ax, (left, 2.75))
+        write(ax, (left + 2.1, 4.3), title, bold=True)
+    save(figure, "encoder_norms")
+
+
+def draw_pre_post() -> None:
+    """Contrast post-norm and pre-norm, with the direct way from left to right."""
+    figure, ax = page(12.6, 5.6)
+    rows = ((4.0, "post-norm\n(the paper)"), (1.2, "pre-norm\n(lesson 6)"))
+    for y, name in rows:
+        write(ax, (0.95, y), name, bold=True)
+        write(ax, (2.35, y), "x", bold=True)
+    thick = shade(SKIP, 0.1)
+    y = rows[0][0]
+    arrow(ax, (2.6, y), (4.5, y))
+    box(ax, (5.5, y), (2.0, 0.9), "sublayer", ATTENTION)
+    arrow(ax, (6.5, y), (7.9, y))
+    plus(ax, (8.15, y))
+    around(ax, (2.95, y), (8.15, y), 0.95)
+    arrow(ax, (8.4, y), (9.2, y), thick, 3)
+    box(ax, (10.0, y), (1.6, 0.9), "layer norm", NORM)
+    arrow(ax, (10.8, y), (11.9, y), thick, 3)
+    write(ax, (6.2, 5.3), "the direct way goes through every norm", SKIP)
+    y = rows[1][0]
+    arrow(ax, (2.6, y), (3.4, y))
+    box(ax, (4.2, y), (1.6, 0.9), "layer norm", NORM)
+    arrow(ax, (5.0, y), (5.6, y))
+    box(ax, (6.6, y), (2.0, 0.9), "sublayer", ATTENTION)
+    arrow(ax, (7.6, y), (7.9, y))
+    plus(ax, (8.15, y))
+    around(ax, (2.95, y), (8.15, y), 0.95)
+    arrow(ax, (8.4, y), (11.9, y), thick, 3)
+    write(ax, (6.2, 2.5), "the direct way is free from bottom to top", SKIP)
+    save(figure, "encoder_pre_post")
+
+
+if __name__ == "__main__":
+    draw_overview()
+    draw_norms()
+    draw_pre_post()
