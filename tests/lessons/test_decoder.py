@@ -187,7 +187,9 @@ def test_an_unknown_mistake_is_put_into_words(
     assert told.score < told.points
     assert report.score == 20 - told.points + told.score
     messages = [check.message for check in told.checks if not check.passed]
-    assert all(len(message) > 30 and "differ from what was expected" not in message for message in messages)
+    assert all(
+        len(message) > 30 and "differ from what was expected" not in message for message in messages
+    )
 
 
 def test_behaviour_counts_where_an_attribute_is_misnamed(marker: Marker, hand_in: HandIn) -> None:
@@ -226,7 +228,11 @@ def test_the_reference_is_torchs_own_decoder_layer() -> None:
     bench = workbench(COURSE, LESSON)
     layer = bench.lesson["decoder-layer"].reference(12, 3, 20).eval()
     theirs = torch_decoder_layer(layer, d_model=12, num_heads=3, d_ff=20)
-    x, memory, hidden = torch.randn(2, 5, 12), torch.randn(2, 7, 12), torch.arange(7) >= torch.tensor([[7], [3]])
+    x, memory, hidden = (
+        torch.randn(2, 5, 12),
+        torch.randn(2, 7, 12),
+        torch.arange(7) >= torch.tensor([[7], [3]]),
+    )
     future = torch.ones(5, 5, dtype=torch.bool).triu(diagonal=1)
     got = layer(x, memory, ~future, ~hidden[:, None])
     expected = theirs(x, memory, tgt_mask=future, memory_key_padding_mask=hidden)
@@ -242,7 +248,9 @@ def test_movements_name_the_first_output_that_is_wrong() -> None:
     stimulus = exercise.stimulus(case, 1)
     namespace = bench.edited(exercise, [unmasked])
     assert namespace is not None
-    seen = Seen(stimulus.inputs, bench.observe(namespace, stimulus), bench.expected(exercise, stimulus))
+    seen = Seen(
+        stimulus.inputs, bench.observe(namespace, stimulus), bench.expected(exercise, stimulus)
+    )
     assert case.judge(seen).message == (
         "When target token 2 changes, the output at position 0 of sample 0 changes, and it must not."
     )

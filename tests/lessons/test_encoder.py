@@ -227,7 +227,9 @@ def test_an_unknown_mistake_gets_a_sentence(
     assert any(word in check.message for check in told.checks), [c.message for c in told.checks]
 
 
-def test_a_misnamed_part_is_named_and_behaviour_still_counts(marker: Marker, hand_in: HandIn) -> None:
+def test_a_misnamed_part_is_named_and_behaviour_still_counts(
+    marker: Marker, hand_in: HandIn
+) -> None:
     """`norm_1` instead of `norm1`: the attribute is named, and checks without weights still pass."""
     path = hand_in(LESSON, encoder_layer=lambda answer: answer.replace("norm1", "norm_1"))
     told = marker.mark(LESSON, path).report.exercise("encoder-layer")

@@ -26,7 +26,11 @@ def layer_weights(draw: Draw, width: int, hidden: int, prefix: str = "") -> Weig
         weights |= draw.linear(f"{prefix}self_attention.{name}", width, width)
     weights |= draw.linear(f"{prefix}feed_forward.linear1", width, hidden)
     weights |= draw.linear(f"{prefix}feed_forward.linear2", hidden, width)
-    return weights | norm_weights(draw, f"{prefix}norm1", width) | norm_weights(draw, f"{prefix}norm2", width)
+    return (
+        weights
+        | norm_weights(draw, f"{prefix}norm1", width)
+        | norm_weights(draw, f"{prefix}norm2", width)
+    )
 
 
 def encoder_weights(draw: Draw, vocabulary: int, width: int, hidden: int, layers: int) -> Weights:
@@ -57,7 +61,9 @@ def learning(asked: Stimulus, cotangent: torch.Tensor) -> Stimulus:
     return Stimulus("block_learns", {**asked.inputs, "cotangent": cotangent})
 
 
-def hearing(init: Sequence[Any], before: Sequence[Any], after: Sequence[Any], back: Sequence[int]) -> Stimulus:
+def hearing(
+    init: Sequence[Any], before: Sequence[Any], after: Sequence[Any], back: Sequence[int]
+) -> Stimulus:
     """Ask at which positions the output of fresh weights moves between two calls."""
     asked = module(init, {}, before, after)
     return Stimulus("block_hears", {**asked.inputs, "back": list(back)})

@@ -66,16 +66,24 @@ def _add_cases(exercise: Exercise) -> None:
         x = draw.normal(3, 5, 6)
         return module([6, 8], _weights(draw, 6, 8), [x], [x[:, 2:3]])
 
-    @exercise.case("a sample gives the same alone and in a batch; d_ff may be less than d_model", judge=agrees(samples_mix))
+    @exercise.case(
+        "a sample gives the same alone and in a batch; d_ff may be less than d_model",
+        judge=agrees(samples_mix),
+    )
     def alone(draw: Draw) -> Stimulus:
         x = draw.normal(3, 4, 7)
         return module([7, 5], _weights(draw, 7, 5), [x], [x[:1]])
 
     @exercise.case("gradients reach both layers and x", judge=it_learns)
     def learns(draw: Draw) -> Stimulus:
-        return learning(module([6, 9], _weights(draw, 6, 9), [draw.normal(2, 5, 6)], dropout=0.0), draw.normal(2, 5, 6))
+        return learning(
+            module([6, 9], _weights(draw, 6, 9), [draw.normal(2, 5, 6)], dropout=0.0),
+            draw.normal(2, 5, 6),
+        )
 
-    @exercise.case("it works in float64, and leaves x as it is", judge=untouched(["x"], _never_negative))
+    @exercise.case(
+        "it works in float64, and leaves x as it is", judge=untouched(["x"], _never_negative)
+    )
     def arguments(draw: Draw) -> Stimulus:
         return double(module([5, 8], _weights(draw, 5, 8), [draw.normal(2, 3, 5).double()]))
 
@@ -103,15 +111,24 @@ def _add_dropout_cases(exercise: Exercise) -> None:
     def dropout_off(draw: Draw) -> Stimulus:
         return module([6, 9, NEARLY_ALL], _weights(draw, 6, 9), [draw.normal(3, 5, 6)])
 
-    @exercise.case("in train mode the hidden features are dropped, between the two layers", judge=agrees(_still_there))
+    @exercise.case(
+        "in train mode the hidden features are dropped, between the two layers",
+        judge=agrees(_still_there),
+    )
     def dropout_on(draw: Draw) -> Stimulus:
         return module([6, 9, NEARLY_ALL], _weights(draw, 6, 9), [draw.normal(3, 5, 6)], train=True)
 
-    @exercise.case("dropout 0 drops nothing in train mode", judge=agrees(_dropped_needlessly), weight=0.5)
+    @exercise.case(
+        "dropout 0 drops nothing in train mode", judge=agrees(_dropped_needlessly), weight=0.5
+    )
     def dropout_none(draw: Draw) -> Stimulus:
         return module([8, 30, 0.0], _weights(draw, 8, 30), [draw.normal(3, 20, 8)], train=True)
 
-    @exercise.case("dropout drops the share that is asked for, and scales up what is left", judge=agrees(_share), weight=0.5)
+    @exercise.case(
+        "dropout drops the share that is asked for, and scales up what is left",
+        judge=agrees(_share),
+        weight=0.5,
+    )
     def dropout_share(_draw: Draw) -> Stimulus:
         return _survivors([8, 8, 0.6])
 

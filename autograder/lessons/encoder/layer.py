@@ -31,7 +31,9 @@ from autograder.lessons.encoder.symptoms import (
 LAST = (weights_unused("norm2"), ends_in_norm("norm2"))
 judge = agrees(
     *LAST,
-    always("norm2 comes last, as it should, but does not get the sum it should get: print both terms of it."),
+    always(
+        "norm2 comes last, as it should, but does not get the sum it should get: print both terms of it."
+    ),
 )
 
 
@@ -48,8 +50,14 @@ def add_layer(lesson: Lesson) -> None:
 
 def _silent(weights: Weights, *names: str) -> Weights:
     """Return weights in which the last linear layers of these sublayers put out nothing."""
-    ends = [{"attention": "self_attention.w_o", "feed-forward": "feed_forward.linear2"}[name] for name in names]
-    return {path: value * 0 if path.startswith(tuple(ends)) else value for path, value in weights.items()}
+    ends = [
+        {"attention": "self_attention.w_o", "feed-forward": "feed_forward.linear2"}[name]
+        for name in names
+    ]
+    return {
+        path: value * 0 if path.startswith(tuple(ends)) else value
+        for path, value in weights.items()
+    }
 
 
 def _add_plain_cases(exercise: Exercise) -> None:
@@ -57,7 +65,9 @@ def _add_plain_cases(exercise: Exercise) -> None:
     def formula(draw: Draw) -> Stimulus:
         return module([6, 2, 9], layer_weights(draw, 6, 9), [draw.normal(3, 5, 6)])
 
-    @exercise.case("another number of heads, and a feed-forward network narrower than d_model", judge=judge)
+    @exercise.case(
+        "another number of heads, and a feed-forward network narrower than d_model", judge=judge
+    )
     def other_sizes(draw: Draw) -> Stimulus:
         return module([8, 4, 5], layer_weights(draw, 8, 5), [draw.normal(2, 4, 8)])
 
@@ -92,32 +102,47 @@ def _what_remains(seen: Seen) -> str | None:
         "norm2(norm2(x)) comes out: is norm1 used?": norm(norm(x, two), two),
         "the same comes out for every token: what was x added to?": got[:1, :1].expand_as(got),
     }
-    said = next((text for text, form in forms.items() if torch.allclose(got, form, atol=1e-4)), None)
+    said = next(
+        (text for text, form in forms.items() if torch.allclose(got, form, atol=1e-4)), None
+    )
     start = "Both sublayers return nothing here, so norm2(norm1(x)) should remain; "
     return f"{start}{said}" if said else f"{start}something else does."
 
 
 def _add_silent_cases(exercise: Exercise) -> None:
-    @exercise.case("where both sublayers return nothing, norm2(norm1(x)) remains", judge=agrees(_what_remains))
+    @exercise.case(
+        "where both sublayers return nothing, norm2(norm1(x)) remains", judge=agrees(_what_remains)
+    )
     def nothing_added(draw: Draw) -> Stimulus:
         weights = _silent(layer_weights(draw, 6, 9), "attention", "feed-forward")
         return module([6, 2, 9], weights, [draw.normal(3, 5, 6)])
 
     said = "The attention returns nothing here, so that the fault is in the second half: what does feed_forward read, and what is it added to?"
 
-    @exercise.case("the feed-forward network reads what norm1 gives, and is added to the same", judge=agrees(*LAST, always(said)))
+    @exercise.case(
+        "the feed-forward network reads what norm1 gives, and is added to the same",
+        judge=agrees(*LAST, always(said)),
+    )
     def only_feed_forward(draw: Draw) -> Stimulus:
-        return module([6, 2, 9], _silent(layer_weights(draw, 6, 9), "attention"), [draw.normal(3, 5, 6)])
+        return module(
+            [6, 2, 9], _silent(layer_weights(draw, 6, 9), "attention"), [draw.normal(3, 5, 6)]
+        )
 
     said = "The feed-forward network returns nothing here, so that the fault is in the first half: what does the attention read, and what is it added to?"
 
     @exercise.case("attention reads x itself, and is added to x", judge=agrees(*LAST, always(said)))
     def only_attention(draw: Draw) -> Stimulus:
-        return module([6, 2, 9], _silent(layer_weights(draw, 6, 9), "feed-forward"), [draw.normal(3, 5, 6)])
+        return module(
+            [6, 2, 9], _silent(layer_weights(draw, 6, 9), "feed-forward"), [draw.normal(3, 5, 6)]
+        )
 
 
 def _add_masked_cases(exercise: Exercise) -> None:
-    @exercise.case("padding of each sample's own length is not heard", judge=agrees(hidden_is_heard, *LAST), weight=2)
+    @exercise.case(
+        "padding of each sample's own length is not heard",
+        judge=agrees(hidden_is_heard, *LAST),
+        weight=2,
+    )
     def padding(draw: Draw) -> Stimulus:
         mask, first = real(6, 2, 4), draw.normal(3, 6, 8)
         second = torch.where(mask.mT, first, draw.normal(3, 6, 8))
@@ -154,18 +179,28 @@ def _add_dropout_cases(exercise: Exercise) -> None:
 
     @exercise.case("dropout 0 drops nothing in train mode", judge=agrees(_dropped_needlessly))
     def dropout_none(draw: Draw) -> Stimulus:
-        return module([8, 2, 12, 0.0], layer_weights(draw, 8, 12), [draw.normal(3, 7, 8)], train=True)
+        return module(
+            [8, 2, 12, 0.0], layer_weights(draw, 8, 12), [draw.normal(3, 7, 8)], train=True
+        )
 
     @exercise.case(
         "in train mode what the sublayers return is dropped, before it is added: with nearly all dropped, norm2(norm1(x)) remains",
         judge=agrees(_dropout_remains),
     )
     def dropout_on(draw: Draw) -> Stimulus:
-        return module([6, 2, 9, NEARLY_ALL], layer_weights(draw, 6, 9), [draw.normal(2, 5, 6)], train=True)
+        return module(
+            [6, 2, 9, NEARLY_ALL], layer_weights(draw, 6, 9), [draw.normal(2, 5, 6)], train=True
+        )
 
-    @exercise.case("the layer's dropout reaches its feed-forward network", judge=agrees(_not_reached), weight=0.5)
+    @exercise.case(
+        "the layer's dropout reaches its feed-forward network",
+        judge=agrees(_not_reached),
+        weight=0.5,
+    )
     def dropout_inside(draw: Draw) -> Stimulus:
-        asked = module([6, 2, 9, NEARLY_ALL], layer_weights(draw, 6, 9), [draw.normal(2, 5, 6)], train=True)
+        asked = module(
+            [6, 2, 9, NEARLY_ALL], layer_weights(draw, 6, 9), [draw.normal(2, 5, 6)], train=True
+        )
         return Stimulus("block_part", {**asked.inputs, "part": "feed_forward"})
 
 
@@ -183,7 +218,10 @@ def _add_other_cases(exercise: Exercise) -> None:
         asked = module([6, 2, 9, 0.0], layer_weights(draw, 6, 9), [draw.normal(2, 5, 6)])
         return learning(asked, draw.normal(2, 5, 6))
 
-    @exercise.case("it works in float64, and leaves x and the mask as they are", judge=untouched(["x", "mask"], *LAST))
+    @exercise.case(
+        "it works in float64, and leaves x and the mask as they are",
+        judge=untouched(["x", "mask"], *LAST),
+    )
     def arguments(draw: Draw) -> Stimulus:
         calls = [draw.normal(2, 5, 6).double(), real(5, 3)]
         return double(module([6, 2, 9], layer_weights(draw, 6, 9), calls))

@@ -84,11 +84,15 @@ def _about_order(exercise: Exercise) -> None:
     mistake("parallel", "Both sublayers read the layer's input, side by side",
             "The second sublayer works on what the first has left.",
             edits={ATTEND: f"start = x{NEW}{ATTEND}", FEED: "transformed = self.feed_forward(start)"})  # fmt: skip
-    swapped = f"transformed = self.feed_forward(x){NEW}x = self.norm1(x + self.dropout(transformed)){NEW}"
+    swapped = (
+        f"transformed = self.feed_forward(x){NEW}x = self.norm1(x + self.dropout(transformed)){NEW}"
+    )
     mistake("sublayers-exchanged", "The feed-forward network comes first, the attention second",
             "In which order do the two stand in figure 1 of the paper?",
             edits={BODY: f"{swapped}{ATTEND}{NEW}return self.norm2(x + self.dropout(attended))"})  # fmt: skip
-    own = f"transformed = self.feed_forward(x){NEW}x = self.norm2(x + self.dropout(transformed)){NEW}"
+    own = (
+        f"transformed = self.feed_forward(x){NEW}x = self.norm2(x + self.dropout(transformed)){NEW}"
+    )
     mistake("sublayers-exchanged-with-norms", "The feed-forward network comes first, with norm2, then the attention with norm1",
             "In which order do the two stand in figure 1 of the paper?",
             edits={BODY: f"{own}{ATTEND}{NEW}return self.norm1(x + self.dropout(attended))"})  # fmt: skip
@@ -131,7 +135,9 @@ def _about_masks(exercise: Exercise) -> None:
 
 def _about_dropout(exercise: Exercise) -> None:
     mistake = exercise.misconception
-    where = "norm(x + dropout(sublayer(x))): what stands inside dropout's brackets, and what does not?"
+    where = (
+        "norm(x + dropout(sublayer(x))): what stands inside dropout's brackets, and what does not?"
+    )
     mistake("dropout-missing", "What the sublayers return is not dropped", where,
             edits={"self.dropout(attended)": "attended", "self.dropout(transformed)": "transformed"})  # fmt: skip
     mistake("first-dropout-missing", "What the attention returns is not dropped", where,

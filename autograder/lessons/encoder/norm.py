@@ -38,7 +38,11 @@ def add_norm(lesson: Lesson) -> None:
 
 
 def _add_cases(exercise: Exercise) -> None:
-    @exercise.case("each token's features are brought to mean 0 and variance 1, then scaled and shifted", judge=judge, weight=2)
+    @exercise.case(
+        "each token's features are brought to mean 0 and variance 1, then scaled and shifted",
+        judge=judge,
+        weight=2,
+    )
     def tokens(draw: Draw) -> Stimulus:
         return module([7], norm_weights(draw, "", 7), [draw.normal(3, 5, 7, scale=2) + 1])
 
@@ -72,9 +76,14 @@ def _add_cases(exercise: Exercise) -> None:
 
     @exercise.case("weight and bias learn, and gradients pass through to x", judge=it_learns)
     def learns(draw: Draw) -> Stimulus:
-        return learning(module([6], norm_weights(draw, "", 6), [draw.normal(2, 5, 6)]), draw.normal(2, 5, 6))
+        return learning(
+            module([6], norm_weights(draw, "", 6), [draw.normal(2, 5, 6)]), draw.normal(2, 5, 6)
+        )
 
-    @exercise.case("it works in float64, and leaves x as it is", judge=untouched(["x"], weights_unused(), not_standard))
+    @exercise.case(
+        "it works in float64, and leaves x as it is",
+        judge=untouched(["x"], weights_unused(), not_standard),
+    )
     def arguments(draw: Draw) -> Stimulus:
         return double(module([5], norm_weights(draw, "", 5), [draw.normal(2, 3, 5).double()]))
 

@@ -19,7 +19,10 @@ class LayerNorm(nn.Module):
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
         super().__init__()
         self.eps = eps
-        self.weight, self.bias = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
+        self.weight, self.bias = (
+            nn.Parameter(torch.ones(d_model)),
+            nn.Parameter(torch.zeros(d_model)),
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """(…,D) -> (…,D)."""
@@ -52,7 +55,9 @@ class EncoderLayer(nn.Module):
         self.feed_forward.add_module("linear2", nn.Linear(d_ff, d_model))
         self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         build: Any = nn.TransformerEncoderLayer
-        self.theirs = (build(d_model, num_heads, d_ff, dropout, batch_first=True),)  # not registered
+        self.theirs = (
+            build(d_model, num_heads, d_ff, dropout, batch_first=True),
+        )  # not registered
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """(B,S,D), mask that broadcasts to (B,S,S) -> (B,S,D)."""
@@ -116,5 +121,7 @@ class Encoder(nn.Module):
     def _positions(self, x: torch.Tensor) -> torch.Tensor:
         """Return sines and cosines (S, D) of the positions, in float32 as the contract has them."""
         even = torch.arange(0, x.size(-1), 2, dtype=torch.float64)
-        angles = torch.arange(x.size(1), dtype=torch.float64)[:, None] / 10000 ** (even / x.size(-1))
+        angles = torch.arange(x.size(1), dtype=torch.float64)[:, None] / 10000 ** (
+            even / x.size(-1)
+        )
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()

@@ -32,7 +32,9 @@ LAST = ends_in_norm("layers.1.norm2")
 SIZES = [13, 8, 2, 2, 12]  # words, d_model, layers, heads, d_ff
 judge = agrees(
     LAST,
-    always("The last layer's norm comes last, as it should, but something before differs: print what enters the first layer, and what leaves each."),
+    always(
+        "The last layer's norm comes last, as it should, but something before differs: print what enters the first layer, and what leaves each."
+    ),
 )
 
 
@@ -62,7 +64,10 @@ def _add_plain_cases(exercise: Exercise) -> None:
         ids = _ids(draw, 3, 4)
         return module(SIZES, encoder_weights(draw, 13, 8, 12, 2), [ids], [ids[:1]])
 
-    @exercise.case("the same words in another order give something else: positions count", judge=agrees(_order_is_lost, LAST))
+    @exercise.case(
+        "the same words in another order give something else: positions count",
+        judge=agrees(_order_is_lost, LAST),
+    )
     def order(draw: Draw) -> Stimulus:
         ids = draw.different(5, 4, 13)
         calls = ([torch.tensor([row])] for row in (ids, ids[::-1]))
@@ -77,12 +82,16 @@ def _order_is_lost(seen: Seen) -> str | None:
 
 
 def _add_masked_cases(exercise: Exercise) -> None:
-    @exercise.case("three sentences of different lengths, with their padding mask", judge=judge, weight=2)
+    @exercise.case(
+        "three sentences of different lengths, with their padding mask", judge=judge, weight=2
+    )
     def lengths(draw: Draw) -> Stimulus:
         ids, mask = sentences(draw, 13, 6, 2, 4), real(6, 2, 4)
         return module(SIZES, encoder_weights(draw, 13, 8, 12, 2), [ids, mask])
 
-    @exercise.case("padding behind a sentence changes nothing at its words", judge=agrees(padding_counts, LAST))
+    @exercise.case(
+        "padding behind a sentence changes nothing at its words", judge=agrees(padding_counts, LAST)
+    )
     def padded(draw: Draw) -> Stimulus:
         ids, mask = sentences(draw, 13, 4, 6, longest=7), real(4, 6, longest=7)
         calls = ([ids, mask], [ids[:1, :4], mask[:1, :, :4]])
@@ -90,7 +99,9 @@ def _add_masked_cases(exercise: Exercise) -> None:
 
     @exercise.case("a mask (S, S), as it is given", judge=judge, weight=0.5)
     def square_mask(draw: Draw) -> Stimulus:
-        return module(SIZES, encoder_weights(draw, 13, 8, 12, 2), [_ids(draw, 2, 5), draw.mask(5, 5)])
+        return module(
+            SIZES, encoder_weights(draw, 13, 8, 12, 2), [_ids(draw, 2, 5), draw.mask(5, 5)]
+        )
 
     @exercise.case("None means no mask, even where there is padding", judge=judge)
     def no_mask(draw: Draw) -> Stimulus:
@@ -98,7 +109,9 @@ def _add_masked_cases(exercise: Exercise) -> None:
 
 
 def _add_facts(exercise: Exercise) -> None:
-    @exercise.case("every output notices when one word is changed", judge=agrees(who_moves), weight=0.5)
+    @exercise.case(
+        "every output notices when one word is changed", judge=agrees(who_moves), weight=0.5
+    )
     def flip(draw: Draw) -> Stimulus:
         first = _ids(draw, 2, 5)
         second = first.clone()
@@ -109,15 +122,23 @@ def _add_facts(exercise: Exercise) -> None:
     def deaf_to_padding(draw: Draw) -> Stimulus:
         ids = _ids(draw, 2, 4)
         long = torch.nn.functional.pad(ids, (0, 3))
-        return hearing([13, 8, 2, 2, 12], [ids, real(4, 4)], [long, real(4, 4, longest=7)], range(4))
+        return hearing(
+            [13, 8, 2, 2, 12], [ids, real(4, 4)], [long, real(4, 4, longest=7)], range(4)
+        )
 
 
 def _add_sizes(exercise: Exercise) -> None:
     @exercise.case("three layers, all different", judge=agrees(ends_in_norm("layers.2.norm2")))
     def three_layers(draw: Draw) -> Stimulus:
-        return module([9, 6, 3, 1, 7], encoder_weights(draw, 9, 6, 7, 3), [draw.integers(4, 9, 2, 4)])
+        return module(
+            [9, 6, 3, 1, 7], encoder_weights(draw, 9, 6, 7, 3), [draw.integers(4, 9, 2, 4)]
+        )
 
-    @exercise.case("a single layer, and a single word", judge=agrees(ends_in_norm("layers.0.norm2")), weight=0.5)
+    @exercise.case(
+        "a single layer, and a single word",
+        judge=agrees(ends_in_norm("layers.0.norm2")),
+        weight=0.5,
+    )
     def one_layer(draw: Draw) -> Stimulus:
         calls = ([draw.integers(4, 9, 2, length)] for length in (1, 3))
         return module([9, 6, 1, 3, 7], encoder_weights(draw, 9, 6, 7, 1), *calls)
@@ -128,7 +149,9 @@ def _add_sizes(exercise: Exercise) -> None:
 
     @exercise.case("max_len may be more than 512", weight=0.5)
     def very_long(draw: Draw) -> Stimulus:
-        return module([13, 4, 1, 1, 4], encoder_weights(draw, 13, 4, 4, 1), [_ids(draw, 1, 514)], max_len=514)
+        return module(
+            [13, 4, 1, 1, 4], encoder_weights(draw, 13, 4, 4, 1), [_ids(draw, 1, 514)], max_len=514
+        )
 
 
 def _dropped_needlessly(_seen: Seen) -> str | None:
@@ -148,12 +171,18 @@ def _add_dropout_cases(exercise: Exercise) -> None:
         weights = encoder_weights(draw, 13, 8, 12, 2)
         return module(SIZES, weights, [_ids(draw, 2, 5)], dropout=NEARLY_ALL)
 
-    @exercise.case("dropout 0 drops nothing in train mode", judge=agrees(_dropped_needlessly), weight=0.5)
+    @exercise.case(
+        "dropout 0 drops nothing in train mode", judge=agrees(_dropped_needlessly), weight=0.5
+    )
     def dropout_none(draw: Draw) -> Stimulus:
         weights = encoder_weights(draw, 13, 8, 12, 2)
         return module(SIZES, weights, [_ids(draw, 3, 7)], dropout=0.0, train=True)
 
-    @exercise.case("in train mode dropout acts on the embedded words and in every layer", judge=agrees(_dropout_remains), weight=0.5)
+    @exercise.case(
+        "in train mode dropout acts on the embedded words and in every layer",
+        judge=agrees(_dropout_remains),
+        weight=0.5,
+    )
     def dropout_on(draw: Draw) -> Stimulus:
         weights = encoder_weights(draw, 13, 8, 12, 2)
         return module(SIZES, weights, [_ids(draw, 2, 5)], dropout=NEARLY_ALL, train=True)
@@ -165,7 +194,10 @@ def _add_other_cases(exercise: Exercise) -> None:
         asked = module(SIZES, encoder_weights(draw, 13, 8, 12, 2), [_ids(draw, 2, 5)], dropout=0.0)
         return learning(asked, draw.normal(2, 5, 8))
 
-    @exercise.case("it works in float64, and leaves ids and mask as they are", judge=untouched(["ids", "mask"], LAST))
+    @exercise.case(
+        "it works in float64, and leaves ids and mask as they are",
+        judge=untouched(["ids", "mask"], LAST),
+    )
     def arguments(draw: Draw) -> Stimulus:
         calls = [sentences(draw, 13, 5, 3), real(5, 3)]
         return double(module(SIZES, encoder_weights(draw, 13, 8, 12, 2), calls))

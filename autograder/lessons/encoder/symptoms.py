@@ -18,7 +18,9 @@ def outputs(seen: Seen) -> list[torch.Tensor]:
     want = [seen.expected.value] if count == 1 else seen.expected.value
     if not isinstance(got, (list, tuple)) or len(got) != count:
         raise TypeError("not as many results as calls")
-    fits = (isinstance(a, torch.Tensor) and a.shape == b.shape for a, b in zip(got, want, strict=True))
+    fits = (
+        isinstance(a, torch.Tensor) and a.shape == b.shape for a, b in zip(got, want, strict=True)
+    )
     if not all(fits):
         raise TypeError("no tensors to look at")
     return list(got)
@@ -49,7 +51,9 @@ def not_standard(seen: Seen) -> str | None:
     mine, right = (got - bias) / weight, (want - bias) / weight
     mean, token = mine.mean(-1).abs().flatten().max(0)
     if mean > 0.01:
-        said = "with weight and bias taken away again, the features of each token should have mean 0"
+        said = (
+            "with weight and bias taken away again, the features of each token should have mean 0"
+        )
         return f"{said[0].upper()}{said[1:]}; those of token {int(token)} have {mean:.2g}. Over what is the mean taken?"
     ratios = (mine.std(-1) / right.std(-1)).flatten()
     if torch.allclose(ratios, torch.ones_like(ratios), atol=1e-3):
@@ -70,7 +74,10 @@ def ends_in_norm(path: str) -> Symptom:
         got = outputs(seen)[0]
         weight, bias = _norm(seen, path)
         bare = (got - bias) / weight
-        normed = bare.mean(-1).abs().max() < 0.01 and (bare.var(-1, unbiased=False) - 1).abs().max() < 0.05
+        normed = (
+            bare.mean(-1).abs().max() < 0.01
+            and (bare.var(-1, unbiased=False) - 1).abs().max() < 0.05
+        )
         if normed:
             return None
         return f"The output does not look as if `{path}` had made it: is this norm the last thing that happens?"
@@ -92,7 +99,9 @@ def samples_mix(seen: Seen) -> str | None:
     batch, alone = outputs(seen)
     if _near(batch[:1], alone):
         return None
-    return "Sample 0 gives one result in a batch and another alone: samples are mixed with each other."
+    return (
+        "Sample 0 gives one result in a batch and another alone: samples are mixed with each other."
+    )
 
 
 def hidden_is_heard(seen: Seen) -> str | None:
@@ -129,7 +138,11 @@ def who_moves(seen: Seen) -> str | None:
     deaf, alert = (want & ~got).any(0).nonzero().flatten(), (got & ~want).any(0).nonzero().flatten()
     if len(deaf):
         return f"The output at position {int(deaf[0])} stays the same although it should change."
-    return f"The output at position {int(alert[0])} changes although it should stay the same." if len(alert) else None
+    return (
+        f"The output at position {int(alert[0])} changes although it should stay the same."
+        if len(alert)
+        else None
+    )
 
 
 def untouched(names: Sequence[str], *symptoms: Symptom) -> Judge:
@@ -157,7 +170,11 @@ def it_learns(seen: Seen) -> Verdict:
     without = [path for path, value in want.items() if value is not None and got.get(path) is None]
     if without:
         return _no(f"No gradient reaches {_listed(without)}.")
-    wrong = [p for p, value in want.items() if value is not None and difference(got.get(p), value) is not None]
+    wrong = [
+        p
+        for p, value in want.items()
+        if value is not None and difference(got.get(p), value) is not None
+    ]
     return _no(f"The gradient of `{wrong[0]}` is not right.") if wrong else Verdict(passed=True)
 
 
