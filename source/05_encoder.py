@@ -74,7 +74,7 @@ torch.set_num_threads(1)  # tensors as small as these are fastest on a single th
 #
 # | part | along the features D | along the length S | along the batch B |
 # |---|---|---|---|
-# | embedding, linear layers, ReLU, layer norm, the feed-forward network | yes | no | no |
+# | embedding, linear layers, layer norm, the feed-forward network | yes | no | no |
 # | attention | yes, by its projections | **yes, and nothing else does** | no |
 # | batch norm, which a Transformer does not have | no | yes | yes |
 #
