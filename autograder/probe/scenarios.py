@@ -23,7 +23,15 @@ def look_up(namespace: Namespace, name: str) -> Any:
     """Return what the student bound to `name`; StructureError where there is nothing."""
     if name not in namespace:
         raise StructureError(f"There is no `{name}`: was the cell run, is the name spelt so?")
+    if _is_ready_made(namespace[name]):
+        raise StructureError(f"`{name}` is the stand-in that comes with the course: write your own.")
     return namespace[name]
+
+
+def _is_ready_made(found: Any) -> bool:
+    """Return whether a function or class comes from the package that students are given."""
+    kinds = found.__mro__ if isinstance(found, type) else (found,)
+    return any(str(getattr(kind, "__module__", "")).startswith("coursework.") for kind in kinds)
 
 
 def call(namespace: Namespace, inputs: Inputs) -> Any:
@@ -118,6 +126,63 @@ def kind_of(value: object) -> str:
     return "None" if value is None else type(value).__name__
 
 
+def module_double(namespace: Namespace, inputs: Inputs) -> Any:
+    """As `module`, in float64."""
+    built = build(namespace, inputs).double()
+    outputs = [built(*args) for args in inputs["calls"]]
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+def dropout_facts(namespace: Namespace, inputs: Inputs) -> Any:
+    """Say what dropout does to an attention of `heads` heads whose values are all 1.
+
+    `changes`: some output is not 1. `together`: the features of a head always share one fate, as
+    they do when whole weights are dropped. Facts, not numbers: they are the same at every draw.
+    """
+    result = build(namespace, inputs)(*inputs["calls"][0])
+    output = result[0] if isinstance(result, (tuple, list)) and result else result
+    if not isinstance(output, torch.Tensor) or output.shape != inputs["calls"][0][0].shape:
+        raise StructureError("The output should have the shape of the query.")
+    shares = output.detach().unflatten(-1, (inputs["heads"], -1))  # (B, Tq, H, K)
+    spread = shares.amax(-1) - shares.amin(-1)
+    return {"changes": bool((shares - 1).abs().max() > 1e-3), "together": bool(spread.max() < 1e-3)}
+
+
+def load_weights(namespace: Namespace, inputs: Inputs) -> Any:
+    """Let the function `name` copy an nn.MultiheadAttention with `weights` into the class `into`.
+
+    Returns what is asked for: the parameters at `paths`, as they are once the source has been
+    changed afterwards where `afterwards` is set; with `facts`, whether they can still be trained and
+    whether the source came through unchanged; with `calls`, the output of the first.
+    """
+    theirs = nn.MultiheadAttention(*inputs["init"], batch_first=inputs["batch_first"])
+    mine = look_up(namespace, inputs["into"])(*inputs["init"]).eval()
+    for path, value in inputs["weights"].items():
+        load(theirs, path, value)
+    for path in inputs["own"]:
+        load(mine, path, torch.zeros_like(attribute(mine, path)))
+    if inputs["double"]:
+        theirs, mine = theirs.double(), mine.double()
+    look_up(namespace, inputs["name"])(mine, theirs)
+    return _loaded(mine, theirs, inputs)
+
+
+def _loaded(mine: nn.Module, theirs: nn.Module, inputs: Inputs) -> Any:
+    found: dict[str, Any] = {}
+    if inputs["facts"]:
+        learnt = {id(p) for p in mine.parameters() if p.requires_grad}
+        found["trainable"] = all(id(attribute(mine, path)) in learnt for path in inputs["own"])
+        before = inputs["weights"].items()
+        found["source unchanged"] = all(torch.equal(attribute(theirs, p), v) for p, v in before)
+    if inputs["afterwards"]:
+        with torch.no_grad():
+            for parameter in theirs.parameters():
+                parameter.add_(1.0)
+    if inputs["calls"]:
+        found["output"] = mine(*inputs["calls"][0])[0].detach()
+    return found | {path: attribute(mine, path).detach() for path in inputs["paths"]}
+
+
 def _leaf(value: Any) -> Any:
     if isinstance(value, torch.Tensor) and value.is_floating_point():
         return value.clone().requires_grad_()
@@ -135,4 +200,7 @@ SCENARIOS: dict[str, Scenario] = {
     "module": module,
     "module_gradient": module_gradient,
     "parameters": parameters,
+    "module_double": module_double,
+    "dropout_facts": dropout_facts,
+    "load_weights": load_weights,
 }

@@ -29,6 +29,7 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "TQDM_DISABLE": "1",
     "HF_HUB_OFFLINE": "1",
+    "COURSEWORK_STAND_INS": "1",
 }
 
 

@@ -1,0 +1,47 @@
+"""Which parts a lesson begins with, and which lesson each part comes from."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from coursework import stand_ins
+
+ORIGIN: Final[Mapping[str, str]] = {
+    "TokenEmbedding": "01_embeddings",
+    "PositionalEncoding": "02_positional_encoding",
+    "scaled_dot_product_attention": "03_attention",
+    "padding_mask": "03_attention",
+    "causal_mask": "03_attention",
+    "MultiHeadAttention": "04_multi_head_attention",
+    "LayerNorm": "05_encoder",
+    "FeedForward": "05_encoder",
+}
+
+_FIFTH: Final = ("MultiHeadAttention", "TokenEmbedding", "PositionalEncoding", "padding_mask")
+NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "04_multi_head_attention": ("scaled_dot_product_attention",),
+    "05_encoder": _FIFTH,
+    "06_decoder": (*_FIFTH, "LayerNorm", "FeedForward", "causal_mask"),
+}
+
+
+def stand_in(name: str) -> object:
+    """Return the stand-in for a part."""
+    found: object = getattr(stand_ins, name)
+    return found
+
+
+def wanted(lesson: str) -> dict[str, list[str]]:
+    """Return, by lesson and in their order, the parts that `lesson` rests on, however indirectly.
+
+    Lesson 5 begins with the attention of lesson 4, which calls that of lesson 3.
+    """
+    parts: dict[str, list[str]] = {}
+    open_lessons = [lesson]
+    while open_lessons:
+        for name in NEEDS.get(open_lessons.pop(), ()):
+            known = parts.setdefault(ORIGIN[name], [])
+            if not known:
+                open_lessons.append(ORIGIN[name])
+            if name not in known:
+                known.append(name)
+    return dict(sorted(parts.items()))

@@ -1,0 +1,173 @@
+"""Parts of earlier lessons, ready made, for those who cannot use their own.
+
+Each has the name, the arguments, the attributes and the return value of the part it stands in for,
+and leaves the work to PyTorch's own operations. What your own answer should look like is not here:
+a stand-in shows what a part does, not how it is built.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def scaled_dot_product_attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Let every query read a mixture of the values (Vaswani et al. 2017, equation 1).
+
+    q (…, T_q, d_k), k (…, T_k, d_k), v (…, T_k, d_v); mask broadcasts to (…, T_q, T_k), True = may
+    attend. Returns output (…, T_q, d_v) and weights (…, T_q, T_k); zeros where nothing is allowed.
+    """
+    # Values with an identity matrix beside them: what is mixed of it are the weights themselves.
+    identity = torch.eye(k.size(-2), dtype=v.dtype).expand(*v.shape[:-1], -1)
+    values = torch.cat([v, identity], dim=-1)  # (…, T_k, d_v + T_k)
+    if mask is not None:
+        mask = mask.broadcast_to(*q.shape[:-1], k.size(-2))  # (…, T_q, T_k)
+    mixed = F.scaled_dot_product_attention(q, k, values, attn_mask=mask)  # (…, T_q, d_v + T_k)
+    return mixed[..., : v.size(-1)], mixed[..., v.size(-1) :]
+
+
+def causal_mask(size: int) -> torch.Tensor:
+    """Return a BoolTensor (size, size), True where key j is not after query i (section 3.2.3)."""
+    return nn.Transformer.generate_square_subsequent_mask(size).isfinite()
+
+
+def padding_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
+    """Return a BoolTensor (B, 1, S), True where a token of ids (B, S) is real."""
+    return ids.ne(pad_id)[:, None]
+
+
+class MultiHeadAttention(nn.Module):
+    """Attention in several heads (section 3.2.2), by the function inside nn.MultiheadAttention.
+
+    Attributes: w_q, w_k, w_v, w_o, each Linear(d_model, d_model). Raises ValueError where d_model
+    cannot be divided among the heads.
+    """
+
+    def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError(f"d_model {d_model} cannot be divided among {num_heads} heads")
+        self.num_heads, self.dropout = num_heads, dropout
+        self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return output (B, T_q, D) and weights (B, H, T_q, T_k).
+
+        mask (T_q, T_k) or (B, 1 or T_q, T_k), True = may attend. Where a query may attend to
+        nothing its weights are 0 and its output is the bias of w_o.
+        """
+        sizes = (query.size(0), query.size(1), key.size(1))
+        allowed = torch.ones(sizes, dtype=torch.bool) if mask is None else mask.expand(sizes)
+        empty = ~allowed.any(dim=-1, keepdim=True)  # (B, T_q, 1)
+        hidden = ~(allowed | empty)  # an empty row is opened here and cleared below: no NaN
+        output, weights = self._attend(query, key, value, hidden)
+        output = torch.where(empty, self.w_o.bias, output)  # (B, T_q, D)
+        return output, weights.masked_fill(empty[:, None], 0.0)
+
+    def _attend(
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, hidden: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Call PyTorch's function, which wants the length first and True where nothing is read."""
+        output, weights = F.multi_head_attention_forward(
+            query.transpose(0, 1),  # (T_q, B, D)
+            key.transpose(0, 1),  # (T_k, B, D)
+            value.transpose(0, 1),  # (T_k, B, D)
+            embed_dim_to_check=query.size(-1),
+            num_heads=self.num_heads,
+            in_proj_weight=None,
+            in_proj_bias=torch.cat([self.w_q.bias, self.w_k.bias, self.w_v.bias]),
+            bias_k=None,
+            bias_v=None,
+            add_zero_attn=False,
+            dropout_p=self.dropout,
+            out_proj_weight=self.w_o.weight,
+            out_proj_bias=self.w_o.bias,
+            training=self.training,
+            attn_mask=hidden.repeat_interleave(self.num_heads, dim=0),  # (B·H, T_q, T_k)
+            use_separate_proj_weight=True,
+            q_proj_weight=self.w_q.weight,
+            k_proj_weight=self.w_k.weight,
+            v_proj_weight=self.w_v.weight,
+            average_attn_weights=False,
+        )
+        assert weights is not None  # they are asked for by default
+        return output.transpose(0, 1), weights
+
+
+class TokenEmbedding(nn.Module):
+    """Token vectors times √d_model (section 3.4), in which padding is zero and learns nothing.
+
+    Attribute: embed, Embedding(vocab_size, d_model).
+    """
+
+    def __init__(self, vocab_size: int, d_model: int, pad_id: int = 0) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(vocab_size, d_model, padding_idx=pad_id)
+        self.pad_id = pad_id
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """Return the vectors (B, S, D) of ids (B, S): each a bag of one, and padding an empty bag."""
+        bags: torch.Tensor = F.embedding_bag(
+            ids.reshape(-1, 1), self.embed.weight, mode="sum", padding_idx=self.pad_id
+        )  # (B·S, D)
+        scale = math.sqrt(self.embed.embedding_dim)
+        return bags.reshape(*ids.shape, -1) * scale  # (B, S, D)
+
+
+class PositionalEncoding(nn.Module):
+    """Sines and cosines of the position, added to x (section 3.5), then dropout.
+
+    Buffer: pe (max_len, d_model). Raises ValueError for an odd d_model.
+    """
+
+    pe: torch.Tensor
+
+    def __init__(self, d_model: int, max_len: int = 512, dropout: float = 0.1) -> None:
+        super().__init__()
+        if d_model % 2:
+            raise ValueError(f"d_model should be even, got {d_model}")
+        rates = 10000.0 ** -(torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # (D/2,)
+        angles = torch.outer(torch.arange(max_len, dtype=torch.float64), rates)  # (max_len, D/2)
+        turns = torch.view_as_real(torch.polar(torch.ones_like(angles), angles))  # (…, cos and sin)
+        self.register_buffer("pe", turns.flip(-1).flatten(1).float())  # (max_len, D)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return x (B, S, D) with the first S positions added; ValueError where S > max_len."""
+        if x.size(1) > len(self.pe):
+            raise ValueError(f"{x.size(1)} positions, but max_len is {len(self.pe)}")
+        added: torch.Tensor = self.dropout(torch.add(x, self.pe.narrow(0, 0, x.size(1))))
+        return added
+
+
+class LayerNorm(nn.LayerNorm):
+    """PyTorch's own layer norm over the last dimension (Ba et al. 2016, arXiv:1607.06450).
+
+    Attributes: weight and bias (d_model,).
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
+        super().__init__(d_model, eps=eps)
+
+
+class FeedForward(nn.Sequential):
+    """Two linear layers with ReLU and dropout between them (section 3.3): (…, D) -> (…, D).
+
+    Attributes: linear1, Linear(d_model, d_ff); linear2, Linear(d_ff, d_model).
+    """
+
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.add_module("linear1", nn.Linear(d_model, d_ff))
+        self.add_module("relu", nn.ReLU())
+        self.add_module("dropout", nn.Dropout(dropout))
+        self.add_module("linear2", nn.Linear(d_ff, d_model))
