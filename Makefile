@@ -8,13 +8,14 @@ READY := $(VENV)/ready
 export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test lint build check lab clean
+.PHONY: help setup demo test lint build check lab bench clean
 
 help:
 	@echo "make demo    mark a made-up class, and say where to look"
 	@echo "make test    everything that has to hold"
 	@echo "make build   notebooks from the lessons' texts"
 	@echo "make lab     JupyterLab on this folder"
+	@echo "make bench   what marking costs"
 	@echo "make lint    ruff and mypy"
 	@echo "make clean   what was made by running, not by building"
 
@@ -50,6 +51,9 @@ check: $(READY)
 
 lab: $(READY)
 	$(BIN)/jupyter lab
+
+bench: $(READY)
+	$(BIN)/python benchmarks/marking.py
 
 clean:
 	rm -rf demo autograded feedback reports gradebook.db .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -23,6 +23,9 @@ def main() -> None:
     with contextlib.suppress(EOFError):
         while True:
             _serve(control, shell, isolated=isolated)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
 
 
 def warm_up(modules: list[str]) -> session.QuietShell:

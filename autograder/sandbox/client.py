@@ -17,6 +17,7 @@ from autograder.sandbox import bubblewrap
 
 START_SECONDS = 60
 GRACE_SECONDS = 3.0
+CLOSE_SECONDS = 3.0
 ALARM_SIGNAL = 14
 
 
@@ -90,14 +91,16 @@ class WarmProcess:
     def close(self) -> None:
         """End the warm process and every run in it."""
         self._control.close()
-        self._process.terminate()
-        try:
-            self._process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
+        if not self._ends_by_itself():
             self._process.kill()
             self._process.wait()
         if self._process.stderr:
             self._process.stderr.close()
+
+    def _ends_by_itself(self) -> bool:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=CLOSE_SECONDS)
+        return self._process.returncode is not None
 
     def __enter__(self) -> "WarmProcess":
         return self

@@ -107,3 +107,12 @@ def test_a_notebook_that_takes_for_ever_ends_in_time(
     report = marker.mark(LESSON, path).report
     assert report.exercise("softmax").outcome is Outcome.PASSED
     assert report.exercise("self-attention-head").outcome is Outcome.TIMEOUT
+
+
+def test_names_taken_over_upstream_do_not_reach_the_stand_ins(
+    marker: Marker, hand_in: HandIn
+) -> None:
+    """A cell that reuses `F` and `math` for something else costs itself only."""
+    cell = "def softmax(x, dim=-1):\n    return x\nF, math_ = 96485, math"
+    report = marker.mark(LESSON, hand_in(LESSON, softmax=cell)).report
+    assert others_are_full(report, "softmax")
