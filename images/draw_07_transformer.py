@@ -1,8 +1,10 @@
 """Draw the figures of lesson 7: `python images/draw_07_transformer.py`."""
 
+import itertools
+
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, Rectangle
-from style import INK, arrow, box, page, save, tint, write
+from style import INK, arrow, box, page, save, shade, tint, write
 
 from coursework.plots import ACCENT, KEY, MUTED, QUERY, VALUE, WRONG
 
@@ -31,11 +33,11 @@ def column(ax: Axes, x: float, rows: tuple[tuple[str, str, str, str], ...]) -> l
     """Draw the tensors of one half from the bottom up, and return how high each stands."""
     heights = [0.75 + STEP * place for place in range(len(rows))]
     for y, (number, name, shape, colour) in zip(heights, rows, strict=True):
-        box(ax, (x, y), (4.3, 0.62), "", colour)
-        write(ax, (x - 1.88, y), number, colour, bold=True)
-        ax.text(x - 1.6, y, name, size=14, ha="left", va="center", color=INK)
-        write(ax, (x + 2.95, y), shape, colour, bold=True)
-    for low, high in zip(heights, heights[1:], strict=False):
+        box(ax, (x, y), (4.9, 0.62), "", colour)
+        write(ax, (x - 2.17, y), number, colour, bold=True)
+        ax.text(x - 1.9, y, name, size=14, ha="left", va="center", color=INK)
+        ax.text(x + 2.3, y, shape, size=14, ha="right", va="center", color=shade(colour), weight="bold")
+    for low, high in itertools.pairwise(heights):
         arrow(ax, (x, low + 0.32), (x, high - 0.33), MUTED, 1.5)
     return heights
 
@@ -43,17 +45,18 @@ def column(ax: Axes, x: float, rows: tuple[tuple[str, str, str, str], ...]) -> l
 def draw_tensors() -> None:
     """Draw the fourteen tensors on their way through both halves."""
     figure, ax = page(12.6, 8.1)
-    for x, low, high, name in ((3.0, 2.2, 4.8, "each of L layers"), (9.3, 2.2, 5.75, "each of L layers")):
-        ax.add_patch(Rectangle((x - 2.4, low), 4.8, high - low, fc="#F4F4F4", ec=MUTED, lw=1, ls=":"))
-        write(ax, (x + 1.2, high - 0.15), name, MUTED, size=12)
-    left, right = column(ax, 3.0, ENCODER), column(ax, 9.3, DECODER)
-    write(ax, (3.0, left[-1] + 0.72), "Encoder", KEY, bold=True)
-    write(ax, (9.3, right[-1] + 0.6), "Decoder", QUERY, bold=True)
-    path = "arc3,rad=-0.25"
-    line = FancyArrowPatch((5.2, left[5] + 0.1), (7.1, right[3]), connectionstyle=path, arrowstyle="-|>")
+    for x, low, high, side in ((3.25, 2.14, 4.86, 0.27), (9.35, 2.14, 5.78, 12.33)):
+        ax.add_patch(Rectangle((x - 2.6, low), 5.2, high - low, fc="#F0F0F0", ec=MUTED, lw=1.2, ls=":"))
+        ax.text(side, (low + high) / 2, "each of L layers", rotation=90, size=13, ha="center",
+                va="center", color=shade(MUTED))  # fmt: skip
+    left, right = column(ax, 3.25, ENCODER), column(ax, 9.35, DECODER)
+    write(ax, (3.25, left[-1] + 0.72), "Encoder", KEY, bold=True)
+    write(ax, (9.35, right[-1] + 0.6), "Decoder", QUERY, bold=True)
+    path = "arc3,rad=-0.3"
+    line = FancyArrowPatch((5.75, left[5]), (6.86, right[3]), connectionstyle=path, arrowstyle="-|>")
     line.set(color=KEY, linewidth=3, mutation_scale=20)
     ax.add_patch(line)
-    write(ax, (6.35, 6.25), "keys and\nvalues", KEY, size=13)
+    write(ax, (6.3, 6.05), "keys and\nvalues", KEY, size=13)
     save(figure, "transformer_tensors")
 
 
@@ -89,11 +92,11 @@ def draw_masks() -> None:
 
 def draw_greedy() -> None:
     """Draw four steps of greedy decoding."""
-    figure, ax = page(12.4, 4.9)
-    box(ax, (1.75, 2.4), (3.1, 0.8), "les convolutions\nsont mortes", KEY)
-    arrow(ax, (1.75, 2.82), (1.75, 3.38), KEY)
-    box(ax, (1.75, 3.8), (2.2, 0.8), "memory", KEY)
-    write(ax, (1.75, 1.65), "encoded once", KEY, size=13)
+    figure, ax = page(11.6, 4.9)
+    box(ax, (1.5, 2.4), (2.4, 0.8), "les convolutions\nsont mortes", KEY)
+    arrow(ax, (1.5, 2.82), (1.5, 3.38), KEY)
+    box(ax, (1.5, 3.8), (2.2, 0.8), "memory", KEY)
+    write(ax, (1.5, 1.65), "encoded once", KEY, size=13)
     words = ("<sos>", "convolutions", "are", "dead", "<eos>")
     lefts, widths = (4.1, 5.45, 7.3, 8.3, 9.4), (1.15, 1.7, 0.85, 0.95, 1.15)
     for step in range(4):
@@ -104,8 +107,9 @@ def draw_greedy() -> None:
         arrow(ax, (end + 0.05, y), (end + 0.75, y), WRONG)
         said = widths[step + 1]
         box(ax, (end + 0.8 + said / 2, y), (said, 0.6), words[step + 1], WRONG)
-        arrow(ax, (2.9, 3.75), (4.0, y), KEY, 1.2)
-    write(ax, (7.2, 0.28), "blue: what the decoder reads     red: what it says next, appended for the next step", MUTED, size=13)
+        arrow(ax, (2.65, 3.75), (4.0, y), KEY, 1.2)
+    legend = "blue: what the decoder reads     red: what it says next, appended for the next step"
+    write(ax, (7.2, 0.28), legend, MUTED, size=13)
     save(figure, "transformer_greedy")
 
 

@@ -234,6 +234,84 @@ print("Transformer: the visible tests pass")
 # </details>
 
 # %% [markdown]
+# ## The frame, tried out
+#
+# Encoding and decoding apart, own parts, saving and loading: a source is read once and scored against two targets; a trained encoder goes into a new model; weights go to a file and come back. What is saved is the `state_dict`, a dictionary of tensors, not the model: code may move and change, tensors do not care.
+
+# %% demo
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+torch.manual_seed(1)
+sizes = {"d_model": 32, "num_heads": 4, "num_layers": 2, "d_ff": 64}
+model = Transformer(50, 60, **sizes).eval()
+src = torch.tensor([[5, 9, 4, 7, 6, 2, 0], [8, 3, 11, 2, 0, 0, 0]])
+memory = model.encode(src)
+for tgt in (torch.tensor([[1, 7, 9], [1, 4, 4]]), torch.tensor([[1, 5], [1, 6]])):
+    print("logits", tuple(model.decode(tgt, memory, src).shape), "from a memory of", tuple(memory.shape))
+
+reused = Transformer(50, 80, **sizes, encoder=model.encoder)  # another target language
+print("the encoder is shared:", reused.encoder is model.encoder)
+with TemporaryDirectory() as folder:
+    torch.save(model.state_dict(), Path(folder) / "weights.pt")
+    fresh = Transformer(50, 60, **sizes).eval()
+    print("a new model differs:  ", not torch.allclose(fresh(src, tgt), model(src, tgt)))
+    fresh.load_state_dict(torch.load(Path(folder) / "weights.pt", weights_only=True))
+    print("loaded, it agrees:    ", torch.equal(fresh(src, tgt), model(src, tgt)))
+
+# %% [markdown]
+# **Why Xavier-uniform.** If a matrix starts with entries of variance 2 / (n_in + n_out), signals keep about their size on the way up, and gradients on the way down (Glorot and Bengio 2010). PyTorch's `nn.Embedding` starts with variance 1 instead. Multiplied by √d_model that drowns the positions, whose size is about 0.7.
+
+# %% demo
+plain = Encoder(50, 32, 2, 4, 64)
+for name, encoder in (("as PyTorch starts it", plain), ("Xavier-uniform", model.encoder)):
+    vectors = encoder.embedding(torch.arange(3, 50)[None])
+    ratio = vectors.std() / 0.7071
+    print(f"{name:21} embedding × √d_model has std {vectors.std():.2f}, {ratio:.1f} times that of the positions")
+
+# %% [markdown]
+# ### The same weights in `torch.nn.Transformer`
+#
+# PyTorch has the whole machine too, without embeddings and without the last projection. Below your weights are copied into it. For its logits to agree with yours, four of its habits have to be known:
+#
+# - it puts the **length first** unless told `batch_first=True`;
+# - it is **not causal** unless given a `tgt_mask`;
+# - it ends both stacks with an **extra norm**, which the paper does not have;
+# - its masks are **inverted**: True means "must not attend".
+#
+# (Documentation of `torch.nn.Transformer`, version 2.13.)
+
+# %% demo
+from coursework.whole_parity import into_torch
+
+with torch.no_grad():
+    for name, parameter in model.named_parameters():
+        if "norm" in name:  # as if trained: while all norms are 1 and 0, one more does no harm
+            parameter.add_(0.3 * torch.randn_like(parameter))
+theirs = into_torch(model, num_heads=4)
+tgt = torch.tensor([[1, 7, 9, 12, 5], [1, 4, 4, 0, 0]])
+x, y = (half.position(half.embedding(ids)) for half, ids in ((model.encoder, src), (model.decoder, tgt)))
+masks = {"tgt_mask": ~causal_mask(5), "src_key_padding_mask": src == 0,
+         "memory_key_padding_mask": src == 0, "tgt_key_padding_mask": tgt == 0}
+
+
+def gap(**arguments):
+    """The largest difference of the logits at real tokens."""
+    logits = model.decoder.project(theirs(x, y, **arguments))
+    return (logits - model(src, tgt))[tgt != 0].abs().max().item()
+
+
+norms = {"with its extra final norms": gap(**masks)}
+theirs.encoder.norm = theirs.decoder.norm = None
+rows = {"all four respected": gap(**masks), **norms, "without a tgt_mask": gap(**masks | {"tgt_mask": None}),
+        "with tgt_mask not inverted": gap(**masks | {"tgt_mask": causal_mask(5)})}
+for name, difference in rows.items():
+    print(f"{name:28} largest difference {difference:.1e}")
+
+# %% [markdown]
+# What is left in the first row is rounding. Each of the other rows is a model that runs without complaint, has the right shapes, and computes something else.
+
+# %% [markdown]
 # ## Writing, one word at a time
 #
 # A trained decoder says what comes next after *every* position at once. To write a sentence we need only the last position: take the likeliest word, append it, and ask again. This is **greedy decoding**. The model is **auto-regressive** (section 3.1): each of its outputs becomes an input of the next step.
@@ -563,6 +641,141 @@ print("train_step: the visible tests pass")
 # </details>
 
 # %% [markdown]
+# ## Training, at last: "convolutions are dead"
+#
+# Five sentences, learnt by heart in a few seconds. `training.train` draws batches from a seed, shows what it is doing, can be interrupted, and goes on where it was if it is given the name of a `checkpoint` file. Adam's β₂ is 0.98, as in section 5.3.
+
+# %% demo
+from coursework import tasks, training
+
+pairs = {"les convolutions sont mortes": "convolutions are dead", "les masques sont utiles": "masks are useful",
+         "les réseaux sont profonds": "networks are deep", "les masques sont profonds": "masks are deep",
+         "l attention suffit": "attention is enough"}
+french, english = ([*tasks.SPECIALS, *sorted({w for line in lines for w in line.split()})] for lines in (pairs, pairs.values()))
+
+
+def in_ids(lines, vocabulary):
+    rows = [torch.tensor([*map(vocabulary.index, line.split()), 2]) for line in lines]
+    return nn.utils.rnn.pad_sequence(rows, batch_first=True)
+
+
+src, tgt = in_ids(pairs, french), in_ids(pairs.values(), english)
+torch.manual_seed(2)
+tiny = Transformer(len(french), len(english), d_model=32, num_heads=4, num_layers=1, d_ff=64)
+adam = torch.optim.Adam(tiny.parameters(), betas=(0.9, 0.98), eps=1e-9)
+losses = training.train(tiny, adam, lambda *batch: train_step(tiny, *batch, adam), lambda _: (src, tgt), 150,
+                        rate=lambda step: noam_rate(step, 32, warmup=100) / 3)
+for line, ids in zip(pairs, greedy_decode(tiny, src, max_len=6)):
+    print(f"{line:30}", " ".join(english[i] for i in ids.tolist() if i > 2))
+
+# %% [markdown]
+# Greedy decoding, step by step. Each row is one step: what had been written so far is on the left, and the row shows how likely the model thinks each next word is.
+
+# %% demo
+written, rows = ["<sos>"], []
+memory = tiny.eval().encode(src[:1])
+while written[-1] != "<eos>" and len(written) < 8:
+    ids = torch.tensor([[english.index(word) for word in written]])
+    rows.append(tiny.decode(ids, memory, src[:1])[0, -1].softmax(dim=-1).detach())  # (V,)
+    written.append(english[rows[-1].argmax()])
+steps = [" ".join(written[: step + 1]) for step in range(len(rows))]
+axes = plots.heatmap(torch.stack(rows)[:, 2:], steps, english[2:])
+axes.tick_params(axis="x", rotation=60)
+
+# %% [markdown]
+# **Other ways to write.** Greedy decoding never takes a word back. *Beam search* keeps the few best beginnings instead of one (the paper uses four, section 6.1). *Sampling* draws the next word from the distribution; we come to it below.
+#
+# ## Numbers in words
+#
+# Now a task with something to generalise: `4 0 7` becomes *four hundred and seven*. There are 10 000 numbers up to 9999; the model learns from 9000 of them, and is asked about the other 1000, which it has never seen.
+
+# %% demo
+learn, test = tasks.numbers(seed=0)
+test_src, test_tgt = tasks.translation(test)
+
+
+def draw_numbers(generator):
+    """A batch of 96 digits and words, (96, S) and (96, T)."""
+    return tasks.translation(learn[torch.randint(len(learn), (96,), generator=generator)])
+
+
+torch.manual_seed(0)
+speller = Transformer(len(tasks.DIGITS), len(tasks.WORDS), d_model=64, num_heads=4, num_layers=2, d_ff=128, dropout=0.0)
+speller.to(training.device())
+adam = torch.optim.Adam(speller.parameters(), betas=(0.9, 0.98), eps=1e-9)
+losses = training.train(speller, adam, lambda *batch: train_step(speller, *batch, adam, smoothing=0.1), draw_numbers,
+                        800, rate=lambda step: noam_rate(step, 64, warmup=300) / 2, checkpoint=None)
+smooth = [sum(losses[i : i + 20]) / 20 for i in range(0, len(losses), 20)]
+plots.curves(range(0, len(losses), 20), {"loss, ε = 0.1": smooth}, labels=("step", "mean loss a token"));
+
+# %% demo
+speller.cpu()
+decoded = greedy_decode(speller, test_src, max_len=12)
+print(f"written exactly, of {len(test)} unseen numbers: {tasks.exact(decoded, test_tgt):.1%}")
+for number, row in list(zip(test.tolist(), decoded))[:5]:
+    print(f"{number:5}  {tasks.say(row)}")
+
+# %% [markdown]
+# The loss does not fall to 0, and cannot: with ε = 0.1 even the perfect answer costs what it denies to all other words. How much? The entropy of the smoothed target, here about 0.62.
+#
+# ## Can it write, or can it only copy?
+#
+# The loss is measured with teacher forcing: the right words are handed in. A model that can see what it is asked for gets a splendid loss and has learnt nothing. So every model deserves two numbers: **teacher-forced** accuracy, position by position, and the accuracy of what it **decodes** on its own. Below, the right model and three broken ones, each trained in the same way on the numbers below.
+#
+# **Predict, then reveal.** One has no causal mask, one sees a single step too far, one is fed the target without shifting it. Which of the three gets the best teacher-forced accuracy, and which decodes best?
+#
+# <details><summary>Answer</summary>
+#
+# All three see the word that they are asked for, so all three reach about 100 % teacher-forced, sooner than the right model does. And none can write: when it decodes, the word that it has learnt to copy is not there yet.
+#
+# </details>
+
+# %% demo
+class NoCausalMask(Transformer):
+    """Sees all of the target."""
+
+    def decode(self, tgt, memory, src):
+        return self.decoder(tgt, memory, padding_mask(tgt, self.pad_id), padding_mask(src, self.pad_id))
+
+
+class OneStepTooFar(Transformer):
+    """Sees one token of the future."""
+
+    def decode(self, tgt, memory, src):
+        reach = torch.ones(tgt.size(1), tgt.size(1), dtype=torch.bool).tril(diagonal=1)
+        return self.decoder(tgt, memory, reach & padding_mask(tgt, self.pad_id), padding_mask(src, self.pad_id))
+
+
+def unshifted_step(model, src, tgt, optimiser):
+    """train_step, but the decoder is fed the target itself."""
+    model.train()
+    loss = label_smoothing_loss(model(src, tgt), tgt, 0.0)
+    optimiser.zero_grad()
+    loss.backward()
+    optimiser.step()
+    return loss.item()
+
+# %% demo
+def two_accuracies(kind, step=train_step, feed=shift_right, steps=400):
+    """Train a small model; its accuracy with the right words handed in, and of whole decoded numbers."""
+    torch.manual_seed(3)
+    model = kind(len(tasks.DIGITS), len(tasks.WORDS), d_model=48, num_heads=4, num_layers=1, d_ff=96, dropout=0.0)
+    adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
+    training.train(model, adam, lambda *batch: step(model, *batch, adam), draw_numbers, steps,
+                   rate=lambda number: noam_rate(number, 48, warmup=150) / 2)
+    right = model.eval()(test_src, feed(test_tgt)).argmax(dim=-1) == test_tgt
+    return right[test_tgt != 0].float().mean().item(), tasks.exact(greedy_decode(model, test_src, 12), test_tgt)
+
+
+kinds = {"right": (Transformer,), "no causal mask": (NoCausalMask,), "one step too far": (OneStepTooFar,),
+         "not shifted": (Transformer, unshifted_step, lambda tgt: tgt)}
+found = torch.tensor([two_accuracies(*made) for made in kinds.values()])  # (4, 2)
+plots.heatmap(found, list(kinds), ["teacher-forced", "decoded"]);
+
+# %% [markdown]
+# A training curve would have ranked the broken ones first. This is why nothing in this lesson is called learnt before it has been decoded.
+
+# %% [markdown]
 # ## A decoder alone: language models
 #
 # Leave the encoder away, and with it cross-attention, and what remains is a **language model**: it says what comes next in a text. It needs no pairs, only text, cut into windows.
@@ -690,6 +903,151 @@ print("LanguageModel: the visible tests pass")
 # </details>
 
 # %% [markdown]
+# ## Reversal: what can be learnt, and what cannot
+#
+# A decoder alone reads `x` and goes on with `x` reversed: six random symbols, then the same six backwards. Nothing predicts the first six. They are random, and the best anybody can do is to guess one of ten. The last six are determined. A model that did well on the **first** half would be cheating.
+
+# %% demo
+def reading_step(model, inputs, targets, optimiser):
+    """One update of a language model."""
+    model.train()
+    loss = label_smoothing_loss(model(inputs), targets, smoothing=0.0)
+    optimiser.zero_grad()
+    loss.backward()
+    optimiser.step()
+    return loss.item()
+
+
+def draw_reversals(generator):
+    """A batch of 64 sequences (64, 12): what is read, and what is asked for."""
+    both = tasks.reversal(generator, 64, length=6, symbols=10)
+    return shift_right(both), both
+
+
+torch.manual_seed(0)
+mirror = LanguageModel(14, d_model=64, num_layers=2, num_heads=4, d_ff=128, max_len=16, dropout=0.0)
+mirror.to(training.device())
+adam = torch.optim.Adam(mirror.parameters(), betas=(0.9, 0.98), eps=1e-9)
+losses = training.train(mirror, adam, lambda *batch: reading_step(mirror, *batch, adam), draw_reversals, 1400,
+                        rate=lambda step: 2e-3 * min(step / 100, 1) * (1 - step / 1401))  # up, and then down to 0
+mirror.cpu().eval();
+
+# %% demo
+sequences = tasks.reversal(torch.Generator().manual_seed(99), 1000, length=6, symbols=10)
+right = (mirror(shift_right(sequences)).argmax(dim=-1) == sequences).float()  # (1000, 12)
+print(f"first half {right[:, :6].mean():.1%}, where chance is 10 %; second half {right[:, 6:].mean():.1%}")
+plots.bars({"accuracy at each position": right.mean(dim=0)}, [f"{place}" for place in range(12)],
+           marked=[f"{place}" for place in range(6)], top=1.1);
+
+# %% [markdown]
+# **Predict, then reveal.** The loss of this model stops near 1.15. Is something wrong with it?
+#
+# <details><summary>Answer</summary>
+#
+# No. Half of the tokens cost ln 10 = 2.30 each, whatever one does, and the other half nearly nothing. The mean is 1.15. A loss means little before one knows what the best possible one is.
+#
+# </details>
+
+# %% [markdown]
+# ## A little Shakespeare
+#
+# Text, split at word boundaries, the 3000 most frequent words and separators, windows of 48 that do not overlap. The last tenth is kept for testing: neither its windows nor its word counts are seen in training. How good is good? **Perplexity**, exp of the mean loss a token, is how many words the model hesitates between. Two baselines: whoever knows nothing hesitates between all 3000 (*uniform*), and whoever knows just how frequent each word is, *unigram*, already does much better.
+
+# %% demo
+from coursework import language
+from coursework.corpus import load_corpus
+
+STEPS = 1000  # about a minute on two cores; 20 000 on a GPU is another thing altogether
+corpus = load_corpus()
+print(corpus.note)
+words = language.prepare(corpus.text, max_size=3000)
+inputs, targets = language_windows(words.learn, 48)
+test_inputs, test_targets = language_windows(words.test, 48)
+print(f"{len(words.vocabulary)} words; windows: {len(inputs)} for learning, {len(test_inputs)} for testing")
+print(f"<unk> stands for {(words.test == 3).float().mean():.1%} of the test's words")
+
+
+def draw_windows(generator):
+    """A batch of 16 windows, (16, 48) each."""
+    picked = torch.randint(len(inputs), (16,), generator=generator)
+    return inputs[picked], targets[picked]
+
+# %% demo
+torch.manual_seed(0)
+bard = LanguageModel(len(words.vocabulary), d_model=96, num_layers=2, num_heads=4, d_ff=384, max_len=48)
+for parameter in bard.parameters():
+    if parameter.dim() > 1:
+        nn.init.xavier_uniform_(parameter)
+bard.to(training.device())
+adam = torch.optim.Adam(bard.parameters(), betas=(0.9, 0.98), eps=1e-9)
+losses = training.train(bard, adam, lambda *batch: reading_step(bard, *batch, adam), draw_windows, STEPS,
+                        rate=lambda step: noam_rate(step, 96, warmup=300) / 2, checkpoint=None)
+bard.cpu()
+smooth = [sum(losses[i : i + 25]) / len(losses[i : i + 25]) for i in range(0, len(losses), 25)]
+level = math.log(language.unigram_perplexity(words))
+lines = {"the model": smooth, "unigram": [level] * len(smooth)}
+plots.curves(range(0, len(losses), 25), lines, labels=("step", "mean loss a token"));
+
+# %% demo
+reached = language.perplexity(bard, test_inputs[:400], test_targets[:400])
+print(f"perplexity: uniform {len(words.vocabulary)}, unigram {language.unigram_perplexity(words):.0f}, the model {reached:.1f}")
+for temperature in (0.5, 1.0):
+    start = words.ids(words.text(words.test[:3].tolist()))
+    drawn = language.sample(bard, start, 90, temperature=temperature, window=48, seed=5)
+    print(f"\ntemperature {temperature}:")
+    print(language.wrapped(words.text(drawn.tolist())))
+
+# %% [markdown]
+# Dividing the logits by a **temperature** below 1 makes likely words likelier: safe, and soon repetitive. Above 1 everything becomes possible. The model has learnt where blanks and line breaks stand, who speaks and how a verse sounds, and not a word of what it is about: two layers, a minute. To go on, raise `STEPS`, and name a file in `checkpoint=`, so that a run which is interrupted can be taken up again.
+
+# %% [markdown]
+# ## Fourteen tensors, traced
+#
+# Forward hooks are functions that PyTorch calls whenever a module has run. Nothing in the model has to be changed to see what passes through it. Here are the fourteen tensors of the figure at the top, caught on a real forward pass of the number speller: S is 5, T is 8.
+
+# %% demo
+def trace(model, src, tgt):
+    """The fourteen tensors of one forward pass, by name, from the first layer of each half."""
+    seen, fed = {"source ids": src}, shift_right(tgt)
+    below, above = model.encoder.layers[0], model.decoder.layers[0]
+    watched = {"source vectors": model.encoder.position, "encoder attention": below.self_attention,
+               "encoder hidden": below.feed_forward.linear1, "memory": model.encoder,
+               "target vectors": model.decoder.position, "decoder attention": above.self_attention,
+               "cross attention": above.cross_attention, "decoder hidden": above.feed_forward.linear1}
+
+    def note(name):
+        return lambda module, arguments, result: seen.__setitem__(name, result)
+
+    hooks = [module.register_forward_hook(note(name)) for name, module in watched.items()]
+    try:
+        seen["logits"] = model.eval()(src, fed)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return seen | {"decoder input": fed, "probabilities": seen["logits"].softmax(dim=-1)}
+
+# %% demo
+seen = trace(speller, test_src[:3], test_tgt[:3])
+number = 0
+for name in ("source ids", "source vectors", "encoder attention", "encoder hidden", "memory", "decoder input",
+             "target vectors", "decoder attention", "cross attention", "decoder hidden", "logits", "probabilities"):
+    found = seen[name]
+    parts = {f"{name}: weights": found[1], f"{name}: output": found[0]} if isinstance(found, tuple) else {name: found}
+    if name == "decoder attention":
+        parts.pop("decoder attention: output")
+    for part, tensor in parts.items():
+        number += 1
+        print(f"{number:2}  {part:28} {tuple(tensor.shape)}")
+
+# %% [markdown]
+# Where the package torchview and graphviz are installed, the next cell draws the model's whole graph.
+
+# %% demo
+from coursework.graph import draw_model
+
+draw_model(speller, [test_src[:3], shift_right(test_tgt[:3])])
+
+# %% [markdown]
 # ## Exercise 8: the fourteen tensors (2 points)
 #
 # A `Transformer` with `d_model=48`, `num_heads=8`, `num_layers=3`, `d_ff=96`, a source vocabulary of 70 and a target vocabulary of 90 is trained on a batch of **3** sentences, with **9** source tokens and **6** target tokens each, padding included. What are the shapes, batch first, of the tensors numbered in the figure at the top?
@@ -762,3 +1120,12 @@ print("answers: complete, and in the right form")
 # Everything between two sub-layers is d_model wide, so that it can be added to what went in. Only three things are not: weights, the inside of the feed-forward, and what comes after the last projection.
 #
 # </details>
+
+# %% [markdown]
+# ## What you can do now
+#
+# You have built the model of the paper, whole, and it agrees with PyTorch's own to the last few digits. You have trained it, and you know how to tell whether it has learnt: decode, compare with a baseline, and know the best loss there is before you judge one.
+#
+# One thing has stayed in the dark: what the heads look at while all this goes on. **Lesson 8** makes attention visible, in your own trained model and in a pretrained one, and asks what such pictures show, and what they do not.
+#
+# **Read on**: Vaswani et al. 2017, sections 5 and 6, with the ablations of table 3. For decoder-only models: Radford et al. 2019, *Language Models are Unsupervised Multitask Learners*, section 2.

@@ -217,10 +217,12 @@ class _Small(nn.Module):
 
     def decode(self, tgt: torch.Tensor, memory: torch.Tensor, _src: torch.Tensor) -> torch.Tensor:
         features = self.dropout(torch.tanh(self.target[tgt] + memory.sum(dim=1, keepdim=True)))
-        return features @ self.out + self.bias
+        logits: torch.Tensor = features @ self.out + self.bias
+        return logits
 
     def forward(self, src: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
-        return self.decode(tgt, self.encode(src), src)
+        logits: torch.Tensor = self.decode(tgt, self.encode(src), src)
+        return logits
 
 
 class _Noting(torch.optim.SGD):

@@ -8,7 +8,9 @@ from autograder.judge.judgement import shape_of
 Shape = tuple[int, ...]
 FLAT_HEADS = "Weights of attention have a dimension for the heads: 8, behind the batch."
 ONE_HEAD_WIDE = "Heads are merged again before the output: it is d_model wide."
-MODEL_WIDE = "That is what goes in and what comes out; between the two linear layers it is d_ff wide."
+MODEL_WIDE = (
+    "That is what goes in and what comes out; between the two linear layers it is d_ff wide."
+)
 SOURCE_LONG = "The decoder works on the target, which has 6 tokens."
 TARGET_LONG = "The encoder works on the source, which has 9 tokens."
 EMBEDDED = "Ids are whole numbers, one a token: they have no width yet."

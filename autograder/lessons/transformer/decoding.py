@@ -18,7 +18,12 @@ EOS, LOST, VOCABULARY = 2, 3, 17
 def _words(seen: Seen) -> str | None:
     """Say what is wrong with the first row that is not as the script has it."""
     got, want = seen.got.value, seen.expected.value
-    if not isinstance(got, torch.Tensor) or got.dim() != 2 or got.is_floating_point() or len(got) != len(want):
+    if (
+        not isinstance(got, torch.Tensor)
+        or got.dim() != 2
+        or got.is_floating_point()
+        or len(got) != len(want)
+    ):
         return None
     for row, (mine, right) in enumerate(zip(got.tolist(), want.tolist(), strict=True)):
         if mine != right:
@@ -27,7 +32,9 @@ def _words(seen: Seen) -> str | None:
 
 
 def _about_row(row: int, mine: list[int], right: list[int], inputs: Any) -> str:
-    place = next((i for i, (a, b) in enumerate(zip(mine, right, strict=False)) if a != b), len(right))
+    place = next(
+        (i for i, (a, b) in enumerate(zip(mine, right, strict=False)) if a != b), len(right)
+    )
     eos = inputs["calls_eos"]
     if len(mine) != len(right) and mine[: len(right)] == right[: len(mine)]:
         return f"Row {row} should be {right}; yours goes on or stops at the wrong place: {mine}."
@@ -66,7 +73,9 @@ FACTS = {
 
 def add_decoding(lesson: Lesson) -> None:
     """Declare the exercise, its cases and its misconceptions."""
-    exercise = lesson.exercise("greedy-decode", 3, "greedy_decode", reference=reference.greedy_decode)
+    exercise = lesson.exercise(
+        "greedy-decode", 3, "greedy_decode", reference=reference.greedy_decode
+    )
     _add_rows(exercise)
     _add_endings(exercise)
     _add_manners(exercise)
@@ -95,7 +104,9 @@ def _asked(
 
 
 def _add_rows(exercise: Exercise) -> None:
-    @exercise.case("three rows end at different times; what follows is padding", judge=judge, weight=2)
+    @exercise.case(
+        "three rows end at different times; what follows is padding", judge=judge, weight=2
+    )
     def different_ends(draw: Draw) -> Stimulus:
         return _asked(draw, _script(draw, [4, 1, 6]), 9)
 
@@ -136,7 +147,9 @@ def _add_endings(exercise: Exercise) -> None:
 
 
 def _add_manners(exercise: Exercise) -> None:
-    @exercise.case("the source is encoded once, in eval mode and without gradient", judge=facts(FACTS))
+    @exercise.case(
+        "the source is encoded once, in eval mode and without gradient", judge=facts(FACTS)
+    )
     def from_train_mode(draw: Draw) -> Stimulus:
         return _asked(draw, _script(draw, [4, 1, 6]), 9, train=True, noted=True)
 

@@ -17,14 +17,18 @@ LEARNT = (
     "layers.1.norm2.bias", "norm.weight", "norm.bias", "project.weight", "project.bias",
 )  # fmt: skip
 NORM = "return self.project(self.norm(x))"
-LAYERS = "layers = [CausalDecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)]"
+LAYERS = (
+    "layers = [CausalDecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)]"
+)
 POSITION, CLIMB = "x = self.position(x)", "x = layer(x)"
 MAKES_POSITION = "self.position = PositionalEncoding(d_model, max_len, dropout)"
 
 
 def add_language_model(lesson: Lesson) -> None:
     """Declare the exercise, its cases and its misconceptions."""
-    exercise = lesson.exercise("language-model", 2, "LanguageModel", reference=reference.LanguageModel)
+    exercise = lesson.exercise(
+        "language-model", 2, "LanguageModel", reference=reference.LanguageModel
+    )
     _add_values(exercise)
     _add_properties(exercise)
     _add_others(exercise)
@@ -59,14 +63,20 @@ def _add_properties(exercise: Exercise) -> None:
         other[:, 3] = 3 + (ids[:, 3] - 2) % 10
         return Stimulus("moves", {**module(SIZES, {}, [ids], [other]).inputs, "rows": 3})
 
-    @exercise.case("every position reads all that came before", judge=moved("Changing token 0", 0), weight=0.5)
+    @exercise.case(
+        "every position reads all that came before", judge=moved("Changing token 0", 0), weight=0.5
+    )
     def history(draw: Draw) -> Stimulus:
         ids = _ids(draw, 3, 6)
         other = ids.clone()
         other[:, 0] = 3 + (ids[:, 0] - 2) % 10
         return Stimulus("moves", {**module(SIZES, {}, [ids], [other]).inputs, "rows": 3})
 
-    @exercise.case("a text gives the same alone and in a batch", judge=moved("Taking text 0 out of its batch", None), weight=0.5)
+    @exercise.case(
+        "a text gives the same alone and in a batch",
+        judge=moved("Taking text 0 out of its batch", None),
+        weight=0.5,
+    )
     def alone(draw: Draw) -> Stimulus:
         ids = _ids(draw, 3, 6)
         return Stimulus("moves", {**module(SIZES, {}, [ids], [ids[:1].clone()]).inputs, "rows": 1})
@@ -80,12 +90,17 @@ def _add_others(exercise: Exercise) -> None:
     @exercise.case("gradients reach every part", judge=gradients_arrive)
     def learns(draw: Draw) -> Stimulus:
         weights = language_model(draw, 13)
-        inputs = {**module(SIZES, weights, [_ids(draw, 2, 5)]).inputs, "cotangent": draw.normal(2, 5, 13)}
+        inputs = {
+            **module(SIZES, weights, [_ids(draw, 2, 5)]).inputs,
+            "cotangent": draw.normal(2, 5, 13),
+        }
         return Stimulus("gradients_at", {**inputs, "paths": list(LEARNT)})
 
     @exercise.case("dropout is on in train mode, and as strong as asked for")
     def dropout(draw: Draw) -> Stimulus:
-        return module([*SIZES, 9, NEARLY_ALL], language_model(draw, 13), [_ids(draw, 2, 5)], train=True)
+        return module(
+            [*SIZES, 9, NEARLY_ALL], language_model(draw, 13), [_ids(draw, 2, 5)], train=True
+        )
 
     @exercise.case("a text longer than max_len raises ValueError", weight=0.5)
     def too_long(draw: Draw) -> Stimulus:
@@ -96,7 +111,11 @@ def _add_others(exercise: Exercise) -> None:
         weights = language_model(draw, 13, d_model=4, num_layers=1, d_ff=4)
         return module([13, 4, 1, 1, 4, 540], weights, [_ids(draw, 1, 530)])
 
-    @exercise.case("it works in float64, and leaves its argument as it is", judge=unchanged_call(*GENERAL), weight=0.5)
+    @exercise.case(
+        "it works in float64, and leaves its argument as it is",
+        judge=unchanged_call(*GENERAL),
+        weight=0.5,
+    )
     def arguments(draw: Draw) -> Stimulus:
         asked = module(SIZES, language_model(draw, 13), [_ids(draw, 2, 5)]).inputs
         return Stimulus("methods", {**asked, "methods": [""], "real": [None], "double": True})

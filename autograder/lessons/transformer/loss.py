@@ -1,5 +1,7 @@
 """Checks of `label_smoothing_loss`."""
 
+import math
+
 import torch
 
 from autograder.judge.draw import Draw
@@ -19,12 +21,14 @@ LIBRARY = "This is the library's cross-entropy; here it is to be written from lo
 def _scalar(seen: Seen) -> str | None:
     """Say something about a wrong number: its sign, a constant between, an infinity."""
     got, want = float(seen.got.value), float(seen.expected.value)
-    if got != got or abs(got) == float("inf"):
+    if not math.isfinite(got):
         return "The loss is not finite: the logarithm of a softmax underflows where log_softmax does not."
     if abs(got + want) < 1e-3:
         return "The loss has the wrong sign: it should fall as the right word becomes likelier."
     if got < 0:
-        return f"The loss is {got:.4g}; a cross-entropy is never below 0. Are these log-probabilities?"
+        return (
+            f"The loss is {got:.4g}; a cross-entropy is never below 0. Are these log-probabilities?"
+        )
     return f"The loss is {got:.4g}, where {want:.4g} was expected: {got / want:.3g} times as much."
 
 
@@ -38,10 +42,15 @@ def _gradients(seen: Seen) -> Verdict:
         return verdict
     found = seen.got.value["gradients"][0]
     if found is None:
-        return Verdict(passed=False, message="No gradient reaches the logits: was the tensor turned into a number?")
+        return Verdict(
+            passed=False,
+            message="No gradient reaches the logits: was the tensor turned into a number?",
+        )
     padding = seen.inputs["args"][1] == 0
     if found.shape[:2] == padding.shape and found[padding].abs().max() > 1e-6:
-        return Verdict(passed=False, message="Positions of <pad> get a gradient; they should teach nothing.")
+        return Verdict(
+            passed=False, message="Positions of <pad> get a gradient; they should teach nothing."
+        )
     return Verdict(passed=False, message="The gradient with respect to the logits is not right.")
 
 
@@ -96,12 +105,18 @@ def _add_more_cases(exercise: Exercise) -> None:
     def extreme(draw: Draw) -> Stimulus:
         return call(draw.normal(2, 4, 6).sign() * 200, _target(draw, [4, 3], 4, 6))
 
-    @exercise.case("its gradient reaches the logits of real tokens, and no others", judge=_gradients)
+    @exercise.case(
+        "its gradient reaches the logits of real tokens, and no others", judge=_gradients
+    )
     def learns(draw: Draw) -> Stimulus:
         logits = draw.normal(2, 5, 7, scale=2)
         return gradient(logits, _target(draw, [5, 2], 5, 7), 0.2, cotangent=torch.tensor(1.0))
 
-    @exercise.case("it works in float64, and leaves its arguments as they are", judge=unchanged(_scalar), weight=0.5)
+    @exercise.case(
+        "it works in float64, and leaves its arguments as they are",
+        judge=unchanged(_scalar),
+        weight=0.5,
+    )
     def arguments(draw: Draw) -> Stimulus:
         return call(draw.normal(2, 5, 7, scale=2).double(), _target(draw, [5, 3], 5, 7))
 

@@ -48,16 +48,23 @@ def _ids(draw: Draw, vocabulary: int, lengths: Sequence[int], size: int) -> torc
 
 
 def _asked(
-    draw: Draw, calls: Sequence[tuple[str, list[Any]]], real: Sequence[torch.Tensor | None] = (), **more: Any
+    draw: Draw,
+    calls: Sequence[tuple[str, list[Any]]],
+    real: Sequence[torch.Tensor | None] = (),
+    **more: Any,
 ) -> Stimulus:
     """Ask methods of a model with drawn weights."""
     made = module(SIZES, transformer(draw, 11, 13), *(args for _, args in calls), **more)
     names = [name for name, _ in calls]
-    return Stimulus("methods", {**made.inputs, "methods": names, "real": list(real) or [None] * len(names)})
+    return Stimulus(
+        "methods", {**made.inputs, "methods": names, "real": list(real) or [None] * len(names)}
+    )
 
 
 def _add_values(exercise: Exercise) -> None:
-    @exercise.case("logits for a source of seven tokens and a target of five", judge=agrees(*GENERAL), weight=2)
+    @exercise.case(
+        "logits for a source of seven tokens and a target of five", judge=agrees(*GENERAL), weight=2
+    )
     def logits(draw: Draw) -> Stimulus:
         return _asked(draw, [("", [_ids(draw, 11, [7] * 3, 7), _ids(draw, 13, [5] * 3, 5)])])
 
@@ -71,7 +78,9 @@ def _add_values(exercise: Exercise) -> None:
         src, tgt = _ids(draw, 11, [7, 3], 7), _ids(draw, 13, [5, 5], 5)
         return _asked(draw, [("decode", [tgt, draw.normal(2, 7, 8), src])])
 
-    @exercise.case("one token of each, and then source and target of one length", judge=agrees(*GENERAL))
+    @exercise.case(
+        "one token of each, and then source and target of one length", judge=agrees(*GENERAL)
+    )
     def equal_lengths(draw: Draw) -> Stimulus:
         short = [_ids(draw, 11, [1], 1), _ids(draw, 13, [1], 1)]
         src, tgt = _ids(draw, 11, [4, 6, 3], 6), _ids(draw, 13, [6, 5, 6], 6)
@@ -79,11 +88,18 @@ def _add_values(exercise: Exercise) -> None:
 
 
 def _add_masks(exercise: Exercise) -> None:
-    @exercise.case("each source has padding of its own", judge=agrees(samples([1, 2], "in the source"), *GENERAL))
+    @exercise.case(
+        "each source has padding of its own",
+        judge=agrees(samples([1, 2], "in the source"), *GENERAL),
+    )
     def source_padding(draw: Draw) -> Stimulus:
         return _asked(draw, [("", [_ids(draw, 11, [7, 2, 5], 7), _ids(draw, 13, [5] * 3, 5)])])
 
-    @exercise.case("<pad> among the target's tokens is not read", judge=agrees(samples([1], "in the target"), *GENERAL), weight=0.5)
+    @exercise.case(
+        "<pad> among the target's tokens is not read",
+        judge=agrees(samples([1], "in the target"), *GENERAL),
+        weight=0.5,
+    )
     def target_padding(draw: Draw) -> Stimulus:
         tgt = _ids(draw, 13, [5, 5], 5)
         tgt[1, 2] = 0
@@ -101,7 +117,7 @@ def _add_masks(exercise: Exercise) -> None:
         return Stimulus("defaults", {**made.inputs, "arguments": [], "attributes": ["pad_id"]})
 
 
-def _moves(draw: Draw, *calls: list[torch.Tensor], rows: int = 3) -> Stimulus:
+def _moves(*calls: list[torch.Tensor], rows: int = 3) -> Stimulus:
     """Compare two calls on whatever weights the model starts with."""
     return Stimulus("moves", {**module(SIZES, {}, *calls).inputs, "rows": rows})
 
@@ -112,32 +128,45 @@ def _add_properties(exercise: Exercise) -> None:
         src, tgt = _ids(draw, 11, [7] * 3, 7), _ids(draw, 13, [5] * 3, 5)
         other = tgt.clone()
         other[:, 3] = 3 + (tgt[:, 3] - 2) % 10
-        return _moves(draw, [src, tgt], [src, other])
+        return _moves([src, tgt], [src, other])
 
-    @exercise.case("every position reads the target so far", judge=moved("Changing target token 0", 0), weight=0.5)
+    @exercise.case(
+        "every position reads the target so far",
+        judge=moved("Changing target token 0", 0),
+        weight=0.5,
+    )
     def history(draw: Draw) -> Stimulus:
         src, tgt = _ids(draw, 11, [7] * 3, 7), _ids(draw, 13, [5] * 3, 5)
         other = tgt.clone()
         other[:, 0] = 3 + (tgt[:, 0] - 2) % 10
-        return _moves(draw, [src, tgt], [src, other])
+        return _moves([src, tgt], [src, other])
 
-    @exercise.case("every position reads the whole source", judge=moved("Changing the last source token", 0))
+    @exercise.case(
+        "every position reads the whole source", judge=moved("Changing the last source token", 0)
+    )
     def reads_source(draw: Draw) -> Stimulus:
         src, tgt = _ids(draw, 11, [7] * 3, 7), _ids(draw, 13, [5] * 3, 5)
         other = src.clone()
         other[:, -1] = 3 + (src[:, -1] - 2) % 8
-        return _moves(draw, [src, tgt], [other, tgt])
+        return _moves([src, tgt], [other, tgt])
 
-    @exercise.case("more padding behind the source changes nothing", judge=moved("Three more <pad> behind the source", None))
+    @exercise.case(
+        "more padding behind the source changes nothing",
+        judge=moved("Three more <pad> behind the source", None),
+    )
     def padding_is_idle(draw: Draw) -> Stimulus:
         src, tgt = _ids(draw, 11, [7, 4, 6], 7), _ids(draw, 13, [5] * 3, 5)
         longer = torch.cat([src, torch.zeros(3, 3, dtype=torch.long)], dim=1)
-        return _moves(draw, [src, tgt], [longer, tgt])
+        return _moves([src, tgt], [longer, tgt])
 
-    @exercise.case("a sample gives the same alone and in a batch", judge=moved("Taking sample 0 out of its batch", None), weight=0.5)
+    @exercise.case(
+        "a sample gives the same alone and in a batch",
+        judge=moved("Taking sample 0 out of its batch", None),
+        weight=0.5,
+    )
     def alone(draw: Draw) -> Stimulus:
         src, tgt = _ids(draw, 11, [4, 7, 6], 7), _ids(draw, 13, [5] * 3, 5)
-        return _moves(draw, [src, tgt], [src[:1, :4].clone(), tgt[:1].clone()], rows=1)
+        return _moves([src, tgt], [src[:1, :4].clone(), tgt[:1].clone()], rows=1)
 
 
 def _add_construction(exercise: Exercise) -> None:
@@ -153,7 +182,9 @@ def _add_construction(exercise: Exercise) -> None:
         "decoder untouched": "The weights of the decoder that was passed in have been changed.",
     }
 
-    @exercise.case("an encoder and a decoder that are passed in are used as they are", judge=facts(words))
+    @exercise.case(
+        "an encoder and a decoder that are passed in are used as they are", judge=facts(words)
+    )
     def own_parts(draw: Draw) -> Stimulus:
         calls = [_ids(draw, 12, [7, 4, 6], 7), _ids(draw, 12, [5] * 3, 5)]
         return Stimulus("own_parts", module([12, 12, 6, 2, 1, 8], {}, calls).inputs)
@@ -166,7 +197,9 @@ def _add_construction(exercise: Exercise) -> None:
 
     @exercise.case("a source longer than max_len raises ValueError", weight=0.5)
     def too_long(draw: Draw) -> Stimulus:
-        return module([11, 13, 8, 2, 1, 12, 6], {}, [_ids(draw, 11, [7], 7), _ids(draw, 13, [5], 5)])
+        return module(
+            [11, 13, 8, 2, 1, 12, 6], {}, [_ids(draw, 11, [7], 7), _ids(draw, 13, [5], 5)]
+        )
 
     @exercise.case("max_len may exceed 512", weight=0.5, judge=agrees(*GENERAL))
     def long_enough(draw: Draw) -> Stimulus:
@@ -188,9 +221,15 @@ def _add_others(exercise: Exercise) -> None:
         asked = module(SIZES, weights, calls)
         kept = {path: weights[path] for path in LEARNT}
         cotangent = draw.normal(2, 5, 13)
-        return Stimulus("gradients_at", {**asked.inputs, "paths": list(kept), "cotangent": cotangent})
+        return Stimulus(
+            "gradients_at", {**asked.inputs, "paths": list(kept), "cotangent": cotangent}
+        )
 
-    @exercise.case("it works in float64, and leaves its arguments as they are", judge=unchanged_call(*GENERAL), weight=0.5)
+    @exercise.case(
+        "it works in float64, and leaves its arguments as they are",
+        judge=unchanged_call(*GENERAL),
+        weight=0.5,
+    )
     def arguments(draw: Draw) -> Stimulus:
         calls = [("", [_ids(draw, 11, [7, 4], 7), _ids(draw, 13, [5, 5], 5)])]
         asked = _asked(draw, calls)

@@ -19,7 +19,10 @@ def _ratio(seen: Seen) -> str | None:
 def _finite(seen: Seen) -> Verdict:
     """Judge step 0: any finite number will do."""
     if seen.got.raised:
-        return Verdict(passed=False, message=f"{say_raised(seen.got.raised)} Step 0 should give a finite number.")
+        return Verdict(
+            passed=False,
+            message=f"{say_raised(seen.got.raised)} Step 0 should give a finite number.",
+        )
     given = seen.got.value
     if isinstance(given, bool) or not isinstance(given, (int, float)):
         return agrees()(seen)

@@ -22,7 +22,9 @@ def _words(seen: Seen) -> str | None:
     losses, right = got["losses"], want["losses"]
     if not all(isinstance(loss, float) for loss in losses):
         return None
-    wrong = [place for place, (a, b) in enumerate(zip(losses, right, strict=True)) if abs(a - b) > 1e-4]
+    wrong = [
+        place for place, (a, b) in enumerate(zip(losses, right, strict=True)) if abs(a - b) > 1e-4
+    ]
     if wrong and wrong[0] == 0:
         return f"The loss of the first step is {losses[0]:.4f}; {right[0]:.4f} was expected. What was fed, and what was scored?"
     if wrong:
@@ -61,8 +63,19 @@ def _batch(draw: Draw, lengths: list[int], size: int) -> list[torch.Tensor]:
     return [src, tgt]
 
 
-def _asked(draw: Draw, *batches: list[torch.Tensor], train: bool = True, dropout: float = 0.0, **kwargs: Any) -> Stimulus:
-    shapes = {"source": (VOCABULARY, WIDTH), "target": (VOCABULARY, WIDTH), "out": (WIDTH, VOCABULARY), "bias": (VOCABULARY,)}
+def _asked(
+    draw: Draw,
+    *batches: list[torch.Tensor],
+    train: bool = True,
+    dropout: float = 0.0,
+    **kwargs: Any,
+) -> Stimulus:
+    shapes = {
+        "source": (VOCABULARY, WIDTH),
+        "target": (VOCABULARY, WIDTH),
+        "out": (WIDTH, VOCABULARY),
+        "bias": (VOCABULARY,),
+    }
     weights = {name: draw.normal(*shape) for name, shape in shapes.items()}
     asked = {"weights": weights, "train": train, "dropout": dropout, "rate": 0.5}
     return Stimulus("training", {**asked, "calls": list(batches), "kwargs": kwargs})
@@ -79,7 +92,9 @@ def _add_cases(exercise: Exercise) -> None:
 
     @exercise.case("three steps in a row, each from its own gradient", judge=judge)
     def three_steps(draw: Draw) -> Stimulus:
-        return _asked(draw, _batch(draw, [5, 3], 5), _batch(draw, [4, 4, 2], 4), _batch(draw, [6], 6))
+        return _asked(
+            draw, _batch(draw, [5, 3], 5), _batch(draw, [4, 4, 2], 4), _batch(draw, [6], 6)
+        )
 
     @exercise.case("the smoothing that is asked for", judge=judge)
     def smoothed(draw: Draw) -> Stimulus:

@@ -45,7 +45,9 @@ def samples(padded: Sequence[int], what: str) -> Symptom:
         got, want = results(seen)[-1]
         wrong = {i for i in range(len(want)) if not torch.allclose(got[i], want[i], atol=CLOSE)}
         if wrong and wrong <= set(padded) and len(padded) < len(want):
-            return f"Samples without padding {what} are right, those with it are not: who reads <pad>?"
+            return (
+                f"Samples without padding {what} are right, those with it are not: who reads <pad>?"
+            )
         return None
 
     return symptom
@@ -74,12 +76,28 @@ def moved(changed: str, first: int | None) -> Any:
         got, want = seen.got.value, seen.expected.value
         if not isinstance(got, list) or len(got) != len(want):
             return None
-        leaks = [place for place, (is_, should) in enumerate(zip(got, want, strict=True)) if is_ and not should]
-        deaf = [place for place, (is_, should) in enumerate(zip(got, want, strict=True)) if should and not is_]
+        leaks = [
+            place
+            for place, (is_, should) in enumerate(zip(got, want, strict=True))
+            if is_ and not should
+        ]
+        deaf = [
+            place
+            for place, (is_, should) in enumerate(zip(got, want, strict=True))
+            if should and not is_
+        ]
         if leaks:
-            rest = "; no output should." if first is None else f", although only positions from {first} on may notice."
+            rest = (
+                "; no output should."
+                if first is None
+                else f", although only positions from {first} on may notice."
+            )
             return f"{changed} changes the output at position {leaks[0]}{rest}"
-        return f"{changed} does not change the output at position {deaf[0]}; it should." if deaf else None
+        return (
+            f"{changed} does not change the output at position {deaf[0]}; it should."
+            if deaf
+            else None
+        )
 
     return _with_kind(symptom)
 
@@ -119,7 +137,11 @@ def starts(seen: Seen) -> str | None:
     if not wrong:
         return None
     path, how = next(iter(wrong.items()))
-    many = f"{len(wrong)} of {len(seen.got.value)} matrices do" if len(wrong) > 1 else "One matrix does"
+    many = (
+        f"{len(wrong)} of {len(seen.got.value)} matrices do"
+        if len(wrong) > 1
+        else "One matrix does"
+    )
     return f"{many} not start Xavier-uniform; `{path}`, for one, is {how}."
 
 

@@ -34,16 +34,20 @@ def layer(draw: Draw, path: str, d_model: int, d_ff: int, *, cross: bool = False
     return found
 
 
-def stack(draw: Draw, prefix: str, sizes: tuple[int, int, int, int], *, cross: bool = False) -> Weights:
+def stack(
+    draw: Draw, prefix: str, sizes: tuple[int, int, int, int], *, cross: bool = False
+) -> Weights:
     """Return embedding and layers; sizes are vocabulary, d_model, number of layers, d_ff."""
     vocabulary, d_model, num_layers, d_ff = sizes
-    found = {f"{prefix}embedding.embed.weight": draw.normal(vocabulary, d_model, scale=d_model**-0.5)}
+    found = {
+        f"{prefix}embedding.embed.weight": draw.normal(vocabulary, d_model, scale=d_model**-0.5)
+    }
     for number in range(num_layers):
         found |= layer(draw, f"{prefix}layers.{number}", d_model, d_ff, cross=cross)
     return found
 
 
-def transformer(
+def transformer(  # noqa: PLR0917 - sizes in the order of the constructor
     draw: Draw, source: int, target: int, d_model: int = 8, num_layers: int = 2, d_ff: int = 12
 ) -> Weights:
     """Return the weights of a whole Transformer."""

@@ -15,7 +15,9 @@ RETURN = "return inputs, targets"
 
 def _words(seen: Seen) -> str | None:
     """Show the first row that is wrong, beside the right one."""
-    for name, got, want in zip(("inputs", "targets"), seen.got.value, seen.expected.value, strict=True):
+    for name, got, want in zip(
+        ("inputs", "targets"), seen.got.value, seen.expected.value, strict=True
+    ):
         if got.shape == want.shape and not torch.equal(got, want):
             row = int((got != want).any(dim=1).nonzero()[0, 0])
             return f"Row {row} of the {name} is {got[row].tolist()}; it should be {want[row].tolist()}."
