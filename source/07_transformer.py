@@ -547,7 +547,7 @@ print("noam_rate: the visible tests pass")
 # </details>
 
 # %% demo
-steps = list(range(1, 20001, 100))
+steps = list(range(1, 20002, 500))
 rates = {f"d_model {d}, warm-up {w}": [noam_rate(step, d, w) for step in steps]
          for d, w in ((512, 4000), (512, 8000), (256, 4000))}
 plots.curves(steps, rates, labels=("step", "learning rate"));
@@ -926,10 +926,13 @@ def draw_reversals(generator):
 
 torch.manual_seed(0)
 mirror = LanguageModel(14, d_model=64, num_layers=2, num_heads=4, d_ff=128, max_len=16, dropout=0.0)
+for parameter in mirror.parameters():
+    if parameter.dim() > 1:
+        nn.init.xavier_uniform_(parameter)  # else the symbols drown the positions, as seen above
 mirror.to(training.device())
 adam = torch.optim.Adam(mirror.parameters(), betas=(0.9, 0.98), eps=1e-9)
-losses = training.train(mirror, adam, lambda *batch: reading_step(mirror, *batch, adam), draw_reversals, 1400,
-                        rate=lambda step: 2e-3 * min(step / 100, 1) * (1 - step / 1401))  # up, and then down to 0
+losses = training.train(mirror, adam, lambda *batch: reading_step(mirror, *batch, adam), draw_reversals, 900,
+                        rate=lambda step: 3e-3 * min(step / 100, 1) * (1 - step / 901))  # up, and then down to 0
 mirror.cpu().eval();
 
 # %% demo

@@ -161,7 +161,7 @@ class Scripted(nn.Module):
         self._note()
         scores = torch.linspace(0, 1, self.vocab_size).repeat(*tgt.shape, 1)  # (B, T, V)
         for row, (tokens, source) in enumerate(zip(tgt.tolist(), src[:, 0].tolist(), strict=True)):
-            known = round(float(memory[row, 0, 0])) == source
+            known = round(float(memory[row, 0, 0].detach())) == source
             for place in range(len(tokens)):
                 word = self._next(tokens[: place + 1], source) if known else LOST
                 scores[row, place, word] = 2.0 + (0.5 if place % 2 else 0.0)
