@@ -51,6 +51,13 @@ def _tokens() -> list[torch.Tensor]:
     return [torch.randn(2, 5, 12), torch.randn(2, 7, 12), torch.randn(2, 7, 12)]
 
 
+def _translation() -> list[torch.Tensor]:
+    """Six target tokens of which the last are padding, over a memory of seven, partly hidden."""
+    ids = _ids()
+    causal = torch.ones(6, 6, dtype=torch.bool).tril()
+    return [ids, torch.randn(2, 7, 8), causal & (ids != 0)[:, None], _padding()]
+
+
 CALLS: Final[Mapping[str, tuple[Call, ...]]] = {
     "scaled_dot_product_attention": (
         Call("without a mask", lambda: _heads()),
@@ -73,6 +80,13 @@ CALLS: Final[Mapping[str, tuple[Call, ...]]] = {
     "PositionalEncoding": (Call("for nine positions", lambda: [torch.randn(2, 9, 8)], (8,)),),
     "LayerNorm": (Call("for a batch", lambda: [torch.randn(2, 5, 6) * 3 + 1], (6,)),),
     "FeedForward": (Call("for a batch", lambda: [torch.randn(2, 5, 6)], (6, 11)),),
+    "shift_right": (Call("for two sentences", lambda: [_ids()]),),
+    "target_mask": (Call("for two sentences", lambda: [_ids()]),),
+    "Encoder": (
+        Call("for two sentences", lambda: [_ids(), _ids()[:, None] != 0], (11, 8, 2, 2, 12)),
+    ),
+    "Decoder": (Call("for two sentences", lambda: _translation(), (11, 8, 2, 2, 12)),),
+    "CausalDecoderLayer": (Call("for a batch", lambda: [torch.randn(2, 5, 8)], (8, 2, 12)),),
 }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from coursework import stand_ins
+from coursework import stand_ins, stand_ins_models
 
 ORIGIN: Final[Mapping[str, str]] = {
     "TokenEmbedding": "01_embeddings",
@@ -14,19 +14,28 @@ ORIGIN: Final[Mapping[str, str]] = {
     "MultiHeadAttention": "04_multi_head_attention",
     "LayerNorm": "05_encoder",
     "FeedForward": "05_encoder",
+    "Encoder": "05_encoder",
+    "Decoder": "06_decoder",
+    "CausalDecoderLayer": "06_decoder",
+    "target_mask": "06_decoder",
+    "shift_right": "06_decoder",
 }
 
 _FIFTH: Final = ("MultiHeadAttention", "TokenEmbedding", "PositionalEncoding", "padding_mask")
+_SIXTH: Final = (*_FIFTH, "LayerNorm", "FeedForward", "causal_mask")
+_MODELS: Final = ("Encoder", "Decoder", "CausalDecoderLayer", "target_mask", "shift_right")
 NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     "04_multi_head_attention": ("scaled_dot_product_attention",),
     "05_encoder": _FIFTH,
-    "06_decoder": (*_FIFTH, "LayerNorm", "FeedForward", "causal_mask"),
+    "06_decoder": _SIXTH,
+    "07_transformer": (*_SIXTH, *_MODELS),
 }
 
 
 def stand_in(name: str) -> object:
     """Return the stand-in for a part."""
-    found: object = getattr(stand_ins, name)
+    home = stand_ins_models if hasattr(stand_ins_models, name) else stand_ins
+    found: object = getattr(home, name)
     return found
 
 

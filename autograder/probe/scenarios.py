@@ -272,4 +272,5 @@ SCENARIOS: dict[str, Scenario] = {
 }
 
 
-import autograder.probe.blocks  # noqa: E402, F401 - it adds its scenarios, and builds on what stands above
+import autograder.probe.blocks  # noqa: E402 - it adds its scenarios, and builds on what stands above
+import autograder.probe.models  # noqa: E402, F401 - and so does this

@@ -1,0 +1,148 @@
+"""What lesson 07 is compared with, built on torch's own operations.
+
+Each function and class stands on its own (torch, nn, F and math are in scope, and the parts the
+lesson begins with), because its source also stands in for a student's cell when later exercises are
+marked.
+"""
+
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from coursework.stand_ins import LayerNorm, PositionalEncoding, TokenEmbedding
+from coursework.stand_ins_models import CausalDecoderLayer, Decoder, Encoder
+
+
+class Transformer(nn.Module):
+    """The given stacks; masks by comparing ids and positions, first weights by a draw of uniforms."""
+
+    def __init__(  # noqa: PLR0917 - the contract's order of arguments
+        self,
+        src_vocab_size: int,
+        tgt_vocab_size: int,
+        d_model: int = 512,
+        num_heads: int = 8,
+        num_layers: int = 6,
+        d_ff: int = 2048,
+        max_len: int = 512,
+        dropout: float = 0.1,
+        pad_id: int = 0,
+        encoder: nn.Module | None = None,
+        decoder: nn.Module | None = None,
+    ) -> None:
+        super().__init__()
+        self.pad_id = pad_id
+        common = (d_model, num_layers, num_heads, d_ff, max_len, dropout)
+        self.encoder = encoder or self.started(Encoder(src_vocab_size, *common))
+        self.decoder = decoder or self.started(Decoder(tgt_vocab_size, *common))
+
+    @staticmethod
+    def started(part: nn.Module) -> nn.Module:
+        """Draw every matrix from the uniform distribution of Glorot and Bengio 2010."""
+        for matrix in (p for p in part.parameters() if p.dim() == 2):
+            bound = math.sqrt(6 / sum(matrix.shape))
+            matrix.data = torch.rand_like(matrix) * 2 * bound - bound
+        return part
+
+    def encode(self, src: torch.Tensor) -> torch.Tensor:
+        """(B,S) -> (B,S,D)."""
+        memory: torch.Tensor = self.encoder(src, src.ne(self.pad_id)[:, None])
+        return memory
+
+    def decode(self, tgt: torch.Tensor, memory: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
+        """(B,T), (B,S,D), (B,S) -> (B,T,V)."""
+        place = torch.arange(tgt.size(1))
+        own = (place <= place[:, None]) & tgt.ne(self.pad_id)[:, None]
+        logits: torch.Tensor = self.decoder(tgt, memory, own, src.ne(self.pad_id)[:, None])
+        return logits
+
+    def forward(self, src: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
+        """(B,S), (B,T) -> (B,T,V)."""
+        return self.decode(tgt, self.encode(src), src)
+
+
+def greedy_decode(
+    model: "Any", src: torch.Tensor, max_len: int, sos_id: int = 1, eos_id: int = 2
+) -> torch.Tensor:
+    """Grow all rows, and blank what comes after the first <eos> by counting those before."""
+    mode = model.training
+    model.eval()
+    grown = torch.full((len(src), 1), sos_id, dtype=torch.long)
+    with torch.inference_mode():
+        memory = model.encode(src)
+        while grown.size(1) <= max_len and not grown[:, 1:].eq(eos_id).any(dim=1).all():
+            word = model.decode(grown, memory, src)[:, -1].max(dim=-1).indices
+            done = grown[:, 1:].eq(eos_id).any(dim=1)
+            grown = torch.column_stack([grown, torch.where(done, model.pad_id, word)])
+    model.train(mode)
+    return grown[:, 1:].clone()
+
+
+def label_smoothing_loss(
+    logits: torch.Tensor, target: torch.Tensor, smoothing: float = 0.1, pad_id: int = 0
+) -> torch.Tensor:
+    """Torch's own cross-entropy, over (B·T, V)."""
+    return F.cross_entropy(
+        logits.flatten(0, 1), target.flatten(), ignore_index=pad_id, label_smoothing=smoothing
+    )
+
+
+def noam_rate(step: int, d_model: int, warmup: int = 4000) -> float:
+    """The formula of section 5.3, by cases; zero at step 0."""
+    if step < warmup:
+        return step / math.sqrt(d_model * warmup**3)
+    return 1 / math.sqrt(d_model * step)
+
+
+def train_step(
+    model: "Any", src: torch.Tensor, tgt: torch.Tensor, optimiser: "Any", smoothing: float = 0.0
+) -> float:
+    """Inputs by concatenation, the loss by torch, one update."""
+    model.train()
+    before = torch.cat([torch.ones_like(tgt[:, :1]), tgt[:, :-1]], dim=1)
+    optimiser.zero_grad(set_to_none=True)
+    logits = model(src, before).flatten(0, 1)
+    loss = F.cross_entropy(
+        logits, tgt.flatten(), ignore_index=model.pad_id, label_smoothing=smoothing
+    )
+    torch.autograd.backward(loss)
+    optimiser.step()
+    return float(loss)
+
+
+def language_windows(ids: torch.Tensor, length: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Cut windows of length + 1 that begin `length` apart, and take both ends of each."""
+    if len(ids) <= length:
+        return ids.new_empty(0, length), ids.new_empty(0, length)
+    windows = ids.unfold(0, length + 1, length)
+    return windows[:, :-1], windows[:, 1:]
+
+
+class LanguageModel(nn.Module):
+    """Causal layers between embedding and projection."""
+
+    def __init__(  # noqa: PLR0917 - the contract's order of arguments
+        self,
+        vocab_size: int,
+        d_model: int,
+        num_layers: int,
+        num_heads: int,
+        d_ff: int,
+        max_len: int = 512,
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        self.embedding = TokenEmbedding(vocab_size, d_model)
+        self.position = PositionalEncoding(d_model, max_len, dropout)
+        blocks = [CausalDecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)]
+        self.layers = nn.Sequential(*blocks)
+        self.norm = LayerNorm(d_model)
+        self.project = nn.Linear(d_model, vocab_size)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """(B,T) -> (B,T,V)."""
+        features = self.layers(self.position(self.embedding(ids)))
+        return F.linear(self.norm(features), self.project.weight, self.project.bias)

@@ -1,0 +1,119 @@
+"""Draw the figures of lesson 7: `python images/draw_07_transformer.py`."""
+
+import itertools
+
+from matplotlib.axes import Axes
+from matplotlib.patches import FancyArrowPatch, Rectangle
+from style import INK, arrow, box, page, save, shade, tint, write
+
+from coursework.plots import ACCENT, KEY, MUTED, QUERY, VALUE, WRONG
+
+ENCODER = (
+    ("1", "source ids", "B, S", MUTED),
+    ("2", "source vectors", "B, S, D", KEY),
+    ("3", "self-attention: weights", "B, H, S, S", ACCENT),
+    ("4", "self-attention: output", "B, S, D", KEY),
+    ("5", "feed-forward, inside", "B, S, F", VALUE),
+    ("6", "memory", "B, S, D", KEY),
+)
+DECODER = (
+    ("7", "decoder input", "B, T", MUTED),
+    ("8", "target vectors", "B, T, D", QUERY),
+    ("9", "self-attention: weights", "B, H, T, T", ACCENT),
+    ("10", "cross-attention: weights", "B, H, T, S", ACCENT),
+    ("11", "cross-attention: output", "B, T, D", QUERY),
+    ("12", "feed-forward, inside", "B, T, F", VALUE),
+    ("13", "logits", "B, T, V", WRONG),
+    ("14", "probabilities", "B, T, V", WRONG),
+)
+STEP = 0.92
+
+
+def column(ax: Axes, x: float, rows: tuple[tuple[str, str, str, str], ...]) -> list[float]:
+    """Draw the tensors of one half from the bottom up, and return how high each stands."""
+    heights = [0.75 + STEP * place for place in range(len(rows))]
+    for y, (number, name, shape, colour) in zip(heights, rows, strict=True):
+        box(ax, (x, y), (4.9, 0.62), "", colour)
+        write(ax, (x - 2.17, y), number, colour, bold=True)
+        ax.text(x - 1.9, y, name, size=14, ha="left", va="center", color=INK)
+        ax.text(x + 2.3, y, shape, size=14, ha="right", va="center", color=shade(colour), weight="bold")
+    for low, high in itertools.pairwise(heights):
+        arrow(ax, (x, low + 0.32), (x, high - 0.33), MUTED, 1.5)
+    return heights
+
+
+def draw_tensors() -> None:
+    """Draw the fourteen tensors on their way through both halves."""
+    figure, ax = page(12.6, 8.1)
+    for x, low, high, side in ((3.25, 2.14, 4.86, 0.27), (9.35, 2.14, 5.78, 12.33)):
+        ax.add_patch(Rectangle((x - 2.6, low), 5.2, high - low, fc="#F0F0F0", ec=MUTED, lw=1.2, ls=":"))
+        ax.text(side, (low + high) / 2, "each of L layers", rotation=90, size=13, ha="center",
+                va="center", color=shade(MUTED))  # fmt: skip
+    left, right = column(ax, 3.25, ENCODER), column(ax, 9.35, DECODER)
+    write(ax, (3.25, left[-1] + 0.72), "Encoder", KEY, bold=True)
+    write(ax, (9.35, right[-1] + 0.6), "Decoder", QUERY, bold=True)
+    path = "arc3,rad=-0.3"
+    line = FancyArrowPatch((5.75, left[5]), (6.86, right[3]), connectionstyle=path, arrowstyle="-|>")
+    line.set(color=KEY, linewidth=3, mutation_scale=20)
+    ax.add_patch(line)
+    write(ax, (6.3, 6.05), "keys and\nvalues", KEY, size=13)
+    save(figure, "transformer_tensors")
+
+
+def mask(ax: Axes, left: float, title: str, size: tuple[int, int], seen: list[list[bool]]) -> None:
+    """Draw one mask as a grid: filled may be read, crossed out may not."""
+    unit, top = 0.4, 3.5
+    for row in range(size[0]):
+        for column_ in range(size[1]):
+            x, y = left + unit * column_, top - unit * (row + 1)
+            colour = tint(QUERY, 0.75) if seen[row][column_] else "#EFEFEF"
+            ax.add_patch(Rectangle((x, y), unit, unit, fc=colour, ec="white", lw=2))
+            if not seen[row][column_]:
+                write(ax, (x + unit / 2, y + unit / 2), "×", MUTED, size=13)
+    middle = left + unit * size[1] / 2
+    write(ax, (middle, top + 0.55), title, bold=True, size=14)
+    names = {7: "source", 5: "target"}
+    write(ax, (middle, top + 0.2), f"keys: {names[size[1]]}", KEY, size=13)
+    ax.text(left - 0.2, top - unit * size[0] / 2, f"queries: {names[size[0]]}", rotation=90, size=13,
+            ha="center", va="center", color=QUERY)  # fmt: skip
+
+
+def draw_masks() -> None:
+    """Draw the three masks, for seven source tokens (two of them padding) and five target tokens (one)."""
+    figure, ax = page(10.6, 4.5)
+    source, target = [key < 5 for key in range(7)], [key < 4 for key in range(5)]
+    causal = [[key <= query and target[key] for key in range(5)] for query in range(5)]
+    mask(ax, 0.7, "encoder, self", (7, 7), [source] * 7)
+    mask(ax, 4.6, "decoder, self", (5, 5), causal)
+    mask(ax, 7.5, "decoder, cross", (5, 7), [source] * 5)
+    write(ax, (6.9, 0.45), "blue: may be read     ×: hidden", MUTED, size=13)
+    save(figure, "transformer_masks")
+
+
+def draw_greedy() -> None:
+    """Draw four steps of greedy decoding."""
+    figure, ax = page(11.6, 4.9)
+    box(ax, (1.5, 2.4), (2.4, 0.8), "les convolutions\nsont mortes", KEY)
+    arrow(ax, (1.5, 2.82), (1.5, 3.38), KEY)
+    box(ax, (1.5, 3.8), (2.2, 0.8), "memory", KEY)
+    write(ax, (1.5, 1.65), "encoded once", KEY, size=13)
+    words = ("<sos>", "convolutions", "are", "dead", "<eos>")
+    lefts, widths = (4.1, 5.45, 7.3, 8.3, 9.4), (1.15, 1.7, 0.85, 0.95, 1.15)
+    for step in range(4):
+        y = 4.2 - 1.1 * step
+        for place in range(step + 1):
+            box(ax, (lefts[place] + widths[place] / 2, y), (widths[place], 0.6), words[place], QUERY)
+        end = lefts[step] + widths[step]
+        arrow(ax, (end + 0.05, y), (end + 0.75, y), WRONG)
+        said = widths[step + 1]
+        box(ax, (end + 0.8 + said / 2, y), (said, 0.6), words[step + 1], WRONG)
+        arrow(ax, (2.65, 3.75), (4.0, y), KEY, 1.2)
+    legend = "blue: what the decoder reads     red: what it says next, appended for the next step"
+    write(ax, (7.2, 0.28), legend, MUTED, size=13)
+    save(figure, "transformer_greedy")
+
+
+if __name__ == "__main__":
+    draw_tensors()
+    draw_masks()
+    draw_greedy()
