@@ -35,14 +35,15 @@ class Marker:
     """Marks notebooks of one course. Use as a context manager: it holds a process open.
 
     `sandboxed=False` runs submissions with the caller's own rights, and is for code one trusts.
-    `seed` draws the inputs; without one they are drawn anew for each submission.
+    `seed` draws the inputs; without one it is drawn once, so that all that is marked in one go gets
+    the same inputs, and what known mistakes do to them is found out once.
     """
 
     def __init__(self, course: Course, *, sandboxed: bool = True, seed: int | None = None) -> None:
         """Raises SandboxMissingError when bubblewrap is wanted and not there."""
         torch.set_num_threads(1)
         self.course, self.sandboxed = course, sandboxed
-        self._seed = seed
+        self._seed = secrets.randbits(62) if seed is None else seed
         self._warm = WarmProcess(sorted(set(_imports(course))), sandboxed=sandboxed)
 
     def mark(self, lesson: str, path: Path) -> Marked:
@@ -54,8 +55,7 @@ class Marker:
         return self._mark(lesson, empty(self.course, lesson, reason))
 
     def _mark(self, lesson: str, aligned: Aligned) -> Marked:
-        seed = secrets.randbits(62) if self._seed is None else self._seed
-        sitting = Sitting(workbench(self.course, lesson), _in_scope(aligned.parts), seed)
+        sitting = Sitting(workbench(self.course, lesson), _in_scope(aligned.parts), self._seed)
         exercises = sitting.mark(self._warm)
         report = Report(
             lesson=lesson,
@@ -65,7 +65,7 @@ class Marker:
             repairs=aligned.repairs,
             incidents=sitting.incidents,
         )
-        return Marked(report, aligned.notebook, seed)
+        return Marked(report, aligned.notebook, self._seed)
 
     def close(self) -> None:
         """End the warm process."""

@@ -41,64 +41,81 @@ def diagnose(
     """
     if all(item.passed for item in evidence):
         return []
-    return (
-        _explain_all(bench, exercise, evidence, 1)
-        or _explain_all(bench, exercise, evidence, 2)
-        or _explain_some(bench, exercise, evidence)
-    )
+    inquiry = _Inquiry(bench, exercise, evidence)
+    return inquiry.explain_all(1) or inquiry.explain_all(2) or inquiry.explain_some()
 
 
-def _explain_all(
-    bench: Workbench, exercise: Exercise, evidence: Sequence[Evidence], size: int
-) -> list[Misconception]:
-    ordered = sorted(evidence, key=lambda item: item.passed)  # failures tell most apart
-    forms = [form for mistake in exercise.misconceptions for form in mistake.forms()]
-    if size > 1:
-        if all(item.got.raised is not None for item in evidence):
+@dataclass(frozen=True)
+class _Inquiry:
+    """The search for the mistakes in one student's cell."""
+
+    bench: Workbench
+    exercise: Exercise
+    evidence: Sequence[Evidence]
+
+    def explain_all(self, size: int) -> list[Misconception]:
+        """Return the first so many mistakes that together do all that was seen."""
+        ordered = sorted(self.evidence, key=lambda item: item.passed)  # failures tell most apart
+        for mistakes in itertools.combinations(self._suspects(size), size):
+            if all(self._fits(mistakes, item) for item in ordered):
+                return list(mistakes)
+        return []
+
+    def _suspects(self, size: int) -> list[Misconception]:
+        forms = [form for mistake in self.exercise.misconceptions for form in mistake.forms()]
+        if size == 1:
+            return forms
+        if all(item.got.raised is not None for item in self.evidence):
             return []  # where nothing but exceptions came, a second mistake cannot be seen
-        forms = [form for form in forms if _may_be_part(bench, exercise, evidence, form)]
-    for mistakes in itertools.combinations(forms, size):
-        namespace = bench.edited(exercise, mistakes)
-        if namespace is not None and all(
-            item.fits(bench.observe(namespace, item.stimulus)) for item in ordered
-        ):
-            return list(mistakes)
-    return []
+        return [form for form in forms if self._may_be_part(form)]
+
+    def _fits(self, mistakes: Sequence[Misconception], item: Evidence) -> bool:
+        mistaken = self.bench.mistaken(self.exercise, mistakes, item.stimulus)
+        return mistaken is not None and item.fits(mistaken)
+
+    def _may_be_part(self, mistake: Misconception) -> bool:
+        """Return whether a mistake can be one of two: alone it spoils no more than what is spoilt.
+
+        It changes nothing where a check passed, and raises nothing in the first failure where a
+        value came. There are many pairs, so those in which one mistake mends another are not
+        looked for.
+        """
+        failed = next(item for item in self.evidence if not item.passed)
+        alone = self.bench.mistaken(self.exercise, [mistake], failed.stimulus)
+        if alone is None or (failed.got.raised is None and alone.raised is not None):
+            return False
+        return all(self._fits([mistake], item) for item in self.evidence if item.passed)
+
+    def explain_some(self) -> list[Misconception]:
+        """Return the single mistakes that explain most failures between them.
+
+        One case in many is too little to go by: a mistake has to explain two of them, or half. The
+        entries of a dictionary of answers each stand for themselves.
+        """
+        separate = all(item.stimulus.scenario == "variable" for item in self.evidence)
+        failures = sum(not item.passed for item in self.evidence)
+        enough = 1 if separate else min(2, -(-failures // 2))
+        explained = {
+            index: cases
+            for index, mistake in enumerate(self.exercise.misconceptions)
+            if len(cases := self._cases_explained(mistake)) >= enough
+        }
+        chosen = _cover(explained)
+        return [self.exercise.misconceptions[index] for index in chosen[: None if separate else 2]]
+
+    def _cases_explained(self, mistake: Misconception) -> set[int]:
+        """Return the failures that a mistake explains by numbers; none if a passed one denies it."""
+        if not all(self._fits([mistake], item) for item in self.evidence if item.passed):
+            return set()
+        return {
+            index
+            for index, item in enumerate(self.evidence)
+            if not item.passed and _telling(item.got) and self._fits([mistake], item)
+        }
 
 
-def _may_be_part(
-    bench: Workbench, exercise: Exercise, evidence: Sequence[Evidence], mistake: Misconception
-) -> bool:
-    """Return whether a mistake can be one of two: alone it spoils no more than what is spoilt.
-
-    It changes nothing where a check passed, and raises nothing in the first failure where a value
-    came. There are many pairs, so those in which one mistake mends another are not looked for.
-    """
-    namespace = bench.edited(exercise, [mistake])
-    if namespace is None:
-        return False
-    failed = next(item for item in evidence if not item.passed)
-    if failed.got.raised is None and bench.observe(namespace, failed.stimulus).raised is not None:
-        return False
-    passed = (item for item in evidence if item.passed)
-    return all(item.fits(bench.observe(namespace, item.stimulus)) for item in passed)
-
-
-def _explain_some(
-    bench: Workbench, exercise: Exercise, evidence: Sequence[Evidence]
-) -> list[Misconception]:
-    """Return the single mistakes that explain most failures between them.
-
-    One case in many is too little to go by: a mistake has to explain two of them, or half. The
-    entries of a dictionary of answers each stand for themselves.
-    """
-    separate = all(item.stimulus.scenario == "variable" for item in evidence)
-    enough = 1 if separate else min(2, -(-sum(not item.passed for item in evidence) // 2))
-    explained = {
-        index: cases
-        for index, mistake in enumerate(exercise.misconceptions)
-        if len(cases := _cases_explained(bench, exercise, evidence, mistake)) >= enough
-    }
+def _cover(explained: dict[int, set[int]]) -> list[int]:
+    """Return which mistakes to name, the one that adds most to what is explained first."""
     chosen: list[int] = []
     covered: set[int] = set()
     while explained:
@@ -107,24 +124,7 @@ def _explain_some(
             break
         chosen.append(best)
         covered |= explained.pop(best)
-    return [exercise.misconceptions[index] for index in chosen[: None if separate else 2]]
-
-
-def _cases_explained(
-    bench: Workbench, exercise: Exercise, evidence: Sequence[Evidence], mistake: Misconception
-) -> set[int]:
-    """Return the failed cases that a mistake explains by numbers; none if a passed one denies it."""
-    namespace = bench.edited(exercise, [mistake])
-    cases: set[int] = set()
-    if namespace is None:
-        return cases
-    for index, item in enumerate(evidence):
-        fits = item.fits(bench.observe(namespace, item.stimulus))
-        if item.passed and not fits:
-            return set()
-        if not item.passed and fits and _telling(item.got):
-            cases.add(index)
-    return cases
+    return chosen
 
 
 def _telling(got: Observation) -> bool:

@@ -11,10 +11,14 @@ from autograder.judge.judgement import Judge, agrees
 
 @dataclass(frozen=True)
 class Stimulus:
-    """What is asked of the student's names: a probe's scenario and its inputs."""
+    """What is asked of the student's names: a probe's scenario and its inputs.
+
+    Stimuli with the same `key` are the same: it names the case and the seed that drew the inputs.
+    """
 
     scenario: str
     inputs: Mapping[str, Any]
+    key: tuple[str, int] = ("", 0)
 
 
 def call(*args: Any, **kwargs: Any) -> Stimulus:
@@ -151,7 +155,8 @@ class Exercise:
         """Return a case's inputs for a seed, with the name to call and a seed for the probe."""
         draw = Draw(seed, self.id, case.id)
         asked = case.prepare(draw)
-        return Stimulus(asked.scenario, {"name": self.name, "seed": draw.seed, **asked.inputs})
+        inputs = {"name": self.name, "seed": draw.seed, **asked.inputs}
+        return Stimulus(asked.scenario, inputs, key=(case.id, seed))
 
 
 @dataclass

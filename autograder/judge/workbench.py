@@ -3,17 +3,20 @@
 import inspect
 import math
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
+from cachetools import LRUCache
 from torch import nn
 
 from autograder.errors import CheckDefinitionError
 from autograder.judge.exercise import Exercise, Lesson, Misconception, Stimulus
 from autograder.judge.observation import Observation
 from autograder.probe.observe import observe
+
+KEPT = 20_000  # observations; a small one is a few kilobytes
 
 BASE: Mapping[str, Any] = {"torch": torch, "nn": nn, "F": F, "math": math}
 
@@ -25,6 +28,7 @@ class Workbench:
         """Take the lesson's checks, and its model answers by exercise id."""
         self.lesson, self.answers = lesson, answers
         self._edited: dict[tuple[str, ...], dict[str, Any] | None] = {}
+        self._observed: LRUCache[tuple[Any, ...], Observation] = LRUCache(KEPT)
 
     def reference(self, exercise: Exercise) -> dict[str, Any]:
         """Return a namespace in which the exercise, and those before it, are the reference's."""
@@ -39,10 +43,7 @@ class Workbench:
     ) -> dict[str, Any] | None:
         """Return a namespace with the model answer, edited; None if the edits do not go together."""
         mistakes = list(mistakes)
-        key = (
-            exercise.id,
-            *(f"{mistake.id}{sorted(mistake.edits.items())}" for mistake in mistakes),
-        )
+        key = _key(exercise, mistakes)
         if key not in self._edited:
             self._edited[key] = self._make(exercise, mistakes)
         return self._edited[key]
@@ -84,21 +85,47 @@ class Workbench:
             return source
         return None
 
-    def observe(self, namespace: Mapping[str, Any], stimulus: Stimulus) -> Observation:
+    def observe(
+        self, namespace: Mapping[str, Any], stimulus: Stimulus, *, watched: bool = False
+    ) -> Observation:
         """Run a scenario here, on copies of the inputs, since a mistake may be to change them."""
-        return Observation.of(observe(stimulus.scenario, namespace, _copied(stimulus.inputs)))
+        inputs = _copied(stimulus.inputs)
+        return Observation.of(observe(stimulus.scenario, namespace, inputs, watched=watched))
+
+    def mistaken(
+        self, exercise: Exercise, mistakes: Sequence[Misconception], stimulus: Stimulus
+    ) -> Observation | None:
+        """Return what an edited model answer does; None if the edits do not go together.
+
+        It is kept: the inputs of a class run are the same for all, and so are their mistakes.
+        """
+        key = (*_key(exercise, mistakes), stimulus.key)
+        if key not in self._observed:
+            namespace = self.edited(exercise, mistakes)
+            if namespace is None:
+                return None
+            self._observed[key] = self.observe(namespace, stimulus)
+        return self._observed[key]
 
     def expected(self, exercise: Exercise, stimulus: Stimulus) -> Observation:
         """Return what the reference does. Exercises without one are judged by their judges alone."""
         if exercise.reference is None:
             return Observation()
-        return self.observe(self.reference(exercise), stimulus)
+        key = (exercise.id, stimulus.key)
+        if key not in self._observed:
+            self._observed[key] = self.observe(self.reference(exercise), stimulus)
+        return self._observed[key]
 
     def stand_ins(self, exercise: Exercise) -> list[str]:
         """Return the sources that put right parts in the place of the student's earlier ones."""
         return [
             stand_in_source(other.reference, other.name) for other in self.lesson.upstream(exercise)
         ]
+
+
+def _key(exercise: Exercise, mistakes: Iterable[Misconception]) -> tuple[str, ...]:
+    edits = (f"{mistake.id}{sorted(mistake.edits.items())}" for mistake in mistakes)
+    return (exercise.id, *edits)
 
 
 def stand_in_source(reference: Any, name: str) -> str:

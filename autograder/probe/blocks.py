@@ -6,10 +6,10 @@ import torch
 from torch import nn
 
 from autograder.probe.scenarios import (
-    SCENARIOS,
     Inputs,
     Namespace,
     StructureError,
+    add,
     attribute,
     build,
     kind_of,
@@ -79,7 +79,7 @@ def block_hears(namespace: Namespace, inputs: Inputs) -> Any:
     return (before[:, : len(back)] - after[:, back]).abs().amax(dim=-1) > MOVED
 
 
-SCENARIOS.update(
+add(
     {
         "block_part": block_part,
         "block_start": block_start,

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from autograder.probe.scenarios import SCENARIOS, Inputs, Namespace, attribute, build, look_up
+from autograder.probe.scenarios import Inputs, Namespace, add, attribute, build, look_up
 
 CLOSE = 1e-4
 FEATURES = 6
@@ -32,7 +32,7 @@ def methods(namespace: Namespace, inputs: Inputs) -> Any:
     return results[0] if len(results) == 1 else results
 
 
-def moves(namespace: Namespace, inputs: Inputs) -> Any:
+def rows_moved(namespace: Namespace, inputs: Inputs) -> Any:
     """Return, position by position, whether the output of the two `calls` differs.
 
     With `rows`, the first that many samples are compared; one or the other call may have more.
@@ -251,10 +251,10 @@ def training(namespace: Namespace, inputs: Inputs) -> Any:
     return {"losses": losses, "weights": after, **counts}
 
 
-SCENARIOS.update(
+add(
     {
         "methods": methods,
-        "moves": moves,
+        "rows_moved": rows_moved,
         "registered": registered,
         "defaults": defaults,
         "gradients_at": gradients_at,

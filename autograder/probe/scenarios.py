@@ -272,5 +272,13 @@ SCENARIOS: dict[str, Scenario] = {
 }
 
 
+def add(scenarios: Mapping[str, Scenario]) -> None:
+    """Add a module's scenarios. ValueError if a name is taken: two lessons would share it unawares."""
+    taken = scenarios.keys() & SCENARIOS.keys()
+    if taken:
+        raise ValueError(f"expected new names for scenarios; {sorted(taken)} exist already")
+    SCENARIOS.update(scenarios)
+
+
 import autograder.probe.blocks  # noqa: E402 - it adds its scenarios, and builds on what stands above
 import autograder.probe.models  # noqa: E402, F401 - and so does this

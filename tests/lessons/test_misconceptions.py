@@ -40,7 +40,8 @@ def evidence(
     found = []
     for case in exercise.cases:
         stimulus = exercise.stimulus(case, seed)
-        expected, got = bench.expected(exercise, stimulus), bench.observe(namespace, stimulus)
+        expected = bench.expected(exercise, stimulus)
+        got = bench.observe(namespace, stimulus, watched=True)
         forbidden = got.library & exercise.forbidden.keys()
         passed = case.judge(Seen(stimulus.inputs, got, expected)).passed and not forbidden
         found.append(Evidence(case, stimulus, got, expected, passed))

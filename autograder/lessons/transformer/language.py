@@ -61,7 +61,7 @@ def _add_properties(exercise: Exercise) -> None:
         ids = _ids(draw, 3, 6)
         other = ids.clone()
         other[:, 3] = 3 + (ids[:, 3] - 2) % 10
-        return Stimulus("moves", {**module(SIZES, {}, [ids], [other]).inputs, "rows": 3})
+        return Stimulus("rows_moved", {**module(SIZES, {}, [ids], [other]).inputs, "rows": 3})
 
     @exercise.case(
         "every position reads all that came before", judge=moved("Changing token 0", 0), weight=0.5
@@ -70,7 +70,7 @@ def _add_properties(exercise: Exercise) -> None:
         ids = _ids(draw, 3, 6)
         other = ids.clone()
         other[:, 0] = 3 + (ids[:, 0] - 2) % 10
-        return Stimulus("moves", {**module(SIZES, {}, [ids], [other]).inputs, "rows": 3})
+        return Stimulus("rows_moved", {**module(SIZES, {}, [ids], [other]).inputs, "rows": 3})
 
     @exercise.case(
         "a text gives the same alone and in a batch",
@@ -79,7 +79,9 @@ def _add_properties(exercise: Exercise) -> None:
     )
     def alone(draw: Draw) -> Stimulus:
         ids = _ids(draw, 3, 6)
-        return Stimulus("moves", {**module(SIZES, {}, [ids], [ids[:1].clone()]).inputs, "rows": 1})
+        return Stimulus(
+            "rows_moved", {**module(SIZES, {}, [ids], [ids[:1].clone()]).inputs, "rows": 1}
+        )
 
 
 def _add_others(exercise: Exercise) -> None:

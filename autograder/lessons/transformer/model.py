@@ -119,7 +119,7 @@ def _add_masks(exercise: Exercise) -> None:
 
 def _moves(*calls: list[torch.Tensor], rows: int = 3) -> Stimulus:
     """Compare two calls on whatever weights the model starts with."""
-    return Stimulus("moves", {**module(SIZES, {}, *calls).inputs, "rows": rows})
+    return Stimulus("rows_moved", {**module(SIZES, {}, *calls).inputs, "rows": rows})
 
 
 def _add_properties(exercise: Exercise) -> None:
