@@ -7,6 +7,7 @@ from typing import Any
 
 import nbformat
 import pytest
+import torch
 
 from autograder.build import read_lesson
 from autograder.course import Course
@@ -14,6 +15,8 @@ from autograder.marker import Marker
 
 ROOT = Path(__file__).resolve().parent.parent
 Edit = Callable[[str], str]
+
+torch.set_num_threads(1)  # tensors here are tiny: a second thread would only wait for the first
 
 
 @pytest.fixture(scope="session")
