@@ -165,7 +165,7 @@ def _list(value: Any) -> list[Any]:
 def identify(course: Course, path: Path) -> str:
     """Return the lesson that a notebook belongs to: by its name, if it holds any of it, else by its cells."""
     submission = read_submission(path)
-    released = sorted(folder.name for folder in course.release.glob("*") if folder.is_dir())
+    released = sorted(p.stem for p in course.release.glob("*/*.ipynb") if p.stem == p.parent.name)
     scores = {name: _shared(course, name, submission) for name in released}
     by_content = max(scores, key=lambda name: scores[name], default="")
     best = path.stem if scores.get(path.stem) else by_content

@@ -11,7 +11,7 @@ from autograder.errors import CourseError
 from autograder.record import feedback
 from autograder.record.attempts import Attempt, AttemptLog
 from autograder.record.autograded import stored_attempt
-from autograder.record.marking import Handed
+from autograder.record.handed import Handed
 from autograder.record.pool import MakeMarker, Pool, make_marker
 from autograder.record.recording import Recorder
 from autograder.record.version import lesson_version

@@ -15,7 +15,8 @@ from multiprocessing.util import Finalize
 from typing import Any, ClassVar
 
 from autograder.course import Course
-from autograder.record.marking import Handed, Marking, Result, fault, mark
+from autograder.record.handed import Handed
+from autograder.record.marking import Marking, Result, fault, mark
 
 LIMIT = 900  # seconds for one submission; the marker's own limits end it long before
 
