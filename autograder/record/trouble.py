@@ -23,10 +23,9 @@ def told_plainly(course: Course) -> Iterator[None]:
     """Turn what is wrong with the machine into a CourseError; faults of ours stay what they are."""
     try:
         yield
-    except OperationalError as problem:
-        raise CourseError(
-            f"{course.gradebook} cannot be used: {problem.orig}; {GO_ON}"
-        ) from problem
+    except (OperationalError, sqlite3.OperationalError) as problem:
+        reason = getattr(problem, "orig", problem)
+        raise CourseError(f"{course.gradebook} cannot be used: {reason}; {GO_ON}") from problem
     except OSError as problem:
         if problem.errno not in OF_THE_MACHINE:
             raise

@@ -65,6 +65,18 @@ def test_a_page_is_stale_once_the_marks_are_newer(course: Course) -> None:
     assert feedback.is_stale(course, "alice", LESSON)
 
 
+def test_a_page_that_was_cut_short_is_made_again(course: Course) -> None:
+    """Killed while it was written, it is newer than its notebook, and stale all the same."""
+    marked(course, "alice", **RIGHT)
+    feedback.generate(course, LESSON, ["alice"])
+    page = feedback.page_path(course, "alice", LESSON)
+    whole = page.read_text(encoding="utf-8")
+    page.write_text(whole[: len(whole) // 2], encoding="utf-8")
+    assert feedback.is_stale(course, "alice", LESSON)
+    feedback.generate(course, LESSON, ["alice"])
+    assert page.read_text(encoding="utf-8") == whole
+
+
 @pytest.mark.slow
 def test_many_pages_are_made_in_several_processes(course: Course) -> None:
     """Every page is there, and a failure in another process is told."""
