@@ -13,15 +13,24 @@ import os
 import signal
 import socket
 import sys
+import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-from autograder.probe import wire
+from autograder.probe import blocks, decoding, models, scenarios, wire
+from autograder.probe import observe as observing
+from autograder.probe.isolate import adopt_orphans
 from autograder.probe.observe import describe, observe
+from autograder.probe.originals import Originals
+from autograder.probe.watch import LEFT, Watch, nowhere
+
+INSTALLERS = ("pip", "pip3", "python -m pip", "conda", "mamba", "apt", "apt-get", "sudo apt")
+PROBE = (blocks, decoding, models, scenarios, observing)
 
 
 class QuietShell(InteractiveShell):  # type: ignore[misc] # IPython is not typed for us
@@ -42,6 +51,17 @@ class QuietShell(InteractiveShell):  # type: ignore[misc] # IPython is not typed
     def ask_exit(self) -> None:
         """Make `exit` in a cell harmless."""
 
+    def system(self, cmd: str) -> None:
+        """Run no shell command; those that would install something are not worth a word."""
+        if not cmd.strip().startswith(INSTALLERS):
+            warnings.warn(f"not run: {cmd}", stacklevel=2)
+            sys.audit("os.system", cmd)
+
+    def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:  # noqa: ARG002 - IPython's
+        """Return the output of a command that is not run: none."""
+        self.system(cmd)
+        return [] if split else ""
+
 
 def make_shell() -> QuietShell:
     """Return a shell ready for a run; cheap to have in a warm process before forking."""
@@ -54,22 +74,51 @@ def make_shell() -> QuietShell:
     return shell
 
 
+@dataclass(frozen=True)
+class Session:
+    """One run: the shell its cells run in, the line to the judge, and what is kept an eye on."""
+
+    channel: socket.socket
+    shell: QuietShell
+    watch: Watch
+    originals: Originals
+
+    def settle(self) -> list[tuple[str, str]]:
+        """Put back what the code replaced; return what was noted since the last time."""
+        self.originals.restore(self.watch.note)
+        return self.watch.take()
+
+
 def serve(channel: socket.socket, shell: QuietShell) -> None:
     """Answer the judge's commands until the stream ends."""
+    session = Session(channel, shell, Watch(), Originals(*PROBE, InteractiveShell, QuietShell))
+    adopt_orphans()
+    sys.stdout = sys.stderr = nowhere(session.watch.printed)
+    session.watch.start()
     with contextlib.suppress(EOFError):
         while True:
             command = wire.receive(channel)
-            wire.send(channel, _answer(command, channel, shell))
+            answer = _answer(session, command)
+            wire.send(channel, {**answer, "noted": session.settle()})
 
 
-def _answer(
-    command: Mapping[str, Any], channel: socket.socket, shell: QuietShell
-) -> dict[str, Any]:
+def _answer(session: Session, command: Mapping[str, Any]) -> dict[str, Any]:
     if command["do"] == "cell":
-        return run_cell(shell, command["source"], command["seconds"])
+        return run_cell(session.shell, command["source"], command["seconds"])
     if command["do"] == "probe":
-        return _probe(command, channel, shell)
+        return _probe(session, command)
+    if command["do"] == "leave":
+        return _leave(session)
     raise wire.WireError(f"unknown command {command['do']!r}")
+
+
+def _leave(session: Session) -> dict[str, Any]:
+    """Look for processes that are still there at the end."""
+    with contextlib.suppress(ChildProcessError):
+        while (found := os.waitpid(-1, os.WNOHANG)) != (0, 0):
+            del found
+        session.watch.note(LEFT, "")
+    return {"session": "over"}
 
 
 def run_cell(shell: QuietShell, source: str, seconds: int) -> dict[str, Any]:
@@ -91,28 +140,31 @@ def alarm(seconds: float) -> Any:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _probe(command: Mapping[str, Any], channel: socket.socket, shell: QuietShell) -> dict[str, Any]:
+def _probe(session: Session, command: Mapping[str, Any]) -> dict[str, Any]:
     """Fork a probe, wait for its end, and say how it ended."""
-    child = os.fork()
+    with session.watch.paused():
+        child = os.fork()
     if child == 0:
-        _serve_probe(command, channel, shell)
+        _serve_probe(session, command)
     _, status = os.waitpid(child, 0)
     return {"probe": "ended", "code": os.waitstatus_to_exitcode(status)}
 
 
-def _serve_probe(command: Mapping[str, Any], channel: socket.socket, shell: QuietShell) -> None:
+def _serve_probe(session: Session, command: Mapping[str, Any]) -> None:
     """Be the probe: never returns."""
+    channel, shell = session.channel, session.shell
     try:
         with alarm(command["seconds"]):
             for source in command["overrides"]:
                 _stand_in(source, shell.user_ns)
             if command["rerun"]:
                 shell.run_cell(command["rerun"], store_history=False, silent=True)
-        wire.send(channel, {"probe": "ready"})
+        wire.send(channel, {"probe": "ready", "noted": session.settle()})
         while (order := wire.receive(channel))["do"] == "observe":
             with alarm(order["seconds"]):
                 seen = observe(order["scenario"], shell.user_ns, order["inputs"])
-            wire.send(channel, seen)
+                noted = session.settle()
+            wire.send(channel, {**seen, "noted": noted})
     except SystemExit:
         os._exit(3)
     except BaseException:
