@@ -161,6 +161,7 @@ class Sitting:
             telling = attempter.try_on(run, stand_ins, source)
             best = telling if telling.score >= best.score else best
         self.incidents.add(exercise.id, run.take_notes())
+        self.incidents.add(exercise.id, (("changing-answer", title) for title in best.changing))
         self._conclude(exercise, best, telling)
 
     def _conclude(self, exercise: Exercise, best: Attempt, telling: Attempt) -> None:

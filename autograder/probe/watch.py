@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 MOST = 20  # notes of one kind: the first few say as much as all of them
-LOOKS_FOR_FONTS = ("fc-list",)  # matplotlib, when it is imported
+HARMLESS = ("fc-list", "uname")  # matplotlib looks for fonts, platform for the processor
 FLOOD = 2**20  # bytes printed
 OURS: Final = ("/tmp", "/dev")  # noqa: S108 - the sandbox's own
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -123,7 +123,7 @@ class Watch:
         kind = EVENTS[event]
         if event == "object.__setattr__" and args[1] != "__code__":
             return
-        if event == "subprocess.Popen" and args[0] in LOOKS_FOR_FONTS:
+        if event == "subprocess.Popen" and args[0] in HARMLESS:
             return
         if kind == WROTE and not (_path(args[0]) and _outside(args[0])):
             return
