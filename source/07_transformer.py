@@ -656,7 +656,10 @@ from coursework import tasks, training
 pairs = {"les convolutions sont mortes": "convolutions are dead", "les masques sont utiles": "masks are useful",
          "les réseaux sont profonds": "networks are deep", "les masques sont profonds": "masks are deep",
          "l attention suffit": "attention is enough"}
-french, english = ([*tasks.SPECIALS, *sorted({w for line in lines for w in line.split()})] for lines in (pairs, pairs.values()))
+
+
+def vocabulary_of(lines):
+    return [*tasks.SPECIALS, *sorted({word for line in lines for word in line.split()})]
 
 
 def in_ids(lines, vocabulary):
@@ -664,6 +667,7 @@ def in_ids(lines, vocabulary):
     return nn.utils.rnn.pad_sequence(rows, batch_first=True)
 
 
+french, english = vocabulary_of(pairs), vocabulary_of(pairs.values())
 src, tgt = in_ids(pairs, french), in_ids(pairs.values(), english)
 torch.manual_seed(2)
 tiny = Transformer(len(french), len(english), d_model=32, num_heads=4, num_layers=1, d_ff=64)
@@ -790,7 +794,7 @@ found = torch.tensor([two_accuracies(*made) for made in kinds.values()])  # (5, 
 plots.heatmap(found, list(kinds), ["teacher-forced", "decoded"]);
 
 # %% [markdown]
-# A training curve would have ranked the broken ones first. This is why nothing in this lesson is called learnt before it has been decoded.
+# By their training losses nobody could have told the right one from the others. This is why nothing in this lesson is called learnt before it has been decoded.
 
 # %% [markdown]
 # ## A decoder alone: language models
@@ -896,14 +900,18 @@ assert logits.shape == (2, 5, 13), f"Expected logits (B, T, V) = (2, 5, 13), got
 assert len(model.layers) == 3, f"Expected 3 layers, got {len(model.layers)}."
 other = ids.clone()
 other[:, 3] = 4
-assert torch.allclose(model(other)[:, :3], logits[:, :3], atol=1e-5), "Changing token 3 changes the logits before it."
+assert torch.allclose(model(other)[:, :3], logits[:, :3], atol=1e-5), (
+    "Changing token 3 changes the logits before it."
+)
 assert not torch.allclose(model(other)[:, 4], logits[:, 4], atol=1e-4), "Token 4 does not notice that token 3 changed."
 assert sum(parameter.numel() for parameter in model.parameters()) == 13 * 8 + 3 * 532 + 16 + 13 * 9, (
     "The number of parameters is not right. Are all layers registered, and is each one its own?"
 )
 nn.init.zeros_(model.norm.weight)
 nn.init.zeros_(model.norm.bias)
-assert torch.allclose(model(ids), model.project.bias.expand(2, 5, 13)), "The last norm should stand right before the projection."
+assert torch.allclose(model(ids), model.project.bias.expand(2, 5, 13)), (
+    "The last norm should stand right before the projection."
+)
 print("LanguageModel: the visible tests pass")
 
 # %% [markdown]
@@ -1003,14 +1011,16 @@ adam = torch.optim.Adam(bard.parameters(), betas=(0.9, 0.98), eps=1e-9)
 losses = training.train(bard, adam, lambda *batch: reading_step(bard, *batch, adam), draw_windows, STEPS,
                         rate=lambda step: noam_rate(step, 96, warmup=300) / 2, checkpoint=None)
 bard.cpu()
-smooth = [sum(losses[i : i + 25]) / len(losses[i : i + 25]) for i in range(0, len(losses), 25)]
+smooth = [sum(losses[i : i + 50]) / len(losses[i : i + 50]) for i in range(0, len(losses), 50)]
+axes = plots.curves(range(0, len(losses), 50), {"the model": smooth}, labels=("step", "mean loss a token"))
 level = math.log(language.unigram_perplexity(words))
-lines = {"the model": smooth, "unigram": [level] * len(smooth)}
-plots.curves(range(0, len(losses), 25), lines, labels=("step", "mean loss a token"));
+axes.axhline(level, color=plots.WRONG, linestyle="--", linewidth=2, label="unigram")
+axes.legend(frameon=False);
 
 # %% demo
 reached = language.perplexity(bard, test_inputs[:400], test_targets[:400])
-print(f"perplexity: uniform {len(words.vocabulary)}, unigram {language.unigram_perplexity(words):.0f}, the model {reached:.1f}")
+known = language.unigram_perplexity(words)
+print(f"perplexity: uniform {len(words.vocabulary)}, unigram {known:.1f}, the model {reached:.1f}")
 for temperature in (0.5, 1.0):
     start = words.ids(words.text(words.test[:3].tolist()))
     drawn = language.sample(bard, start, 90, temperature=temperature, window=48, seed=5)
