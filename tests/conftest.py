@@ -18,7 +18,6 @@ torch.set_num_threads(1)  # as when marking: for small tensors a second thread c
 Edit = Callable[[str], str]
 
 
-
 @pytest.fixture(scope="session")
 def course() -> Course:
     """The course of this repository."""
