@@ -1,9 +1,11 @@
 """The command line: build lessons, mark a notebook, mark a class."""
 
+import subprocess
 import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import ParamSpec, TypeVar
 
 import click
@@ -170,3 +172,39 @@ def vendor(context: click.Context, *, check_only: bool) -> None:
     else:
         vendoring.fetch(course.root)
     click.echo("every script is the one that was pinned")
+
+
+@main.command()
+@click.argument("lessons", nargs=-1)
+@click.pass_context
+@plainly
+def lectures(context: click.Context, lessons: tuple[str, ...]) -> None:
+    """Turn solved LESSONS (all, if none is named) into slides that need no network."""
+    from autograder.lecture.live import lesson_name
+    from autograder.lecture.slides import write_lectures
+
+    course = _course(context)
+    for path in write_lectures(course, tuple(lesson_name(course, name) for name in lessons)):
+        click.echo(f"wrote {path.relative_to(course.root)}")
+
+
+@main.command("open")
+@click.argument("lesson")
+@click.option("--student", is_flag=True, help="The released lesson, not the solved one.")
+@click.option("--no-lab", is_flag=True, help="Only make the copy, and say where it is.")
+@click.option("--folder", type=click.Path(path_type=Path), help="Where the copy goes.")
+@click.pass_context
+@plainly
+def open_lesson(
+    context: click.Context, lesson: str, *, student: bool, no_lab: bool, folder: Path | None
+) -> None:
+    """Open LESSON ("03" will do) in JupyterLab, on a copy: nothing of the course changes."""
+    from autograder.lecture import live
+
+    course = _course(context)
+    place = folder or Path(mkdtemp(prefix="lesson-"))
+    copy = live.copy_released if student else live.copy_solved
+    notebook = copy(course, live.lesson_name(course, lesson), place)
+    click.echo(f"a copy to try things on: {notebook}")
+    if not no_lab:
+        subprocess.run(live.lab_command(notebook), check=False)  # noqa: S603 - our own JupyterLab

@@ -44,3 +44,7 @@ class CheckDefinitionError(AutograderError):
 
 class VendorError(AutograderError):
     """A script could not be fetched, or is not the one that was pinned."""
+
+
+class LectureError(AutograderError):
+    """A lesson holds something that slides without a network cannot show."""
