@@ -21,6 +21,23 @@ SHORT: Final = 120  # what is no higher than this may push a slide a little over
 OVER: Final = 60
 
 
+# jupyterlab-rise reads these; its own type is too small for the back row.
+TYPE: Final = """<style>
+body { --jp-content-font-size1: 24px !important; --jp-code-font-size: 19px !important; }
+.reveal h1, .reveal h2, .reveal h3 { text-transform: none; }
+.reveal h1 { font-size: 46px; } .reveal h2 { font-size: 38px; } .reveal h3 { font-size: 31px; }
+.reveal .jp-OutputArea-output pre { font-size: 19px; line-height: 1.36; }
+</style>"""
+RISE: Final = {
+    "theme": "white",
+    "transition": "none",
+    "center": False,
+    "scroll": True,
+    "slideNumber": "c/t",
+    "overlay": TYPE,
+}
+
+
 @dataclass
 class Piece:
     """A cell of the slides, about how high it is, and the place its author gave it."""
@@ -38,7 +55,9 @@ def live_notebook(lesson: LessonText, notebook: Any, folder: Path) -> Any:
     pieces: list[Piece] = []
     for about, cell in zip(lesson.cells, notebook.cells, strict=True):
         pieces += _live(about, cell, folder)
-    return _with_cells(notebook, _paged(pieces))
+    laid_out = _with_cells(notebook, _paged(pieces))
+    laid_out.metadata["rise"] = RISE
+    return laid_out
 
 
 def slide_notebook(lesson: LessonText, notebook: Any, folder: Path) -> Any:
@@ -110,13 +129,16 @@ def _prose(text: str, slide: str, name: str, folder: Path) -> Iterator[Piece]:
 def _slide(about: Cell, cell: Any) -> str:
     """Return the place of a cell: its author's word first; set-up, tests and hints are off."""
     given = cell.metadata.get("slideshow", {}).get("slide_type", "")
-    off = {
-        Kind.SETUP: lambda: True,
-        Kind.TEST: lambda: True,
-        Kind.PROSE: lambda: blocks.is_hint(about.text),
-        Kind.DEMO: lambda: blocks.only_sets_up(cell),
-    }.get(about.kind, lambda: False)
-    return "skip" if not about.slide and off() else str(given)
+    return "skip" if not about.slide and _is_off(about, cell) else str(given)
+
+
+def _is_off(about: Cell, cell: Any) -> bool:
+    """Return whether a cell is not for the room: set-up, visible tests, folded hints."""
+    if about.kind is Kind.PROSE:
+        return blocks.is_hint(about.text)
+    if about.kind is Kind.DEMO:
+        return blocks.only_sets_up(cell)
+    return about.kind in (Kind.SETUP, Kind.TEST)
 
 
 def _paged(pieces: Iterable[Piece]) -> Iterator[Piece]:
