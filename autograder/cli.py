@@ -208,3 +208,15 @@ def open_lesson(
     click.echo(f"a copy to try things on: {notebook}")
     if not no_lab:
         subprocess.run(live.lab_command(notebook), check=False)  # noqa: S603 - our own JupyterLab
+
+
+@main.command()
+@click.pass_context
+@plainly
+def bundle(context: click.Context) -> None:
+    """Write one zip for students: released lessons, what they import, and how to set up."""
+    from autograder.bundle.archive import write_bundle
+
+    course = _course(context)
+    path = write_bundle(course)
+    click.echo(f"wrote {path.relative_to(course.root)} ({path.stat().st_size / 2**20:.1f} MiB)")

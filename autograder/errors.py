@@ -48,3 +48,7 @@ class VendorError(AutograderError):
 
 class LectureError(AutograderError):
     """A lesson holds something that slides without a network cannot show."""
+
+
+class BundleError(AutograderError):
+    """The students' zip cannot be made, or would give something away."""
