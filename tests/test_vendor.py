@@ -7,15 +7,18 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from conftest import ROOT
 
 from autograder import vendor
+from autograder.cli import main
 from autograder.errors import OutOfDateError, VendorError
 
 
 def test_every_script_is_the_one_that_was_pinned() -> None:
     """Files and manifest agree, each package with its licence beside it."""
-    vendor.check(ROOT)
+    told = CliRunner().invoke(main, ["--course", str(ROOT), "vendor", "--check"])
+    assert told.exit_code == 0, told.output
     for package in vendor.packages():
         assert any(file.path.endswith(".LICENSE") for file in package.files)
     folders = [ROOT / "coursework/vendor", ROOT / "autograder/lecture/vendor"]

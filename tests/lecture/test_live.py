@@ -1,5 +1,8 @@
 """A lesson opened in front of a room is a copy: whatever happens to it, the course stays as it is."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -55,3 +58,32 @@ def test_jupyterlab_sees_the_copy_and_nothing_else(tmp_path: Path) -> None:
     """Its root is the folder of the copy."""
     command = live.lab_command(tmp_path / "03_attention.ipynb")
     assert f"--ServerApp.root_dir={tmp_path}" in command
+
+
+# Runs the set-up of notebooks, each in its own folder, and says what was brought in from where.
+SET_UP = """
+import json, os, sys
+for path in sys.argv[1:]:
+    os.chdir(os.path.dirname(path))
+    cells = json.load(open(path))["cells"]
+    (setup,) = [cell for cell in cells if cell["id"] == "setup-1"]
+    exec("".join(setup["source"]), {})
+"""
+
+
+def test_any_lesson_can_be_opened_first(tmp_path: Path) -> None:
+    """What earlier lessons build is there: without them next door, stand-ins take over."""
+    paths = []
+    for name in COURSE.lessons():
+        paths += [live.copy_solved(COURSE, name, tmp_path / name / "solved")]
+        paths += [live.copy_released(COURSE, name, tmp_path / name / "released")]
+    done = subprocess.run(
+        [sys.executable, "-c", SET_UP, *map(str, paths)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("MultiHeadAttention: the stand-in, since") >= 2
+    assert "Decoder: the stand-in, since" in done.stdout

@@ -1,15 +1,18 @@
 """Slides open from disk with the network cut, and nothing on them is cut off."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from conftest import ROOT
 from nbformat.v4 import new_markdown_cell, new_notebook
 from playwright.sync_api import Page, sync_playwright
 
-from autograder.course import Course
+from autograder.cli import main
+from autograder.course import CONFIG, Course
 from autograder.errors import CourseError, LectureError
 from autograder.lecture import slides
 
@@ -40,6 +43,17 @@ def test_a_lesson_without_a_solved_notebook_is_refused(tmp_path: Path) -> None:
     """The message says how to build it."""
     with pytest.raises(CourseError, match="autograder build 03_attention"):
         slides.slides(Course(tmp_path), LESSON)
+
+
+def test_the_command_writes_to_lectures(tmp_path: Path) -> None:
+    """`autograder lectures 1`: one file, with no reference to anything outside it."""
+    for name in ("source", "solutions", CONFIG):
+        (tmp_path / name).symlink_to(ROOT / name)
+    told = CliRunner().invoke(main, ["--course", str(tmp_path), "lectures", "1"])
+    assert told.output == "wrote lectures/01_embeddings.slides.html\n"
+    page = (tmp_path / "lectures" / "01_embeddings.slides.html").read_text(encoding="utf-8")
+    assert not re.search(r'<(script|link|img|iframe)[^>]*\s(src|href)="(?!data:)', page)
+    assert len(page) < 4_000_000
 
 
 @pytest.fixture(scope="module")
