@@ -272,5 +272,6 @@ SCENARIOS: dict[str, Scenario] = {
 }
 
 
-import autograder.probe.blocks  # noqa: E402 - it adds its scenarios, and builds on what stands above
-import autograder.probe.models  # noqa: E402, F401 - and so does this
+import autograder.probe.attention  # noqa: E402 - it adds its scenarios, and builds on what stands above
+import autograder.probe.blocks  # noqa: E402 - and so does this
+import autograder.probe.models  # noqa: E402, F401 - and this
