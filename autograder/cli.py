@@ -152,3 +152,21 @@ def demo(context: click.Context, folder: Path | None) -> None:
 
     course = _course(context)
     run_demo(course, folder or course.root / "demo", Console())
+
+
+@main.command()
+@click.option(
+    "--check", "check_only", is_flag=True, help="Compare with what was pinned; no network."
+)
+@click.pass_context
+@plainly
+def vendor(context: click.Context, *, check_only: bool) -> None:
+    """Fetch the scripts that pages carry inside them again, with npm."""
+    from autograder import vendor as vendoring
+
+    course = _course(context)
+    if check_only:
+        vendoring.check(course.root)
+    else:
+        vendoring.fetch(course.root)
+    click.echo("every script is the one that was pinned")

@@ -40,3 +40,7 @@ class OutOfDateError(AutograderError):
 
 class CheckDefinitionError(AutograderError):
     """An exercise's checks or misconceptions do not fit its model answer."""
+
+
+class VendorError(AutograderError):
+    """A script could not be fetched, or is not the one that was pinned."""
