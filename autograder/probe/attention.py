@@ -26,7 +26,7 @@ def maps(namespace: Namespace, inputs: Inputs) -> Any:
     model = _model(inputs)
     collect = look_up(namespace, inputs["name"])
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    results = [collect(model, *args) for args in inputs["calls"]]
+    results = [_tensors_only(collect(model, *args)) for args in inputs["calls"]]
     if not inputs["facts"]:
         return results[0] if len(results) == 1 else results
     kept = _copy(results[-1])
@@ -42,6 +42,14 @@ def maps(namespace: Namespace, inputs: Inputs) -> Any:
         "trainable afterwards": all(weight.requires_grad for weight in model.parameters()),
         "changed later": not _equal(kept, results[-1]),
     }
+
+
+def _tensors_only(found: Any) -> Any:
+    """Return a dictionary of tensors, or of lists of them; StructureError for what cannot be compared."""
+    for key, value in found.items() if isinstance(found, dict) else ():
+        if not isinstance(value, (torch.Tensor, list, tuple)):
+            raise StructureError(f"The map {key!r} should be a tensor, not {kind_of(value)}.")
+    return found
 
 
 def _model(inputs: Inputs) -> nn.Module:
@@ -107,14 +115,16 @@ def _numbered(found: Any) -> Any:
     if not isinstance(found, (tuple, list)) or len(found) != 3:
         return found
     attentions, tokens, start = found
+    if type(attentions).__name__ == "ndarray":
+        raise StructureError("The attentions should be a tensor, not ndarray.")
     return attentions, tokens, whole_number(start)
 
 
 def span(namespace: Namespace, inputs: Inputs) -> Any:
     """Call the function `name`, and return the pair that comes as plain ints where it equals them."""
     found = look_up(namespace, inputs["name"])(*inputs["args"], **inputs["kwargs"])
-    if isinstance(found, torch.Tensor) and found.dim() == 1:
-        found = tuple(found)
+    if hasattr(found, "tolist") and getattr(found, "ndim", 0) == 1:
+        found = tuple(found.tolist())
     if isinstance(found, (tuple, list)):
         return tuple(whole_number(place) for place in found)
     return found

@@ -10,7 +10,6 @@ from autograder.judge.judgement import Seen, agrees, unchanged
 from autograder.lessons.attention_visualisation import reference
 
 TOTALS = "totals = start_logits[:, None] + end_logits[None, :]"
-ALLOWED = "allowed = torch.ones_like(totals, dtype=torch.bool).triu().tril(max_length - 1)"
 BEST = "best = totals.masked_fill(~allowed, -math.inf).argmax()"
 SPLIT = "start, end = divmod(best.item(), len(start_logits))"
 
@@ -139,8 +138,7 @@ def _add_misconceptions(exercise: Exercise) -> None:
             edits={"tril(max_length - 1)": "tril(max_length)"})  # fmt: skip
     mistake("one-too-short", "A span of exactly max_length tokens is not allowed",
             "end < start + max_length: with max_length 1, start = end.",
-            edits={"tril(max_length - 1)": "tril(max_length - 2)"},
-            also=[{ALLOWED: "allowed = torch.ones_like(totals, dtype=torch.bool).triu(1).tril(max_length - 1)"}])  # fmt: skip
+            edits={"tril(max_length - 1)": "tril(max_length - 2)"})  # fmt: skip
     mistake("single-tokens-left-out", "Spans of one token are not allowed", "start ≤ end, not start < end.",
             edits={".triu()": ".triu(1)"})  # fmt: skip
     mistake("end-behind", "The end is the place behind the span, as in a slice",

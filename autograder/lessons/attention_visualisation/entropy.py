@@ -1,5 +1,7 @@
 """Checks of `attention_entropy`."""
 
+import math
+
 import torch
 
 from autograder.judge.draw import Draw
@@ -8,6 +10,7 @@ from autograder.judge.judgement import Seen, agrees, unchanged
 from autograder.judge.symptoms import constant_factor, wanted, whole
 from autograder.lessons.attention_visualisation import reference
 
+CLOSE = 1e-4
 LOGS = "logs = torch.where(weights > 0, weights, 1.0).log()"
 RETURN = "return -(weights * logs).sum(dim=-1)"
 
@@ -19,7 +22,17 @@ def _not_finite(seen: Seen) -> str | None:
     return None
 
 
-symptoms = (_not_finite, constant_factor(whole, wanted))
+def _out_of_range(seen: Seen) -> str | None:
+    """Say that a number is no entropy of so many keys."""
+    got, keys = whole(seen), seen.inputs["args"][0].size(-1)
+    if got.min() < -CLOSE:
+        return f"One entropy is {got.min():.3g}, but the entropy of weights is never negative."
+    if got.max() > math.log(keys) + CLOSE:
+        return f"One entropy is {got.max():.3g} nats; with {keys} keys it is ln {keys} = {math.log(keys):.3g} at most."
+    return "All of these could be entropies, but they are not those of the rows: does each term have its weight?"
+
+
+symptoms = (_not_finite, constant_factor(whole, wanted), _out_of_range)
 judge = agrees(*symptoms)
 
 
@@ -96,6 +109,3 @@ def _add_misconceptions(exercise: Exercise) -> None:
             edits={RETURN: "return (-(weights * logs).sum(dim=-1)).exp()"})  # fmt: skip
     mistake("in-place", "The weights are changed in place", "`clamp_` and `+=` write into the caller's tensor.",
             edits={LOGS: f"weights.clamp_(min=1e-9)\n    {LOGS}"})  # fmt: skip
-    mistake("zeros-as-minus-infinity", "NaN is avoided, but −∞ is not",
-            "`nan_to_num` has to come after the product with the weight.",
-            edits={LOGS: "logs = weights.log().nan_to_num()"})  # fmt: skip

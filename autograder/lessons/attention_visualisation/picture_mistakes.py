@@ -5,6 +5,7 @@ from autograder.judge.exercise import Exercise
 CELLS = "cells = weights.detach().cpu().numpy()"
 SCALE = "vmin=0, vmax=1, "
 LABELS = "xticklabels=keys, yticklabels=queries, "
+SIZE = "figsize=(2 + 0.45 * len(keys), 1.2 + 0.4 * len(queries))"
 RETURN = "return ax"
 DRAW = "sns.heatmap(cells, ax=ax, "
 
@@ -65,7 +66,7 @@ def _add_labels(exercise: Exercise) -> None:
             edits={", yticklabels=queries": ""}, also=[{"xticklabels=keys, ": ""}])  # fmt: skip
     mistake("labels-left-out", "With many tokens some labels are left out",
             "`auto` leaves out labels that seem too close; a list, or a tick for every cell, does not.",
-            edits={CELLS: f'{CELLS}; cells = __import__("pandas").DataFrame(cells, index=queries, columns=keys)', LABELS: ""},
+            edits={CELLS: f'{CELLS}; cells = __import__("pandas").DataFrame(cells, index=queries, columns=keys)', LABELS: "", SIZE: ""},
             also=[{LABELS: "", RETURN: f"ax.set_xticks([i + 0.5 for i in range(0, len(keys), 2)], keys[::2])\n    ax.set_yticks([i + 0.5 for i in range(0, len(queries), 2)], queries[::2])\n    {RETURN}"}])  # fmt: skip
     mistake("labels-at-the-edges", "The labels are off by one",
             "Was <sos> put in front of one list and not of the other?",

@@ -4,13 +4,26 @@ import torch
 
 from autograder.judge.draw import Draw
 from autograder.judge.exercise import Exercise, Lesson, Stimulus, call
-from autograder.judge.judgement import agrees, unchanged
+from autograder.judge.judgement import Seen, agrees, unchanged
 from autograder.judge.symptoms import constant_factor, transposed, wanted, whole
 from autograder.lessons.attention_visualisation import reference
 
 DIAGONAL = "attentions.diagonal(offset=-1, dim1=-2, dim2=-1)"
 MEAN = ".mean(dim=-1)"
-symptoms = (constant_factor(whole, wanted), transposed)
+
+
+def _no_such_mean(seen: Seen) -> str | None:
+    """Say which head's number is not a mean of the weights that go one token back."""
+    got, want = whole(seen), wanted(seen)
+    layer, head = (int(place) for place in (~torch.isclose(got, want, atol=1e-4)).nonzero()[0])
+    steps = seen.inputs["args"][0][layer, head].diagonal(offset=-1)
+    return (
+        f"Head {head} of layer {layer} scores {got[layer, head]:.3f} with you; the weights from i to i − 1 lie between "
+        f"{steps.min():.3f} and {steps.max():.3f}, and their mean is another number."
+    )
+
+
+symptoms = (constant_factor(whole, wanted), transposed, _no_such_mean)
 judge = agrees(*symptoms)
 
 

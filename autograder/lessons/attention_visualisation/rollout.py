@@ -4,8 +4,8 @@ import torch
 
 from autograder.judge.draw import Draw
 from autograder.judge.exercise import Exercise, Lesson, Stimulus, call
-from autograder.judge.judgement import agrees, unchanged
-from autograder.judge.symptoms import rows_sum_to_one, transposed, whole
+from autograder.judge.judgement import Seen, agrees, unchanged
+from autograder.judge.symptoms import transposed, whole
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.previous import attentions
 
@@ -13,7 +13,26 @@ START = "rollout = identity  # nothing has been mixed yet"
 MIX = "mixed = 0.5 * layer.mean(dim=0) + 0.5 * identity"
 NORM = "mixed = mixed / mixed.sum(dim=-1, keepdim=True)"
 STEP = "rollout = mixed @ rollout"
-symptoms = (transposed, rows_sum_to_one(whole, "rollout"))
+
+
+def _rows_sum(seen: Seen) -> str | None:
+    """Say when rows do not sum to one."""
+    sums = whole(seen).sum(dim=-1)
+    row = int((sums - 1).abs().argmax())
+    if (sums[row] - 1).abs() < 1e-3:
+        return None
+    return f"Each row of the rollout should sum to 1; row {row} sums to {sums[row]:.3g}."
+
+
+def _own_share(seen: Seen) -> str | None:
+    """Say when the positions keep too much or too little of their own word."""
+    got, layers = whole(seen).diagonal(), seen.inputs["args"][0].size(0)
+    if got.min() < 0.5**layers - 1e-4:
+        return f"A position keeps {got.min():.3f} of its own word; half of it stays in each of {layers} layers, so at least {0.5**layers:.3f}."
+    return "Rows sum to 1, but the shares are not right: look at the mixing within a layer, and at the order of the product."
+
+
+symptoms = (transposed, _rows_sum, _own_share)
 judge = agrees(*symptoms)
 
 
