@@ -77,7 +77,7 @@ print(note)
 #
 # In lesson 3 every query got a row of **weights**: how much it takes from each key. Such a matrix is a picture, and nothing has to be made up to draw it. This is one reason why people like attention so much, and one reason to be careful, as we will see at the end.
 #
-# ![An attention map, five queries down by seven keys across, taken apart. The rows are the queries, the target tokens that are being computed; the columns are the keys, the source tokens that are read. One row is framed: its weights 0.05, 0.70, 0.10, 0.05, 0.05, 0.05 and 0.00 sum to one. One column is framed: it sums to anything. The last column belongs to padding and is blank.](images/visualisation_map.svg)
+# ![An attention map as a grid of weights, taken apart. Five queries down: sos, four, hundred, and, seven. Five keys across: 4, 0, 7, eos, pad. The row of hundred is framed: its weights 0.05, 0.45, 0.40, 0.10 and 0.00 sum to 1. The column of the key 0 is framed: it sums to 1.40, and could sum to anything. The column of padding holds zeros only.](images/visualisation_map.svg)
 #
 # Three rules for reading one:
 #
@@ -636,7 +636,7 @@ attention_plots.by_layer(attentions[..., separators].sum(dim=-1).mean(dim=-1), "
 # - each row is divided by its sum, so that it is a distribution again;
 # - layers follow one another, so their matrices are **multiplied**, later ones on the left.
 #
-# ![Two layers of three positions, and the paths between them. On the left the mixing matrix of each layer, half attention and half identity. From position 3 at the top, arrows lead down to the middle row, and from there to the words; the share of a word is the sum over all paths of the product of the weights along each: 0.5 times 0.6 plus 0.3 times 0.5 and so on. On the right the product of the two matrices holds all these sums.](images/visualisation_rollout.svg)
+# ![Two layers of three positions, with the paths from position 3 at the top down to word 1. Position 3 above layer 2 takes 0.3, 0.2 and 0.5 from the three positions above layer 1, and these take 0.8, 0.3 and 0.2 from word 1. Beside it the matrix of layer 2 times the matrix of layer 1 is the rollout. Position 3, word 1: 0.3 times 0.8 plus 0.2 times 0.3 plus 0.5 times 0.2 is 0.40.](images/visualisation_rollout.svg)
 
 # %% [markdown]
 # ### Exercise 6: `attention_rollout` (3 points)
