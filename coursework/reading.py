@@ -8,6 +8,7 @@ none either, words are compared.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import torch
@@ -155,6 +156,7 @@ def _by_vectors() -> Compare:
         bert = AutoModel.from_pretrained(folder, use_safetensors=True, local_files_only=True).eval()
         tokeniser = AutoTokenizer.from_pretrained(folder, local_files_only=True)
 
+    @cache  # a paragraph is read once, however many questions there are
     def vectors(text: str) -> tuple[Tensor, list[tuple[int, int]]]:
         encoding = tokeniser(text, return_tensors="pt", return_offsets_mapping=True)
         places = encoding.pop("offset_mapping")[0].tolist()

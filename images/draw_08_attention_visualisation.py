@@ -29,8 +29,8 @@ def cell(ax: Axes, corner: tuple[float, float], size: tuple[float, float], weigh
 
 def draw_map() -> None:
     """Draw one map with a row and a column framed."""
-    figure, ax = page(11.6, 5.4)
-    left, top, width, height = 3.4, 4.1, 1.05, 0.66
+    figure, ax = page(11.6, 5.3)
+    left, top, width, height = 3.85, 4.0, 1.05, 0.66
     for row, (query, weights) in enumerate(zip(QUERIES, WEIGHTS, strict=True)):
         y = top - height * (row + 1)
         ax.text(left - 0.2, y + height / 2, query, size=15, ha="right", va="center", color=shade(QUERY))
@@ -39,7 +39,7 @@ def draw_map() -> None:
     for column, key in enumerate(KEYS):
         write(ax, (left + width * (column + 0.5), top + 0.28), key, KEY)
     write(ax, (left + width * 2.5, top + 0.85), "keys: what is read (the source)", KEY, bold=True)
-    ax.text(0.55, top - height * 2.5, "queries: what is\nbeing computed\n(the target)", size=15, weight="bold",
+    ax.text(0.2, top - height * 2.5, "queries: what is\nbeing computed\n(the target)", size=15, weight="bold",
             ha="left", va="center", color=shade(QUERY))  # fmt: skip
     right, bottom = left + width * 5, top - height * 5
     ax.add_patch(Rectangle((left, top - height * 3), width * 5, height, fill=False, ec=WRONG, lw=3.5))
@@ -52,18 +52,23 @@ def draw_map() -> None:
 
 
 def matrix(ax: Axes, left: float, top: float, rows: tuple[tuple[float, ...], ...], name: str) -> None:
-    """Draw a small matrix under its name, its last row framed."""
+    """Draw a small matrix under its name, with a frame around what the sum below is made of."""
     unit = 0.72
+    corner, size = {
+        "layer 2": ((left, top - 3 * unit), (3 * unit, unit)),
+        "layer 1": ((left, top - 3 * unit), (unit, 3 * unit)),
+        "rollout": ((left, top - 3 * unit), (unit, unit)),
+    }[name]
     for i, row in enumerate(rows):
         for j, weight in enumerate(row):
             cell(ax, (left + unit * j, top - unit * (i + 1)), (unit, unit), weight)
-    ax.add_patch(Rectangle((left, top - 3 * unit), 3 * unit, unit, fill=False, ec=WRONG, lw=3))
+    ax.add_patch(Rectangle(corner, *size, fill=False, ec=ACCENT if name == "layer 1" else WRONG, lw=3.5))
     write(ax, (left + 1.5 * unit, top + 0.28), name, size=14, bold=True)
 
 
 def draw_rollout() -> None:
     """Draw the paths from the third position down to the words, and the product beside them."""
-    figure, ax = page(13.4, 5.0)
+    figure, ax = page(13.8, 4.8)
     x, levels = (1.9, 3.5, 5.1), (0.8, 2.4, 4.0)
     for level, (y, name) in enumerate(zip(levels, ("words", "above layer 1", "above layer 2"), strict=True)):
         write(ax, (0.72, y), name, MUTED, size=13)
@@ -72,20 +77,20 @@ def draw_rollout() -> None:
             box(ax, (x[place], y), (0.9, 0.56), f"{place + 1}", (WRONG if level == 2 else QUERY) if strong else MUTED)
     for place, weight in enumerate(SECOND[2]):
         arrow(ax, (x[place], levels[1] + 0.3), (x[2] - 0.3 + 0.3 * place, levels[2] - 0.3), WRONG, 1 + 8 * weight)
-        side = x[place] + (x[2] - x[place]) * 0.42 - 0.3
-        write(ax, (side, 3.12), f"{weight:.1f}", WRONG, size=14, bold=True)
+        spot = ((2.35, 3.12), (3.98, 3.0), (5.62, 3.15))[place]
+        write(ax, spot, f"{weight:.1f}", WRONG, size=14, bold=True)
     for middle in range(3):
         weight = FIRST[middle][0]
         arrow(ax, (x[0] - 0.25 + 0.25 * middle, levels[0] + 0.3), (x[middle], levels[1] - 0.3), ACCENT, 1 + 8 * weight)
-        spot = x[0] + (x[middle] - x[0]) * 0.62 + (0.32 if middle else -0.36)
+        spot = x[0] + (x[middle] - x[0]) * (0.62 if middle else 0) + (0.42 if middle else -0.5)
         write(ax, (spot, 1.66 if middle else 1.6), f"{weight:.1f}", ACCENT, size=14, bold=True)
     rollout = tuple(
         tuple(sum(SECOND[i][k] * FIRST[k][j] for k in range(3)) for j in range(3)) for i in range(3)
     )
-    for left, rows, name in ((6.5, SECOND, "layer 2"), (9.0, FIRST, "layer 1"), (11.0, rollout, "rollout")):
-        matrix(ax, left - (0.28 if name == "layer 1" else 0), 3.6, rows, name)
-    write(ax, (8.69, 2.52), "×", size=20)
-    write(ax, (10.94, 2.52), "=", size=20)
+    for left, rows, name in ((6.2, SECOND, "layer 2"), (8.8, FIRST, "layer 1"), (11.4, rollout, "rollout")):
+        matrix(ax, left, 3.6, rows, name)
+    write(ax, (8.58, 2.52), "×", size=20)
+    write(ax, (11.18, 2.52), "=", size=20)
     said = "position 3, word 1:   0.3 · 0.8  +  0.2 · 0.3  +  0.5 · 0.2  =  0.40"
     write(ax, (9.85, 0.75), said, WRONG, size=14)
     save(figure, "visualisation_rollout")
