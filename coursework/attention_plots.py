@@ -1,6 +1,7 @@
 """Live figures of lesson 8: maps side by side, one number for each head, spans, and ablations."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Final
 
 from matplotlib import pyplot as plt
@@ -35,16 +36,15 @@ def grid(
     *,
     draw: Draw,
     title: str = "",
-    columns: int = 4,
 ) -> Figure:
-    """Draw maps (N, Tq, Tk), `columns` to a row, each by `draw(weights, queries, keys, ax=ax)`."""
-    rows = -(-len(maps) // columns)
-    size = (columns * (1.3 + 0.36 * len(keys)), 0.7 + rows * (1.3 + 0.36 * len(queries)))
+    """Draw maps (L, H, Tq, Tk): layers down, heads across, each by `draw(weights, queries, keys, ax=ax)`."""
+    layers, heads = maps.shape[:2]
+    size = (heads * (1.3 + 0.36 * len(keys)), 0.7 + layers * (1.3 + 0.36 * len(queries)))
     figure: Figure = plt.figure(figsize=size)
-    for place, weights in enumerate(maps):
-        ax = figure.add_subplot(rows, columns, place + 1)
-        draw(weights, list(queries), list(keys), ax=ax)
-        ax.set_title(f"map {place}" if rows > 1 else f"head {place}", size=13)
+    for layer, head in product(range(layers), range(heads)):
+        ax = figure.add_subplot(layers, heads, layer * heads + head + 1)
+        draw(maps[layer, head], list(queries), list(keys), ax=ax)
+        ax.set_title(f"layer {layer}, head {head}", size=13)
     figure.suptitle(title)
     return figure
 
@@ -108,6 +108,7 @@ def ablation(rows: Sequence[tuple[str, float, float]], whole: float) -> Axes:
         ax.scatter(x, y, s=130, color=colour, marker=marker, alpha=0.8, label=kind)
     ax.axhline(whole, color=MUTED, ls=":", lw=2, label="whole model")
     ax.set(xlabel="mean entropy of the head (nats)", ylabel="spelt right without it")
-    ax.set_ylim(-0.05, 1.05)
+    lowest = min(accuracy for _, _, accuracy in rows)
+    ax.set_ylim(max(-0.02, lowest - 0.08), 1.03)
     figure.legend(loc="outside upper center", ncols=4, frameon=False)
     return ax

@@ -43,7 +43,11 @@ QUESTIONS: Final = (
 
 @dataclass(frozen=True)
 class Logits:
-    """A paragraph in tokens, with start and end logits (S,); `places` are where each token stands."""
+    """A paragraph in tokens, with start and end logits (S,).
+
+    `places` says where each token stands, and `nearest` is the sentence that was found first, where
+    the reader works that way.
+    """
 
     tokens: list[str]
     starts: Tensor
@@ -54,8 +58,7 @@ class Logits:
 
     def text(self, start: int, end: int) -> str:
         """Return the text from token `start` to token `end`, both included."""
-        found = self.paragraph[self.places[start][0] : self.places[end][1]]
-        return f"{found}   (nearest sentence: {self.nearest})" if self.nearest else found
+        return self.paragraph[self.places[start][0] : self.places[end][1]]
 
 
 @dataclass(frozen=True)
