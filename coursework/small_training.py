@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from coursework.small_bert import CLS, SEP, SmallBert, SmallTokeniser
 
-WORDS: Final = tuple(
+WORDS: Final = (
     "the a cat sat on mat lay rug dog ran over old bridge was and not my sister plays piano belongs to it "
-    "in under house sun red small big walked boat river green tree bird sang slept chair table".split()
+    "in under house sun red small big walked boat river green tree bird sang slept chair table"
 )
 STEPS: Final = 700
 BATCH: Final = 48
@@ -23,7 +23,7 @@ BATCH: Final = 48
 
 def trained_pair() -> tuple[SmallBert, SmallTokeniser]:
     """Return a small model, trained from a fixed seed, and its tokeniser."""
-    tokeniser = SmallTokeniser(WORDS)
+    tokeniser = SmallTokeniser(WORDS.split())
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = SmallBert(len(tokeniser), d_model=64, num_heads=4, num_layers=2, max_len=64)

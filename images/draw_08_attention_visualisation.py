@@ -43,7 +43,8 @@ def draw_map() -> None:
             ha="left", va="center", color=shade(QUERY))  # fmt: skip
     right, bottom = left + width * 5, top - height * 5
     ax.add_patch(Rectangle((left, top - height * 3), width * 5, height, fill=False, ec=WRONG, lw=3.5))
-    ax.text(right + 0.2, top - height * 2.5, "one row: a query\nsums to 1", size=14, va="center", color=shade(WRONG))
+    row = "one row: a query\nsums to 1"
+    ax.text(right + 0.2, top - height * 2.5, row, size=14, va="center", color=shade(WRONG))
     ax.add_patch(Rectangle((left + width, bottom), width, height * 5, fill=False, ec=VALUE, lw=3.5))
     write(ax, (left + width * 1.5, bottom - 0.32), "one column: a key", VALUE, size=14)
     write(ax, (left + width * 1.5, bottom - 0.6), "sums to anything (here 1.40)", VALUE, size=14)
@@ -73,17 +74,19 @@ def draw_rollout() -> None:
     for level, (y, name) in enumerate(zip(levels, ("words", "above layer 1", "above layer 2"), strict=True)):
         write(ax, (0.72, y), name, MUTED, size=13)
         for place in range(3):
-            strong = level < 2 or place == 2
-            box(ax, (x[place], y), (0.9, 0.56), f"{place + 1}", (WRONG if level == 2 else QUERY) if strong else MUTED)
+            colour = QUERY if level < 2 else (MUTED, MUTED, WRONG)[place]
+            box(ax, (x[place], y), (0.9, 0.56), f"{place + 1}", colour)
     for place, weight in enumerate(SECOND[2]):
-        arrow(ax, (x[place], levels[1] + 0.3), (x[2] - 0.3 + 0.3 * place, levels[2] - 0.3), WRONG, 1 + 8 * weight)
-        spot = ((2.35, 3.12), (3.98, 3.0), (5.62, 3.15))[place]
+        end = (x[2] - 0.3 + 0.3 * place, levels[2] - 0.3)
+        arrow(ax, (x[place], levels[1] + 0.3), end, WRONG, 1 + 8 * weight)
+        spot = ((2.35, 3.12), (4.3, 2.86), (5.62, 3.15))[place]
         write(ax, spot, f"{weight:.1f}", WRONG, size=14, bold=True)
     for middle in range(3):
         weight = FIRST[middle][0]
-        arrow(ax, (x[0] - 0.25 + 0.25 * middle, levels[0] + 0.3), (x[middle], levels[1] - 0.3), ACCENT, 1 + 8 * weight)
-        spot = x[0] + (x[middle] - x[0]) * (0.62 if middle else 0) + (0.42 if middle else -0.5)
-        write(ax, (spot, 1.66 if middle else 1.6), f"{weight:.1f}", ACCENT, size=14, bold=True)
+        start = (x[0] - 0.25 + 0.25 * middle, levels[0] + 0.3)
+        arrow(ax, start, (x[middle], levels[1] - 0.3), ACCENT, 1 + 8 * weight)
+        spot = ((1.4, 1.6), (2.5, 1.78), (4.5, 1.6))[middle]
+        write(ax, spot, f"{weight:.1f}", ACCENT, size=14, bold=True)
     rollout = tuple(
         tuple(sum(SECOND[i][k] * FIRST[k][j] for k in range(3)) for j in range(3)) for i in range(3)
     )
