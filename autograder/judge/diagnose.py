@@ -1,7 +1,7 @@
 """Names the mistake: finds the known misconceptions, singly or in pairs, that do what was seen."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -53,17 +53,53 @@ def _explain_all(
 ) -> list[Misconception]:
     ordered = sorted(evidence, key=lambda item: item.passed)  # failures tell most apart
     forms = [form for mistake in exercise.misconceptions for form in mistake.forms()]
-    if size > 1:
-        if all(item.got.raised is not None for item in evidence):
-            return []  # where nothing but exceptions came, a second mistake cannot be seen
-        forms = [form for form in forms if _may_be_part(bench, exercise, evidence, form)]
-    for mistakes in itertools.combinations(forms, size):
+    together = _pairs(bench, exercise, evidence, forms) if size > 1 else zip(forms)
+    for mistakes in together:
         namespace = bench.edited(exercise, mistakes)
         if namespace is not None and all(
             item.fits(bench.observe(namespace, item.stimulus)) for item in ordered
         ):
             return list(mistakes)
     return []
+
+
+def _pairs(
+    bench: Workbench,
+    exercise: Exercise,
+    evidence: Sequence[Evidence],
+    forms: Sequence[Misconception],
+) -> Iterator[tuple[Misconception, Misconception]]:
+    """Yield the pairs that are worth a try."""
+    if all(item.got.raised is not None for item in evidence):
+        return  # where nothing but exceptions came, a second mistake cannot be seen
+    needed = _raising(bench, exercise, evidence, forms)
+    if needed == []:
+        return
+    parts = [form for form in forms if _may_be_part(bench, exercise, evidence, form)]
+    for first, second in itertools.combinations(parts, 2):
+        if needed is None or first in needed or second in needed:
+            yield first, second
+
+
+def _raising(
+    bench: Workbench,
+    exercise: Exercise,
+    evidence: Sequence[Evidence],
+    forms: Sequence[Misconception],
+) -> list[Misconception] | None:
+    """Return the forms that raise where an exception came: one of a pair has to. None: none came.
+
+    A part under another name raises wherever weights are loaded, and no pair has to be tried then.
+    """
+    raised = [item for item in evidence if not item.passed and item.got.raised is not None]
+    if not raised:
+        return None
+    made = [(form, bench.edited(exercise, [form])) for form in forms]
+    return [
+        form
+        for form, namespace in made
+        if namespace is not None and bench.observe(namespace, raised[0].stimulus).raised is not None
+    ]
 
 
 def _may_be_part(
@@ -116,7 +152,7 @@ def _cases_explained(
     """Return the failed cases that a mistake explains by numbers; none if a passed one denies it."""
     namespace = bench.edited(exercise, [mistake])
     cases: set[int] = set()
-    if namespace is None:
+    if namespace is None or not any(not item.passed and _telling(item.got) for item in evidence):
         return cases
     for index, item in enumerate(evidence):
         fits = item.fits(bench.observe(namespace, item.stimulus))

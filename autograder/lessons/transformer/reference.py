@@ -110,7 +110,7 @@ def train_step(
     )
     torch.autograd.backward(loss)
     optimiser.step()
-    return float(loss)
+    return loss.item()
 
 
 def language_windows(ids: torch.Tensor, length: int) -> tuple[torch.Tensor, torch.Tensor]:
