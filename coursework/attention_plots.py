@@ -80,9 +80,10 @@ def by_layer(matrix: Tensor, what: str, *, limit: float | None = None, name: str
 
 
 def span(
-    tokens: Sequence[str], starts: Tensor, ends: Tensor, first: int, last: int, about: str
+    tokens: Sequence[str], starts: Tensor, ends: Tensor, picked: tuple[int, int], about: str
 ) -> Figure:
-    """Draw start and end logits (S,) around a span, which is shaded."""
+    """Draw start and end logits (S,) around the span that was picked, which is shaded."""
+    first, last = picked
     low, high = max(0, first - 8), min(len(tokens), last + 9)
     figure: Figure = plt.figure(figsize=(max(9.0, 0.5 * (high - low)), 4.6))
     ax = figure.add_subplot()

@@ -100,9 +100,7 @@ def _trained(name: str) -> Reader:
         tokeniser = AutoTokenizer.from_pretrained(folder, local_files_only=True)
 
     def read(question: str, paragraph: str) -> Logits:
-        encoding = tokeniser(
-            question, paragraph, return_tensors="pt", return_offsets_mapping=True
-        )
+        encoding = tokeniser(question, paragraph, return_tensors="pt", return_offsets_mapping=True)
         places = encoding.pop("offset_mapping")[0].tolist()
         with torch.no_grad():
             output = model(**encoding)

@@ -199,7 +199,7 @@ class SmallBert(nn.Module):
     (B, H, S, S), where output_attentions=True is asked for.
     """
 
-    def __init__(  # noqa: PLR0917 - sizes, in the order of the stack
+    def __init__(
         self, vocab_size: int, d_model: int = 32, num_heads: int = 4, num_layers: int = 2, max_len: int = 64
     ) -> None:  # fmt: skip
         super().__init__()
@@ -226,7 +226,7 @@ class SmallBert(nn.Module):
     def set_attn_implementation(self, _name: str) -> None:
         """Do nothing: there is one implementation, and it returns its weights."""
 
-    def forward(  # noqa: PLR0917 - the library's order of arguments
+    def forward(
         self,
         input_ids: torch.Tensor,
         attention_mask: torch.Tensor | None = None,

@@ -41,19 +41,21 @@ def _train(model: SmallBert, vocabulary: int) -> None:
             group["lr"] = 2e-3 * min((step + 1) / 50, 1 - step / STEPS)
         ids, segments, before, counterpart = _batch(vocabulary)
         states = model(ids, token_type_ids=segments).last_hidden_state  # (B, S, D)
-        loss = sum(
+        losses = [
             F.cross_entropy(head(states).transpose(1, 2), target, ignore_index=-1)
             for head, target in zip(heads, (before, counterpart), strict=True)
-        )
+        ]
         adam.zero_grad()
-        torch.autograd.backward(loss)
+        torch.autograd.backward(torch.stack(losses).sum())
         adam.step()
 
 
 def _batch(vocabulary: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return ids, segments, the token before each, and the place of its counterpart, −1 if none."""
     first, second = (int(size) for size in torch.randint(3, 9, (2,)))
-    words = torch.stack([torch.randperm(vocabulary - 5)[: first + second] for _ in range(BATCH)]) + 5
+    words = (
+        torch.stack([torch.randperm(vocabulary - 5)[: first + second] for _ in range(BATCH)]) + 5
+    )
     a, b = words[:, :first], words[:, first:]
     shared = min(first, second) * 2 // 3
     for row in range(BATCH):

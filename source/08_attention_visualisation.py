@@ -826,8 +826,8 @@ for question in QUESTIONS:
 
 # %% demo
 logits = reader.read(QUESTIONS[0], PARAGRAPH)
-first, last = best_span(logits.starts, logits.ends, max_length=reader.max_length)
-attention_plots.span(logits.tokens, logits.starts, logits.ends, first, last, reader.about);
+picked = best_span(logits.starts, logits.ends, max_length=reader.max_length)
+attention_plots.span(logits.tokens, logits.starts, logits.ends, picked, reader.about);
 
 # %% [markdown]
 # The line above the paragraph says which reader is at work. With a model that was trained on questions and answers, the spans are answers. Without one, the local model only knows how alike two pieces of text are. Then the nearest sentence is found, and in it your `best_span` picks the run of tokens that is most like the question: the logits are running totals of similarity, so that the sum for a span is what its tokens have in common with the question. This finds where to look, not what to say, and you can see the difference.

@@ -38,7 +38,8 @@ def maps(namespace: Namespace, inputs: Inputs) -> Any:
         "hooks left": sum(len(hooks) for part in model.modules() for hooks in _hooks(part)),
         "train mode afterwards": model.training,
         "parts in another mode": sum(part.training != model.training for part in model.modules()),
-        "weights unchanged": same and all(torch.equal(before[name], after[name]) for name in before),
+        "weights unchanged": same
+        and all(torch.equal(before[name], after[name]) for name in before),
         "trainable afterwards": all(weight.requires_grad for weight in model.parameters()),
         "changed later": not _equal(kept, results[-1]),
     }
@@ -132,7 +133,7 @@ def span(namespace: Namespace, inputs: Inputs) -> Any:
 
 def whole_number(value: Any) -> Any:
     """Return a plain int for what may be used as an index: an int of any kind, or a tensor of one."""
-    if isinstance(value, bool) or isinstance(value, float):
+    if isinstance(value, (bool, float)):
         return value
     if isinstance(value, torch.Tensor):
         whole = value.numel() == 1 and value.dim() == 0 and not value.is_floating_point()
@@ -167,23 +168,26 @@ def _drawn(draw: Callable[..., Any], inputs: Inputs, plt: Any) -> Any:
     if inputs["onto"] == "second":
         _, (first, given) = plt.subplots(1, 2)
         plt.sca(first)
-    weights = inputs["calls"][0][0]
     returned = draw(*inputs["calls"][0], **({} if given is None else {"ax": given}))
     if not isinstance(returned, Axes):
-        raise StructureError(f"The Axes that were drawn on should be returned, not {kind_of(returned)}.")
-    found = _describe(returned, weights)
+        raise StructureError(
+            f"The Axes that were drawn on should be returned, not {kind_of(returned)}."
+        )
+    found = _describe(returned)
     if given is not None:
         found |= {"on the axes given": returned is given, "elsewhere": first.has_data()}
     return found
 
 
-def _describe(ax: Any, weights: torch.Tensor) -> dict[str, Any]:
+def _describe(ax: Any) -> dict[str, Any]:
     """Read the cells and their labels off the page, top to bottom and left to right."""
     from matplotlib.collections import QuadMesh
 
     meshes = [part for part in ax.collections if isinstance(part, QuadMesh)]
     if not meshes:
-        raise StructureError("There is no heat map on the Axes that came back: sns.heatmap(…, ax=ax) draws one.")
+        raise StructureError(
+            "There is no heat map on the Axes that came back: sns.heatmap(…, ax=ax) draws one."
+        )
     mesh = meshes[-1]
     corners = torch.as_tensor(mesh.get_coordinates())  # (R + 1, C + 1, 2)
     cells = _cells(mesh).reshape(corners.size(0) - 1, corners.size(1) - 1)
@@ -216,6 +220,4 @@ def _labels(edges: list[float], axis: Any) -> list[str]:
     return written
 
 
-SCENARIOS.update(
-    {"maps": maps, "sentence_pair": sentence_pair, "span": span, "picture": picture}
-)
+SCENARIOS.update({"maps": maps, "sentence_pair": sentence_pair, "span": span, "picture": picture})

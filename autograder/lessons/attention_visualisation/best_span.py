@@ -48,7 +48,9 @@ def _span(starts: torch.Tensor, ends: torch.Tensor, most: int) -> Stimulus:
     return Stimulus("span", {"args": [starts, ends, most], "kwargs": {}})
 
 
-def _peaks(draw: Draw, size: int, starts: dict[int, float], ends: dict[int, float]) -> list[torch.Tensor]:
+def _peaks(
+    draw: Draw, size: int, starts: dict[int, float], ends: dict[int, float]
+) -> list[torch.Tensor]:
     """Return noise between −1 and 1 with peaks at given places."""
     both = []
     for peaks in (starts, ends):

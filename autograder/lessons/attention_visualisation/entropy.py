@@ -63,7 +63,9 @@ def add_entropy(lesson: Lesson) -> None:
 
     @exercise.case("all on one key gives 0, evenly over N keys gives ln N", judge=judge)
     def extremes(_draw: Draw) -> Stimulus:
-        return call(torch.stack([torch.eye(5)[2], torch.full((5,), 0.2), torch.tensor([0.5, 0.5, 0, 0, 0])]))
+        return call(
+            torch.stack([torch.eye(5)[2], torch.full((5,), 0.2), torch.tensor([0.5, 0.5, 0, 0, 0])])
+        )
 
     @exercise.case("float64, and the weights stay as they are", judge=unchanged(*symptoms))
     def double(draw: Draw) -> Stimulus:

@@ -70,7 +70,9 @@ def _which(seen: Seen) -> str | None:
             places = places or f"layers {layers} of '{key}'"
     if not wrong:
         return None
-    whole = "all three maps are" if len(wrong) == 3 else f"{' and '.join(wrong)} differ; the rest is"
+    whole = (
+        "all three maps are" if len(wrong) == 3 else f"{' and '.join(wrong)} differ; the rest is"
+    )
     return f"The numbers are not those of the model as it runs on this input: {whole} {'wrong' if len(wrong) == 3 else 'right'}, beginning with {places}."
 
 
@@ -146,7 +148,9 @@ def _add_models(exercise: Exercise) -> None:
     def passed_in(draw: Draw) -> Stimulus:
         return _asked(draw, [_ids(draw, 7, 6), _ids(draw, 5, 5)], passed=True)
 
-    @exercise.case("a model in float64, and ids that stay as they are", judge=unchanged(), weight=0.5)
+    @exercise.case(
+        "a model in float64, and ids that stay as they are", judge=unchanged(), weight=0.5
+    )
     def double(draw: Draw) -> Stimulus:
         return _asked(draw, [_ids(draw, 5, 5), _ids(draw, 4, 4)], double=True)
 

@@ -47,12 +47,12 @@ def _start(got: Any, right: Any) -> str | None:
     if got == right[2] and not isinstance(got, bool):
         return None
     if not isinstance(got, int):
-        return "sentence_b_start should be a whole number: the index of the first token of sentence b."
+        return (
+            "sentence_b_start should be a whole number: the index of the first token of sentence b."
+        )
     tokens = right[1]
     here = f"which is {tokens[got]!r}" if 0 <= got < len(tokens) else "where there is none"
-    return (
-        f"sentence_b_start should be the index of the first token of sentence b; in {tokens} it is not {got}, {here}."
-    )
+    return f"sentence_b_start should be the index of the first token of sentence b; in {tokens} it is not {got}, {here}."
 
 
 def _numbers(got: Any, want: torch.Tensor) -> str | None:
@@ -97,7 +97,9 @@ def _asked(draw: Draw, *calls: tuple[str, str], **sizes: int) -> Stimulus:
     made = {"d_model": 12, "num_heads": 3, "num_layers": 2, **sizes}
     inputs = {"pieces": [PIECES[place] for place in order], "sizes": made}
     calls_ = [list(pair) for pair in calls]
-    return Stimulus("sentence_pair", {**inputs, "weights_seed": draw.integer(0, 2**31), "calls": calls_})
+    return Stimulus(
+        "sentence_pair", {**inputs, "weights_seed": draw.integer(0, 2**31), "calls": calls_}
+    )
 
 
 def _add_cases(exercise: Exercise) -> None:

@@ -64,7 +64,9 @@ def _judge(seen: Seen) -> Verdict:
         return Verdict(passed=False, message="The weights were changed by drawing them.")
     if verdict.passed or seen.got.raised or not isinstance(seen.got.value, dict):
         return verdict
-    return Verdict(passed=False, message=_about(seen.got.value, seen.expected.value) or verdict.message)
+    return Verdict(
+        passed=False, message=_about(seen.got.value, seen.expected.value) or verdict.message
+    )
 
 
 def add_picture(lesson: Lesson) -> None:
@@ -104,7 +106,9 @@ def _add_cases(exercise: Exercise) -> None:
     def square(draw: Draw) -> Stimulus:
         return _asked(_weights(draw, 6, 6), _tokens(6, "q"), _tokens(6, "k"))
 
-    @exercise.case("the colour scale goes from 0 to 1, also where all weights are small", judge=_judge)
+    @exercise.case(
+        "the colour scale goes from 0 to 1, also where all weights are small", judge=_judge
+    )
     def small_weights(draw: Draw) -> Stimulus:
         weights = 0.1 + 0.05 * draw.normal(4, 9).sigmoid()
         return _asked(weights / weights.sum(dim=-1, keepdim=True), _tokens(4, "q"), _tokens(9, "k"))

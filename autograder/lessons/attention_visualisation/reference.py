@@ -21,7 +21,9 @@ def attention_maps(model: "Any", src: torch.Tensor, tgt: torch.Tensor) -> dict[s
             for layer, z in ((part.w_q, x), (part.w_k, y))
         )
         scores = torch.einsum("bhqd,bhkd->bhqk", q, k) / q.size(-1) ** 0.5
-        return scores.masked_fill(~seen[:, None], -math.inf).softmax(dim=-1)[0]  # (H, Tq, Tk)
+        hidden = ~seen[:, None]
+        shares: torch.Tensor = scores.masked_fill(hidden, -math.inf).softmax(dim=-1)
+        return shares[0]  # (H, Tq, Tk)
 
     mode = model.training
     model.eval()
@@ -80,14 +82,16 @@ def previous_token_score(attentions: torch.Tensor) -> torch.Tensor:
 
 def attention_entropy(weights: torch.Tensor) -> torch.Tensor:
     """Sum torch's own −w ln w."""
-    return torch.special.entr(weights).sum(dim=-1)
+    terms: torch.Tensor = torch.special.entr(weights)
+    return terms.sum(dim=-1)
 
 
 def attention_rollout(attentions: torch.Tensor) -> torch.Tensor:
     """Mix, divide by the L1 norm of each row, and multiply up from the first layer."""
     own = torch.diag_embed(torch.ones_like(attentions[:, 0, :, 0]))  # (L, S, S)
     steps = F.normalize(attentions.mean(dim=1) + own, p=1.0, dim=-1)
-    return torch.linalg.multi_dot([*steps.flip(0), own[0]])
+    product: torch.Tensor = torch.linalg.multi_dot([*steps.flip(0), own[0]])
+    return product
 
 
 def best_span(
