@@ -22,7 +22,7 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-from autograder.probe import blocks, decoding, models, scenarios, wire
+from autograder.probe import attention, blocks, decoding, models, scenarios, wire
 from autograder.probe import observe as observing
 from autograder.probe.isolate import adopt_orphans
 from autograder.probe.observe import describe, observe
@@ -30,7 +30,7 @@ from autograder.probe.originals import Originals
 from autograder.probe.watch import LEFT, Watch, nowhere
 
 INSTALLERS = ("pip", "pip3", "python -m pip", "conda", "mamba", "apt", "apt-get", "sudo apt")
-PROBE = (blocks, decoding, models, scenarios, observing)
+PROBE = (attention, blocks, decoding, models, scenarios, observing)
 
 
 class QuietShell(InteractiveShell):  # type: ignore[misc] # IPython is not typed for us
