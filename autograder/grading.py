@@ -16,6 +16,7 @@ from rich.progress import (
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.record.class_run import grade
+from autograder.record.trouble import told_plainly
 from autograder.reports.publish import publish
 
 
@@ -61,7 +62,8 @@ def grade_lessons(
                 progress=say,
                 step=step,
             )
-    return publish(course, course.lessons())
+    with told_plainly(course):
+        return publish(course, course.lessons())
 
 
 def _bar(console: Console) -> Progress:

@@ -24,7 +24,8 @@ from autograder.errors import AutograderError
 from autograder.record import autograded
 from autograder.record.attempts import AttemptLog
 from autograder.record.gradebook import record
-from autograder.record.marking import Handed, Marking, mark
+from autograder.record.handed import Handed
+from autograder.record.marking import Marking, mark
 from autograder.record.pages import attempt_of, marked_page
 from autograder.record.pool import make_marker
 from autograder.record.version import lesson_version

@@ -4,9 +4,10 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from nbgrader.api import Gradebook
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.build.nbgrader_release import generate
+from autograder.build.nbgrader_release import generate, programs_on_path
 from autograder.course import CONFIG, Course
 from autograder.errors import CourseError
 
@@ -21,10 +22,22 @@ def register(course: Course, lesson: str) -> None:
     if not course.source_notebook(lesson).is_file():
         wanted = course.source_notebook(lesson)
         raise CourseError(f"no lesson '{lesson}': expected {wanted}; run 'autograder build'")
+    _insist_on_a_gradebook(course)
     with TemporaryDirectory() as folder:
         stage = Course(Path(folder).resolve())
         shutil.copytree(source, stage.source / lesson)
         generate(stage.root, lesson, course.gradebook, _course_id(course))
+
+
+def _insist_on_a_gradebook(course: Course) -> None:
+    """Make the gradebook where there is none, whole or not at all: half of one is not told from one."""
+    if course.gradebook.is_file():
+        return
+    draft = course.gradebook.with_name(f".{course.gradebook.name}.draft")
+    draft.unlink(missing_ok=True)
+    with programs_on_path():
+        Gradebook(f"sqlite:///{draft}", _course_id(course)).close()
+    draft.replace(course.gradebook)
 
 
 def _course_id(course: Course) -> str:

@@ -49,6 +49,21 @@ def same(a: Observation, b: Observation) -> bool:
     return difference(a.value, b.value) is None and difference(b.value, a.value) is None
 
 
+def same_form(got: Any, want: Any) -> bool:
+    """Return whether two values are alike but for their numbers and texts."""
+    if isinstance(want, torch.Tensor):
+        alike = isinstance(got, torch.Tensor) and got.shape == want.shape
+        return alike and got.dtype == want.dtype
+    if isinstance(want, dict):
+        keys = isinstance(got, dict) and got.keys() == want.keys()
+        return keys and all(same_form(got[key], value) for key, value in want.items())
+    if isinstance(want, (list, tuple)):
+        if not isinstance(got, (list, tuple)) or len(got) != len(want):
+            return False
+        return all(same_form(one, other) for one, other in zip(got, want, strict=True))
+    return type(got) is type(want)
+
+
 def _tensors(
     got: Any, want: torch.Tensor, atol: float, rtol: float, where: str
 ) -> Difference | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from autograder.errors import CheckDefinitionError
 from autograder.judge.draw import Draw
-from autograder.judge.judgement import Judge, agrees
+from autograder.judge.judgement import Judge, agrees, firm
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Exercise:
 
         def add(prepare: Callable[[Draw], Stimulus]) -> Callable[[Draw], Stimulus]:
             case_id = prepare.__name__.strip("_").replace("_", "-")
-            self._add(Case(case_id, title, prepare, judge or agrees(), weight, seconds))
+            self._add(Case(case_id, title, prepare, firm(judge or agrees()), weight, seconds))
             return prepare
 
         return add
@@ -124,7 +124,7 @@ class Exercise:
         def prepare(_draw: Draw) -> Stimulus:
             return Stimulus("variable", {"key": key})
 
-        self._add(Case(key.replace("_", "-"), title, prepare, judge, weight))
+        self._add(Case(key.replace("_", "-"), title, prepare, firm(judge), weight))
 
     def _add(self, case: Case) -> None:
         if any(other.id == case.id for other in self.cases):

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from autograder.judge.compare import ATOL, RTOL, difference
+from autograder.judge.compare import ATOL, RTOL, difference, same_form
 from autograder.judge.observation import Observation, Raised
 from autograder.judge.patterns import pattern
 
@@ -75,6 +75,25 @@ def unchanged(*symptoms: Symptom) -> Judge:
     return judge
 
 
+def firm(judge: Judge) -> Judge:
+    """Return a judge that does not break on what came back in another form than was asked for.
+
+    Where the form is right and the judge breaks all the same, the fault is ours and is raised.
+    """
+
+    def guarded(seen: Seen) -> Verdict:
+        try:
+            return judge(seen)
+        except Exception:
+            if same_form(seen.got.value, seen.expected.value):
+                raise
+        found = difference(seen.got.value, seen.expected.value)
+        text = found.text if found else "The result is not of the form that was asked for"
+        return Verdict(passed=False, message=f"{text}.")
+
+    return guarded
+
+
 def _first_symptom(symptoms: Sequence[Symptom], seen: Seen) -> str | None:
     for symptom in symptoms:
         try:
@@ -140,6 +159,8 @@ def shape_of(*right: int, hints: Mapping[tuple[int, ...], str] | None = None) ->
         given = seen.got.value
         if not isinstance(given, (tuple, list, torch.Size)):
             return Verdict(passed=False, message=_not_answered(given, "a shape such as (2, 3)"))
+        if not all(isinstance(size, (int, float)) for size in given):
+            return Verdict(passed=False, message="A shape is made of numbers, as in (2, 3).")
         if tuple(given) == right:
             return PASSED
         said = (hints or {}).get(tuple(given), _about_shape(tuple(given), right))

@@ -1,8 +1,11 @@
 """What was seen when a scenario ran: the student's half is checked here before anything uses it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+PLACE = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})*")  # a tensor among the arguments
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Observation:
         return cls(
             value=seen.get("value"),
             raised=_raised(raised) if isinstance(raised, Mapping) else None,
-            changed=_texts(seen.get("changed")),
+            changed=tuple(path for path in _texts(seen.get("changed")) if PLACE.fullmatch(path)),
             library=frozenset(_texts(seen.get("library"))),
         )
 
@@ -46,13 +49,19 @@ class Observation:
 def _raised(seen: Mapping[str, Any]) -> Raised:
     line = seen.get("line")
     return Raised(
-        kind=str(seen.get("type", "Exception")),
-        message=str(seen.get("message", "")),
+        kind=_text(seen.get("type", "Exception"), 100),
+        message=_text(seen.get("message"), 1000),
         bases=_texts(seen.get("bases")),
-        line=line if isinstance(line, int) else None,
-        text=str(seen.get("text", "")),
+        line=line if type(line) is int and 0 < line < 10**6 else None,
+        text=_text(seen.get("text"), 200),
     )
 
 
+def _text(value: Any, limit: int) -> str:
+    """Return text that every page can show; what is none is taken as absent."""
+    plain = value if isinstance(value, str) else ""
+    return plain[:limit].encode("utf-8", "replace").decode("utf-8")
+
+
 def _texts(items: Any) -> tuple[str, ...]:
-    return tuple(str(item) for item in items) if isinstance(items, (list, tuple)) else ()
+    return tuple(_text(i, 200) for i in items) if isinstance(items, (list, tuple)) else ()

@@ -8,7 +8,7 @@ import json
 import math
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import safetensors.torch
@@ -116,6 +116,7 @@ def unpack(text: bytes, blob: bytes) -> Any:
     """Return the message of a frame's two parts. Raises WireError for anything unexpected."""
     try:
         tensors = safetensors.torch.load(blob) if blob else {}
+        _insist_on_dtypes(tensors.values())
         return _decode(json.loads(text), tensors)
     except WireError:
         raise
@@ -123,11 +124,17 @@ def unpack(text: bytes, blob: bytes) -> Any:
         raise WireError(f"unreadable frame: {type(problem).__name__}") from problem
 
 
-def _decode(node: Any, tensors: Mapping[str, torch.Tensor]) -> Any:
+def _insist_on_dtypes(tensors: Iterable[torch.Tensor]) -> None:
+    """Raise WireError for a tensor that an encoder would not send: not all of torch takes it."""
+    if unknown := {tensor.dtype for tensor in tensors} - DTYPES:
+        raise WireError(f"a tensor of {unknown.pop()}")
+
+
+def _decode(node: Any, tensors: Mapping[str, torch.Tensor], depth: int = 0) -> Any:
     if node is None or isinstance(node, (bool, int, float, str)):
-        return node
-    if not isinstance(node, dict) or not node:
-        raise WireError("a bare list or an empty object")
+        return _known(node)
+    if not isinstance(node, dict) or not node or depth > 2 * MAX_DEPTH:
+        raise WireError("a bare list, an empty object, or one too deep")
     tag, body = next(iter(node.items()))
     if tag == "$tensor":
         return tensors[body]
@@ -135,18 +142,27 @@ def _decode(node: Any, tensors: Mapping[str, torch.Tensor]) -> Any:
         return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[body]
     if tag == "$opaque":
         return Opaque(str(body[0]), str(body[1]))
-    return _decode_container(tag, body, tensors)
+    return _decode_container(tag, body, tensors, depth + 1)
 
 
-def _decode_container(tag: str, body: Any, tensors: Mapping[str, torch.Tensor]) -> Any:
+def _known(value: Any) -> Any:
+    """Return a scalar such as an encoder sends; other numbers break what computes with them."""
+    if isinstance(value, int) and abs(value) >= 2**63:
+        raise WireError("a huge number")
+    if isinstance(value, str) and len(value) > MAX_TEXT:
+        raise WireError(f"a text of {len(value)} characters")
+    return value
+
+
+def _decode_container(tag: str, body: Any, tensors: Mapping[str, torch.Tensor], depth: int) -> Any:
     if tag == "$size":
         return torch.Size(int(n) for n in body)
     if tag == "$list":
-        return [_decode(item, tensors) for item in body]
+        return [_decode(item, tensors, depth) for item in body]
     if tag == "$tuple":
-        return tuple(_decode(item, tensors) for item in body)
+        return tuple(_decode(item, tensors, depth) for item in body)
     if tag == "$dict":
-        return {_key(_decode(k, tensors)): _decode(v, tensors) for k, v in body}
+        return {_key(_decode(k, tensors, depth)): _decode(v, tensors, depth) for k, v in body}
     raise WireError(f"unknown tag {tag[:20]!r}")
 
 

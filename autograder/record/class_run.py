@@ -11,9 +11,10 @@ from autograder.errors import CourseError
 from autograder.record import feedback
 from autograder.record.attempts import Attempt, AttemptLog
 from autograder.record.autograded import stored_attempt
-from autograder.record.marking import Handed
+from autograder.record.handed import Handed
 from autograder.record.pool import MakeMarker, Pool, make_marker
 from autograder.record.recording import Recorder
+from autograder.record.trouble import insist_on_a_free_gradebook, told_plainly
 from autograder.record.version import lesson_version
 
 Progress = Callable[[str], None]
@@ -39,24 +40,27 @@ def grade(
 
     What was marked before is passed over, unless the file, the lesson or the grader changed, or
     `force` is set; so a run that was interrupted goes on where it stopped. Raises CourseError
-    where there is nothing to mark or to mark with, SandboxMissingError where there is no sandbox.
-    `progress` is told a line at a time, `step` how many of how many submissions are marked.
+    where there is nothing to mark or to mark with, or no way to write it down; SandboxMissingError
+    where there is no sandbox. `progress` is told a line at a time, `step` how many of how many
+    submissions are marked.
     """
-    version = lesson_version(course, lesson)
-    students = _students(course, lesson)
-    submissions = [Handed(course, student, lesson, version) for student in students]
-    register(course, lesson)
-    attempts = AttemptLog(course.reports).latest(lesson)
-    todo = [
-        handed
-        for handed in submissions
-        if force or not _settled(handed, attempts.get(handed.student), sandboxed)
-    ]
-    _say_what_is_done(progress, lesson, len(submissions), len(todo))
-    pool = Pool(workers or _workers(), sandboxed=sandboxed, make=make)
-    attempts |= _mark_and_keep(course, pool, todo, attempts, progress, step=step)
-    _explain(course, lesson, students, pool.workers, progress)
-    return [attempts[handed.student] for handed in submissions]
+    with told_plainly(course):
+        version = lesson_version(course, lesson)
+        students = _students(course, lesson)
+        submissions = [Handed(course, student, lesson, version) for student in students]
+        insist_on_a_free_gradebook(course)
+        register(course, lesson)
+        attempts = AttemptLog(course.reports).latest(lesson)
+        todo = [
+            handed
+            for handed in submissions
+            if force or not _settled(handed, attempts.get(handed.student), sandboxed)
+        ]
+        _say_what_is_done(progress, lesson, len(submissions), len(todo))
+        pool = Pool(workers or _workers(), sandboxed=sandboxed, make=make)
+        attempts |= _mark_and_keep(course, pool, todo, attempts, progress, step=step)
+        _explain(course, lesson, students, pool.workers, progress)
+        return [attempts[handed.student] for handed in submissions]
 
 
 def _students(course: Course, lesson: str) -> list[str]:

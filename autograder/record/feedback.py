@@ -1,5 +1,6 @@
 """Feedback pages, made by nbgrader's own GenerateFeedback."""
 
+import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -12,6 +13,7 @@ from nbgrader.converters import GenerateFeedback
 from nbgrader.converters.base import NbGraderException
 
 from autograder.course import Course
+from autograder.record.pool import end_with_parent
 from autograder.record.stock import course_directory, quiet_logger, settings
 
 ALONE = 16  # so many pages take less time than a second process needs to start
@@ -28,9 +30,12 @@ def marked_path(course: Course, student: str, lesson: str) -> Path:
 
 
 def is_stale(course: Course, student: str, lesson: str) -> bool:
-    """Whether a student's page is absent, or older than the marked notebook."""
+    """Whether a student's page is absent, was cut short, or is not that of the marked notebook.
+
+    A page has the time of the notebook it was made from, set once it is whole.
+    """
     page, marked = page_path(course, student, lesson), marked_path(course, student, lesson)
-    return not page.is_file() or page.stat().st_mtime_ns < marked.stat().st_mtime_ns
+    return not page.is_file() or page.stat().st_mtime_ns != marked.stat().st_mtime_ns
 
 
 def generate(
@@ -55,7 +60,8 @@ def _side_by_side(
     course: Course, lesson: str, shares: Sequence[Sequence[str]]
 ) -> Iterator[dict[str, str]]:
     """Make each share's pages in a process of its own; one that dies leaves its pages unmade."""
-    with ProcessPoolExecutor(len(shares), mp_context=get_context("spawn")) as pool:
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(len(shares), mp_context=spawn, initializer=end_with_parent) as pool:
         futures = [pool.submit(_pages, course, lesson, share) for share in shares]
         for future in futures:
             with suppress(BrokenProcessPool):
@@ -89,10 +95,13 @@ class _Pages(GenerateFeedback):  # type: ignore[misc] # nbgrader comes without t
         self.notebooks: list[str] = []
 
     def convert_single_notebook(self, notebook_filename: str) -> None:
-        """Make one page; note why, if it fails."""
+        """Make one page, with the time of its notebook; note why, if it fails."""
+        student = Path(notebook_filename).parent.parent.name
+        before = Path(notebook_filename).stat()
         try:
             super().convert_single_notebook(notebook_filename)
+            page = page_path(self.course, student, self.coursedir.assignment_id)
+            os.utime(page, ns=(before.st_atime_ns, before.st_mtime_ns))
         except Exception as error:
-            student = Path(notebook_filename).parent.parent.name
             self.problems[student] = " ".join(f"{type(error).__name__}: {error}".split())
             raise

@@ -3,10 +3,8 @@
 Both the class run and nbgrader's own command mark through here, so their marks cannot differ.
 """
 
-import hashlib
 import math
 import traceback
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -14,9 +12,9 @@ from typing import Protocol
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.course import Course
 from autograder.errors import AutograderError, SubmissionError
 from autograder.record.attempts import Attempt
+from autograder.record.handed import Handed
 from autograder.record.pages import answer_digests, exercise_of, graded_cells
 from autograder.results import CheckReport, ExerciseReport, Outcome, Report
 
@@ -57,28 +55,6 @@ class Marking(Protocol):
         """Give `missing` for every exercise, over the empty master."""
 
 
-@dataclass(frozen=True)
-class Handed:
-    """One student's submission for one lesson: where it is, or would be."""
-
-    course: Course
-    student: str
-    lesson: str
-    version: str
-
-    @property
-    def path(self) -> Path:
-        """The notebook's path."""
-        return self.course.submission(self.student, self.lesson)
-
-    def sha256(self) -> str:
-        """Return the digest of the file; that of no bytes where there is no ordinary file."""
-        if self.path.is_symlink() or not self.path.is_file():
-            return hashlib.sha256(b"").hexdigest()
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def mark(marker: Marking, handed: Handed, *, sandboxed: bool) -> Result:
     """Mark one submission and return the attempt with the aligned notebook.
 
@@ -87,7 +63,7 @@ def mark(marker: Marking, handed: Handed, *, sandboxed: bool) -> Result:
     """
     sha256 = handed.sha256()
     try:
-        marked = _marked(marker, handed)
+        report, marked = _marked(marker, handed)
     except AutograderError:
         raise
     except Exception:  # whatever the marker trips over, the run goes on
@@ -100,7 +76,7 @@ def mark(marker: Marking, handed: Handed, *, sandboxed: bool) -> Result:
         marked_at=datetime.now(UTC),
         sandboxed=sandboxed,
         seed=marked.seed,
-        report=_sound(marked.report),
+        report=_sound(report),
         answers=answer_digests(marked.notebook, marked.report),
     )
     return attempt, marked.notebook
@@ -145,22 +121,15 @@ def _left_open(handed: Handed) -> tuple[Report, NotebookNode]:
     ), notebook
 
 
-def _marked(marker: Marking, handed: Handed) -> Marked:
+def _marked(marker: Marking, handed: Handed) -> tuple[Report, Marked]:
+    """Return the report, with what is to be said about the file, and the rest of the marking."""
     try:
-        _insist_on_a_file(handed.path)
-        return marker.mark(handed.lesson, handed.path)
+        path = handed.insist_on_a_file()
+        marked = marker.mark(handed.lesson, path)
     except SubmissionError as error:
-        return marker.mark_broken(handed.lesson, str(error))
-
-
-def _insist_on_a_file(path: Path) -> None:
-    """Raise SubmissionError unless an ordinary file is there: a link may lead to another's work."""
-    if path.is_symlink():
-        raise SubmissionError(f"{path.name} is a link: expected the notebook itself")
-    if not path.is_file():
-        others = ", ".join(sorted(f"'{other.name}'" for other in path.parent.glob("*.ipynb")))
-        instead = f", found {others}: give the right one that name" if others else ""
-        raise SubmissionError(f"no notebook '{path.name}' was handed in{instead}")
+        marked, path = marker.mark_broken(handed.lesson, str(error)), None
+    said = [] if path is None else list(handed.repairs(path))
+    return marked.report.model_copy(update={"repairs": [*said, *marked.report.repairs]}), marked
 
 
 def _sound(report: Report) -> Report:

@@ -6,16 +6,20 @@ person, the others lose nothing.
 """
 
 import faulthandler
+import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.process import BaseProcess
 from multiprocessing.util import Finalize
+from threading import Thread
 from typing import Any, ClassVar
 
 from autograder.course import Course
-from autograder.record.marking import Handed, Marking, Result, fault, mark
+from autograder.record.handed import Handed
+from autograder.record.marking import Marking, Result, fault, mark
 
 LIMIT = 900  # seconds for one submission; the marker's own limits end it long before
 
@@ -98,7 +102,23 @@ class _Worker:
 
 def _prepare(make: MakeMarker, sandboxed: bool, limit: float) -> None:
     """Note what the worker will need; a marker that cannot start is told by the first task."""
+    end_with_parent()
     _Worker.make, _Worker.sandboxed, _Worker.limit = staticmethod(make), sandboxed, limit
+
+
+def end_with_parent() -> None:
+    """Make this worker end when the run that started it is gone, killed perhaps.
+
+    Otherwise it would wait for work for ever: it holds the other end of its own queue open.
+    """
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=_outlive, args=(parent,), daemon=True).start()
+
+
+def _outlive(parent: BaseProcess) -> None:
+    parent.join()
+    os._exit(1)
 
 
 def _mark(handed: Handed) -> Result:

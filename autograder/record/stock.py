@@ -9,6 +9,8 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.course import CONFIG, Course
 
+PATIENCE = 30  # seconds: the formgrader, or another run, holds the gradebook for far less
+
 
 def settings(course: Course) -> Config:
     """Return what the course's nbgrader_config.py sets."""
@@ -28,8 +30,8 @@ def gradebook(course: Course, config: Config) -> Gradebook:
 
 
 def database(course: Course) -> str:
-    """Return the address of the course's gradebook."""
-    return f"sqlite:///{course.gradebook}"
+    """Return the address of the course's gradebook; who else writes to it is waited for."""
+    return f"sqlite:///{course.gradebook}?timeout={PATIENCE}"
 
 
 def quiet_logger() -> logging.Logger:

@@ -35,6 +35,6 @@ def _code(package: Path) -> Iterator[Path]:
             yield path
     yield from (
         path
-        for name in ("align", "marker", "results")
+        for name in ("align", "answer_text", "marker", "matching", "notebook_file", "results")
         if (path := package / f"{name}.py").is_file()
     )

@@ -6,6 +6,7 @@ import socket
 import struct
 
 import pytest
+import safetensors.torch
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,3 +100,26 @@ def test_a_frame_over_the_limit_is_refused_unread() -> None:
         theirs.sendall(struct.pack("!II", wire.MAX_JSON + 1, 0))
         with pytest.raises(WireError, match="over the limit"):
             wire.receive(ours)
+
+
+@pytest.mark.parametrize(
+    "text", [b'{"$list": [' + b"9" * 30 + b"]}", b'"' + b"x" * (wire.MAX_TEXT + 1) + b'"']
+)
+def test_numbers_and_texts_over_the_limit_are_refused(text: bytes) -> None:
+    """What computes with them, or shows them, was not made for such sizes."""
+    with pytest.raises(WireError, match=r"huge|characters"):
+        wire.unpack(text, b"")
+
+
+def test_a_dtype_that_no_encoder_sends_is_refused() -> None:
+    """Half of torch cannot compare such tensors."""
+    blob = safetensors.torch.save({"0": torch.ones(2, dtype=torch.complex64)})
+    with pytest.raises(WireError, match="complex64"):
+        wire.unpack(json.dumps({"$tensor": "0"}).encode(), blob)
+
+
+def test_a_document_deeper_than_any_encoded_is_refused() -> None:
+    """Nothing that reads it later has to stand a deep recursion."""
+    text = '{"$list": [' * 60 + "1" + "]}" * 60
+    with pytest.raises(WireError, match="too deep"):
+        wire.unpack(text.encode(), b"")

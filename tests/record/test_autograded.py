@@ -7,7 +7,8 @@ import pytest
 from autograder.course import Course
 from autograder.record import autograded
 from autograder.record.attempts import Attempt
-from autograder.record.marking import Handed, mark
+from autograder.record.handed import Handed
+from autograder.record.marking import mark
 from autograder.record.pages import marked_page
 
 from .tiny_course import LESSON, RIGHT, FakeMarker, cell_text, hand_in

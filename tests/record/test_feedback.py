@@ -6,7 +6,8 @@ import pytest
 
 from autograder.course import Course
 from autograder.record import feedback
-from autograder.record.marking import Handed, mark
+from autograder.record.handed import Handed
+from autograder.record.marking import mark
 from autograder.record.recording import Recorder
 
 from .tiny_course import LESSON, RIGHT, FakeMarker, hand_in

@@ -12,7 +12,8 @@ from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.record.attempts import Attempt
 from autograder.record.gradebook import Superseded, record
-from autograder.record.marking import Handed, mark
+from autograder.record.handed import Handed
+from autograder.record.marking import mark
 from autograder.record.pages import marked_page
 
 from .conftest import ReadGrades

@@ -6,7 +6,8 @@ from nbformat.v4 import new_code_cell, new_output
 from nbgrader.utils import determine_grade, is_grade
 
 from autograder.course import Course
-from autograder.record.marking import Handed, mark
+from autograder.record.handed import Handed
+from autograder.record.marking import mark
 from autograder.record.pages import PREFACE, attempt_of, exercise_of, marked_page
 from autograder.results import Outcome
 

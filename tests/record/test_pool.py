@@ -9,7 +9,8 @@ import pytest
 
 from autograder.course import Course
 from autograder.errors import SandboxMissingError
-from autograder.record.marking import Handed, Result
+from autograder.record.handed import Handed
+from autograder.record.marking import Result
 from autograder.record.pool import Pool
 
 from .tiny_course import LESSON, RIGHT, FakeMarked, FakeMarker, hand_in, make_fake

@@ -8,7 +8,8 @@ from nbgrader.api import Gradebook
 from autograder.course import Course
 from autograder.record import autograded
 from autograder.record.attempts import Attempt, AttemptLog
-from autograder.record.marking import Handed, Result, mark
+from autograder.record.handed import Handed
+from autograder.record.marking import Result, mark
 from autograder.record.recording import Recorder
 
 from .conftest import ReadGrades

@@ -1,0 +1,173 @@
+"""Whatever a probe sends ends in a verdict or is refused; nothing of it raises anything else."""
+
+import socket
+import struct
+from functools import lru_cache
+from typing import Any
+
+import pytest
+import torch
+from conftest import ROOT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograder.course import Course
+from autograder.judge.attempt import Attempter
+from autograder.judge.compare import difference, same
+from autograder.judge.diagnose import Evidence, diagnose
+from autograder.judge.exercise import Case, Exercise
+from autograder.judge.judgement import Seen, Verdict, choice, number, shape_of
+from autograder.judge.observation import Observation
+from autograder.marker import workbench
+from autograder.probe import wire
+from autograder.probe.wire import Opaque, WireError
+
+from .values import frames, tensors
+
+FUZZ = settings.get_profile("fuzz")
+COURSE = Course(ROOT)
+LESSONS = COURSE.lessons()
+plain = st.none() | st.booleans() | st.integers(-(2**63) + 1, 2**63 - 1) | st.floats()
+plain |= st.text(max_size=10) | st.builds(Opaque, st.text(max_size=5))
+values = st.recursive(
+    plain | tensors(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text(max_size=3) | st.integers(), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+def sent(message: Any) -> Any:
+    """Return a value as the judge gets it, or None where it is refused."""
+    try:
+        frame = wire.pack(message)
+        text, blob = struct.unpack("!II", frame[:8])
+        return wire.unpack(frame[8 : 8 + text], frame[8 + text : 8 + text + blob])
+    except WireError:
+        return None
+
+
+def received(frame: tuple[bytes, bytes]) -> Any:
+    """Return what a frame says, or None where it is refused."""
+    try:
+        return wire.unpack(*frame)
+    except WireError:
+        return None
+
+
+@FUZZ
+@given(frames())
+def test_a_frame_is_read_or_refused(frame: tuple[bytes, bytes]) -> None:
+    """What is read can be observed, and only holds what the judge knows."""
+    message = received(frame)
+    if isinstance(message, dict):
+        seen = Observation.of(message)
+        assert all(path.replace(".", "").isdigit() for path in seen.changed)
+        assert seen.raised is None or len(seen.raised.message) <= 1000
+    for tensor in filter(torch.is_tensor, message if isinstance(message, (list, tuple)) else ()):
+        assert tensor.dtype in wire.DTYPES
+
+
+@FUZZ
+@given(st.binary(max_size=60), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+def test_a_stream_is_read_or_refused(noise: bytes, text: int, blob: int) -> None:
+    """Random lengths and random bytes end in WireError, or in the end of the stream."""
+    for head in (b"", struct.pack("!II", text, blob), struct.pack("!II", len(noise), 0)):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            theirs.sendall(head + noise)
+            theirs.close()
+            with pytest.raises((WireError, EOFError)):
+                _until_it_ends(ours)
+
+
+def _until_it_ends(channel: socket.socket) -> None:
+    while True:
+        wire.receive(channel)
+
+
+@FUZZ
+@given(values, values)
+def test_any_two_values_can_be_compared(got: Any, want: Any) -> None:
+    """A difference is found or not, in words of bounded length; a value equals itself."""
+    got, want = sent(got), sent(want)
+    found = difference(got, want)
+    assert found is None or len(found.text) < 600
+    assert same(Observation(value=want), Observation(value=want))
+
+
+@lru_cache
+def expectations(lesson: str) -> list[tuple[Exercise, Case, Seen]]:
+    """Return every case of a lesson with what the reference gives for it."""
+    bench, cases = workbench(COURSE, lesson), []
+    for exercise in bench.lesson.exercises:
+        for case in [] if exercise.written else exercise.cases:
+            stimulus = exercise.stimulus(case, 5)
+            expected = bench.expected(exercise, stimulus)
+            cases.append((exercise, case, Seen(stimulus.inputs, expected, expected)))
+    return cases
+
+
+def observations() -> st.SearchStrategy[Any]:
+    """Draw what a probe may send as an observation."""
+    hostile = frames().map(received)
+    return hostile | values.map(lambda value: sent({"value": value}))
+
+
+@st.composite
+def twisted(draw: st.DrawFn, right: Any) -> Any:
+    """Draw the right value with a part of it replaced."""
+    if isinstance(right, (list, tuple)) and right and draw(st.booleans()):
+        index = draw(st.integers(0, len(right) - 1))
+        items = [*right[:index], draw(twisted(right[index])), *right[index + 1 :]]
+        return draw(st.sampled_from([list, tuple]))(items)
+    if isinstance(right, torch.Tensor) and draw(st.booleans()):
+        changes = [torch.zeros_like, torch.Tensor.double, torch.Tensor.bool, torch.Tensor.flatten]
+        return draw(st.sampled_from(changes))(right.detach())
+    if isinstance(right, dict) and right and draw(st.booleans()):
+        key = draw(st.sampled_from(sorted(right, key=repr)))
+        return {**right, key: draw(twisted(right[key]))}
+    return draw(values)
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+@FUZZ
+@given(data=st.data())
+def test_every_check_gives_a_verdict(lesson: str, data: st.DataObject) -> None:
+    """Each judge of each lesson decides about whatever comes back."""
+    exercise, case, right = data.draw(st.sampled_from(expectations(lesson)))
+    twist = twisted(right.expected.value).map(lambda value: sent({"value": value}))
+    message = data.draw(observations() | twist)
+    got = Observation.of(message if isinstance(message, dict) else {})
+    attempter = Attempter(workbench(COURSE, lesson), exercise, 5, lambda: False)
+    verdict = attempter._judge(case, Seen(right.inputs, got, right.expected))
+    assert isinstance(verdict, Verdict)
+    assert isinstance(verdict.message, str)
+
+
+@FUZZ
+@given(observations())
+def test_diagnosis_goes_through(message: Any) -> None:
+    """Whatever came back, it is compared with what known mistakes give."""
+    exercise, case, right = expectations("03_attention")[0]
+    got = Observation.of(message if isinstance(message, dict) else {})
+    evidence = Evidence(case, exercise.stimulus(case, 5), got, right.expected, False)
+    assert isinstance(diagnose(workbench(COURSE, "03_attention"), exercise, [evidence]), list)
+
+
+CHOICES = [
+    choice("b", {"a": "No."}),
+    shape_of(2, 3, hints={(3, 2): "The other way round."}),
+    number(2.5, {2.0: "Not quite."}),
+]
+
+
+@FUZZ
+@given(values)
+def test_every_answer_to_a_question_gives_a_verdict(given_answer: Any) -> None:
+    """A letter, a shape or a number was asked for; whatever came is told right or wrong."""
+    seen = Seen({}, Observation(value=sent(given_answer)), Observation())
+    assert all(isinstance(judge(seen).passed, bool) for judge in CHOICES)

@@ -1,0 +1,146 @@
+"""Whatever state a notebook is in, each exercise ends as it should; what is right gets its points.
+
+The notebooks in `submissions/` hold right answers to two exercises of lesson 03 (the other five are
+not in them) and are named for what was done to them. Those in `mangled/` were handled roughly, by a
+tool or by hand; in `harmless/` the answers do things that are none of a marker's business.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import SubmissionError
+from autograder.marker import Marker
+from autograder.results import Outcome, Report
+
+LESSON = "03_attention"
+CORPUS = Path(__file__).parent / "submissions"
+PASSED, ABSENT = Outcome.PASSED, "the cell is not in the notebook"
+
+
+@dataclass(frozen=True)
+class Row:
+    """How the two exercises of a notebook end, and which repairs are listed."""
+
+    repairs: tuple[str, ...] = ()
+    softmax: Outcome = PASSED
+    causal_mask: Outcome = PASSED
+
+
+def defined(*exercises: str) -> tuple[str, ...]:
+    """Return the repairs of answers that were found by their content."""
+    return tuple(f"{name}: the answer was recognised by what it defines" for name in exercises)
+
+
+def kernel(name: str) -> Row:
+    """Return the row of a notebook for another language."""
+    return Row((f"the notebook names another kernel, '{name}'; it was run as Python",))
+
+
+TWICE = Row(("softmax: the cell is there 2 times; the last one counts",))
+RETYPED = "{}: the cell's type was changed; it was read as code"
+SOFTMAX, MASK, BOTH = defined("softmax"), defined("causal-mask"), defined("softmax", "causal-mask")
+
+# Every notebook that is not named here gets full marks for both, with nothing to repair.
+ROWS = {
+    "answer-in-a-new-cell": Row(SOFTMAX),
+    "answer-in-the-test-cell": Row(SOFTMAX),
+    "answer-of-comments": Row(softmax=Outcome.UNANSWERED),
+    "answers-in-one-own-cell-on-top": Row(BOTH),
+    "cell-magic-on-two-copies": TWICE,
+    "cell-magic-unknown": Row(softmax=Outcome.ERROR),
+    "deleted-answer": Row(softmax=Outcome.MISSING),
+    "duplicated-cell": TWICE,
+    "grade-ids-of-answer-and-test-swapped": Row(SOFTMAX),
+    "grade-ids-swapped": Row(BOTH),
+    "import-in-a-locked-cell": Row(
+        ("locked cell 'setup-1' was changed; the original was run first",)
+    ),
+    "kernel-of-julia": kernel("Julia 1.10"),
+    "kernel-of-r": kernel("R"),
+    "latin-1": Row(("the file is not in UTF-8; what could not be read was replaced by '\ufffd'",)),
+    "merged-answers": Row(MASK),
+    "merged-first-one-wrong": Row(MASK, softmax=Outcome.FAILED),
+    "merged-into-the-later-cell": Row(SOFTMAX),
+    "merged-with-tests": Row(MASK),
+    "metadata-less": Row(BOTH),
+    "nbformat-3": Row(("the notebook is in an old format, nbformat 3; it was converted",)),
+    "nbgrader-metadata-garbled": Row(BOTH),
+    "one-grade-id-on-all-cells": Row(MASK),
+    "reordered": Row(("the answers were in another order; they were run in the lesson's",)),
+    "retyped-to-markdown": Row((RETYPED.format("softmax"),)),
+    "retyped-to-raw": Row((RETYPED.format("softmax"), RETYPED.format("causal-mask"))),
+    "sources-null": Row(softmax=Outcome.UNANSWERED),
+    "split-cell": Row(("softmax: the answer was in 2 cells, which were joined",)),
+    "string-without-end": Row(softmax=Outcome.ERROR),
+    "tabs-and-spaces": Row(softmax=Outcome.ERROR),
+    "thousands-of-cells": Row(("the notebook has more than 2000 cells; the rest was left out",)),
+}
+# input() has nothing to read when marking, and raises what no answer expects
+WAITING = {"asks-for-input": "input() raises EOFError in the sandbox"}
+REFUSED = {
+    "a-list": "it has no cells",
+    "conflict-markers": "not valid JSON",
+    "empty-file": "not valid JSON",
+    "not-a-notebook": "not valid JSON",
+    "of-another-lesson": "not of lesson '03_attention'",
+    "truncated": "not valid JSON",
+}
+
+
+def notebooks(folder: str) -> list[object]:
+    """Return the notebooks of a folder that can be marked, as parameters."""
+    paths = sorted(p for p in (CORPUS / folder).glob("*.ipynb") if p.stem not in REFUSED)
+    return [pytest.param(path, id=path.stem, marks=awaited(path.stem)) for path in paths]
+
+
+def awaited(stem: str) -> list[pytest.MarkDecorator]:
+    """Return the mark of what is known not to hold yet, and has to be told when it does."""
+    return [pytest.mark.xfail(strict=True, reason=WAITING[stem])] if stem in WAITING else []
+
+
+def points(report: Report) -> dict[str, float | None]:
+    """Return the score of every exercise that has any."""
+    return {done.id: done.score for done in report.exercises if done.score}
+
+
+@pytest.mark.parametrize("path", notebooks("mangled"))
+def test_a_mangled_notebook_is_marked(path: Path, marker: Marker) -> None:
+    """Right answers count, what is broken costs its own exercise, and every repair is listed."""
+    row = ROWS.get(path.stem, Row())
+    report = marker.mark(LESSON, path).report
+    wanted = {"softmax": row.softmax, "causal-mask": row.causal_mask}
+    assert {name: report.exercise(name).outcome for name in wanted} == wanted
+    assert points(report) == {name: 2 for name, outcome in wanted.items() if outcome is PASSED}
+    assert tuple(said for said in report.repairs if ABSENT not in said) == row.repairs
+    others = {done.outcome for done in report.exercises if done.id not in wanted}
+    assert others == {Outcome.MISSING}
+
+
+@pytest.mark.parametrize("path", notebooks("harmless"))
+def test_a_right_answer_with_habits_gets_its_points(path: Path, marker: Marker) -> None:
+    """Full marks, nothing repaired, no incident."""
+    report = marker.mark(LESSON, path).report
+    told = [report.exercise(name) for name in ("softmax", "causal-mask")]
+    assert [(done.outcome, done.score, done.failures) for done in told] == [(PASSED, 2, [])] * 2
+    assert [said for said in report.repairs if ABSENT not in said] == []
+    assert report.incidents == []
+
+
+@pytest.mark.parametrize(("stem", "reason"), REFUSED.items())
+def test_what_is_no_notebook_of_the_lesson_is_refused(
+    stem: str, reason: str, marker: Marker
+) -> None:
+    """The reason is said in one line, and an instructor's run gives `missing` throughout."""
+    with pytest.raises(SubmissionError, match=reason) as refusal:
+        marker.mark(LESSON, CORPUS / "mangled" / f"{stem}.ipynb")
+    report = marker.mark_broken(LESSON, str(refusal.value)).report
+    assert {done.outcome for done in report.exercises} == {Outcome.MISSING}
+    assert report.repairs == [str(refusal.value)]
+
+
+def test_every_row_has_its_notebook() -> None:
+    """A notebook that was renamed or lost is noticed."""
+    there = {path.stem for path in (CORPUS / "mangled").glob("*.ipynb")}
+    assert {*ROWS, *REFUSED} <= there
