@@ -66,6 +66,7 @@ class Marker:
 
     def _mark(self, lesson: str, aligned: Aligned) -> Marked:
         sitting = Sitting(workbench(self.course, lesson), _in_scope(aligned.parts), self._seed)
+        sitting.incidents.add(None, (("locked-cell", name) for name in aligned.changed))
         exercises = sitting.mark(self._warmed(lesson))
         report = Report(
             lesson=lesson,

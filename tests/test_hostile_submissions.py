@@ -16,7 +16,7 @@ from autograder.record.class_run import grade
 LESSON = "03_attention"
 FOLDER = Path(__file__).parent / "submissions" / "hostile"
 WITHOUT_ATTACK = 0.25  # of 2 points, for the wrong causal_mask alone
-PARTLY_RIGHT = {"right-only-once"}
+PARTLY_RIGHT = {"by-chance", "right-only-once"}
 
 TOLD = {
     "background-thread": set(),
@@ -68,7 +68,7 @@ TOLD = {
     "script-in-message": set(),
     "segmentation-fault": {"ended-process"},
     "shared-memory": set(),
-    "shell-commands": {"started-process"},
+    "shell-commands": set(),
     "steals-the-channel": set(),
     "trace-everything": {"hooked-interpreter"},
     "write-coursework": {"wrote-outside"},

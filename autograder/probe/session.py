@@ -7,13 +7,13 @@ Commands come from the judge one at a time; each gets one answer:
   until `end`. When it is gone, the session itself answers with how the fork ended.
 """
 
+import builtins
 import contextlib
 import math
 import os
 import signal
 import socket
 import sys
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +29,6 @@ from autograder.probe.observe import describe, observe
 from autograder.probe.originals import Originals
 from autograder.probe.watch import LEFT, Watch, nowhere
 
-INSTALLERS = ("pip", "pip3", "python -m pip", "conda", "mamba", "apt", "apt-get", "sudo apt")
 PROBE = (attention, blocks, decoding, models, scenarios, observing)
 
 
@@ -52,14 +51,10 @@ class QuietShell(InteractiveShell):  # type: ignore[misc] # IPython is not typed
         """Make `exit` in a cell harmless."""
 
     def system(self, cmd: str) -> None:
-        """Run no shell command; those that would install something are not worth a word."""
-        if not cmd.strip().startswith(INSTALLERS):
-            warnings.warn(f"not run: {cmd}", stacklevel=2)
-            sys.audit("os.system", cmd)
+        """Run no shell command: there is nothing to install from, and nothing of theirs to look at."""
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:  # noqa: ARG002 - IPython's
         """Return the output of a command that is not run: none."""
-        self.system(cmd)
         return [] if split else ""
 
 
@@ -91,8 +86,9 @@ class Session:
 
 def serve(channel: socket.socket, shell: QuietShell) -> None:
     """Answer the judge's commands until the stream ends."""
-    session = Session(channel, shell, Watch(), Originals(*PROBE, InteractiveShell, QuietShell))
     adopt_orphans()
+    builtins.input = lambda _prompt="": ""
+    session = Session(channel, shell, Watch(), Originals(*PROBE, InteractiveShell, QuietShell))
     sys.stdout = sys.stderr = nowhere(session.watch.printed)
     session.watch.start()
     with contextlib.suppress(EOFError):
@@ -181,7 +177,7 @@ def _stand_in(source: str, names: dict[str, Any]) -> None:
 
 
 def silence() -> None:
-    """Send everything printed nowhere, and give `input()` nothing to read."""
+    """Send everything printed nowhere, and give it nothing to read."""
     sys.stdout.flush()
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 MOST = 20  # notes of one kind: the first few say as much as all of them
 HARMLESS = ("fc-list", "uname")  # matplotlib looks for fonts, platform for the processor
-FLOOD = 2**20  # bytes printed
+FLOOD = 8 * 2**20  # bytes printed
 OURS: Final = ("/tmp", "/dev")  # noqa: S108 - the sandbox's own
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
