@@ -13,12 +13,18 @@
   function fit(section) {
     const page = section && section.querySelector(":scope > .page");
     if (!page) return;
-    let zoom = 1;
-    page.style.zoom = zoom;
-    while (section.scrollHeight > section.clientHeight + 1 && zoom > LEAST) {
-      zoom = Math.round((zoom - 0.04) * 100) / 100;
-      page.style.zoom = zoom;
-    }
+    const style = getComputedStyle(section);
+    const room = section.clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom);
+    let scale = 1;
+    const tooHigh = () => {
+      page.style.width = `${100 / scale}%`;
+      return page.offsetHeight * scale > room;
+    };
+    while (tooHigh() && scale > LEAST) scale = Math.max(LEAST, Math.round(100 * scale - 4) / 100);
+    // not `zoom`: the frames of the views would shrink, and what is in them would not
+    page.style.transform = scale < 1 ? `scale(${scale})` : "";
+    page.style.marginBottom = `${(scale - 1) * page.offsetHeight}px`;
+    page.dataset.scale = scale;
   }
 
   Reveal.initialize({

@@ -79,9 +79,9 @@ def deck(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, list[
 LOOK = """() => {
   const section = Reveal.getCurrentSlide(), page = section.querySelector('.page');
   const broken = [...page.querySelectorAll('img')].filter(image => !image.naturalWidth);
-  return {text: page.innerText, zoom: +page.style.zoom || 1, broken: broken.length,
+  return {text: page.innerText, scale: +page.dataset.scale, broken: broken.length,
           images: page.querySelectorAll('img').length,
-          over: section.scrollHeight - section.clientHeight, wide: page.scrollWidth - page.clientWidth};
+          over: section.scrollHeight - section.clientHeight, wide: section.scrollWidth - section.clientWidth};
 }"""
 
 
@@ -100,7 +100,7 @@ class TestDeck:
             page.keyboard.press("ArrowRight")
         assert page.evaluate("Reveal.isLastSlide()")
         assert len({look["text"] for look in seen}) > 0.9 * total
-        assert all(look["zoom"] >= 0.8 for look in seen)
+        assert all(look["scale"] >= 0.8 for look in seen)
         assert all(look["over"] <= 1 and look["wide"] <= 1 for look in seen)
         assert sum(look["images"] for look in seen) > 10
         assert not any(look["broken"] for look in seen)
