@@ -34,6 +34,8 @@
   }).then(() => fit(Reveal.getCurrentSlide()));
   Reveal.on("slidechanged", (event) => fit(event.currentSlide));
   window.addEventListener("load", () => fit(Reveal.getCurrentSlide()));
-  // "toggle" does not bubble: catch it on its way down
-  document.addEventListener("toggle", () => fit(Reveal.getCurrentSlide()), true);
+  // neither bubbles: catch them on their way down; a picture has no height before it is loaded
+  for (const event of ["toggle", "load"]) {
+    document.addEventListener(event, () => fit(Reveal.getCurrentSlide()), true);
+  }
 })();
