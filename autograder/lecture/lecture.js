@@ -13,12 +13,18 @@
   function fit(section) {
     const page = section && section.querySelector(":scope > .page");
     if (!page) return;
-    let zoom = 1;
-    page.style.zoom = zoom;
-    while (section.scrollHeight > section.clientHeight + 1 && zoom > LEAST) {
-      zoom = Math.round((zoom - 0.04) * 100) / 100;
-      page.style.zoom = zoom;
-    }
+    const style = getComputedStyle(section);
+    const room = section.clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom);
+    let scale = 1;
+    const tooHigh = () => {
+      page.style.width = `${100 / scale}%`;
+      return page.offsetHeight * scale > room;
+    };
+    while (tooHigh() && scale > LEAST) scale = Math.max(LEAST, Math.round(100 * scale - 4) / 100);
+    // not `zoom`: the frames of the views would shrink, and what is in them would not
+    page.style.transform = scale < 1 ? `scale(${scale})` : "";
+    page.style.marginBottom = `${(scale - 1) * page.offsetHeight}px`;
+    page.dataset.scale = scale;
   }
 
   Reveal.initialize({
@@ -28,6 +34,8 @@
   }).then(() => fit(Reveal.getCurrentSlide()));
   Reveal.on("slidechanged", (event) => fit(event.currentSlide));
   window.addEventListener("load", () => fit(Reveal.getCurrentSlide()));
-  // "toggle" does not bubble: catch it on its way down
-  document.addEventListener("toggle", () => fit(Reveal.getCurrentSlide()), true);
+  // neither bubbles: catch them on their way down; a picture has no height before it is loaded
+  for (const event of ["toggle", "load"]) {
+    document.addEventListener(event, () => fit(Reveal.getCurrentSlide()), true);
+  }
 })();
