@@ -300,7 +300,7 @@ print("source", digits, "\nread  ", words, "\nwrites", [tasks.WORDS[i] for i in 
 # %% [markdown]
 # ## Drawing a map
 #
-# A map with 100 numbers is not read, it is looked at. Whether it can be is decided by four small things, and every one of them is got wrong in published figures:
+# A map with 100 numbers is not read, it is looked at. Whether it can be is decided by four small things, and each of them is easily got wrong:
 #
 # - **queries down, keys across**, with the first query on top: a text is read from the top;
 # - **every token is labelled**, also when there are many, and when one occurs twice;
@@ -386,7 +386,7 @@ print("plot_attention: the visible tests pass")
 attention_plots.grid(maps["cross"], words, digits, draw=plot_attention, title="cross-attention");
 
 # %% [markdown]
-# Here is your function at work, on all heads of both layers. Each row is a word that the decoder has just read; it is about to write the next one. Look for a head in which *thousand* looks at one digit, *and* at another. In most trainings at least one head walks through the digits from left to right, just ahead of the words, for this is how the task is solved.
+# Here is your function at work, on all heads of both layers. Each row is a word that the decoder has just read; it is about to write the next one. Look for a head in which *thousand* looks at one digit, *and* at another. Is there one that walks through the digits from left to right, just ahead of the words? That is one way to solve the task, and training may find another.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** In the decoder's self-attention, what is the first row of every map, whatever the model has learnt?
@@ -565,7 +565,7 @@ attention_plots.scores(back, f"previous-token score: best is layer {layer}, head
 plot_attention(attentions[layer, head], tokens, tokens);
 
 # %% [markdown]
-# By score, then by eye: a diagonal, one step below the main one. Which head it is depends on the model; that there is one does not, as a rule. In lesson 2 we saw why it can exist at all: with sinusoidal positions a shift by one is a fixed linear map, and a learned table can do the same.
+# By score, then by eye: a diagonal, one step below the main one. Which head it is depends on the model. Clark et al. found such heads in BERT as well. In lesson 2 we saw why it can exist at all: with sinusoidal positions a shift by one is a fixed linear map, and a learned table can do the same.
 #
 # Now for something less mechanical: a head that links **the same word across the two sentences**. The score is made in the same spirit: the mean weight from one occurrence to the other, both ways, over all words that stand once in each sentence. (*The* stands twice, so it has two counterparts to choose from.)
 
