@@ -8,12 +8,16 @@ READY := $(VENV)/ready
 export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test lint build check lab bench clean
+.PHONY: help setup demo test lint build check lectures lesson student bundle lab vendor bench clean
 
 help:
 	@echo "make demo    mark a made-up class, and say where to look"
 	@echo "make test    everything that has to hold"
 	@echo "make build   notebooks from the lessons' texts"
+	@echo "make lectures       slides of every lesson, in lectures/: each one file, no network"
+	@echo "make lesson N=03    the solved lesson, live, on a copy"
+	@echo "make student N=03   the released lesson, as a student has it, on a copy"
+	@echo "make bundle         one zip for students, in dist/"
 	@echo "make lab     JupyterLab on this folder"
 	@echo "make bench   what marking costs"
 	@echo "make lint    ruff and mypy"
@@ -50,6 +54,22 @@ build: $(READY)
 check: $(READY)
 	$(BIN)/autograder build --check
 
+lectures: $(READY)
+	$(BIN)/autograder lectures
+
+lesson: $(READY)
+	$(BIN)/autograder open $(N)
+
+student: $(READY)
+	$(BIN)/autograder open --student $(N)
+
+bundle: $(READY)
+	$(BIN)/autograder bundle
+
+# The scripts inside our pages, fetched again with npm and checked by hash.
+vendor: $(READY)
+	$(BIN)/autograder vendor
+
 lab: $(READY)
 	$(BIN)/jupyter lab
 
@@ -57,4 +77,4 @@ bench: $(READY)
 	$(BIN)/python benchmarks/marking.py
 
 clean:
-	rm -rf demo autograded feedback reports gradebook.db .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf demo lectures dist autograded feedback reports gradebook.db .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -52,11 +52,12 @@ class Part:
 
 @dataclass
 class Aligned:
-    """A submission in the shape of the released lesson."""
+    """A submission in the shape of the released lesson; `changed` names locked cells that were not."""
 
     notebook: Any
     parts: list[Part]
     repairs: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
 
 
 def align(course: Course, lesson: str, path: Path) -> Aligned:
@@ -88,6 +89,7 @@ class _Overlay:
         self.master, self.submitted = master, submitted
         self.names = {ex.id: ex.name for ex in load_lesson(lesson).exercises}
         self.matching = Matching(master.cells, submitted.cells, self.names)
+        self.changed: list[str] = []
         self.repairs = [*submitted.repairs, *self.matching.repairs, *self._about_order()]
         self.owned: dict[int, list[int]] = {}
         for index, anchor in self.matching.anchors():
@@ -116,7 +118,7 @@ class _Overlay:
             parts.append(part)
         notebook = copy.deepcopy(self.master)
         notebook.cells = cells
-        return Aligned(notebook, parts, self.repairs)
+        return Aligned(notebook, parts, self.repairs, self.changed)
 
     def _laid(self) -> Iterator[tuple[Any, Part]]:
         yield from self._own_after(-1)
@@ -164,6 +166,7 @@ class _Overlay:
             text = self.matching.texts[index]
             if plain(text) != plain(cell.source) and not blank(text):
                 self.repairs.append(f"locked cell '{name}' was changed; the original was run first")
+                self.changed.append(name)
                 yield self._own(self.submitted.cells[index], text)
 
     def _answer(self, place: int, name: str, cell: Any, theirs: Sequence[int]) -> tuple[Any, Part]:

@@ -1,9 +1,11 @@
 """The command line: build lessons, mark a notebook, mark a class."""
 
+import subprocess
 import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import ParamSpec, TypeVar
 
 import click
@@ -152,3 +154,69 @@ def demo(context: click.Context, folder: Path | None) -> None:
 
     course = _course(context)
     run_demo(course, folder or course.root / "demo", Console())
+
+
+@main.command()
+@click.option(
+    "--check", "check_only", is_flag=True, help="Compare with what was pinned; no network."
+)
+@click.pass_context
+@plainly
+def vendor(context: click.Context, *, check_only: bool) -> None:
+    """Fetch the scripts that pages carry inside them again, with npm."""
+    from autograder import vendor as vendoring
+
+    course = _course(context)
+    if check_only:
+        vendoring.check(course.root)
+    else:
+        vendoring.fetch(course.root)
+    click.echo("every script is the one that was pinned")
+
+
+@main.command()
+@click.argument("lessons", nargs=-1)
+@click.pass_context
+@plainly
+def lectures(context: click.Context, lessons: tuple[str, ...]) -> None:
+    """Turn solved LESSONS (all, if none is named) into slides that need no network."""
+    from autograder.lecture.live import lesson_name
+    from autograder.lecture.slides import write_lectures
+
+    course = _course(context)
+    for path in write_lectures(course, tuple(lesson_name(course, name) for name in lessons)):
+        click.echo(f"wrote {path.relative_to(course.root)}")
+
+
+@main.command("open")
+@click.argument("lesson")
+@click.option("--student", is_flag=True, help="The released lesson, not the solved one.")
+@click.option("--no-lab", is_flag=True, help="Only make the copy, and say where it is.")
+@click.option("--folder", type=click.Path(path_type=Path), help="Where the copy goes.")
+@click.pass_context
+@plainly
+def open_lesson(
+    context: click.Context, lesson: str, *, student: bool, no_lab: bool, folder: Path | None
+) -> None:
+    """Open LESSON ("03" will do) in JupyterLab, on a copy: nothing of the course changes."""
+    from autograder.lecture import live
+
+    course = _course(context)
+    place = folder or Path(mkdtemp(prefix="lesson-"))
+    copy = live.copy_released if student else live.copy_solved
+    notebook = copy(course, live.lesson_name(course, lesson), place)
+    click.echo(f"a copy to try things on: {notebook}")
+    if not no_lab:
+        subprocess.run(live.lab_command(notebook), check=False)  # noqa: S603 - our own JupyterLab
+
+
+@main.command()
+@click.pass_context
+@plainly
+def bundle(context: click.Context) -> None:
+    """Write one zip for students: released lessons, what they import, and how to set up."""
+    from autograder.bundle.archive import write_bundle
+
+    course = _course(context)
+    path = write_bundle(course)
+    click.echo(f"wrote {path.relative_to(course.root)} ({path.stat().st_size / 2**20:.1f} MiB)")

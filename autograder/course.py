@@ -47,6 +47,11 @@ class Course:
         return self.root / "solutions"
 
     @property
+    def lectures(self) -> Path:
+        """Slides, made from the solved lessons."""
+        return self.root / "lectures"
+
+    @property
     def images(self) -> Path:
         """Figures, with the programs that draw them."""
         return self.root / "images"
@@ -92,6 +97,10 @@ class Course:
                 f"no released lesson '{lesson}': expected {path}; run 'autograder build {lesson}'"
             )
         return path
+
+    def solved_notebook(self, lesson: str) -> Path:
+        """Return the path of a lesson with its model answers, run."""
+        return self.solutions / f"{lesson}.ipynb"
 
     def submission(self, student: str, lesson: str) -> Path:
         """Return the path of what one student handed in for one lesson."""

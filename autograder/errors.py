@@ -40,3 +40,15 @@ class OutOfDateError(AutograderError):
 
 class CheckDefinitionError(AutograderError):
     """An exercise's checks or misconceptions do not fit its model answer."""
+
+
+class VendorError(AutograderError):
+    """A script could not be fetched, or is not the one that was pinned."""
+
+
+class LectureError(AutograderError):
+    """A lesson holds something that slides without a network cannot show."""
+
+
+class BundleError(AutograderError):
+    """The students' zip cannot be made, or would give something away."""

@@ -19,6 +19,7 @@ from autograder.judge.sitting import Sitting
 from autograder.judge.workbench import Workbench
 from autograder.lessons import load_lesson
 from autograder.results import Report
+from autograder.sandbox.bubblewrap import find_bubblewrap
 from autograder.sandbox.client import WarmProcess
 
 BASICS = "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
@@ -50,7 +51,10 @@ class Marker:
         torch.set_num_threads(1)
         self.course, self.sandboxed = course, sandboxed
         self._seed = secrets.randbits(62) if seed is None else seed
-        self._warm = WarmProcess(sorted(set(_imports(course))), sandboxed=sandboxed)
+        if sandboxed:
+            find_bubblewrap()
+        self._modules: frozenset[str] = frozenset()
+        self._warm: WarmProcess | None = None
 
     def mark(self, lesson: str, path: Path) -> Marked:
         """Mark the notebook at `path`. Raises SubmissionError if it is no notebook of the lesson."""
@@ -62,20 +66,32 @@ class Marker:
 
     def _mark(self, lesson: str, aligned: Aligned) -> Marked:
         sitting = Sitting(workbench(self.course, lesson), _in_scope(aligned.parts), self._seed)
-        exercises = sitting.mark(self._warm)
+        sitting.incidents.add(None, (("locked-cell", name) for name in aligned.changed))
+        exercises = sitting.mark(self._warmed(lesson))
         report = Report(
             lesson=lesson,
             score=sum(exercise.score or 0.0 for exercise in exercises),
             max_score=sum(exercise.points for exercise in exercises),
             exercises=exercises,
             repairs=aligned.repairs,
-            incidents=sitting.incidents,
+            incidents=sitting.incidents.found,
         )
         return Marked(report, aligned.notebook, self._seed)
 
+    def _warmed(self, lesson: str) -> WarmProcess:
+        """Return a warm process that has imported what the lesson imports, and what others before it did."""
+        wanted = frozenset(_imports(self.course, lesson)) | set(load_lesson(lesson).imports)
+        if self._warm is None or not wanted <= self._modules:
+            self.close()
+            self._modules |= wanted
+            self._warm = WarmProcess(sorted(self._modules), sandboxed=self.sandboxed)
+        return self._warm
+
     def close(self) -> None:
         """End the warm process."""
-        self._warm.close()
+        if self._warm is not None:
+            self._warm.close()
+            self._warm = None
 
     def __enter__(self) -> "Marker":
         return self
@@ -117,13 +133,12 @@ def _restored(parts: list[Part]) -> Iterator[Part]:
         yield part
 
 
-def _imports(course: Course) -> Iterator[str]:
-    """Yield the modules that released lessons import, for the warm process to import beforehand."""
-    for path in sorted(course.release.glob("*/*.ipynb")):
-        for cell in nbformat.read(path, as_version=4).cells:
-            about = cell.metadata.get("nbgrader", {})
-            if cell.cell_type == "code" and about.get("locked") and not about.get("grade"):
-                yield from _imported(cell.source)
+def _imports(course: Course, lesson: str) -> Iterator[str]:
+    """Yield the modules that a released lesson imports, for the warm process to import beforehand."""
+    for cell in nbformat.read(course.release_notebook(lesson), as_version=4).cells:
+        about = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "code" and about.get("locked") and not about.get("grade"):
+            yield from _imported(cell.source)
 
 
 def _imported(source: str) -> Iterator[str]:

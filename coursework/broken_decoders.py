@@ -1,8 +1,10 @@
-"""Two decoders whose attentions are wired wrongly, for the experiment of lesson 6.
+"""Attentions that are wired wrongly, for the experiments of lessons 6 and 7.
 
-They are reduced to attentions and residuals: norms and feed-forward work on each position by itself
-and change nothing about who sees whom. Both need source and target of one length.
+The two decoders are reduced to attentions and residuals: norms and feed-forward work on each position
+by itself and change nothing about who sees whom. Both need source and target of one length.
 """
+
+from typing import Any
 
 import torch
 from torch import nn
@@ -42,3 +44,26 @@ class QueriesFromMemory(_TwoAttentions):
     def forward(self, x: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
         """Take x (B, T, D), memory (B, S, D) with S = T; return (B, S, D)."""
         return self.mix(query=memory, key=memory, value=self.read(x))
+
+
+class HeadsMixedUp(nn.Module):
+    """An attention whose heads are put together by a reshape alone, so that tokens get mixed."""
+
+    def __init__(self, attention: Any, num_heads: int) -> None:
+        super().__init__()
+        self.inner, self.num_heads = attention, num_heads
+
+    def forward(
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Take (B, T, D), a mask (B, T, T); return output (B, T, D), and weights (B, H, T, T)."""
+        asked, offered, passed = (
+            layer(x).unflatten(-1, (self.num_heads, -1))  # (B, T, H, K)
+            for layer, x in zip(
+                (self.inner.w_q, self.inner.w_k, self.inner.w_v), (query, key, value), strict=True
+            )
+        )
+        scores = torch.einsum("bqhk,bshk->bhqs", asked, offered) / asked.size(-1) ** 0.5
+        weights = scores.masked_fill(~mask[:, None], -torch.inf).softmax(dim=-1)  # (B, H, T, T)
+        mixed = torch.einsum("bhqs,bshk->bhqk", weights, passed)  # (B, H, T, K)
+        return self.inner.w_o(mixed.reshape(query.shape)), weights

@@ -1,4 +1,4 @@
-"""A long text to learn from: Shakespeare where the file is at hand, else our own page.
+"""A long text to learn from: Shakespeare where the file is at hand, else our own text.
 
 Nothing is ever downloaded. `shakespeare.txt`, plain UTF-8 text, is looked for in the folder that
 the environment variable COURSEWORK_DATA names, in the course's `data/`, and in `shared/data/`
@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from coursework.made_up_play import made_up_play
 from coursework.text import PAGE
 
 FILE: Final = "shakespeare.txt"
+SHAKESPEARE: Final = "Shakespeare"
+HINT: Final = f"put the works of Shakespeare at data/{FILE} in the course folder"
 VARIABLE: Final = "COURSEWORK_DATA"
 COURSE: Final = Path(__file__).resolve().parent.parent
 
@@ -33,9 +36,19 @@ def load_corpus() -> Corpus:
         text = _read(path)
         if text:
             note = f"Corpus: Shakespeare, {len(text):,} characters, from {FILE}."
-            return Corpus("Shakespeare", text, note)
-    hint = f"for a long one, put the works of Shakespeare at data/{FILE} in the course folder"
+            return Corpus(SHAKESPEARE, text, note)
+    hint = f"for a long one, {HINT}"
     return Corpus("our page", PAGE, f"Corpus: our own page, {len(PAGE):,} characters ({hint}).")
+
+
+def load_long_corpus() -> Corpus:
+    """Return the complete works as `load_corpus` does, else a play that a program makes up."""
+    found = load_corpus()
+    if found.name == SHAKESPEARE:
+        return found
+    play = made_up_play()
+    note = f"Corpus: a play made up by a program, {len(play):,} characters ({HINT} for the real thing)."
+    return Corpus("made-up play", play, note)
 
 
 def _places() -> Iterator[Path]:

@@ -4,10 +4,12 @@ import importlib
 import importlib.util
 import shutil
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch import nn
+
+PAGE: Final = "9,12"  # inches, so that it fits beside the cells' numbers
 
 
 def draw_model(model: nn.Module, inputs: Sequence[torch.Tensor], depth: int = 2) -> Any:
@@ -20,6 +22,6 @@ def draw_model(model: nn.Module, inputs: Sequence[torch.Tensor], depth: int = 2)
         print(f"No diagram here: {wanted} would have to be installed. The table above says it all.")
         return None
     torchview = importlib.import_module("torchview")
-    return torchview.draw_graph(
-        model, input_data=list(inputs), depth=depth, device="cpu"
-    ).visual_graph
+    drawn = torchview.draw_graph(model, input_data=list(inputs), depth=depth, device="cpu")
+    drawn.visual_graph.graph_attr["size"] = PAGE
+    return drawn.visual_graph

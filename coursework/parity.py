@@ -87,6 +87,9 @@ CALLS: Final[Mapping[str, tuple[Call, ...]]] = {
     ),
     "Decoder": (Call("for two sentences", lambda: _translation(), (11, 8, 2, 2, 12)),),
     "CausalDecoderLayer": (Call("for a batch", lambda: [torch.randn(2, 5, 8)], (8, 2, 12)),),
+    "Transformer": (
+        Call("for two sentences", lambda: [_ids(), _ids()[:, :4]], (11, 13, 8, 2, 2, 12)),
+    ),
 }
 
 

@@ -19,6 +19,7 @@ ORIGIN: Final[Mapping[str, str]] = {
     "CausalDecoderLayer": "06_decoder",
     "target_mask": "06_decoder",
     "shift_right": "06_decoder",
+    "Transformer": "07_transformer",
 }
 
 _FIFTH: Final = ("MultiHeadAttention", "TokenEmbedding", "PositionalEncoding", "padding_mask")
@@ -29,6 +30,7 @@ NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     "05_encoder": _FIFTH,
     "06_decoder": _SIXTH,
     "07_transformer": (*_SIXTH, *_MODELS),
+    "08_attention_visualisation": (*_SIXTH, *_MODELS, "Transformer"),
 }
 
 

@@ -183,3 +183,54 @@ class Decoder(_Stack):
         """Return logits (B, T, V) of ids (B, T) over a memory (B, S, D)."""
         logits: torch.Tensor = self.project(self.climb(ids, memory, self_mask, memory_mask))
         return logits
+
+
+class Transformer(nn.Module):
+    """Encoder and decoder with masks made from the ids (section 3, figure 1).
+
+    Attributes: encoder, decoder (own ones may be passed in), pad_id.
+    """
+
+    def __init__(  # noqa: PLR0917 - the contract's order of arguments
+        self,
+        src_vocab_size: int,
+        tgt_vocab_size: int,
+        d_model: int = 512,
+        num_heads: int = 8,
+        num_layers: int = 6,
+        d_ff: int = 2048,
+        max_len: int = 512,
+        dropout: float = 0.1,
+        pad_id: int = 0,
+        encoder: nn.Module | None = None,
+        decoder: nn.Module | None = None,
+    ) -> None:
+        super().__init__()
+        sizes = (d_model, num_layers, num_heads, d_ff, max_len, dropout)
+        self.add_module("encoder", encoder or Encoder(src_vocab_size, *sizes).apply(_start))
+        self.add_module("decoder", decoder or Decoder(tgt_vocab_size, *sizes).apply(_start))
+        self.pad_id = pad_id
+
+    def encode(self, src: torch.Tensor) -> torch.Tensor:
+        """Return the memory (B, S, D) of a source (B, S)."""
+        memory: torch.Tensor = self.get_submodule("encoder")(src, self._real(src))
+        return memory
+
+    def decode(self, tgt: torch.Tensor, memory: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
+        """Return logits (B, T, V) of a target (B, T) over the memory of a source (B, S)."""
+        masks = (target_mask(tgt, self.pad_id), self._real(src))
+        logits: torch.Tensor = self.get_submodule("decoder")(tgt, memory, *masks)
+        return logits
+
+    def forward(self, src: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
+        """Return logits (B, T, V) of a target (B, T), given a source (B, S)."""
+        return self.decode(tgt, self.encode(src), src)
+
+    def _real(self, ids: torch.Tensor) -> torch.Tensor:
+        return ids.ne(self.pad_id)[:, None]  # (B, 1, S)
+
+
+def _start(module: nn.Module) -> None:
+    """Draw a matrix anew, Xavier-uniform (Glorot and Bengio 2010, section 4.2.1)."""
+    if isinstance(module, (nn.Linear, nn.Embedding)):
+        nn.init.xavier_uniform_(module.weight)

@@ -42,6 +42,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from coursework import dissection
 from coursework.earlier import load_earlier
 
 earlier = load_earlier("05_encoder")
@@ -55,7 +56,7 @@ torch.manual_seed(5);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import dissection, encoder_plots, plots
+from coursework import encoder_plots, plots
 
 plots.use_style()
 torch.set_num_threads(1)  # tensors as small as these are fastest on a single thread

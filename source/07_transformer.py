@@ -303,6 +303,7 @@ def gap(**arguments):
 
 norms = {"with its extra final norms": gap(**masks)}
 theirs.encoder.norm = theirs.decoder.norm = None
+assert gap(**masks) < 1e-5
 rows = {"all four respected": gap(**masks), **norms, "without a tgt_mask": gap(**masks | {"tgt_mask": None}),
         "with tgt_mask not inverted": gap(**masks | {"tgt_mask": causal_mask(5)})}
 for name, difference in rows.items():
@@ -362,7 +363,7 @@ def greedy_decode(
 class Parrot(nn.Module):
     """Writes the source again, word by word: after t words it says source word t."""
 
-    pad_id, encoded = 0, 0
+    pad_id, encoded, longest = 0, 0, 0
 
     def encode(self, src):
         self.encoded += 1
@@ -371,6 +372,7 @@ class Parrot(nn.Module):
         return F.one_hot(src, 12).float()  # (B, S, 12)
 
     def decode(self, tgt, memory, src):
+        self.longest = max(self.longest, tgt.size(1))
         return memory[:, : tgt.size(1)]  # (B, T, 12)
 
 
@@ -386,8 +388,11 @@ assert said[0].tolist() == [5, 7, 2, 0, 0], (
 )
 assert parrot.training, "The model came in train mode and should leave in it."
 assert parrot.encoded == 1, f"The source was encoded {parrot.encoded} times; once is enough."
-assert greedy_decode(parrot, src[[0, 2]], max_len=5).shape == (2, 3), (
-    "Where the longest sentence has 3 tokens, so has the result: stop when all rows have ended."
+parrot.longest = 0
+short = greedy_decode(parrot, src[[0, 2]], max_len=5)
+assert short[:, :3].tolist() == [[5, 7, 2], [2, 0, 0]], f"Expected rows [5, 7, 2] and [2, 0, 0], got {short.tolist()}."
+assert parrot.longest == 3, (
+    f"After 3 tokens all rows have ended, but the decoder was fed up to {parrot.longest}: stop when all have ended."
 )
 assert greedy_decode(parrot, src[1:2], max_len=2).tolist() == [[4, 8]], (
     "With max_len=2 there are two tokens, whether the sentence has ended or not."
@@ -651,7 +656,10 @@ from coursework import tasks, training
 pairs = {"les convolutions sont mortes": "convolutions are dead", "les masques sont utiles": "masks are useful",
          "les réseaux sont profonds": "networks are deep", "les masques sont profonds": "masks are deep",
          "l attention suffit": "attention is enough"}
-french, english = ([*tasks.SPECIALS, *sorted({w for line in lines for w in line.split()})] for lines in (pairs, pairs.values()))
+
+
+def vocabulary_of(lines):
+    return [*tasks.SPECIALS, *sorted({word for line in lines for word in line.split()})]
 
 
 def in_ids(lines, vocabulary):
@@ -659,6 +667,7 @@ def in_ids(lines, vocabulary):
     return nn.utils.rnn.pad_sequence(rows, batch_first=True)
 
 
+french, english = vocabulary_of(pairs), vocabulary_of(pairs.values())
 src, tgt = in_ids(pairs, french), in_ids(pairs.values(), english)
 torch.manual_seed(2)
 tiny = Transformer(len(french), len(english), d_model=32, num_heads=4, num_layers=1, d_ff=64)
@@ -720,17 +729,20 @@ for number, row in list(zip(test.tolist(), decoded))[:5]:
 #
 # ## Can it write, or can it only copy?
 #
-# The loss is measured with teacher forcing: the right words are handed in. A model that can see what it is asked for gets a splendid loss and has learnt nothing. So every model deserves two numbers: **teacher-forced** accuracy, position by position, and the accuracy of what it **decodes** on its own. Below, the right model and three broken ones, each trained in the same way on the numbers below.
+# The loss is measured with teacher forcing: the right words are handed in. A model that can see what it is asked for gets a splendid loss and has learnt nothing. So every model deserves two numbers: **teacher-forced** accuracy, position by position, and the accuracy of what it **decodes** on its own. Below, the right model and four broken ones, each trained in the same way on the same numbers.
 #
-# **Predict, then reveal.** One has no causal mask, one sees a single step too far, one is fed the target without shifting it. Which of the three gets the best teacher-forced accuracy, and which decodes best?
+# **Predict, then reveal.** One has no causal mask, one sees a single step too far, one is fed the target without shifting it. The fourth has the right mask and the right target, but puts its heads together by a `reshape` alone, without `transpose`. Which gets the best teacher-forced accuracy, and which decodes best?
 #
 # <details><summary>Answer</summary>
 #
-# All three see the word that they are asked for, so all three reach about 100 % teacher-forced, sooner than the right model does. And none can write: when it decodes, the word that it has learnt to copy is not there yet.
+# All four see the word that they are asked for, so all four reach about 100 % teacher-forced. And none can write: when it decodes, the word that it has learnt to copy is not there yet. The fourth is the treacherous one. Its mask is beyond reproach; but without the transpose the features of position t are put together from what *other* positions attended to, later ones among them.
 #
 # </details>
 
 # %% demo
+from coursework.broken_decoders import HeadsMixedUp
+
+
 class NoCausalMask(Transformer):
     """Sees all of the target."""
 
@@ -744,6 +756,15 @@ class OneStepTooFar(Transformer):
     def decode(self, tgt, memory, src):
         reach = torch.ones(tgt.size(1), tgt.size(1), dtype=torch.bool).tril(diagonal=1)
         return self.decoder(tgt, memory, reach & padding_mask(tgt, self.pad_id), padding_mask(src, self.pad_id))
+
+
+class HeadsWithoutTranspose(Transformer):
+    """Masks as they should be; the heads of the decoder's self-attention are put together wrongly."""
+
+    def __init__(self, *sizes, **more):
+        super().__init__(*sizes, **more)
+        for layer in self.decoder.layers:
+            layer.self_attention = HeadsMixedUp(layer.self_attention, num_heads=4)
 
 
 def unshifted_step(model, src, tgt, optimiser):
@@ -768,12 +789,12 @@ def two_accuracies(kind, step=train_step, feed=shift_right, steps=400):
 
 
 kinds = {"right": (Transformer,), "no causal mask": (NoCausalMask,), "one step too far": (OneStepTooFar,),
-         "not shifted": (Transformer, unshifted_step, lambda tgt: tgt)}
-found = torch.tensor([two_accuracies(*made) for made in kinds.values()])  # (4, 2)
+         "not shifted": (Transformer, unshifted_step, lambda tgt: tgt), "no transpose": (HeadsWithoutTranspose,)}
+found = torch.tensor([two_accuracies(*made) for made in kinds.values()])  # (5, 2)
 plots.heatmap(found, list(kinds), ["teacher-forced", "decoded"]);
 
 # %% [markdown]
-# A training curve would have ranked the broken ones first. This is why nothing in this lesson is called learnt before it has been decoded.
+# By their training losses nobody could have told the right one from the others. This is why nothing in this lesson is called learnt before it has been decoded.
 
 # %% [markdown]
 # ## A decoder alone: language models
@@ -879,14 +900,18 @@ assert logits.shape == (2, 5, 13), f"Expected logits (B, T, V) = (2, 5, 13), got
 assert len(model.layers) == 3, f"Expected 3 layers, got {len(model.layers)}."
 other = ids.clone()
 other[:, 3] = 4
-assert torch.allclose(model(other)[:, :3], logits[:, :3], atol=1e-5), "Changing token 3 changes the logits before it."
+assert torch.allclose(model(other)[:, :3], logits[:, :3], atol=1e-5), (
+    "Changing token 3 changes the logits before it."
+)
 assert not torch.allclose(model(other)[:, 4], logits[:, 4], atol=1e-4), "Token 4 does not notice that token 3 changed."
 assert sum(parameter.numel() for parameter in model.parameters()) == 13 * 8 + 3 * 532 + 16 + 13 * 9, (
     "The number of parameters is not right. Are all layers registered, and is each one its own?"
 )
 nn.init.zeros_(model.norm.weight)
 nn.init.zeros_(model.norm.bias)
-assert torch.allclose(model(ids), model.project.bias.expand(2, 5, 13)), "The last norm should stand right before the projection."
+assert torch.allclose(model(ids), model.project.bias.expand(2, 5, 13)), (
+    "The last norm should stand right before the projection."
+)
 print("LanguageModel: the visible tests pass")
 
 # %% [markdown]
@@ -954,14 +979,14 @@ plots.bars({"accuracy at each position": right.mean(dim=0)}, [f"{place}" for pla
 # %% [markdown]
 # ## A little Shakespeare
 #
-# Text, split at word boundaries, the 3000 most frequent words and separators, windows of 48 that do not overlap. The last tenth is kept for testing: neither its windows nor its word counts are seen in training. How good is good? **Perplexity**, exp of the mean loss a token, is how many words the model hesitates between. Two baselines: whoever knows nothing hesitates between all 3000 (*uniform*), and whoever knows just how frequent each word is, *unigram*, already does much better.
+# His complete works where the file is at hand, and otherwise a play that a program makes up: the next cell says which. The text is split at word boundaries; up to 3000 words and separators, the most frequent, make the vocabulary; windows of 48 do not overlap. The last tenth is kept for testing: neither its windows nor its word counts are seen in training. How good is good? **Perplexity**, exp of the mean loss a token, is how many words the model hesitates between. Two baselines: whoever knows nothing hesitates between all words (*uniform*), and whoever knows just how frequent each word is, *unigram*, already does much better.
 
 # %% demo
 from coursework import language
-from coursework.corpus import load_corpus
+from coursework.corpus import load_long_corpus
 
-STEPS = 1000  # about a minute on two cores; raise it to train for longer, or on a GPU
-corpus = load_corpus()
+STEPS = 1800  # about two minutes on two cores; raise it to train for longer, or on a GPU
+corpus = load_long_corpus()
 print(corpus.note)
 words = language.prepare(corpus.text, max_size=3000)
 inputs, targets = language_windows(words.learn, 48)
@@ -986,14 +1011,16 @@ adam = torch.optim.Adam(bard.parameters(), betas=(0.9, 0.98), eps=1e-9)
 losses = training.train(bard, adam, lambda *batch: reading_step(bard, *batch, adam), draw_windows, STEPS,
                         rate=lambda step: noam_rate(step, 96, warmup=300) / 2, checkpoint=None)
 bard.cpu()
-smooth = [sum(losses[i : i + 25]) / len(losses[i : i + 25]) for i in range(0, len(losses), 25)]
+smooth = [sum(losses[i : i + 50]) / len(losses[i : i + 50]) for i in range(0, len(losses), 50)]
+axes = plots.curves(range(0, len(losses), 50), {"the model": smooth}, labels=("step", "mean loss a token"))
 level = math.log(language.unigram_perplexity(words))
-lines = {"the model": smooth, "unigram": [level] * len(smooth)}
-plots.curves(range(0, len(losses), 25), lines, labels=("step", "mean loss a token"));
+axes.axhline(level, color=plots.WRONG, linestyle="--", linewidth=2, label="unigram")
+axes.legend(frameon=False);
 
 # %% demo
 reached = language.perplexity(bard, test_inputs[:400], test_targets[:400])
-print(f"perplexity: uniform {len(words.vocabulary)}, unigram {language.unigram_perplexity(words):.0f}, the model {reached:.1f}")
+known = language.unigram_perplexity(words)
+print(f"perplexity: uniform {len(words.vocabulary)}, unigram {known:.1f}, the model {reached:.1f}")
 for temperature in (0.5, 1.0):
     start = words.ids(words.text(words.test[:3].tolist()))
     drawn = language.sample(bard, start, 90, temperature=temperature, window=48, seed=5)
@@ -1001,7 +1028,7 @@ for temperature in (0.5, 1.0):
     print(language.wrapped(words.text(drawn.tolist())))
 
 # %% [markdown]
-# Dividing the logits by a **temperature** below 1 makes likely words likelier: safe, and soon repetitive. Above 1 everything becomes possible. The model has learnt where blanks and line breaks stand, who speaks and how a verse sounds, and not a word of what it is about: two layers, a minute. To go on, raise `STEPS`, and name a file in `checkpoint=`, so that a run which is interrupted can be taken up again.
+# Dividing the logits by a **temperature** below 1 makes likely words likelier: safe, and soon repetitive. Above 1 everything becomes possible. The model has learnt where blanks and line breaks stand, who speaks and how a verse sounds, and not a word of what it is about: two layers, two minutes. To go on, raise `STEPS`, and name a file in `checkpoint=`, so that a run which is interrupted can be taken up again.
 
 # %% [markdown]
 # ## Fourteen tensors, traced
@@ -1011,36 +1038,37 @@ for temperature in (0.5, 1.0):
 # %% demo
 def trace(model, src, tgt):
     """The fourteen tensors of one forward pass, by name, from the first layer of each half."""
-    seen, fed = {"source ids": src}, shift_right(tgt)
+    caught, fed = {}, shift_right(tgt)
     below, above = model.encoder.layers[0], model.decoder.layers[0]
-    watched = {"source vectors": model.encoder.position, "encoder attention": below.self_attention,
-               "encoder hidden": below.feed_forward.linear1, "memory": model.encoder,
-               "target vectors": model.decoder.position, "decoder attention": above.self_attention,
-               "cross attention": above.cross_attention, "decoder hidden": above.feed_forward.linear1}
+    watched = {"source vectors": model.encoder.position, "encoder": below.self_attention,
+               "encoder, hidden features": below.feed_forward.linear1, "memory": model.encoder,
+               "target vectors": model.decoder.position, "decoder": above.self_attention,
+               "cross": above.cross_attention, "decoder, hidden features": above.feed_forward.linear1}
 
     def note(name):
-        return lambda module, arguments, result: seen.__setitem__(name, result)
+        return lambda module, arguments, result: caught.__setitem__(name, result)
 
     hooks = [module.register_forward_hook(note(name)) for name, module in watched.items()]
     try:
-        seen["logits"] = model.eval()(src, fed)
+        logits = model.eval()(src, fed)
     finally:
         for hook in hooks:
             hook.remove()
-    return seen | {"decoder input": fed, "probabilities": seen["logits"].softmax(dim=-1)}
+    return {"source ids": src, "source vectors": caught["source vectors"],
+            "encoder, weights of self-attention": caught["encoder"][1],
+            "encoder, attended": caught["encoder"][0],
+            "encoder, hidden features": caught["encoder, hidden features"], "memory": caught["memory"],
+            "decoder input": fed, "target vectors": caught["target vectors"],
+            "decoder, weights of self-attention": caught["decoder"][1],
+            "decoder, weights of cross-attention": caught["cross"][1],
+            "decoder, attended in the memory": caught["cross"][0],
+            "decoder, hidden features": caught["decoder, hidden features"],
+            "logits": logits, "probabilities": logits.softmax(dim=-1)}
 
 # %% demo
 seen = trace(speller, test_src[:3], test_tgt[:3])
-number = 0
-for name in ("source ids", "source vectors", "encoder attention", "encoder hidden", "memory", "decoder input",
-             "target vectors", "decoder attention", "cross attention", "decoder hidden", "logits", "probabilities"):
-    found = seen[name]
-    parts = {f"{name}: weights": found[1], f"{name}: output": found[0]} if isinstance(found, tuple) else {name: found}
-    if name == "decoder attention":
-        parts.pop("decoder attention: output")
-    for part, tensor in parts.items():
-        number += 1
-        print(f"{number:2}  {part:28} {tuple(tensor.shape)}")
+for number, (name, tensor) in enumerate(seen.items(), start=1):
+    print(f"{number:2}  {name:36} {tuple(tensor.shape)}")
 
 # %% [markdown]
 # Where the package torchview and graphviz are installed, the next cell draws the model's whole graph.

@@ -14,9 +14,8 @@ from autograder.course import Course
 from autograder.marker import Marker
 
 ROOT = Path(__file__).resolve().parent.parent
+torch.set_num_threads(1)  # as when marking: for small tensors a second thread costs more than it gives
 Edit = Callable[[str], str]
-
-torch.set_num_threads(1)  # tensors here are tiny: a second thread would only wait for the first
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,10 @@ ENDED = {
     "timeout": "Your code did not finish in {seconds:g} seconds: is there a loop that never ends?",
     "crashed": "Your code ended its whole process here (`exit()`, or too much memory, perhaps).",
 }
+CHANGED = (
+    "It held once, and did not when asked again with other numbers: an answer may not depend on "
+    "what was called before. {message}"
+)
 NOT_TRIED = "Not tried, because an earlier check did not come to an end."
 
 
@@ -29,6 +33,7 @@ class Attempt:
     checks: list[CheckReport] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     endings: list[str] = field(default_factory=list)
+    changing: list[str] = field(default_factory=list)
 
     @property
     def perfect(self) -> bool:
@@ -76,8 +81,22 @@ class Attempter:
                 probe = self._open(run, overrides, rerun, attempt)
             self._try_case(attempt, case, probe)
         if probe is not None:
+            self._ask_again(attempt, probe)
             self._close(probe, attempt)
         return attempt
+
+    def _ask_again(self, attempt: Attempt, probe: Probe) -> None:
+        """Try what passed once more, last first and with fresh inputs: answers must not depend on state."""
+        for index in reversed(range(len(attempt.evidence))):
+            first = attempt.evidence[index]
+            if not first.passed or not probe.ready or self._out_of_time():
+                continue
+            report, again = self._tried(attempt, first.case, probe, self.seed + 1)
+            if not again.passed:
+                attempt.changing.append(first.case.title)
+                message = CHANGED.format(message=report.message)
+                attempt.checks[index] = report.model_copy(update={"message": message})
+                attempt.evidence[index] = again
 
     def _give_up(self, attempt: Attempt, run: Run) -> bool:
         if self._out_of_time() and "timeout" not in attempt.endings:
@@ -95,7 +114,14 @@ class Attempter:
             return None
 
     def _try_case(self, attempt: Attempt, case: Case, probe: Probe | None) -> None:
-        stimulus = self.exercise.stimulus(case, self.seed)
+        report, evidence = self._tried(attempt, case, probe, self.seed)
+        attempt.checks.append(report)
+        attempt.evidence.append(evidence)
+
+    def _tried(
+        self, attempt: Attempt, case: Case, probe: Probe | None, seed: int
+    ) -> tuple[CheckReport, Evidence]:
+        stimulus = self.exercise.stimulus(case, seed)
         expected = self.bench.expected(self.exercise, stimulus)
         got = self._observe(attempt, case, stimulus, probe)
         if got.ended:
@@ -103,8 +129,7 @@ class Attempter:
             verdict = Verdict(passed=False, message=said)
         else:
             verdict = self._judge(case, Seen(stimulus.inputs, got, expected))
-        attempt.checks.append(_report(case, verdict))
-        attempt.evidence.append(Evidence(case, stimulus, got, expected, verdict.passed))
+        return _report(case, verdict), Evidence(case, stimulus, got, expected, verdict.passed)
 
     def _observe(
         self, attempt: Attempt, case: Case, stimulus: Stimulus, probe: Probe | None

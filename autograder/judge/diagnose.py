@@ -1,7 +1,7 @@
 """Names the mistake: finds the known misconceptions, singly or in pairs, that do what was seen."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -54,20 +54,35 @@ class _Inquiry:
     evidence: Sequence[Evidence]
 
     def explain_all(self, size: int) -> list[Misconception]:
-        """Return the first so many mistakes that together do all that was seen."""
+        """Return the first mistake, or two, that do all that was seen."""
         ordered = sorted(self.evidence, key=lambda item: item.passed)  # failures tell most apart
-        for mistakes in itertools.combinations(self._suspects(size), size):
+        forms = [form for mistake in self.exercise.misconceptions for form in mistake.forms()]
+        for mistakes in self._pairs(forms) if size > 1 else zip(forms):
             if all(self._fits(mistakes, item) for item in ordered):
                 return list(mistakes)
         return []
 
-    def _suspects(self, size: int) -> list[Misconception]:
-        forms = [form for mistake in self.exercise.misconceptions for form in mistake.forms()]
-        if size == 1:
-            return forms
+    def _pairs(
+        self, forms: Sequence[Misconception]
+    ) -> Iterator[tuple[Misconception, Misconception]]:
+        """Yield the pairs that are worth a try: where an exception came, one of the two raises it."""
         if all(item.got.raised is not None for item in self.evidence):
-            return []  # where nothing but exceptions came, a second mistake cannot be seen
-        return [form for form in forms if self._may_be_part(form)]
+            return  # where nothing but exceptions came, a second mistake cannot be seen
+        needed = self._raising(forms)
+        if not needed:
+            return
+        parts = [form for form in forms if self._may_be_part(form)]
+        for first, second in itertools.combinations(parts, 2):
+            if first.id in needed or second.id in needed:
+                yield first, second
+
+    def _raising(self, forms: Sequence[Misconception]) -> set[str]:
+        """Return the mistakes that raise where an exception came; all of them where none came."""
+        first = next((i for i in self.evidence if not i.passed and i.got.raised is not None), None)
+        if first is None:
+            return {form.id for form in forms}
+        alone = [(f, self.bench.mistaken(self.exercise, [f], first.stimulus)) for f in forms]
+        return {form.id for form, seen in alone if seen is not None and seen.raised}
 
     def _fits(self, mistakes: Sequence[Misconception], item: Evidence) -> bool:
         mistaken = self.bench.mistaken(self.exercise, mistakes, item.stimulus)
@@ -105,6 +120,8 @@ class _Inquiry:
 
     def _cases_explained(self, mistake: Misconception) -> set[int]:
         """Return the failures that a mistake explains by numbers; none if a passed one denies it."""
+        if not any(not item.passed and _telling(item.got) for item in self.evidence):
+            return set()
         if not all(self._fits([mistake], item) for item in self.evidence if item.passed):
             return set()
         return {

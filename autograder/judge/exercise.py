@@ -163,11 +163,13 @@ class Exercise:
 class Lesson:
     """The exercises of one lesson, in the order of its notebook.
 
-    `given` holds what is in scope at its start besides torch, nn, F and math.
+    `given` holds what is in scope at its start besides torch, nn, F and math. `imports` are modules
+    that torch brings in late when the lesson's answers run, and which had better be there before.
     """
 
     name: str
     given: Mapping[str, Any] = field(default_factory=dict)
+    imports: Sequence[str] = ()
     exercises: list[Exercise] = field(default_factory=list)
 
     def exercise(

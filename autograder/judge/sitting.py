@@ -12,10 +12,11 @@ from autograder.align import Part, Role
 from autograder.judge.attempt import ENDED, Attempt, Attempter
 from autograder.judge.diagnose import diagnose
 from autograder.judge.exercise import Exercise
+from autograder.judge.incidents import Incidents
 from autograder.judge.judgement import say_raised
 from autograder.judge.observation import Observation, Raised
 from autograder.judge.workbench import Workbench
-from autograder.results import CheckReport, ExerciseReport, Incident, NamedMistake, Outcome
+from autograder.results import CheckReport, ExerciseReport, NamedMistake, Outcome
 from autograder.sandbox.client import Run, RunEndedError, WarmProcess
 
 ANSWER_SECONDS = 20.0
@@ -31,7 +32,7 @@ class Sitting:
     def __init__(self, bench: Workbench, parts: Sequence[Part], seed: int) -> None:
         self.bench, self.parts, self.seed = bench, parts, seed
         self.reports: dict[str, ExerciseReport] = {}
-        self.incidents: list[Incident] = []
+        self.incidents = Incidents()
         self._answers = {part.exercise: part for part in parts if part.role is not Role.TEST}
         self._errors: dict[str, Raised] = {}
         self._ended: dict[int, str] = {}
@@ -48,6 +49,8 @@ class Sitting:
                 break
             with warm.run() as run:
                 self._walk(run)
+                run.leave()
+                self.incidents.add(None, run.take_notes())
         return [self.reports[exercise.id] for exercise in self.bench.lesson.exercises]
 
     def _complete(self) -> bool:
@@ -114,15 +117,25 @@ class Sitting:
         try:
             raised = run.cell(part.source, OWN_SECONDS if own else ANSWER_SECONDS)
         except RunEndedError as ending:
-            self._ended[index] = ending.reason
-            if part.role is Role.SOLUTION and part.exercise:
-                self._cell_ended(part.exercise, ending.reason)
-            return False
+            return self._cell_gone(index, part, ending.reason)
         finally:
             self._own_time += (time.monotonic() - started) if own else 0.0
+            self.incidents.add(part.exercise, run.take_notes())
         if raised and part.exercise:
             self._errors[part.exercise] = _raised(raised)
+        if raised and raised.get("type") == "SystemExit":
+            self.incidents.add(part.exercise, [("ended-process", "exit()")])
+        if raised and _out_of_memory(raised):  # what it holds would be missing to all that follows
+            run.close()
+            return self._cell_gone(index, part, "crashed")
         return True
+
+    def _cell_gone(self, index: int, part: Part, reason: str) -> bool:
+        """Leave a cell out from now on that ended the process; False, since the run is over."""
+        self._ended[index] = reason
+        if part.role is Role.SOLUTION and part.exercise:
+            self._cell_ended(part.exercise, reason)
+        return False
 
     def _cell_ended(self, exercise_id: str, reason: str) -> None:
         """Settle an exercise whose cell ended the process just by being run."""
@@ -147,6 +160,8 @@ class Sitting:
             source = self._answers[exercise.id].source
             telling = attempter.try_on(run, stand_ins, source)
             best = telling if telling.score >= best.score else best
+        self.incidents.add(exercise.id, run.take_notes())
+        self.incidents.add(exercise.id, (("changing-answer", title) for title in best.changing))
         self._conclude(exercise, best, telling)
 
     def _conclude(self, exercise: Exercise, best: Attempt, telling: Attempt) -> None:
@@ -163,6 +178,12 @@ class Sitting:
 
     def _out_of_time(self) -> bool:
         return time.monotonic() > self._deadline
+
+
+def _out_of_memory(raised: Mapping[str, Any]) -> bool:
+    return raised.get("type") == "MemoryError" or "can't allocate memory" in str(
+        raised.get("message")
+    )
 
 
 def _undefined(attempt: Attempt) -> bool:

@@ -14,10 +14,10 @@ from pathlib import Path
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 1, 2, 4, 0x4000, 0x40000
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 24, 36, 38
 CAPABILITY_VERSION_3, LAST_CAPABILITY = 0x20080522, 40
 
-MEMORY = 4 * 2**30
+MEMORY = 2 * 2**30
 FILE_SIZE = 64 * 2**20
 CPU_SECONDS = 200
 OPEN_FILES = 256
@@ -74,6 +74,11 @@ def limit_resources() -> None:
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(what, (limit, limit))
+
+
+def adopt_orphans() -> None:
+    """Ask the kernel for the children of children that end, so that none is overlooked."""
+    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def die_with_parent() -> None:

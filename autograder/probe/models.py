@@ -142,12 +142,13 @@ class Scripted(nn.Module):
     memory. Whoever feeds less than all tokens so far, or another row's memory, hears LOST.
     """
 
-    def __init__(self, script: torch.Tensor, sos_id: int, vocab_size: int, pad_id: int) -> None:
+    def __init__(self, script: torch.Tensor, inputs: Inputs) -> None:
         super().__init__()
-        self.script, self.sos_id, self.vocab_size, self.pad_id = script, sos_id, vocab_size, pad_id
+        self.script, self.sos_id, self.eos_id = script, inputs["sos"], inputs["calls_eos"]
+        self.vocab_size, self.pad_id = inputs["vocab"], inputs["pad"]
         self.weight = nn.Parameter(torch.ones(1))
         self.encoded, self.rows = 0, 0
-        self.in_train_mode, self.with_gradient = False, False
+        self.in_train_mode, self.with_gradient, self.needlessly = False, False, False
 
     def encode(self, src: torch.Tensor) -> torch.Tensor:
         """Return a memory (B, S, 1) that names its source."""
@@ -159,6 +160,7 @@ class Scripted(nn.Module):
     def decode(self, tgt: torch.Tensor, memory: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
         """Return logits (B, T, V)."""
         self._note()
+        self.needlessly |= bool((tgt[:, 1:] == self.eos_id).any(dim=1).all())
         scores = torch.linspace(0, 1, self.vocab_size).repeat(*tgt.shape, 1)  # (B, T, V)
         for row, (tokens, source) in enumerate(zip(tgt.tolist(), src[:, 0].tolist(), strict=True)):
             known = round(float(memory[row, 0, 0].detach())) == source
@@ -183,19 +185,28 @@ class Scripted(nn.Module):
 
 def greedy(namespace: Namespace, inputs: Inputs) -> Any:
     """Let the function `name` decode from a scripted model; return what it did to the model."""
-    model = Scripted(inputs["script"], inputs["sos"], inputs["vocab"], inputs["pad"])
-    model.train(inputs["train"])
-    ids = look_up(namespace, inputs["name"])(model, *inputs["calls"][0], **inputs["kwargs"])
+    model = Scripted(inputs["script"], inputs).train(inputs["train"])
+    src, max_len = inputs["calls"][0]
+    ids = look_up(namespace, inputs["name"])(model, src, max_len, **inputs["kwargs"])
     if not inputs["facts"]:
-        return ids
+        return _trimmed(ids, max_len, model.pad_id)
     return {
         "sources encoded": model.rows,
         "in train mode": model.in_train_mode,
         "with gradient": model.with_gradient,
+        "asked after the end": model.needlessly,
         "mode afterwards": model.training,
         "trainable afterwards": model.weight.requires_grad,
         "gradient in the result": isinstance(ids, torch.Tensor) and ids.requires_grad,
     }
+
+
+def _trimmed(ids: Any, max_len: int, pad_id: int) -> Any:
+    """Drop columns of nothing but padding at the end of ids (B, at most max_len): they are free."""
+    if not isinstance(ids, torch.Tensor) or ids.dim() != 2 or ids.size(1) > max_len:
+        return ids
+    used = (ids != pad_id).any(dim=0).nonzero()
+    return ids[:, : int(used[-1]) + 1] if len(used) else ids
 
 
 class _Small(nn.Module):
@@ -232,9 +243,10 @@ class _Noting(torch.optim.SGD):
 
     def step(self, closure: Any = None) -> Any:
         self.steps += 1
+        result = super().step(closure)  # which may be what makes the gradients
         gradients = (p.grad for group in self.param_groups for p in group["params"])
         self.useful += any(grad is not None and bool(grad.any()) for grad in gradients)
-        return super().step(closure)
+        return result
 
 
 def training(namespace: Namespace, inputs: Inputs) -> Any:

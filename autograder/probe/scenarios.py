@@ -280,5 +280,6 @@ def add(scenarios: Mapping[str, Scenario]) -> None:
     SCENARIOS.update(scenarios)
 
 
-import autograder.probe.blocks  # noqa: E402 - it adds its scenarios, and builds on what stands above
-import autograder.probe.models  # noqa: E402, F401 - and so does this
+import autograder.probe.attention  # noqa: E402 - it adds its scenarios, and builds on what stands above
+import autograder.probe.blocks  # noqa: E402 - and so does this
+import autograder.probe.models  # noqa: E402, F401 - and this

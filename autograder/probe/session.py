@@ -7,6 +7,7 @@ Commands come from the judge one at a time; each gets one answer:
   until `end`. When it is gone, the session itself answers with how the fork ended.
 """
 
+import builtins
 import contextlib
 import math
 import os
@@ -14,14 +15,21 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-from autograder.probe import wire
+from autograder.probe import attention, blocks, decoding, models, scenarios, wire
+from autograder.probe import observe as observing
+from autograder.probe.isolate import adopt_orphans
 from autograder.probe.observe import describe, observe
+from autograder.probe.originals import Originals
+from autograder.probe.watch import LEFT, Watch, nowhere
+
+PROBE = (attention, blocks, decoding, models, scenarios, observing)
 
 
 class QuietShell(InteractiveShell):  # type: ignore[misc] # IPython is not typed for us
@@ -42,6 +50,13 @@ class QuietShell(InteractiveShell):  # type: ignore[misc] # IPython is not typed
     def ask_exit(self) -> None:
         """Make `exit` in a cell harmless."""
 
+    def system(self, cmd: str) -> None:
+        """Run no shell command: there is nothing to install from, and nothing of theirs to look at."""
+
+    def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:  # noqa: ARG002 - IPython's
+        """Return the output of a command that is not run: none."""
+        return [] if split else ""
+
 
 def make_shell() -> QuietShell:
     """Return a shell ready for a run; cheap to have in a warm process before forking."""
@@ -54,22 +69,52 @@ def make_shell() -> QuietShell:
     return shell
 
 
+@dataclass(frozen=True)
+class Session:
+    """One run: the shell its cells run in, the line to the judge, and what is kept an eye on."""
+
+    channel: socket.socket
+    shell: QuietShell
+    watch: Watch
+    originals: Originals
+
+    def settle(self) -> list[tuple[str, str]]:
+        """Put back what the code replaced; return what was noted since the last time."""
+        self.originals.restore(self.watch.note)
+        return self.watch.take()
+
+
 def serve(channel: socket.socket, shell: QuietShell) -> None:
     """Answer the judge's commands until the stream ends."""
+    adopt_orphans()
+    builtins.input = lambda _prompt="": ""
+    session = Session(channel, shell, Watch(), Originals(*PROBE, InteractiveShell, QuietShell))
+    sys.stdout = sys.stderr = nowhere(session.watch.printed)
+    session.watch.start()
     with contextlib.suppress(EOFError):
         while True:
             command = wire.receive(channel)
-            wire.send(channel, _answer(command, channel, shell))
+            answer = _answer(session, command)
+            wire.send(channel, {**answer, "noted": session.settle()})
 
 
-def _answer(
-    command: Mapping[str, Any], channel: socket.socket, shell: QuietShell
-) -> dict[str, Any]:
+def _answer(session: Session, command: Mapping[str, Any]) -> dict[str, Any]:
     if command["do"] == "cell":
-        return run_cell(shell, command["source"], command["seconds"])
+        return run_cell(session.shell, command["source"], command["seconds"])
     if command["do"] == "probe":
-        return _probe(command, channel, shell)
+        return _probe(session, command)
+    if command["do"] == "leave":
+        return _leave(session)
     raise wire.WireError(f"unknown command {command['do']!r}")
+
+
+def _leave(session: Session) -> dict[str, Any]:
+    """Look for processes that are still there at the end."""
+    with contextlib.suppress(ChildProcessError):
+        while (found := os.waitpid(-1, os.WNOHANG)) != (0, 0):
+            del found
+        session.watch.note(LEFT, "")
+    return {"session": "over"}
 
 
 def run_cell(shell: QuietShell, source: str, seconds: int) -> dict[str, Any]:
@@ -91,28 +136,31 @@ def alarm(seconds: float) -> Any:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _probe(command: Mapping[str, Any], channel: socket.socket, shell: QuietShell) -> dict[str, Any]:
+def _probe(session: Session, command: Mapping[str, Any]) -> dict[str, Any]:
     """Fork a probe, wait for its end, and say how it ended."""
-    child = os.fork()
+    with session.watch.paused():
+        child = os.fork()
     if child == 0:
-        _serve_probe(command, channel, shell)
+        _serve_probe(session, command)
     _, status = os.waitpid(child, 0)
     return {"probe": "ended", "code": os.waitstatus_to_exitcode(status)}
 
 
-def _serve_probe(command: Mapping[str, Any], channel: socket.socket, shell: QuietShell) -> None:
+def _serve_probe(session: Session, command: Mapping[str, Any]) -> None:
     """Be the probe: never returns."""
+    channel, shell = session.channel, session.shell
     try:
         with alarm(command["seconds"]):
             for source in command["overrides"]:
                 _stand_in(source, shell.user_ns)
             if command["rerun"]:
                 shell.run_cell(command["rerun"], store_history=False, silent=True)
-        wire.send(channel, {"probe": "ready"})
+        wire.send(channel, {"probe": "ready", "noted": session.settle()})
         while (order := wire.receive(channel))["do"] == "observe":
             with alarm(order["seconds"]):
                 seen = observe(order["scenario"], shell.user_ns, order["inputs"])
-            wire.send(channel, seen)
+                noted = session.settle()
+            wire.send(channel, {**seen, "noted": noted})
     except SystemExit:
         os._exit(3)
     except BaseException:
@@ -129,7 +177,7 @@ def _stand_in(source: str, names: dict[str, Any]) -> None:
 
 
 def silence() -> None:
-    """Send everything printed nowhere, and give `input()` nothing to read."""
+    """Send everything printed nowhere, and give it nothing to read."""
     sys.stdout.flush()
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):

@@ -19,6 +19,7 @@ START_SECONDS = 60
 GRACE_SECONDS = 3.0
 CLOSE_SECONDS = 3.0
 ALARM_SIGNAL = 14
+MOST_NOTES = 100
 
 
 class RunEndedError(Exception):
@@ -126,7 +127,18 @@ class Run:
 
     def __init__(self, warm: WarmProcess, channel: socket.socket, number: int) -> None:
         self._warm, self._channel, self._number = warm, channel, number
+        self._notes: list[tuple[str, str]] = []
         self.alive = True
+
+    def take_notes(self) -> list[tuple[str, str]]:
+        """Return what was noted since the last time, by the probe or of its end: kind and detail."""
+        taken, self._notes = self._notes, []
+        return taken
+
+    def leave(self) -> None:
+        """Have the run look around for the last time; what it finds is among the notes."""
+        with contextlib.suppress(RunEndedError):
+            self._ask({"do": "leave"}, GRACE_SECONDS)
 
     def cell(self, source: str, seconds: float) -> dict[str, Any] | None:
         """Run a cell; return what it raised, or None. RunEndedError if the process did not live."""
@@ -154,16 +166,28 @@ class Run:
             answer = wire.receive(self._channel)
         except TimeoutError:
             raise self._ended("timeout", "no answer in time") from None
-        except (EOFError, OSError, wire.WireError) as problem:
+        except wire.WireError as problem:
+            self._notes.append(("noise", str(problem)))
+            raise self._ended("crashed", str(problem)) from problem
+        except (EOFError, OSError) as problem:
             raise self._ended("crashed", str(problem)) from problem
         return self._checked(answer)
 
     def _checked(self, answer: Any) -> dict[str, Any]:
         if not isinstance(answer, dict):
+            self._notes.append(("noise", "not an answer"))
             raise self._ended("crashed", "not an answer")
+        self._notes += _notes(answer.pop("noted", None))
         if answer.get("session") == "ended":
+            if not any(kind == "too-much" for kind, _ in self._notes):
+                self.note_end(answer.get("code"))
             raise self._ended(_reason(answer.get("code")), f"exit status {answer.get('code')}")
         return answer
+
+    def note_end(self, code: Any) -> None:
+        """Note that a process did not live to answer, and how it went, unless it ran out of time."""
+        if _reason(code) != "timeout":
+            self._notes.append(("ended-process", f"exit status {code}"))
 
     def _ended(self, reason: str, detail: str) -> RunEndedError:
         self.close()
@@ -196,6 +220,8 @@ class Probe:
     def __init__(self, run: Run, *, ready: bool, code: Any = None) -> None:
         self._run, self.ready = run, ready
         self.ended_by = None if ready else _reason(code)
+        if not ready:
+            run.note_end(code)
 
     def observe(self, scenario: str, inputs: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """Run a scenario on the student's names; RunEndedError when the probe did not live."""
@@ -210,6 +236,7 @@ class Probe:
         answer = self._run._ask(command, seconds)
         if answer.get("probe") == "ended":
             self.ready, self.ended_by = False, _reason(answer.get("code"))
+            self._run.note_end(answer.get("code"))
             raise RunEndedError(self.ended_by)
         return answer
 
@@ -218,6 +245,16 @@ class Probe:
         if self.ready and self._run.alive:
             self.ready = False
             self._run._ask({"do": "end"}, GRACE_SECONDS)
+
+
+def _notes(found: Any) -> list[tuple[str, str]]:
+    """Return a probe's notes, as far as they have the form of notes."""
+    pairs = found[:MOST_NOTES] if isinstance(found, (list, tuple)) else []
+    return [
+        (str(pair[0]), str(pair[1])[:200])
+        for pair in pairs
+        if isinstance(pair, (list, tuple)) and len(pair) == 2
+    ]
 
 
 def _reason(code: Any) -> str:

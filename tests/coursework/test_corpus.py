@@ -1,10 +1,12 @@
 """The corpus is Shakespeare where the file is at hand, else our own page, and it says which."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from coursework import corpus
+from coursework.made_up_play import made_up_play
 from coursework.text import PAGE
 
 
@@ -52,3 +54,26 @@ def test_what_cannot_be_read_is_passed_over(course: Path) -> None:
     assert corpus.load_corpus().text == PAGE
     (course / "data" / corpus.FILE).write_bytes(b"\xff\xfe\x00\x80")
     assert corpus.load_corpus().text == PAGE
+
+
+def test_without_a_file_the_long_text_is_a_made_up_play(course: Path) -> None:
+    """Always the same play, long enough to learn from, and said to be made up."""
+    found = corpus.load_long_corpus()
+    assert found.text == corpus.load_long_corpus().text
+    assert len(found.text) > 200_000
+    assert "made up" in found.note
+    assert str(course) not in found.note
+
+
+def test_verbs_of_the_play_agree_with_their_subjects() -> None:
+    """One thing vanishes, many vanish."""
+    play = made_up_play(40)
+    answers = re.findall(r"\tThe (\w+) (\w+) (?:under|by|on|in|behind|at|above|before) ", play)
+    assert len(answers) > 50
+    assert all(noun.endswith("s") != verb.endswith("s") for noun, verb in answers)
+
+
+def test_with_a_file_the_long_text_is_shakespeare(course: Path) -> None:
+    """The file is preferred to the play."""
+    put(course / "data", "To be")
+    assert corpus.load_long_corpus().text == "To be"

@@ -105,6 +105,7 @@ def greedy_decode(model, src, max_len, sos_id=1, eos_id=2):
     model.train(mode)
     return out[:, 1:last + 1]
 """
+GREEDY_FULL_WIDTH = GREEDY_DROPPING_ROWS.replace("out[:, 1:last + 1]", "out[:, 1:]")
 LOSS_BY_TARGETS = """
 def label_smoothing_loss(logits, target, smoothing=0.1, pad_id=0):
     v = logits.shape[-1]
@@ -125,6 +126,18 @@ def noam_rate(step, d_model, warmup=4000):
     import numpy as np
     if step == 0: return 0
     return np.float64(d_model) ** -0.5 * np.minimum(1 / np.sqrt(step), step / warmup / np.sqrt(warmup))
+"""
+STEP_WITH_CLOSURE = """
+def train_step(model, src, tgt, optimiser, smoothing=0.0):
+    model.train()
+    seen = []
+    def closure():
+        optimiser.zero_grad()
+        seen.append(label_smoothing_loss(model(src, shift_right(tgt)), tgt, smoothing))
+        seen[-1].backward()
+        return seen[-1]
+    optimiser.step(closure)
+    return seen[0].item()
 """
 STEP = """
 def train_step(model, src, tgt, optimiser, smoothing=0.0):
@@ -166,10 +179,12 @@ class LanguageModel(nn.Module):
         ("transformer", TRANSFORMER_BY_LOOPS),
         ("greedy_decode", GREEDY_BY_ROWS),
         ("greedy_decode", GREEDY_DROPPING_ROWS),
+        ("greedy_decode", GREEDY_FULL_WIDTH),
         ("label_smoothing_loss", LOSS_BY_TARGETS),
         ("label_smoothing_loss", LOSS_BY_NLL),
         ("noam_rate", RATE),
         ("train_step", STEP),
+        ("train_step", STEP_WITH_CLOSURE),
         ("language_windows", WINDOWS),
         ("language_model", LANGUAGE_MODEL),
     ],

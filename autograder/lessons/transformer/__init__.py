@@ -12,7 +12,11 @@ from autograder.lessons.transformer.windows import add_windows
 from coursework.scope import NEEDS, stand_in
 
 NAME = "07_transformer"
-lesson = Lesson(NAME, given={name: stand_in(name) for name in NEEDS[NAME]})
+lesson = Lesson(
+    NAME,
+    given={name: stand_in(name) for name in NEEDS[NAME]},
+    imports=["torch._dynamo"],  # by optimisers
+)
 for add in (
     add_transformer,
     add_decoding,

@@ -65,6 +65,7 @@ FACTS = {
     "sources encoded": "Your code encoded {} source rows where each one needs encoding once: keep the memory.",
     "in train mode": "The model was asked while in train mode: dropout would change the words.",
     "with gradient": "The model was asked with gradients on: torch.no_grad() spares the memory they take.",
+    "asked after the end": "The model was asked for one more word although every row had ended.",
     "mode afterwards": "The model is left in another mode than it came in (train mode afterwards: {}).",
     "trainable afterwards": "After decoding the model's weights ask for no gradient any more.",
     "gradient in the result": "The result asks for a gradient.",
@@ -148,7 +149,8 @@ def _add_endings(exercise: Exercise) -> None:
 
 def _add_manners(exercise: Exercise) -> None:
     @exercise.case(
-        "the source is encoded once, in eval mode and without gradient", judge=facts(FACTS)
+        "the source is encoded once, in eval mode and without gradient, and nothing is asked after the end",
+        judge=facts(FACTS),
     )
     def from_train_mode(draw: Draw) -> Stimulus:
         return _asked(draw, _script(draw, [4, 1, 6]), 9, train=True, noted=True)

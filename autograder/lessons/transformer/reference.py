@@ -110,7 +110,7 @@ def train_step(
     )
     torch.autograd.backward(loss)
     optimiser.step()
-    return float(loss)
+    return float(loss.detach())
 
 
 def language_windows(ids: torch.Tensor, length: int) -> tuple[torch.Tensor, torch.Tensor]:

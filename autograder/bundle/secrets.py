@@ -1,0 +1,84 @@
+"""The last look at what students get: no answer, no known mistake, no check, no mark scheme."""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from autograder.build.lesson import LessonText, read_lesson
+from autograder.build.regions import Region, inside
+from autograder.course import Course
+from autograder.errors import BundleError
+from autograder.lessons import load_lesson
+
+WORDS: Final = ("autograder", "BEGIN SOLUTION", "BEGIN HIDDEN", "MARK SCHEME", 'grade("')
+# Shorter ones may well stand elsewhere: `return x`, or a question that begins "There is no dropout".
+LEAST: Final = 60
+LEAST_TITLE: Final = 30
+
+
+class Secret(NamedTuple):
+    """A text that students must not find, without its spaces, and what it is."""
+
+    text: str
+    what: str
+
+
+def refuse_secrets(course: Course, contents: Mapping[str, bytes]) -> None:
+    """Raise BundleError where a file, or a file in a wheel, shows a secret of the course."""
+    hidden = secrets(course)
+    for name, text in _texts(contents):
+        bare = _bare(text)
+        for secret in hidden:
+            if secret.text in bare:
+                raise BundleError(
+                    f"{name} gives away {secret.what}: nothing was written; "
+                    "find out how it came there, and build the lesson again"
+                )
+
+
+def secrets(course: Course) -> list[Secret]:
+    """Return all that must not be found: words, answers, mark schemes, mistakes and checks."""
+    found = [Secret(_bare(word), f"the word '{word}'") for word in WORDS]
+    for name in course.lessons():
+        found += _of_text(read_lesson(course.text(name)))
+        found += _of_checks(name)
+    return found
+
+
+def _of_text(lesson: LessonText) -> Iterator[Secret]:
+    for cell in lesson.cells:
+        for region in (Region.SOLUTION, Region.SCHEME):
+            text = _bare(inside(cell.text, region))
+            if len(text) >= LEAST:
+                yield Secret(text, f"the {region.name.lower()} of {lesson.name}/{cell.exercise}")
+
+
+def _of_checks(name: str) -> Iterator[Secret]:
+    for exercise in load_lesson(name).exercises:
+        titled = [(one.title, f"the mistake '{one.id}'") for one in exercise.misconceptions]
+        titled += [(one.title, f"the check '{one.id}'") for one in exercise.cases]
+        for title, what in titled:
+            if len(_bare(title)) >= LEAST_TITLE:
+                yield Secret(_bare(title), f"{what} of {exercise.id}")
+
+
+def _texts(contents: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
+    """Yield each file's text; of a notebook what its cells say, of a wheel each file in it."""
+    for name, content in contents.items():
+        if name.endswith(".whl"):
+            with zipfile.ZipFile(io.BytesIO(content)) as wheel:
+                inner = {f"{name}/{entry}": wheel.read(entry) for entry in wheel.namelist()}
+            yield from _texts(inner)
+            continue
+        text = content.decode("utf-8", errors="replace")
+        yield name, text
+        if name.endswith(".ipynb"):
+            cells = json.loads(text)["cells"]
+            yield name, "\n".join("".join(cell["source"]) for cell in cells)
+
+
+def _bare(text: str) -> str:
+    """Return a text without spaces and line ends, so that no indentation hides it."""
+    return "".join(text.split())

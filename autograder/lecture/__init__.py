@@ -1,0 +1,1 @@
+"""Lessons in front of a room: slides that open from disk, and lessons to run live."""

@@ -1,0 +1,141 @@
+"""What stands on a slide, and about how high it is, in the pixels of a slide 1280 × 720.
+
+Heights are estimates from the text alone. They decide where a slide ends; the page itself measures
+again when it is shown, and shrinks what is a little too high.
+"""
+
+import ast
+import base64
+import math
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+PAIR_SCALE: Final = 0.8  # of a picture that shares a row with another
+WIDTH: Final = 1200  # of what stands on a slide
+PROSE_LINE, PROSE_COLUMNS, GAP = 34, 100, 14
+CODE_LINE, BOX = 26, 26
+HEADING: Final = {"#": 78, "##": 70, "###": 60}
+FIGURE_HEIGHT, OUTPUT_HEIGHT = 540, 560  # pictures are shrunk to these
+IMAGE: Final = re.compile(r"!\[(?P<alt>.*?)\]\((?P<path>\S+?)\)", re.DOTALL)
+SVG_SIZE: Final = re.compile(r'<svg[^>]*?\bviewBox="0 0 ([\d.]+) ([\d.]+)"', re.DOTALL)
+PT: Final = 4 / 3  # pixels
+HINT: Final = re.compile(r"\s*<details>\s*<summary>Hint")
+
+
+def blocks(text: str) -> list[str]:
+    """Split prose where a slide may end: between paragraphs, but never inside folded text.
+
+    A heading stays with what follows it, a line that ends in a colon with what it announces, and a
+    question with its folded answer.
+    """
+    found: list[str] = []
+    for block in _paragraphs(text):
+        if found and _announces(found[-1], block):
+            found[-1] += "\n\n" + block
+        else:
+            found.append(block)
+    return found
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Yield what blank lines separate; folded text and code in fences count as one."""
+    held: list[str] = []
+    for paragraph in re.split(r"\n\s*\n", text.strip()):
+        held.append(paragraph)
+        whole = "\n\n".join(held)
+        unfolded = whole.count("<details") == whole.count("</details>")
+        if unfolded and whole.count("```") % 2 == 0:
+            yield whole
+            held = []
+    if held:
+        yield "\n\n".join(held)
+
+
+def _announces(before: str, block: str) -> bool:
+    last = before.rsplit("\n\n", 1)[-1]
+    folded = block.startswith("<details") and not last.startswith("<details")
+    lists = block.startswith(("- ", "1. ", "| "))
+    return last.startswith("#") or folded or (lists and not last.startswith(("- ", "1. ", "| ")))
+
+
+def prose_height(text: str, folder: Path) -> float:
+    """Return about how high prose is; its pictures lie in `folder`."""
+    folded = re.sub(r"</summary>.*?</details>", "</summary></details>", text, flags=re.DOTALL)
+    return sum(_paragraph_height(part, folder) for part in _paragraphs(folded))
+
+
+def _paragraph_height(paragraph: str, folder: Path) -> float:
+    picture = IMAGE.search(paragraph)
+    if picture:
+        return figure_height(folder / picture["path"]) + 2 * GAP
+    if paragraph.startswith("#"):
+        return HEADING[paragraph.split()[0]]
+    if paragraph.startswith("```"):
+        return CODE_LINE * (paragraph.count("\n") - 1) + BOX
+    if paragraph.startswith("| "):
+        return 46 * paragraph.count("\n") + GAP
+    lines = (math.ceil(len(line) / PROSE_COLUMNS) or 1 for line in paragraph.splitlines())
+    return PROSE_LINE * sum(lines) + GAP
+
+
+def figure_height(path: Path) -> float:
+    """Return how high a figure is on a slide: as drawn, unless that is too wide or too high."""
+    size = SVG_SIZE.search(path.read_text(encoding="utf-8")) if path.suffix == ".svg" else None
+    if size is None:
+        return FIGURE_HEIGHT
+    width, height = float(size[1]) * PT, float(size[2]) * PT
+    return min(height * min(1, WIDTH / width), FIGURE_HEIGHT)
+
+
+def code_height(source: str) -> float:
+    """Return about how high code is."""
+    return CODE_LINE * len(source.splitlines()) + BOX
+
+
+def outputs_height(cell: Any) -> float:
+    """Return about how high the outputs of a code cell are; 0 where there is nothing to see."""
+    heights = [_output_height(output) for output in cell.get("outputs", [])]
+    if len(pictures(cell)) > 1 and len(pictures(cell)) == len(heights):
+        return max(heights) * PAIR_SCALE * math.ceil(len(heights) / 2)  # two in a row
+    return sum(heights)
+
+
+def pictures(cell: Any) -> list[Any]:
+    """Return the outputs of a cell that are pictures."""
+    return [one for one in cell.get("outputs", []) if "image/png" in one.get("data", {})]
+
+
+def _output_height(output: Any) -> float:
+    data = output.get("data", {})
+    if "image/png" in data:
+        width, height = struct.unpack(">II", base64.b64decode(data["image/png"])[16:24])
+        return float(min(height * min(1, WIDTH / width), OUTPUT_HEIGHT)) + GAP
+    if "text/html" in data:
+        frame = re.search(r"height:(\d+)px", data["text/html"])
+        return float(frame[1]) if frame else OUTPUT_HEIGHT
+    text = output.get("text", data.get("text/plain", ""))
+    return float(CODE_LINE * len(text.splitlines())) + GAP
+
+
+def is_hint(text: str) -> bool:
+    """Return whether prose is the folded hints of an exercise."""
+    return HINT.match(text) is not None
+
+
+def only_sets_up(cell: Any) -> bool:
+    """Return whether code does nothing but import and call, and shows nothing."""
+    if cell.get("outputs"):
+        return False
+    statements = ast.parse(cell.source).body
+    return all(isinstance(one, ast.Import | ast.ImportFrom | ast.Expr) for one in statements)
+
+
+def has_controls(cell: Any) -> bool:
+    """Return whether a cell shows controls, which need a kernel behind them."""
+    return any(
+        "application/vnd.jupyter.widget-view+json" in output.get("data", {})
+        for output in cell.get("outputs", [])
+    )

@@ -1,0 +1,103 @@
+"""A solved lesson as one file of slides: reveal.js, figures and fonts' sizes inside, no network."""
+
+import base64
+import mimetypes
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import nbformat
+from nbconvert import SlidesExporter
+from traitlets.config import Config
+
+from autograder.build.files import write
+from autograder.build.lesson import read_lesson
+from autograder.course import Course
+from autograder.errors import CourseError, LectureError
+from autograder.lecture.blocks import IMAGE
+from autograder.lecture.pages import slide_notebook
+
+HERE: Final = Path(__file__).parent
+SUFFIX: Final = ".slides.html"
+TEX: Final = re.compile(r"\$\$|\$[^$\n]*\\[A-Za-z][^$\n]*\$|\\\[|\\\(")
+CODE: Final = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+
+
+def write_lectures(course: Course, lessons: tuple[str, ...] = ()) -> list[Path]:
+    """Write the slides of lessons (all, if none is named) to lectures/, and return the files."""
+    names = lessons or tuple(course.lessons())
+    return [write_slides(course, name) for name in names]
+
+
+def write_slides(course: Course, lesson: str) -> Path:
+    """Write the slides of one lesson. Raises CourseError where it has no solved notebook."""
+    path = course.lectures / f"{lesson}{SUFFIX}"
+    write(path, slides(course, lesson).encode())
+    return path
+
+
+def slides(course: Course, lesson: str) -> str:
+    """Return a lesson's slides as one page of HTML."""
+    solved = course.solved_notebook(lesson)
+    if not solved.is_file():
+        raise CourseError(f"no solved lesson: expected {solved}; run 'autograder build {lesson}'")
+    notebook = nbformat.read(solved, as_version=4)
+    _refuse_tex(lesson, notebook)
+    laid_out = slide_notebook(read_lesson(course.text(lesson)), notebook, solved.parent)
+    for cell in laid_out.cells:
+        _attach_pictures(cell, solved.parent)
+    resources = {"metadata": {"name": lesson}, **_parts()}
+    page, _ = _exporter().from_notebook_node(laid_out, resources=resources)
+    return str(page)
+
+
+def _refuse_tex(lesson: str, notebook: Any) -> None:
+    """Raise LectureError where a formula is in TeX: it would stand on a slide as it is typed."""
+    for cell in notebook.cells:
+        found = TEX.search(CODE.sub("", cell.source)) if cell.cell_type == "markdown" else None
+        if found:
+            raise LectureError(
+                f"{lesson}, cell '{cell.id}': formulae are written in Unicode, as in softmax(q·k/√d_k); "
+                f"got TeX, {found[0]!r}, which slides without a network cannot set"
+            )
+
+
+def _attach_pictures(cell: Any, folder: Path) -> None:
+    """Put the pictures of a markdown cell into it.
+
+    nbconvert's `embed_images` would do so too, but closes a <details> before what it folds.
+    """
+    if cell.cell_type != "markdown":
+        return
+    for picture in IMAGE.finditer(cell.source):
+        file = folder / picture["path"]
+        data = base64.b64encode(file.read_bytes()).decode()
+        cell.setdefault("attachments", {})[file.name] = {mimetypes.guess_type(file)[0]: data}
+        cell.source = cell.source.replace(f"]({picture['path']})", f"](attachment:{file.name})")
+
+
+@cache
+def _parts() -> dict[str, str]:
+    """Return the scripts and styles that go into every page, by the names the template uses."""
+    files = {
+        "reveal_script": "vendor/reveal.js",
+        "reveal_style": "vendor/reveal.css",
+        "lecture_style": "lecture.css",
+        "lecture_script": "lecture.js",
+    }
+    return {name: (HERE / file).read_text(encoding="utf-8") for name, file in files.items()}
+
+
+def _exporter() -> SlidesExporter:
+    config = Config()
+    config.TagRemovePreprocessor.enabled = True
+    config.TagRemovePreprocessor.remove_input_tags = {"output-only"}
+    return SlidesExporter(
+        config=config,
+        template_name="lecture",
+        extra_template_basedirs=[str(HERE / "templates")],
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+        exclude_anchor_links=True,
+    )

@@ -1,0 +1,177 @@
+"""bertviz's head view and model view as one piece of HTML each, which needs no network.
+
+bertviz (Vig 2019, arXiv:1906.05714) draws with d3 and jQuery, which it fetches from a content
+network through require.js: no picture without a network, nor where the page has no require.js. Here
+its own drawing is put into a frame of its own, together with both libraries. In the frame it finds
+what it needs and nothing else, so several views on one page leave each other and the page alone.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import torch
+from IPython.display import HTML, display
+from torch import Tensor
+
+Attention = Tensor | Sequence[Tensor]
+DECIMALS: Final = 3  # a weight is drawn as an opacity: more digits would make no difference to see
+PARAMS: Final = re.compile(r"const params = (\{.*\}); // HACK")
+SCRIPT: Final = re.compile(r'<script type="text/javascript">(.*)</script>', re.DOTALL)
+BODY: Final = re.compile(r"</script>(.*?)<script", re.DOTALL)
+VIS_ID: Final = re.compile(r"bertviz-[0-9a-f]{32}")
+
+# What bertviz asks of require.js, answered with what is in the frame.
+SHIM: Final = "var require={config(){}},requirejs=(names,draw)=>draw(jQuery,d3);"
+# The model view is 970 pixels wide: let it shrink with a narrow page.
+SHRINK: Final = """new MutationObserver(() => {
+  const svg = document.querySelector("svg[width='970']");
+  if (svg) svg.setAttribute("viewBox", `0 0 970 ${svg.getAttribute("height")}`);
+}).observe(document.body, {childList: true, subtree: true});"""
+STYLE: Final = """html{color-scheme:light;background:#fff}
+body{margin:8px;font:15px 'Helvetica Neue',Helvetica,Arial,sans-serif}
+select{font:inherit;margin:0 1em 6px 2px}svg[viewBox]{max-width:100%;height:auto}
+body:has(#layer){zoom:1.3}"""  # the head view's type is small for the back row
+
+
+def head_view(  # noqa: PLR0917 - the arguments are bertviz's, in its order
+    attention: Attention | None = None,
+    tokens: Sequence[str] | None = None,
+    sentence_b_start: int | None = None,
+    prettify_tokens: bool = True,
+    layer: int | None = None,
+    heads: Sequence[int] | None = None,
+    encoder_attention: Attention | None = None,
+    decoder_attention: Attention | None = None,
+    cross_attention: Attention | None = None,
+    encoder_tokens: Sequence[str] | None = None,
+    decoder_tokens: Sequence[str] | None = None,
+    include_layers: Sequence[int] | None = None,
+    html_action: str = "return",
+) -> HTML | None:
+    """Draw one layer's attention as lines from each token to those it attends to, a colour a head.
+
+    The arguments are those of bertviz.head_view. Attention: a tensor (L, H, S, S), or one tensor
+    (1, H, S, S) for each layer; cross-attention: (L, H, T, S), T decoder tokens by S encoder
+    tokens. Returns the picture; with html_action="view" shows it at once and returns None. Raises
+    ValueError where tokens and attention do not fit together.
+    """
+    from bertviz import head_view as draw
+
+    options = _options(locals(), without=("html_action", "draw"))
+    return _picture(draw, options, html_action, "Head view of attention", _head_height)
+
+
+def model_view(  # noqa: PLR0917 - the arguments are bertviz's, in its order
+    attention: Attention | None = None,
+    tokens: Sequence[str] | None = None,
+    sentence_b_start: int | None = None,
+    prettify_tokens: bool = True,
+    display_mode: str = "dark",
+    encoder_attention: Attention | None = None,
+    decoder_attention: Attention | None = None,
+    cross_attention: Attention | None = None,
+    encoder_tokens: Sequence[str] | None = None,
+    decoder_tokens: Sequence[str] | None = None,
+    include_layers: Sequence[int] | None = None,
+    include_heads: Sequence[int] | None = None,
+    html_action: str = "return",
+) -> HTML | None:
+    """Draw all layers and heads as small pictures in a table; a click on one enlarges it.
+
+    The arguments are those of bertviz.model_view, with attention as in `head_view`. Returns the
+    picture; with html_action="view" shows it at once and returns None. Raises ValueError where
+    tokens and attention do not fit together.
+    """
+    from bertviz import model_view as draw
+
+    options = _options(locals(), without=("html_action", "draw"))
+    return _picture(draw, options, html_action, "Model view of attention", _model_height)
+
+
+def _options(arguments: Mapping[str, Any], without: Sequence[str]) -> dict[str, Any]:
+    """Return a view's arguments as bertviz wants them: attention as rounded layers, lists."""
+    options = {name: value for name, value in arguments.items() if name not in without}
+    for name, value in options.items():
+        if value is not None and name.endswith("attention"):
+            options[name] = [_layer(layer) for layer in value]
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            options[name] = list(value)
+    return options
+
+
+def _layer(weights: Tensor) -> Tensor:
+    """Return one layer's weights as (1, H, T, S), rounded, from that shape or (H, T, S)."""
+    weights = torch.as_tensor(weights).detach().cpu().double().round(decimals=DECIMALS)
+    return weights.unsqueeze(0) if weights.dim() == 3 else weights  # (1, H, T, S)
+
+
+def _picture(
+    draw: Callable[..., HTML],
+    options: Mapping[str, Any],
+    html_action: str,
+    title: str,
+    height: Callable[[Mapping[str, Any]], float],
+) -> HTML | None:
+    """Let bertviz draw, put the result into a frame, and return or show it."""
+    if html_action not in ("return", "view"):
+        raise ValueError(f"html_action is 'return' or 'view', not {html_action!r}")
+    view = draw(**options, html_action="return").data
+    body, script = BODY.search(view), SCRIPT.search(view)
+    params = script and PARAMS.search(script[1])
+    if not (body and script and params):
+        raise RuntimeError("bertviz draws in another way than 1.4.1 does: install bertviz==1.4.1")
+    drawn = json.loads(params[1])
+    page = _page(body[1], script[1].replace(params[1], _compact(drawn)))
+    html = HTML(_frame(VIS_ID.sub("bertviz", page), title, height(drawn)))
+    return html if html_action == "return" else display(html)
+
+
+def _compact(params: Mapping[str, Any]) -> str:
+    """Return JSON that may stand in a script: a token such as "</s>" must not seem to end it."""
+    return json.dumps(params, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _page(body: str, script: str) -> str:
+    """Return the page inside the frame."""
+    scripts = (_vendored("d3.min.js"), _vendored("jquery.slim.min.js"), SHIM)
+    head = "".join(f"<script>{text}</script>" for text in scripts)
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><style>{STYLE}</style>{head}'
+        f"<body>{body.strip()}<script>{SHRINK}</script><script>{script}</script></body></html>"
+    )
+
+
+@cache
+def _vendored(name: str) -> str:
+    """Return the text of a library that lies beside this module; its licence lies there too."""
+    return (files("coursework") / "vendor" / name).read_text(encoding="utf-8")
+
+
+def _frame(page: str, title: str, height: float) -> str:
+    """Return HTML that shows a page in a frame, which may run its scripts and do no more."""
+    inside = page.replace("&", "&amp;").replace("'", "&#39;")  # the scripts have more " than '
+    style = f"width:100%;height:{height:.0f}px;border:0;display:block;background:#fff"
+    frame = f'<iframe title="{title}" sandbox="allow-scripts" style="{style}" srcdoc='
+    return f"<div>{frame}'{inside}'></iframe></div>"
+
+
+def _rows(params: Mapping[str, Any]) -> int:
+    """Return how many tokens the longest list of a picture has."""
+    views = params["attention"]
+    return max(max(len(view["left_text"]), len(view["right_text"])) for view in views)
+
+
+def _head_height(params: Mapping[str, Any]) -> float:
+    """Return the height of a head view: a line a token, under the choices and the colours."""
+    return 1.3 * (22.5 * _rows(params) + 90)
+
+
+def _model_height(params: Mapping[str, Any]) -> float:
+    """Return the height of a model view: its table, or the enlarged picture where that is more."""
+    rows, layers = _rows(params), len(params["include_layers"])
+    table = layers * (84 / params["total_heads"] * rows + 10) + 38
+    return float(max(table, 18 * rows + 55)) + 70

@@ -1,0 +1,119 @@
+"""Slides hold an idea each; tests, set-up and hints are not for the room, answers are folded."""
+
+from typing import Any
+
+import nbformat
+import pytest
+from conftest import ROOT
+
+from autograder.build import read_lesson
+from autograder.course import Course
+from autograder.lecture.pages import live_notebook, slide_notebook
+
+COURSE = Course(ROOT)
+LESSON = "03_attention"
+
+
+def made(lesson: str, layout: Any) -> Any:
+    """Return a lesson's notebook, laid out."""
+    solved = COURSE.solved_notebook(lesson)
+    notebook = nbformat.read(solved, as_version=4)
+    return layout(read_lesson(COURSE.text(lesson)), notebook, solved.parent)
+
+
+def kinds(notebook: Any) -> list[str]:
+    """Return the slide type of each cell."""
+    return [cell.metadata.get("slideshow", {}).get("slide_type", "") for cell in notebook.cells]
+
+
+def sources(notebook: Any) -> str:
+    """Return all text of a notebook."""
+    return "\n".join(cell.source for cell in notebook.cells)
+
+
+@pytest.fixture(scope="module")
+def slides() -> Any:
+    """A real lesson as it is exported."""
+    return made(LESSON, slide_notebook)
+
+
+@pytest.fixture(scope="module")
+def live() -> Any:
+    """The same lesson as it is run live."""
+    return made(LESSON, live_notebook)
+
+
+def test_a_live_lesson_has_all_of_its_code_in_order(live: Any) -> None:
+    """Every cell of the solved lesson is there and runs, whether it is on a slide or not."""
+    solved = nbformat.read(COURSE.solved_notebook(LESSON), as_version=4)
+    code = [cell.source for cell in solved.cells if cell.cell_type == "code"]
+    assert [cell.source for cell in live.cells if cell.cell_type == "code"] == code
+    assert "".join(sources(live).split()) == "".join(sources(solved).split())
+
+
+def test_a_live_lesson_hides_set_up_tests_and_hints(live: Any) -> None:
+    """They are in the notebook, and skipped."""
+    skipped = {
+        cell.id for cell, kind in zip(live.cells, kinds(live), strict=True) if kind == "skip"
+    }
+    assert {"setup-1", "softmax-test", "attention-shapes-test"} <= skipped
+    assert not any("<summary>Hint" in cell.source for cell in live.cells if cell.id not in skipped)
+    assert "softmax" not in skipped
+
+
+def test_exported_slides_fold_answers_under_what_students_see(slides: Any) -> None:
+    """The skeleton is shown, and the answer follows, marked for folding."""
+    cells = {cell.id: (place, cell) for place, cell in enumerate(slides.cells)}
+    place, skeleton = cells["softmax-skeleton"]
+    assert "raise NotImplementedError" in skeleton.source
+    assert slides.cells[place + 1].id == "softmax"
+    assert slides.cells[place + 1].metadata["tags"] == ["answer"]
+    assert not kinds(slides)[place + 1]
+
+
+def test_a_written_answer_is_folded_too() -> None:
+    """The question is shown and its answer folded."""
+    notebook = made("05_encoder", slide_notebook)
+    written = [cell for cell in notebook.cells if cell.source.startswith("<details><summary>Model")]
+    assert len(written) == 2
+    assert all(
+        cell.source.count("<details>") == cell.source.count("</details>") for cell in written
+    )
+
+
+def test_exported_slides_leave_out_what_needs_a_kernel(slides: Any) -> None:
+    """No controls, no tests, no hints; the still picture before the controls is there."""
+    text = sources(slides)
+    assert "interact(" not in text
+    assert "visible tests pass" not in text
+    assert "<summary>Hint" not in text
+    assert "weights_for" in text
+
+
+@pytest.mark.parametrize("lesson", COURSE.lessons())
+def test_controls_have_a_still_picture_before_them(lesson: str) -> None:
+    """Under the same heading as a cell with controls, a figure was drawn before it."""
+    notebook = nbformat.read(COURSE.solved_notebook(lesson), as_version=4)
+    widget = "application/vnd.jupyter.widget-view+json"
+    drawn = False
+    for cell in notebook.cells:
+        if cell.source.startswith(("# ", "## ")) and cell.cell_type == "markdown":
+            drawn = False
+        found = [kind for output in cell.get("outputs", []) for kind in output.get("data", {})]
+        assert widget not in found or drawn
+        drawn = drawn or "image/png" in found
+
+
+def test_every_slide_without_a_heading_says_what_it_is_under(slides: Any) -> None:
+    """Whoever looks up finds out where the lecture is."""
+    for cell, kind in zip(slides.cells, kinds(slides), strict=True):
+        if kind in ("slide", "subslide") and not cell.source.lstrip().startswith("#"):
+            assert cell.metadata["title"]
+
+
+def test_cell_ids_are_unique_and_the_notebooks_valid(slides: Any, live: Any) -> None:
+    """Split cells get ids of their own."""
+    for notebook in (slides, live):
+        ids = [cell.id for cell in notebook.cells]
+        assert len(ids) == len(set(ids))
+        nbformat.validate(notebook)

@@ -1,0 +1,141 @@
+"""Slides open from disk with the network cut, and nothing on them is cut off."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from conftest import ROOT
+from nbformat.v4 import new_markdown_cell, new_notebook
+from playwright.sync_api import Page, sync_playwright
+
+from autograder.cli import main
+from autograder.course import CONFIG, Course
+from autograder.errors import CourseError, LectureError
+from autograder.lecture import slides
+
+CHROMIUM = shutil.which("chromium")
+LESSON = "03_attention"
+
+
+def test_tex_is_refused_and_code_is_not() -> None:
+    """A formula in TeX would stand on the slide as it is typed; a dollar in code is no formula."""
+    fine = new_notebook(cells=[new_markdown_cell("costs $5 and $6, `$x \\times y$`, d_k")])
+    slides._refuse_tex("demo", fine)
+    for formula in (r"$\frac{1}{2}$", "$$x$$", r"\(x\)"):
+        notebook = new_notebook(cells=[new_markdown_cell(f"so {formula} follows")])
+        with pytest.raises(LectureError, match="Unicode"):
+            slides._refuse_tex("demo", notebook)
+
+
+@pytest.mark.parametrize("lesson", Course(ROOT).lessons())
+def test_no_lesson_has_a_formula_that_slides_cannot_show(lesson: str) -> None:
+    """All of them are written in Unicode."""
+    import nbformat
+
+    notebook = nbformat.read(Course(ROOT).solved_notebook(lesson), as_version=4)
+    slides._refuse_tex(lesson, notebook)
+
+
+def test_a_lesson_without_a_solved_notebook_is_refused(tmp_path: Path) -> None:
+    """The message says how to build it."""
+    with pytest.raises(CourseError, match="autograder build 03_attention"):
+        slides.slides(Course(tmp_path), LESSON)
+
+
+def test_the_command_writes_to_lectures(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """`autograder lectures 1`: one file, with no reference to anything outside it, and no bare image."""
+    for name in ("source", "solutions", CONFIG):
+        (tmp_path / name).symlink_to(ROOT / name)
+    told = CliRunner().invoke(main, ["--course", str(tmp_path), "lectures", "1"])
+    assert told.output == "wrote lectures/01_embeddings.slides.html\n"
+    assert not [record for record in caplog.records if "image" in record.getMessage()]
+    page = (tmp_path / "lectures" / "01_embeddings.slides.html").read_text(encoding="utf-8")
+    assert len(page) < 4_000_000
+    page = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.search(r'<(script|link|img|iframe)[^>]*\s(src|href)="(?!data:)', page)
+
+
+@pytest.fixture(scope="module")
+def deck(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, list[str]]]:
+    """The slides of a lesson, opened from disk at 1280 × 720; every request is refused and noted."""
+    file = tmp_path_factory.mktemp("lectures") / "03.slides.html"
+    file.write_text(slides.slides(Course(ROOT), LESSON), encoding="utf-8")
+    asked: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        page.route(lambda url: url != file.as_uri(), lambda route: route.abort())
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: pytest.fail(f"a script failed: {error}"))
+        page.goto(file.as_uri())
+        page.wait_for_function("window.Reveal && Reveal.isReady()")
+        yield page, asked
+        browser.close()
+
+
+LOOK = """async () => {
+  const section = Reveal.getCurrentSlide(), page = section.querySelector('.page');
+  await Promise.all([...page.querySelectorAll('img')].map(image => image.decode().catch(() => 0)));
+  await new Promise(requestAnimationFrame);  // what a picture's arrival moves has moved
+  await new Promise(requestAnimationFrame);
+  const broken = [...page.querySelectorAll('img')].filter(image => !image.naturalWidth);
+  return {text: page.innerText, scale: +page.dataset.scale, broken: broken.length,
+          images: page.querySelectorAll('img').length,
+          over: section.scrollHeight - section.clientHeight, wide: page.scrollWidth - page.clientWidth};
+}"""
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+class TestDeck:
+    """One real lesson, walked through from the first slide to the last."""
+
+    def test_every_slide_is_reached_and_fits(self, deck: tuple[Page, list[str]]) -> None:
+        """With the right arrow alone; nothing is cut off, shrunk beyond reading, or missing."""
+        page, asked = deck
+        total = page.evaluate("Reveal.getTotalSlides()")
+        seen = []
+        for _ in range(total):
+            seen.append(page.evaluate(LOOK))
+            page.keyboard.press("ArrowRight")
+        assert page.evaluate("Reveal.isLastSlide()")
+        assert len({look["text"] for look in seen}) > 0.9 * total
+        assert all(look["scale"] >= 0.8 for look in seen)
+        cut_off = [look["text"] for look in seen if max(look["over"], look["wide"]) > 1]
+        assert not cut_off
+        assert sum(look["images"] for look in seen) > 10
+        assert not any(look["broken"] for look in seen)
+        assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+
+    def test_a_folded_answer_opens_and_still_fits(self, deck: tuple[Page, list[str]]) -> None:
+        """Predict, then reveal: the answer is not there until it is asked for."""
+        page, _ = deck
+        place = page.evaluate(
+            """() => { const section = document.querySelector('section details:not(.answer)').closest('section');
+                       const {h, v} = Reveal.getIndices(section); Reveal.slide(h, v); return [h, v]; }"""
+        )
+        assert place
+        details = page.locator("section.present:not(.stack) details").first
+        answer = details.locator("p").first
+        assert not answer.is_visible()
+        details.locator("summary").click()
+        assert answer.is_visible()
+        assert page.evaluate(LOOK)["over"] <= 1
+
+    def test_a_model_answer_is_folded_under_the_skeleton(
+        self, deck: tuple[Page, list[str]]
+    ) -> None:
+        """A lecturer may show an exercise before its deadline."""
+        page, _ = deck
+        page.evaluate(
+            """() => { const section = document.querySelector('details.answer').closest('section');
+                       const {h, v} = Reveal.getIndices(section); Reveal.slide(h, v); }"""
+        )
+        shown = page.evaluate(LOOK)["text"]
+        assert "raise NotImplementedError" in shown
+        assert "exponentials" not in shown
+        page.locator("section.present:not(.stack) details.answer summary").click()
+        assert "exponentials" in page.evaluate(LOOK)["text"]

@@ -1,0 +1,145 @@
+"""Hostile code gains nothing, costs no other exercise anything, and is told of.
+
+Each notebook of `submissions/hostile` holds a right `softmax`, and a wrong `causal_mask` that comes
+with an attack, the one in the notebook's name.
+"""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from autograder.course import CONFIG, Course
+from autograder.marker import Marker
+from autograder.record.class_run import grade
+
+LESSON = "03_attention"
+FOLDER = Path(__file__).parent / "submissions" / "hostile"
+WITHOUT_ATTACK = 0.25  # of 2 points, for the wrong causal_mask alone
+PARTLY_RIGHT = {"by-chance", "right-only-once"}
+
+TOLD = {
+    "background-thread": set(),
+    "by-chance": set(),
+    "close-every-file": {"ended-process"},
+    "daemon-left-behind": {"left-process", "started-process"},
+    "deep-recursion": {"ended-process"},
+    "deep-value": set(),
+    "delete-everything": {"wrote-outside"},
+    "equal-to-everything": set(),
+    "exit-codes-of-success": {"ended-process"},
+    "exit-hard": {"ended-process"},
+    "exit-in-call": {"ended-process"},
+    "exit-polite": {"ended-process"},
+    "file-too-big": set(),
+    "fill-the-disk": set(),
+    "flood-channel": {"noise"},
+    "flood-output": {"flooded-output"},
+    "forged-answer": {"searched-memory"},
+    "fork-bomb": {"too-much"},
+    "huge-value": set(),
+    "import-hook": {"ended-process"},
+    "keyboard-interrupt": {"ended-process"},
+    "kill-everything": {"signalled"},
+    "kill-itself": {"ended-process"},
+    "kill-parent": {"signalled"},
+    "link-to-outside": set(),
+    "list-all-objects": {"searched-memory"},
+    "lying-tensor": set(),
+    "marks-in-text": set(),
+    "memory-hog": set(),
+    "network-connect": {"network"},
+    "network-download": {"network"},
+    "own-autograder": set(),
+    "patch-builtins": {"patched"},
+    "patch-code": {"patched"},
+    "patch-module": {"patched"},
+    "patch-observe": {"patched"},
+    "patch-probe": {"patched"},
+    "patch-shell": {"patched"},
+    "patch-tensor": {"patched"},
+    "patch-torch": {"patched"},
+    "patch-wire": {"patched"},
+    "pickle-bomb": set(),
+    "program-left-behind": {"left-process", "started-process"},
+    "read-other-work": set(),
+    "reads-its-caller": set(),
+    "right-only-once": {"changing-answer"},
+    "script-in-message": set(),
+    "segmentation-fault": {"ended-process"},
+    "shared-memory": set(),
+    "shell-commands": set(),
+    "steals-the-channel": set(),
+    "trace-everything": {"hooked-interpreter"},
+    "write-coursework": {"wrote-outside"},
+    "write-system": {"wrote-outside"},
+}
+SLOW = {"alarm-switched-off": set(), "endless-loop-in-call": set(), "endless-value": set()}
+
+pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
+]
+
+
+def test_every_attack_is_listed() -> None:
+    """A notebook without an expectation would prove nothing."""
+    assert {path.stem for path in FOLDER.glob("*.ipynb")} == {*TOLD, *SLOW}
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [*TOLD.items(), *(pytest.param(*item, marks=pytest.mark.slow) for item in SLOW.items())],
+)
+def test_an_attack_gains_nothing_and_is_told(name: str, kinds: set[str], marker: Marker) -> None:
+    """The right neighbour keeps its marks, the wrong answer gets no more than without the attack."""
+    report = marker.mark(LESSON, FOLDER / f"{name}.ipynb").report
+    right, attacked = report.exercise("softmax"), report.exercise("causal-mask")
+    assert (right.score, right.outcome) == (2, "passed")
+    assert attacked.score is not None
+    assert attacked.score <= (1 if name in PARTLY_RIGHT else WITHOUT_ATTACK)
+    assert attacked.outcome in {"failed", "error", "crashed", "timeout"}
+    assert kinds <= {incident.kind for incident in report.incidents}
+    others = {e.outcome for e in report.exercises if e.id not in {"softmax", "causal-mask"}}
+    assert others == {"missing"}
+
+
+def test_a_wrong_answer_alone_gets_what_is_said_above(marker: Marker, tmp_path: Path) -> None:
+    """The bound that the attacks are held against is what the wrong answer gets without one."""
+    text = (FOLDER / "list-all-objects.ipynb").read_text()
+    path = tmp_path / f"{LESSON}.ipynb"
+    start, end = text.index('"import gc'), text.index('"def causal_mask')
+    path.write_text(text[:start] + text[end:])
+    report = marker.mark(LESSON, path).report
+    assert report.exercise("causal-mask").score == WITHOUT_ATTACK
+    assert report.incidents == []
+
+
+def test_nothing_was_unpickled_or_left_outside() -> None:
+    """What the attacks would have written on this machine is not there."""
+    assert not Path("/tmp/was-unpickled").exists()
+    assert not Path("/usr/lib/python3/evil.py").exists()
+
+
+def _hand_in(course: Course, student: str, notebook: Path) -> None:
+    path = course.submission(student, LESSON)
+    path.parent.mkdir(parents=True)
+    shutil.copy(notebook, path)
+
+
+@pytest.mark.slow
+def test_hostile_neighbours_change_nobodys_marks(course: Course, tmp_path: Path) -> None:
+    """An honest student's marks are the same alone and in the worst company."""
+    here = Course(tmp_path)
+    shutil.copy(course.root / CONFIG, tmp_path)
+    for folder in (course.release, course.source):
+        shutil.copytree(folder, tmp_path / folder.name)
+    honest = course.root / "tests/submissions/hostile/flood-output.ipynb"
+    _hand_in(here, "m-honest", honest)
+    alone = grade(here, LESSON, workers=1, progress=lambda _: None)[0]
+    for student, attack in enumerate(["exit-hard", "kill-everything", "fork-bomb", "patch-probe"]):
+        _hand_in(here, f"{'az'[student % 2]}-{attack}", FOLDER / f"{attack}.ipynb")
+    attempts = grade(here, LESSON, workers=2, force=True, progress=lambda _: None)
+    again = next(attempt for attempt in attempts if attempt.student == "m-honest")
+    assert [e.score for e in again.report.exercises] == [e.score for e in alone.report.exercises]
+    assert not any(attempt.faulty for attempt in attempts)
