@@ -49,7 +49,6 @@ ROWS = {
     "answer-of-comments": Row(softmax=Outcome.UNANSWERED),
     "answers-in-one-own-cell-on-top": Row(BOTH),
     "cell-magic-on-two-copies": TWICE,
-    "cell-magic-unknown": Row(softmax=Outcome.ERROR),
     "deleted-answer": Row(softmax=Outcome.MISSING),
     "duplicated-cell": TWICE,
     "grade-ids-of-answer-and-test-swapped": Row(SOFTMAX),

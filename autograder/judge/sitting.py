@@ -23,6 +23,8 @@ ANSWER_SECONDS = 20.0
 OWN_SECONDS = 10.0
 OWN_BUDGET = 40.0
 TOTAL_SECONDS = 200.0
+FAULTY = "the autograder could judge it"
+FAULT = "The autograder failed here. This is not your fault: a person will mark it."
 OUT_OF_TIME = "Not tried: the notebook as a whole took longer than {seconds:g} seconds."
 
 
@@ -152,6 +154,15 @@ class Sitting:
             self._mark_exercise(exercise, run)
 
     def _mark_exercise(self, exercise: Exercise, run: Run) -> None:
+        """Try an answer, and settle its exercise; a fault of ours leaves it to a person."""
+        try:
+            self._try_exercise(exercise, run)
+        except Exception as fault:
+            message = f"{FAULT} ({type(fault).__name__}: {fault})"
+            check = CheckReport(id="grader", title=FAULTY, passed=False, message=message)
+            self._settle(exercise, Outcome.GRADER_FAULT, None, [check])
+
+    def _try_exercise(self, exercise: Exercise, run: Run) -> None:
         """Try the student's answer with their own earlier parts and with right ones; keep the better."""
         attempter = Attempter(self.bench, exercise, self.seed, self._out_of_time)
         best = telling = attempter.try_on(run)

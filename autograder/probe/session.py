@@ -9,6 +9,7 @@ Commands come from the judge one at a time; each gets one answer:
 
 import builtins
 import contextlib
+import getpass
 import math
 import os
 import signal
@@ -40,6 +41,12 @@ class QuietShell(InteractiveShell):  # type: ignore[misc] # IPython is not typed
         with contextlib.suppress(Exception):
             return super().run_line_magic(magic_name, line, _stack_depth=_stack_depth + 1)
         return None
+
+    def run_cell_magic(self, magic_name: str, line: str, cell: str) -> Any:
+        """Run a cell under its magic; one that is not there is passed over, and the cell is run."""
+        if self.find_cell_magic(magic_name) is None:
+            return self.ex(self.transform_cell(cell))
+        return super().run_cell_magic(magic_name, line, cell)
 
     def showtraceback(self, *args: Any, **kwargs: Any) -> None:
         """Show nothing: the judge puts errors into words."""
@@ -84,10 +91,15 @@ class Session:
         return self.watch.take()
 
 
+def nothing_typed(*_prompt: object, **_stream: object) -> str:
+    """Stand in for `input`: somebody presses return, and that is all."""
+    return ""
+
+
 def serve(channel: socket.socket, shell: QuietShell) -> None:
     """Answer the judge's commands until the stream ends."""
     adopt_orphans()
-    builtins.input = lambda _prompt="": ""
+    builtins.input = getpass.getpass = nothing_typed
     session = Session(channel, shell, Watch(), Originals(*PROBE, InteractiveShell, QuietShell))
     sys.stdout = sys.stderr = nowhere(session.watch.printed)
     session.watch.start()

@@ -1,8 +1,8 @@
 """Marking many submissions at once, in processes that may die.
 
 At any time only few submissions are out: two for each worker. When a worker dies, every submission
-that was out is tried once more, one at a time: the one that kills its worker again is left to a
-person, the others lose nothing.
+that was out is tried once more, one at a time: one that kills its worker then twice is left to a person,
+the others lose nothing.
 """
 
 import faulthandler
@@ -50,10 +50,14 @@ class Pool:
         waiting = deque(submissions)
         while waiting:
             suspects = yield from self._until_a_death(waiting, self.workers, at_once=2)
-            again = deque(suspects)
+            again, killers = deque(suspects), set[str]()
             while again:
-                for killer in (yield from self._until_a_death(again, 1, at_once=1)):
-                    yield self._given_up(killer)
+                for suspect in (yield from self._until_a_death(again, 1, at_once=1)):
+                    if suspect.student in killers:
+                        yield self._given_up(suspect)
+                    else:  # alone, and for the first time: it may have been bad luck
+                        killers.add(suspect.student)
+                        again.appendleft(suspect)
 
     def _until_a_death(
         self, waiting: deque[Handed], workers: int, at_once: int

@@ -38,7 +38,9 @@ def print_report(report: Report, console: Console, *, sandboxed: bool = True) ->
         if exercise.outcome not in (Outcome.PASSED, Outcome.NEEDS_MARKING):
             _print_exercise(exercise, console)
     _print_list("Put right in the notebook", report.repairs, console)
-    seen = [f"{it.exercise}: {it.message}" if it.exercise else it.message for it in report.incidents]
+    seen = [
+        f"{it.exercise}: {it.message}" if it.exercise else it.message for it in report.incidents
+    ]
     _print_list("Seen while the code ran; it takes no points off", seen, console)
     if not sandboxed:
         console.print(Text(f"\n{NO_SANDBOX}", style="bold"))

@@ -1,16 +1,33 @@
 """Whatever a cell does, it costs its own exercise and no other."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from autograder.judge import sitting
-from autograder.marker import Marker
+from autograder.judge.exercise import Lesson
+from autograder.marker import Marker, workbench
 from autograder.results import Outcome, Report
 
 HandIn = Callable[..., Path]
 LESSON = "03_attention"
+HOG = "hoard = [bytearray(2**28) for _ in range(100)]\ndef causal_mask(size):\n    return None"
+FORGETFUL = """
+calls = []
+
+
+def causal_mask(size):
+    calls.append(size)
+    right = torch.ones(size, size, dtype=torch.bool).tril()
+    return right if len(calls) <= 3 else ~right
+"""
+
+
+def marker_bench(marker: Marker) -> Lesson:
+    """Return the checks that the marker judges with."""
+    return workbench(marker.course, LESSON).lesson
 
 
 def others_are_full(report: Report, but: str) -> bool:
@@ -116,3 +133,38 @@ def test_names_taken_over_upstream_do_not_reach_the_stand_ins(
     cell = "def softmax(x, dim=-1):\n    return x\nF, math_ = 96485, math"
     report = marker.mark(LESSON, hand_in(LESSON, softmax=cell)).report
     assert others_are_full(report, "softmax")
+
+
+def test_a_fault_of_ours_leaves_its_exercise_to_a_person(
+    marker: Marker, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A judge that breaks costs no mark silently, and no other exercise anything."""
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("ours")
+
+    exercise = marker_bench(marker)["causal-mask"]
+    monkeypatch.setattr(exercise, "cases", [replace(c, judge=broken) for c in exercise.cases])
+    report = marker.mark(LESSON, hand_in(LESSON)).report
+    told = report.exercise("causal-mask")
+    assert (told.outcome, told.score) == (Outcome.GRADER_FAULT, None)
+    assert "not your fault" in told.checks[0].message
+    assert others_are_full(report, "causal-mask")
+
+
+def test_a_memory_hog_costs_its_own_exercise(marker: Marker, hand_in: HandIn) -> None:
+    """What it held is given back: the notebook is run again without its cell."""
+    report = marker.mark(LESSON, hand_in(LESSON, causal_mask=HOG)).report
+    assert report.exercise("causal-mask").outcome is Outcome.CRASHED
+    assert others_are_full(report, "causal-mask")
+
+
+def test_what_passes_once_has_to_pass_again(marker: Marker, hand_in: HandIn) -> None:
+    """An answer that is right for its first calls only loses the checks, and is told of."""
+    report = marker.mark(LESSON, hand_in(LESSON, causal_mask=FORGETFUL)).report
+    told = report.exercise("causal-mask")
+    assert told.score is not None
+    assert told.score < told.points
+    assert "held once" in told.failures[0].message
+    assert "changing-answer" in {incident.kind for incident in report.incidents}
+    assert others_are_full(report, "causal-mask")
