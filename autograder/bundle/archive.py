@@ -22,6 +22,7 @@ FOR_STUDENTS: Final = (
     "jupyterlab",
     "ipykernel",
     "ipywidgets",
+    "huggingface_hub",
     "ipython",
     "matplotlib",
     "seaborn",
