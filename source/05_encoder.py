@@ -313,6 +313,12 @@ silent = network.linear2.bias.expand(2, 5, 6)
 assert torch.allclose(network(x), silent), (
     "Where the ReLU lets nothing through, only the bias of linear2 is left. Is the ReLU in between?"
 )
+tiny = FeedForward(d_model=1, d_ff=1, dropout=0.0)
+for linear in (tiny.linear1, tiny.linear2):  # both hand on what comes in
+    nn.init.ones_(linear.weight)
+    nn.init.zeros_(linear.bias)
+through = tiny(torch.tensor([[-0.5], [0.5]])).flatten().tolist()
+assert through == [0.0, 0.5], f"A ReLU makes 0 of −0.5 and leaves 0.5 alone, got {through}."
 dropping = FeedForward(d_model=6, d_ff=2000, dropout=0.5)
 assert not torch.equal(dropping(x), dropping(x)), (
     "In train mode, two calls should differ by what is dropped. Is dropout used?"
@@ -442,6 +448,11 @@ assert torch.allclose(layer(x), theirs(x), atol=1e-5), (
 assert torch.allclose(layer(x, real[:, None]), expected, atol=1e-5), (
     "With padding it differs from nn.TransformerEncoderLayer. Does the mask reach the attention?"
 )
+dropping = EncoderLayer(d_model=8, num_heads=2, d_ff=12, dropout=1.0)  # drops all there is to drop
+bare = dropping.norm2(dropping.norm1(x))
+assert torch.allclose(dropping(x), bare, atol=1e-6), (
+    "With dropout=1.0 both sublayers should add nothing in train mode. Is each one's output dropped?"
+)
 print("EncoderLayer: the visible tests pass, and it agrees with nn.TransformerEncoderLayer")
 
 # %% [markdown]
@@ -552,6 +563,10 @@ assert (moved > 1e-6).all(), (
 swapped = encoder(ids[:1, [1, 0, 2, 3, 4]])
 assert not torch.allclose(swapped[:, [1, 0, 2, 3, 4]], encoder(ids[:1, :5]), atol=1e-3), (
     "Swapping two words only swaps their outputs. Where do the positions come in?"
+)
+longer = Encoder(vocab_size=20, d_model=8, num_layers=1, num_heads=2, d_ff=12, max_len=520)
+assert longer(torch.full((1, 515), 4)).shape == (1, 515, 8), (
+    "With max_len=520 a sentence of 515 tokens should pass. Does max_len reach the positions?"
 )
 print("Encoder: the visible tests pass")
 

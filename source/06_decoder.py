@@ -194,6 +194,10 @@ assert not mask[1, :, 2:].any(), "Nobody may attend to padding: columns 2 and 3 
 assert mask[1, 3, :2].all(), (
     "The query at position 3 of sample 1 is padding; its row stays open to the real tokens before it."
 )
+other = target_mask(torch.tensor([[1, 0, 8, 9]]), pad_id=9)
+assert other[0, 3].tolist() == [True, True, True, False], (
+    f"With pad_id=9 the last of [1, 0, 8, 9] is padding, and 0 is a word; got {other[0, 3].tolist()}."
+)
 print("target_mask: the visible tests pass")
 
 # %% [markdown]
@@ -314,9 +318,11 @@ class DecoderLayer(nn.Module):
         ### END SOLUTION
 
 # %% test decoder-layer 6
+from coursework.dissection import draw_weights
 from coursework.torch_decoder import torch_decoder_layer
 
 layer = DecoderLayer(d_model=8, num_heads=2, d_ff=12).eval()
+draw_weights(layer, seed=5)  # norms too: nothing hides behind ones and zeros
 x, memory = torch.randn(2, 5, 8), torch.randn(2, 7, 8)
 output = layer(x, memory)
 assert isinstance(output, torch.Tensor), (
@@ -342,6 +348,11 @@ assert torch.allclose(got, expected, atol=1e-5), (
 memory[1, 4:] += 5.0  # the padding of sample 1
 assert torch.allclose(layer(x, memory, causal_mask(5), ~hidden[:, None]), got, atol=1e-5), (
     "The output changes when only the padding of the source does."
+)
+dropping = DecoderLayer(d_model=8, num_heads=2, d_ff=12, dropout=1.0)  # drops all there is to drop
+bare = dropping.norm3(dropping.norm2(dropping.norm1(x)))
+assert torch.allclose(dropping(x, memory), bare, atol=1e-6), (
+    "With dropout=1.0 the sub-layers should add nothing in train mode. Is each one's output dropped?"
 )
 print("DecoderLayer: the visible tests pass, and it agrees with nn.TransformerDecoderLayer")
 
@@ -563,11 +574,30 @@ assert torch.allclose(prefix, logits[:, :3], atol=1e-5), (
 changed = decoder(ids, torch.randn(2, 7, 8), target_mask(ids))
 moved = (changed - logits).abs().amax(dim=-1)  # (2, 5)
 assert (moved > 1e-5).all(), f"With another memory every position should differ, got {moved}."
+real = padding_mask(torch.tensor([[5, 9, 4, 3, 8, 7, 2], [6, 8, 4, 2, 0, 0, 0]]))  # (2, 1, 7)
+hidden, padded = decoder(ids, memory, target_mask(ids), real), memory.clone()
+padded[1, 4:] += 5.0  # the padding of sample 1
+assert torch.allclose(decoder(ids, padded, target_mask(ids), real), hidden, atol=1e-5), (
+    "The logits change when only the padding of the source does. Does every layer get memory_mask?"
+)
+same = decoder(torch.full((1, 4), 7), torch.randn(1, 7, 8))  # one word four times, no mask
+assert not torch.allclose(same[0, 0], same[0, 3], atol=1e-3), (
+    "The same word gets the same logits at each place. Where do the positions come in?"
+)
+logits.sum().backward()
+unused = [name for name, p in decoder.named_parameters() if p.grad is None]
+assert not unused, f"No gradient reaches {unused}. Which part is made, but not used?"
 numbers = sum(p.numel() for p in decoder.parameters())
 assert numbers == 1859, (
     f"This decoder should have 1859 parameters, yours has {numbers}. "
     "Are the layers separate, is each registered, has project a bias and a matrix of its own?"
 )
+longer = Decoder(vocab_size=11, d_model=8, num_layers=1, num_heads=2, d_ff=12, max_len=520, dropout=0.0)
+lines = [longer(torch.full((1, 515), 4), memory[:1]) for _ in range(2)]  # in train mode
+assert lines[0].shape == (1, 515, 11), (
+    "With max_len=520 a target of 515 tokens should pass. Does max_len reach the positions?"
+)
+assert torch.equal(*lines), "With dropout=0.0 two calls should agree. Does every part get dropout?"
 print("Decoder: the visible tests pass")
 
 # %% [markdown]
@@ -674,6 +704,17 @@ changed = x.clone()
 changed[:, 0] = torch.randn(2, 8)
 assert ((block(changed) - output).abs().amax(dim=-1) > 1e-6).all(), (
     "A change of the first token should reach every output. Which triangle does the mask have?"
+)
+far, farther = block(1000 * x) - 1000 * x, block(2000 * x) - 2000 * x
+assert torch.allclose(far, farther, atol=0.02), (
+    "However long x is, the sub-layers should add the same: what they read has been normed. Is it, for both?"
+)
+output.square().sum().backward()
+unused = [name for name, p in block.named_parameters() if p.grad is None]
+assert not unused, f"No gradient reaches {unused}. Which part is made, but not used?"
+dropping = CausalDecoderLayer(d_model=8, num_heads=2, d_ff=12, dropout=1.0)  # drops all there is
+assert torch.allclose(dropping(x), x, atol=1e-6), (
+    "With dropout=1.0 both sub-layers should add nothing in train mode. Is each one's output dropped?"
 )
 with torch.no_grad():
     for linear in (block.self_attention.w_o, block.feed_forward.linear2):

@@ -465,7 +465,12 @@ def sentence_pair_attention(
     ### END SOLUTION
 
 # %% test sentence-pair-attention 3
+handed = []  # what the model is handed, by place or by name
+watch = bert.register_forward_pre_hook(
+    lambda _, given, named: handed.extend([*given, *named.values()]), with_kwargs=True
+)
 found = sentence_pair_attention(bert, tokeniser, "The cat sat on the mat", "The cat lay")
+watch.remove()
 assert isinstance(found, tuple | list) and len(found) == 3, f"Expected three things, got {found!r:.80}."
 attentions, tokens, start = found
 assert tokens == ["[CLS]", "the", "cat", "sat", "on", "the", "mat", "[SEP]", "the", "cat", "lay", "[SEP]"], (
@@ -478,6 +483,10 @@ assert torch.allclose(attentions.sum(dim=-1), torch.ones(sizes[:3]), atol=1e-4),
     "Each row of weights should sum to 1."
 )
 assert start == 8, f"Sentence b begins with token 8, behind [CLS], six words and [SEP]; got {start}."
+segments = torch.tensor([[0] * 8 + [1] * 4])
+assert not handed or any(isinstance(part, torch.Tensor) and torch.equal(part, segments) for part in handed), (
+    "The model was not told which token belongs to which sentence. Did it get all the tokeniser returns?"
+)
 second = sentence_pair_attention(bert, tokeniser, "The cat", "The rug")
 assert second[2] == 4, f"For 'The cat' and 'The rug' sentence b begins with token 4, got {second[2]}."
 print("sentence_pair_attention: the visible tests pass")
@@ -707,6 +716,11 @@ assert torch.allclose(rollout[1], torch.tensor([0.5, 0.5])), (
 )
 assert not torch.allclose(rollout[0], torch.tensor([1.0, 0.0])), (
     "Position 0 hears of word 1 in layer 1. Is every layer counted?"
+)
+two_heads = torch.stack([torch.eye(2), 1 - torch.eye(2)])[None]  # (1, 2, 2, 2): itself, the other one
+averaged = attention_rollout(two_heads)
+assert torch.allclose(averaged, torch.tensor([[0.75, 0.25], [0.25, 0.75]])), (
+    f"One head looks at the token itself, one at the other token: on average half and half. Got {averaged}."
 )
 still = attention_rollout(torch.zeros(3, 2, 4, 4))
 assert torch.allclose(still, torch.eye(4)), (

@@ -1,0 +1,171 @@
+"""What holds for each of the eight lessons, as its author writes it."""
+
+import re
+
+import pytest
+
+from .lesson_text import ROOT, LessonText, StaleEditError
+from .lessons import LESSONS
+
+# Exercises and points, as the contract fixes them.
+POINTS = {
+    "01_embeddings": {
+        "tokenise": 2, "build-vocabulary": 3, "encode": 2, "pad-batch": 2, "one-hot-embed": 3,
+        "token-embedding": 3, "nearest": 3, "recurrence": 2,
+    },
+    "02_positional_encoding": {
+        "sinusoidal-encoding": 5, "positional-encoding": 5, "shift-matrix": 4,
+        "learned-position": 4, "position-choices": 2,
+    },
+    "03_attention": {
+        "softmax": 2, "attention-scores": 3, "causal-mask": 2, "padding-mask": 2,
+        "scaled-dot-product-attention": 5, "self-attention-head": 4, "attention-shapes": 2,
+    },
+    "04_multi_head_attention": {
+        "split-heads": 2, "merge-heads": 2, "multi-head-attention": 8, "load-from-torch": 4,
+        "parameter-count": 2, "head-shapes": 2,
+    },
+    "05_encoder": {
+        "layer-norm": 3, "feed-forward": 3, "encoder-layer": 6, "encoder": 5, "dense-layers": 1,
+        "skip-connections": 2,
+    },
+    "06_decoder": {
+        "shift-right": 2, "target-mask": 3, "decoder-layer": 6, "decoder": 4,
+        "causal-decoder-layer": 4, "decoder-choices": 1,
+    },
+    "07_transformer": {
+        "transformer": 5, "greedy-decode": 3, "label-smoothing-loss": 2, "noam-rate": 1,
+        "train-step": 3, "language-windows": 2, "language-model": 2, "shape-trace": 2,
+    },
+    "08_attention_visualisation": {
+        "attention-maps": 4, "plot-attention": 3, "sentence-pair-attention": 3,
+        "previous-token-score": 2, "attention-entropy": 2, "attention-rollout": 3, "best-span": 2,
+        "reading-attention": 1,
+    },
+}  # fmt: skip
+WRITTEN = {"recurrence", "dense-layers", "skip-connections", "reading-attention"}
+ANSWERS = {"position-choices", "attention-shapes", "head-shapes", "decoder-choices", "shape-trace"}
+CODED = [(lesson, name) for lesson, points in POINTS.items() for name in points if name not in WRITTEN]
+FIGURE = re.compile(r"!\[([^\]]*)\]\((images/[^)]*)\)")
+LONG = 25  # a shorter line (`return weights`) may well stand in two places
+# Lines of an answer that students see elsewhere, each with the reason why it gives nothing away.
+JUSTIFIED = {
+    "03_attention": {
+        "scores = attention_scores(q, k)": "how the test of attention-scores calls it; the next exercise may too",
+    },
+    "07_transformer": {
+        "memory = model.encode(src)": "a demo between the exercises calls what a student has just written",
+        "nn.init.xavier_uniform_(parameter)": "a demo long after the exercise; its hint names the function",
+    },
+}
+
+
+@pytest.fixture(params=list(POINTS))
+def lesson(request: pytest.FixtureRequest) -> LessonText:
+    """Each lesson in turn."""
+    return LESSONS[request.param]
+
+
+def test_these_are_all_lessons() -> None:
+    """There is no lesson text beside the eight."""
+    assert sorted(path.stem for path in (ROOT / "source").glob("*.py")) == list(POINTS)
+
+
+def test_an_edit_that_finds_nothing_is_no_bite() -> None:
+    """A table of mistakes that has fallen behind the answers says so."""
+    with pytest.raises(StaleEditError, match="no longer contains"):
+        LESSONS["03_attention"].run({"softmax": ("no such line", "")}, until="softmax")
+
+
+def test_exercises_come_in_the_contracts_order_with_its_points(lesson: LessonText) -> None:
+    """They make 20 points, each answer is followed by its test, and words are marked by hand."""
+    assert lesson.exercises == POINTS[lesson.name]
+    assert list(lesson.exercises) == list(POINTS[lesson.name])
+    assert sum(lesson.exercises.values()) == 20
+    graded = [c.title for c in lesson.cells if c.title.startswith(("solution", "test", "written"))]
+    expected: list[str] = []
+    for name, points in POINTS[lesson.name].items():
+        test = f"test {name} {points}"
+        expected += [f"written {name} {points}"] if name in WRITTEN else [f"solution {name}", test]
+    assert graded == expected
+
+
+def test_every_test_is_followed_by_folded_hints(lesson: LessonText) -> None:
+    """After each test come two or three hints, numbered, from a nudge on, folded away."""
+    tests = [number for number, cell in enumerate(lesson.cells) if cell.title.startswith("test")]
+    for number in tests:
+        hints = re.findall(r"^<details><summary>Hint (\d)", lesson.cells[number + 1].source, re.M)
+        assert hints in (["1", "2"], ["1", "2", "3"]), lesson.cells[number].title
+        assert lesson.cells[number + 1].source.count("\n</details>") == len(hints)
+
+
+def test_every_figure_exists_and_can_be_read_aloud(lesson: LessonText) -> None:
+    """Each picture is there, with alt text that says what it shows."""
+    text = lesson.path.read_text(encoding="utf-8")
+    found = FIGURE.findall(text)
+    assert len(found) == text.count("](images/") > 0
+    for alt, path in found:
+        assert len(alt) > 80, path
+        assert (ROOT / path).is_file(), path
+
+
+def test_answers_pass_their_own_visible_tests(lesson: LessonText) -> None:
+    """The whole lesson runs, with nothing next door."""
+    assert set(lesson.run()) >= set(lesson.extras)
+
+
+@pytest.mark.parametrize(("of", "name"), [pair for pair in CODED if pair[1] not in ANSWERS])
+def test_skeletons_run_and_give_nothing_away(of: str, name: str) -> None:
+    """Without its solution a cell still defines its name, and its test finds it unanswered."""
+    assert "SOLUTION" not in LESSONS[of].blank(name)
+    with pytest.raises(NotImplementedError):
+        LESSONS[of].run_blank(name)
+
+
+@pytest.mark.parametrize(("of", "name"), [pair for pair in CODED if pair[1] in ANSWERS])
+def test_dictionaries_of_answers_start_empty(of: str, name: str) -> None:
+    """Students get every key, and no value; the visible test says what is still to be answered."""
+    skeleton = next(c.shown for c in LESSONS[of].cells if c.title == f"solution {name}")
+    scope = LESSONS[of].scope_before(name)
+    exec(skeleton, scope)
+    keys = set(scope["answers"])
+    assert set(scope["answers"].values()) == {None}
+    test = LESSONS[of].source(f"test {name} {POINTS[of][name]}")
+    with pytest.raises(AssertionError, match=f"to be answered.*{min(keys)}"):
+        exec(test, scope)
+    assert set(LESSONS[of].run(until=name)["answers"]) == keys
+
+
+def test_every_written_exercise_has_a_mark_scheme(lesson: LessonText) -> None:
+    """An assistant can mark from it: it names points, and follows a model answer."""
+    for name in WRITTEN & set(lesson.exercises):
+        cell = lesson.source(f"written {name} {lesson.exercises[name]}")
+        answer, scheme = cell.split("### BEGIN MARK SCHEME")
+        assert "### END SOLUTION" in answer
+        assert "### END MARK SCHEME" in scheme
+        assert re.search(r"\b(half|quarter)\b", scheme, re.IGNORECASE)
+
+
+def test_prose_needs_no_script_to_show_a_formula(lesson: LessonText) -> None:
+    """Formulas are text: a page without network shows them."""
+    assert not [cell.source for cell in lesson.cells if not cell.is_code and "$$" in cell.source]
+
+
+def test_lessons_do_not_import_what_marks_them(lesson: LessonText) -> None:
+    """No code of a lesson imports the autograder: students do not have it."""
+    code = "\n".join(cell.source for cell in lesson.cells if cell.is_code)
+    assert not re.search(r"^\s*(from|import)\s+autograder\b", code, re.MULTILINE)
+
+
+def test_no_line_of_an_answer_is_shown(lesson: LessonText) -> None:
+    """What stands in an answer stands nowhere a student can see, but for what is justified."""
+    shown = "\n".join(_squeezed(cell.shown) for cell in lesson.cells)
+    lines = {_squeezed(line) for cell in lesson.cells for text in cell.regions for line in text.split("\n")}
+    given_away = {line for line in lines if len(line) > LONG and line in shown}
+    assert given_away == set(JUSTIFIED.get(lesson.name, {}))
+
+
+def _squeezed(text: str) -> str:
+    """Return lines without the comment at their end, and single blanks between words."""
+    bare = (re.sub(r"  # .*$", "", line) for line in text.split("\n"))
+    return "\n".join(" ".join(line.split()) for line in bare)
