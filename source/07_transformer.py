@@ -208,6 +208,10 @@ first = model.encoder.layers[0].feed_forward.linear1.weight
 assert first.abs().max() <= limit, (
     f"Xavier-uniform keeps a (12, 8) matrix within ±{limit:.2f}; linear1 reaches {first.abs().max():.2f}."
 )
+table = model.encoder.embedding.embed.weight[1:]  # the row of <pad> may start either way
+assert table.abs().max() <= math.sqrt(6 / (11 + 8)), (
+    f"Embeddings start Xavier-uniform as well, within ±{math.sqrt(6 / 19):.2f}; this one reaches {table.abs().max():.2f}."
+)
 own = Encoder(11, 8, 1, 2, 12)
 before = own.embedding.embed.weight.clone()
 assert Transformer(11, 13, **sizes, encoder=own).encoder is own, "An encoder that is passed in is used as it is."
@@ -619,6 +623,7 @@ class Bigram(nn.Module):
 bigram = Bigram().eval()
 src, tgt = torch.tensor([[4, 5], [5, 3]]), torch.tensor([[3, 4, 2], [5, 2, 0]])
 optimiser = torch.optim.SGD(bigram.parameters(), lr=1.0)
+bigram.table.grad = torch.full((6, 6), 9.0)  # left over from an earlier batch
 loss = train_step(bigram, src, tgt, optimiser)
 assert isinstance(loss, float), f"Expected a float, got {type(loss).__name__}: item() turns a tensor into one."
 assert math.isclose(loss, math.log(6), rel_tol=1e-5), (
@@ -627,9 +632,13 @@ assert math.isclose(loss, math.log(6), rel_tol=1e-5), (
 assert bigram.fed[:, 0].tolist() == [1, 1], f"The decoder should read <sos> (1) first, it read {bigram.fed[:, 0].tolist()}."
 assert bigram.fed[0].tolist() == [1, 3, 4], f"For the target [3, 4, 2] it should read [1, 3, 4], it read {bigram.fed[0].tolist()}."
 assert bigram.mode, "The model should be in train mode."
+assert torch.all(bigram.table[0] == 0), "The gradients of an earlier batch were added to those of this one."
 assert bigram.table[1, 3] > 0 and bigram.table[4, 2] > 0, "After the update 3 is likelier after <sos>, and <eos> after 4."
 assert torch.all(bigram.table[2] == 0), "What follows <eos> is padding, and should teach nothing."
 assert train_step(bigram, src, tgt, optimiser) < loss, "A second step on the same batch should start from a lower loss."
+with torch.no_grad():
+    bigram.table[[1, 3, 4], [3, 4, 2]] = 30.0  # sure of every word, and right
+assert train_step(bigram, src[:1], tgt[:1], optimiser) < 0.01, "Without smoothing, being sure and right should cost nothing."
 print("train_step: the visible tests pass")
 
 # %% [markdown]
@@ -907,6 +916,13 @@ assert not torch.allclose(model(other)[:, 4], logits[:, 4], atol=1e-4), "Token 4
 assert sum(parameter.numel() for parameter in model.parameters()) == 13 * 8 + 3 * 532 + 16 + 13 * 9, (
     "The number of parameters is not right. Are all layers registered, and is each one its own?"
 )
+same = model(torch.full((1, 5), 7))
+assert not torch.allclose(same[:, 0], same[:, 4], atol=1e-4), (
+    "The same word at two positions gives the same logits. Are the positions added?"
+)
+logits.sum().backward()
+idle = [name for name, parameter in model.named_parameters() if parameter.grad is None]
+assert not idle, f"These parameters have no say in the logits: {idle}."
 nn.init.zeros_(model.norm.weight)
 nn.init.zeros_(model.norm.bias)
 assert torch.allclose(model(ids), model.project.bias.expand(2, 5, 13)), (

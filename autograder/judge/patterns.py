@@ -99,7 +99,8 @@ def _some_rows(got: torch.Tensor, want: torch.Tensor) -> str | None:
         if 0 < hit.sum() < len(hit):
             places = [int(place) for place in hit.nonzero()[:, 0]]
             listed = ", ".join(map(str, places[:5])) + (", …" if len(places) > 5 else "")
-            return f"Along dimension {dim} (size {len(hit)}) only {listed} is wrong; the rest is right."
+            which = f"index {listed} is" if hit.sum() == 1 else f"indices {listed} are"
+            return f"Along dimension {dim} (size {len(hit)}) only {which} wrong; the rest is right."
     return None
 
 

@@ -3,6 +3,7 @@
 import inspect
 import math
 import textwrap
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -90,7 +91,9 @@ class Workbench:
     ) -> Observation:
         """Run a scenario here, on copies of the inputs, since a mistake may be to change them."""
         inputs = _copied(stimulus.inputs)
-        return Observation.of(observe(stimulus.scenario, namespace, inputs, watched=watched))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # mistakes are made on purpose here
+            return Observation.of(observe(stimulus.scenario, namespace, inputs, watched=watched))
 
     def mistaken(
         self, exercise: Exercise, mistakes: Sequence[Misconception], stimulus: Stimulus

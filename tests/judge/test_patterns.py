@@ -19,7 +19,7 @@ RIGHT = torch.randn(3, 4, 4)
         (RIGHT.flatten().flip(0).reshape(3, 4, 4), "wrong places"),
         (RIGHT.floor(), "whole"),
         (torch.zeros(3, 4, 4), "the input makes no difference"),
-        (torch.cat([RIGHT[:2], torch.randn(1, 4, 4)]), "Along dimension 0 (size 3) only 2"),
+        (torch.cat([RIGHT[:2], torch.randn(1, 4, 4)]), "Along dimension 0 (size 3) only index 2"),
         (torch.randn(3, 4, 4) * 5, "further apart"),
     ],
 )
