@@ -688,8 +688,8 @@ def train(num_heads, steps=150, length=6, kinds=20):
 alone, pair = train(1), train(2)
 print(f"one head: {alone[0]:.0%} right   two heads: {pair[0]:.0%} right")
 places = [str(place) for place in range(1, 7)]
-maps = {"one head": alone[1][0], "head 1 of 2": pair[1][0], "head 2 of 2": pair[1][1]}
-plots.heatmaps(maps, places, places);
+looks = {"one head": alone[1][0], "head 1 of 2": pair[1][0], "head 2 of 2": pair[1][1]}
+plots.heatmaps(looks, places, places);
 
 # %% [markdown]
 # (The first two rows are left out of the task, since there both answers are the same.) The single head has to share its attention between two places and to hand on one mixture of both, and it keeps confusing which token came from where. The two heads have **specialised**, without being told: one looks at the start, one looks back by one.

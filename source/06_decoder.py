@@ -446,12 +446,13 @@ decoder_plots.movements(maps, [source] * 3, target);
 # %% demo
 from ipywidgets import IntSlider, interact
 
+moves = {name: movement(model) for name, model in {"your layer": masked, **broken}.items()}
+
 
 @interact(position=IntSlider(value=3, min=1, max=5, continuous_update=False))
 def flip(position):
     """Change one target token: how far does each output move?"""
-    models = {"your layer": masked, **broken}
-    heights = {name: movement(model)[position - 1] for name, model in models.items()}
+    heights = {name: rows[position - 1] for name, rows in moves.items()}
     plots.bars(heights, target, marked=target[: position - 1])
     plt.suptitle(f"{target[position - 1]} is changed; what is vermilion must be 0")
     plt.show()
