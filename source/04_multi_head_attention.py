@@ -55,6 +55,7 @@ import matplotlib.pyplot as plt
 from coursework import head_plots, plots
 
 plots.use_style()
+torch.set_num_threads(1);  # tensors this small are fastest without company
 
 # %% [markdown]
 # ## One mixture is not enough
@@ -322,7 +323,7 @@ for h in (0, 1):
     print(f"head {h + 1}: {torch.allclose(together[:, h], alone, atol=1e-6)}")
 
 # %% [markdown]
-# The order matters, though: **project first, then split**. A version that is often published splits x first and lets one small K × K layer serve all heads. Then a head sees only its slice of the embedding, all heads do the same thing to their slices, and three quarters of the parameters (for two heads) are missing. To see the difference, change the *last* feature of a token and watch the scores.
+# The order matters, though: **project first, then split**. A common mistake is to split x first and let one small K × K layer serve all heads. It even learns something. But then a head sees only its slice of the embedding, all heads do the same thing to their slices, and three quarters of the projections' parameters (for two heads) are missing. To see the difference, change the *last* feature of a token and watch the scores.
 
 # %% demo
 def scores_of_heads(x, project):
@@ -692,7 +693,7 @@ looks = {"one head": alone[1][0], "head 1 of 2": pair[1][0], "head 2 of 2": pair
 plots.heatmaps(looks, places, places);
 
 # %% [markdown]
-# (The first two rows are left out of the task, since there both answers are the same.) The single head has to share its attention between two places and to hand on one mixture of both, and it keeps confusing which token came from where. The two heads have **specialised**, without being told: one looks at the start, one looks back by one.
+# (The first two places are no part of the task: the first has nothing before it, and for the second both answers are the same.) The single head has to share its attention between two places and to hand on one mixture of both, and it keeps confusing which token came from where. The two heads have **specialised**, without being told: one looks at the start, one looks back by one.
 
 # %% [markdown]
 # ### What heads come to specialise in

@@ -15,6 +15,7 @@ from autograder.course import Course
 from autograder.lecture.blocks import only_sets_up
 
 COURSE = Course(ROOT)
+LOADS = "bert, tokeniser, note = load_bert()"  # lesson 08's tests use what it gives
 # In the kernel, importing the autograder fails, as it does on a student's computer.
 ABSENT = "import sys\nsys.modules['autograder'] = None"
 
@@ -29,7 +30,7 @@ def prepared(path: Path, *, lesson: str, solved: bool) -> Path:
     notebook.cells = [
         cell
         for cell in notebook.cells
-        if "demo" not in cell.metadata.get("tags", []) or only_sets_up(cell)
+        if "demo" not in cell.metadata.get("tags", []) or only_sets_up(cell) or LOADS in cell.source
     ]
     notebook.cells.insert(0, nbformat.v4.new_code_cell(ABSENT))
     nbformat.write(notebook, path)
