@@ -2,21 +2,22 @@
 
 from collections.abc import Iterable
 
+from autograder.probe import watch
 from autograder.results import Incident
 
 MOST = 50
 SENTENCES = {
-    "network": "It tried to reach the network",
-    "wrote-outside": "It tried to write outside its temporary folder",
-    "started-process": "It started, or tried to start, another process",
-    "signalled": "It sent a signal to a process",
-    "hooked-interpreter": "It hooked into the Python interpreter",
-    "searched-memory": "It listed the objects in the process's memory",
-    "patched": "It replaced something that others rely on; the original was put back",
-    "flooded-output": "It flooded the output",
-    "left-process": "It left a process running, which was ended",
+    watch.NETWORK: "It tried to reach the network",
+    watch.WROTE: "It tried to write outside its temporary folder",
+    watch.PROCESS: "It started, or tried to start, another process",
+    watch.SIGNAL: "It sent a signal to a process",
+    watch.HOOK: "It hooked into the Python interpreter",
+    watch.MEMORY: "It listed the objects in the process's memory",
+    watch.PATCHED: "It replaced something that others rely on; the original was put back",
+    watch.FLOODED: "It flooded the output",
+    watch.LEFT: "It left a process running, which was ended",
     "ended-process": "It ended the process that its code ran in",
-    "too-much": "It took more processes or memory than it may, and was ended",
+    watch.TOO_MUCH: "It took more processes or memory than it may, and was ended",
     "noise": "It sent the marker something that is not an answer",
     "changing-answer": "It gave a right answer once, and a wrong one when asked again",
     "locked-cell": "A locked cell was changed; the original was run",

@@ -13,6 +13,7 @@ from torch import nn
 
 from autograder.probe import wire
 from autograder.probe.scenarios import SCENARIOS
+from autograder.probe.watch import PATCHED
 
 Holder = ModuleType | type
 ITS_OWN = (
@@ -37,20 +38,20 @@ class Originals:
             for name, value in kept.items():
                 if now.get(name, self) is not value:
                     _put(holder, name, value)
-                    note("patched", f"{holder.__name__}.{name}")
+                    note(PATCHED, f"{holder.__name__}.{name}")
             if isinstance(holder, type):
                 self._uncover(holder, note)
         if self._scenarios != SCENARIOS:
             SCENARIOS.clear()
             SCENARIOS.update(self._scenarios)
-            note("patched", "the probe")
+            note(PATCHED, "the probe")
 
     def _uncover(self, holder: type, note: Callable[[str, str], None]) -> None:
         """Take away what was added to a class in front of what it inherits."""
         for name in vars(holder).keys() - self._names[holder]:
             if any(name in vars(base) for base in holder.__mro__[1:]):
                 type.__delattr__(holder, name)
-                note("patched", f"{holder.__name__}.{name}")
+                note(PATCHED, f"{holder.__name__}.{name}")
 
 
 def _classes() -> Iterator[type]:

@@ -16,9 +16,8 @@ from autograder.probe import isolate, session, wire
 from autograder.probe.census import Census
 from autograder.probe.watch import TOO_MUCH
 
-LATE = (
-    "torch.fx.experimental.symbolic_shapes",
-)  # what the first backward() imports: a quarter second
+# What the first backward() imports, and what takes a quarter of a second then.
+LATE = ("torch.fx.experimental.symbolic_shapes",)
 GLANCE = 0.05  # seconds between two looks at what a run holds
 
 

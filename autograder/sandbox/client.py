@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from autograder.errors import AutograderError
-from autograder.probe import wire
+from autograder.probe import watch, wire
 from autograder.sandbox import bubblewrap
 
 START_SECONDS = 60
@@ -179,7 +179,7 @@ class Run:
             raise self._ended("crashed", "not an answer")
         self._notes += _notes(answer.pop("noted", None))
         if answer.get("session") == "ended":
-            if not any(kind == "too-much" for kind, _ in self._notes):
+            if not any(kind == watch.TOO_MUCH for kind, _ in self._notes):
                 self.note_end(answer.get("code"))
             raise self._ended(_reason(answer.get("code")), f"exit status {answer.get('code')}")
         return answer
