@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: help setup demo test lint build check lectures lesson student bundle lab vendor bench clean
 
 help:
-	@echo "make demo    mark a made-up class, and say where to look"
+	@echo "make demo    grade an invented class, and say where to look"
 	@echo "make test    everything that has to hold"
 	@echo "make build   notebooks from the lessons' texts"
 	@echo "make lectures       slides of every lesson, in lectures/: each one file, no network"
@@ -19,8 +19,8 @@ help:
 	@echo "make student N=03   the released lesson, as a student has it, on a copy"
 	@echo "make bundle         one zip for students, in dist/"
 	@echo "make lab     JupyterLab on this folder"
-	@echo "make bench   what marking costs"
-	@echo "make lint    ruff and mypy"
+	@echo "make bench   what grading costs"
+	@echo "make lint    ruff, mypy and the direction of imports"
 	@echo "make clean   what was made by running, not by building"
 
 setup: $(READY)
@@ -34,7 +34,7 @@ $(READY): requirements.txt requirements-pretrained.txt pyproject.toml
 	$(BIN)/pip install --quiet --no-deps --editable .
 	@sh -c 'command -v bwrap >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 		echo "installing bubblewrap, the sandbox" && apt-get update -qq && apt-get install -y -qq bubblewrap >/dev/null; } || \
-		echo "note: no sandbox; to mark strangers'"'"' code: sudo apt-get install bubblewrap"'
+		echo "note: no sandbox; to grade strangers'"'"' code: sudo apt-get install bubblewrap"'
 	@touch $@
 
 demo: $(READY)
@@ -47,6 +47,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check autograder coursework
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 build: $(READY)
 	$(BIN)/autograder build
@@ -74,7 +75,7 @@ lab: $(READY)
 	$(BIN)/jupyter lab
 
 bench: $(READY)
-	$(BIN)/python benchmarks/marking.py
+	$(BIN)/python benchmarks/grading.py
 
 clean:
 	rm -rf demo lectures dist autograded feedback reports gradebook.db .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
-"""What nbgrader's own commands use in this course.
+"""The settings of nbgrader's own commands in this course.
 
-The autograder is named here, not imported: commands that do not mark, such as
+The autograder is named here, not imported: commands that do not grade, such as
 generate_assignment, work without it.
 """
 
@@ -14,18 +14,18 @@ c.CourseDirectory.course_id = "transformer"
 c.CourseDirectory.root = str(ROOT)
 c.CourseDirectory.db_url = f"sqlite:///{ROOT / 'gradebook.db'}"
 
-# A submission is marked by the autograder: read by it, laid over the released notebook, judged.
+# The autograder reads a submission, aligns it with the released notebook and grades it.
 # nbgrader's own Execute is in neither list: a student's code never runs in nbgrader's kernel.
 c.Autograde.exporter_class = "autograder.nbgrader_plugin.SubmissionExporter"
 c.Autograde.sanitize_preprocessors = [
-    "autograder.nbgrader_plugin.Mark",
+    "autograder.nbgrader_plugin.GradeSubmission",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.Autograde.autograde_preprocessors = [
-    "autograder.nbgrader_plugin.Record",
+    "autograder.nbgrader_plugin.RecordAttempt",
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
-# What a student wrote in markdown is shown without scripts: in feedback and in the formgrader.
-c.HTMLExporter.filters = {"markdown2html": "autograder.record.safe_html.markdown2html"}
+# Feedback pages and the formgrader show a student's markdown without scripts.
+c.HTMLExporter.filters = {"markdown2html": "autograder.reports.safe_html.markdown2html"}

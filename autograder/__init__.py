@@ -1,1 +1,1 @@
-"""The instructor's half: builds lessons, marks submissions, names mistakes, reports on a class."""
+"""The instructor's half: builds lessons, grades submissions, names mistakes, reports on a class."""

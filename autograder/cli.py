@@ -1,8 +1,9 @@
-"""The command line: build lessons, mark a notebook, mark a class."""
+"""The command line: build lessons, grade a notebook, grade a class."""
 
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
 from tempfile import mkdtemp
@@ -11,8 +12,8 @@ from typing import ParamSpec, TypeVar
 import click
 from rich.console import Console
 
-from autograder.course import Course
-from autograder.errors import AutograderError
+from autograder.model.course import Course
+from autograder.model.errors import AutograderError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,13 +37,13 @@ def plainly(command: Callable[P, R]) -> Callable[P, R]:
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--course", type=click.Path(path_type=Path), help="The course folder; else the nearest."
+    "--course", type=click.Path(path_type=Path), help="The course folder; by default the nearest."
 )
 @click.version_option(package_name="transformer-coursework")
 @click.pass_context
 @plainly
 def main(context: click.Context, course: Path | None) -> None:
-    """Build the Transformer coursework, and mark it."""
+    """Build the Transformer coursework, and grade it."""
     if course is not None and not course.is_dir():
         raise click.BadParameter(f"no such folder: {course}", param_hint="--course")
     context.obj = course
@@ -82,11 +83,27 @@ def build(context: click.Context, lessons: tuple[str, ...], *, check_only: bool)
         click.echo("everything was up to date")
 
 
+@main.command("new-exercise")
+@click.argument("lesson")
+@click.argument("exercise")
+@click.pass_context
+@plainly
+def new_exercise(context: click.Context, lesson: str, exercise: str) -> None:
+    """Write the skeleton of a new EXERCISE ("cosine-scores") into LESSON ("03" will do)."""
+    from autograder.build.scaffold import new_exercise as scaffold
+    from autograder.lecture.live import lesson_name
+
+    course = _course(context)
+    for path in scaffold(course, lesson_name(course, lesson), exercise):
+        click.echo(f"wrote {path}")
+    click.echo("fill them in, then run 'autograder build'; CONTRIBUTING.md leads through it")
+
+
 @main.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document.")
-@click.option("--lesson", help="The lesson, where the file's name and cells do not tell.")
-@click.option("--seed", type=int, help="Draw the inputs from this seed, to reproduce a mark.")
+@click.option("--lesson", help="The lesson, if neither the file's name nor its cells tell.")
+@click.option("--seed", type=int, help="Draw the inputs from this seed, to reproduce a score.")
 @unsandboxed_option
 @click.pass_context
 @plainly
@@ -99,27 +116,32 @@ def check(
     seed: int | None,
     unsandboxed: bool,
 ) -> None:
-    """Mark one notebook FILE and say what is wrong with it."""
-    from autograder.marker import Marker
-    from autograder.notebook_file import identify
+    """Grade one notebook FILE and say what is wrong with it."""
+    from autograder.grading.grader import Grader
     from autograder.reports.table import print_report
+    from autograder.storage.error_log import describe, log_error
+    from autograder.submissions.notebook_file import identify
 
     course = _course(context)
     name = lesson or identify(course, file)
-    with Marker(course, sandboxed=not unsandboxed, seed=seed) as marker:
-        report = marker.mark(name, file).report
+    with Grader(course, sandboxed=not unsandboxed, seed=seed) as grader:
+        graded = grader.grade(name, file)
     if as_json:
-        click.echo(report.model_dump_json(indent=2))
+        click.echo(graded.report.model_dump_json(indent=2))
     else:
-        print_report(report, Console(), sandboxed=not unsandboxed)
+        print_report(graded.report, Console(), sandboxed=not unsandboxed)
+    if graded.tracebacks:
+        detail = describe(graded.tracebacks)
+        log = log_error(course.reports, datetime.now(UTC), f"{file}, {name}", detail)
+        click.echo(f"autograder: the grader itself failed; see {log}", err=True)
 
 
 @main.command()
 @click.argument("lessons", nargs=-1)
 @click.option(
-    "--workers", type=click.IntRange(1), help="How many to mark at once; else one a core."
+    "--workers", type=click.IntRange(1), help="How many to grade at once; by default one per core."
 )
-@click.option("--force", is_flag=True, help="Mark again what was marked before.")
+@click.option("--force", is_flag=True, help="Grade again what was graded before.")
 @unsandboxed_option
 @click.pass_context
 @plainly
@@ -131,11 +153,11 @@ def grade(
     force: bool,
     unsandboxed: bool,
 ) -> None:
-    """Mark a class: every submission of LESSONS (all that were handed in, if none is named)."""
-    from autograder.grading import grade_lessons, handed_in
+    """Grade a class: every submission of LESSONS (all that were submitted, if none is named)."""
+    from autograder.grading.course_run import grade_lessons, submitted_lessons
 
     course = _course(context)
-    names = list(lessons) or handed_in(course)
+    names = list(lessons) or submitted_lessons(course)
     for path in grade_lessons(
         course, names, sandboxed=not unsandboxed, workers=workers, force=force
     ):
@@ -144,12 +166,14 @@ def grade(
 
 @main.command()
 @click.option(
-    "--folder", type=click.Path(path_type=Path), help="Where to make it; else demo/ in the course."
+    "--folder",
+    type=click.Path(path_type=Path),
+    help="Where to make it; by default demo/ in the course.",
 )
 @click.pass_context
 @plainly
 def demo(context: click.Context, folder: Path | None) -> None:
-    """Make up a class of 24, mark it, and say where to look."""
+    """Invent a class of 12, grade it, and say where to look."""
     from autograder.demo import run_demo
 
     course = _course(context)
@@ -220,3 +244,7 @@ def bundle(context: click.Context) -> None:
     course = _course(context)
     path = write_bundle(course)
     click.echo(f"wrote {path.relative_to(course.root)} ({path.stat().st_size / 2**20:.1f} MiB)")
+
+
+if __name__ == "__main__":
+    main()

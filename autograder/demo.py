@@ -1,8 +1,8 @@
-"""A made-up class: model answers with known mistakes in them, marked as a real class would be."""
+"""An invented class: model answers with known mistakes in them, graded as a real class would be."""
 
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,15 +10,14 @@ from typing import Any
 import nbformat
 from rich.console import Console
 
-from autograder.align import grade_id
 from autograder.build import read_lesson
-from autograder.course import CONFIG, Course
-from autograder.grading import grade_lessons
-from autograder.judge.exercise import Exercise, Misconception
-from autograder.lessons import load_lesson
-from autograder.marker import workbench
-from autograder.record.feedback import page_path
+from autograder.grading.course_run import grade_lessons
+from autograder.judge.oracle import edited_source
+from autograder.lessons.loading import load_lesson
+from autograder.model.course import CONFIG, Course
+from autograder.model.exercise import Exercise, Mistake
 from autograder.sandbox.bubblewrap import INSTALL
+from autograder.submissions.nbgrader_cells import grade_id
 
 NAMES = (
     "ada", "bela", "chidi", "dora", "emre", "farah", "goro", "hanna", "ines", "jamal", "quentin", "umar",
@@ -29,7 +28,7 @@ EMPTY, BROKEN = "quentin", "umar"
 
 @dataclass(frozen=True)
 class Answers:
-    """One lesson's texts: the model answer of each exercise, and its misconceptions."""
+    """The model answers of one lesson, to be laid into its released notebook."""
 
     lesson: str
     course: Course
@@ -46,7 +45,7 @@ class Answers:
 
 
 def make_class(home: Course, folder: Path) -> tuple[Course, list[str]]:
-    """Lay out a course in `folder` with the lessons of `home` and a class that handed them in.
+    """Lay out a course in `folder` with the lessons of `home` and the submissions of a class.
 
     Returns the course and its lessons. What an earlier demo left there is removed first.
     """
@@ -71,7 +70,7 @@ def _fresh_course(home: Course, folder: Path) -> Course:
 
 
 def _submission(course: Course, lesson: str, student: str) -> str:
-    """Return what one student hands in, as a notebook's text."""
+    """Return the text of the notebook that a student submits."""
     answers = Answers(lesson, course)
     if student == EMPTY:
         return course.release_notebook(lesson).read_text(encoding="utf-8")
@@ -81,22 +80,21 @@ def _submission(course: Course, lesson: str, student: str) -> str:
 
 
 def _mistakes(course: Course, lesson: str, student: str) -> Iterator[tuple[str, str]]:
-    """Yield one or two exercises with a mistake in each, at times two in one."""
-    dice = random.Random(f"{lesson}/{student}")  # noqa: S311 - a made-up class, no secret
-    known = [ex for ex in load_lesson(lesson).exercises if ex.misconceptions]
+    """Yield one or two exercises with a mistake in each, sometimes with two."""
+    dice = random.Random(f"{lesson}/{student}")  # noqa: S311 - an invented class, no secret
+    known = [ex for ex in load_lesson(course, lesson).exercises if ex.mistakes]
     for exercise in dice.sample(known, dice.choice((1, 1, 2))):
-        yield exercise.id, _edited(course, lesson, exercise, dice)
+        yield exercise.id, _edited(exercise, dice)
 
 
-def _edited(course: Course, lesson: str, exercise: Exercise, dice: random.Random) -> str:
+def _edited(exercise: Exercise, dice: random.Random) -> str:
     """Return the answer with one mistake, or with two that go together."""
-    bench = workbench(course, lesson)
-    chosen = _chosen(exercise.misconceptions, dice)
-    both = bench.edited_source(exercise, chosen)
-    return both or chosen[0].apply(bench.answers[exercise.id])
+    chosen = _chosen(exercise.mistakes, dice)
+    both = edited_source(exercise, chosen)
+    return both or chosen[0].apply(exercise.answer)
 
 
-def _chosen(known: list[Misconception], dice: random.Random) -> list[Misconception]:
+def _chosen(known: Sequence[Mistake], dice: random.Random) -> list[Mistake]:
     """Return one mistake or two; as in a real class, some are far more common than others."""
     weights = [1 / (rank + 1) for rank in range(len(known))]
     picked = dice.choices(known, weights, k=dice.choice((1, 1, 1, 2)))
@@ -104,25 +102,27 @@ def _chosen(known: list[Misconception], dice: random.Random) -> list[Misconcepti
 
 
 def run_demo(home: Course, folder: Path, console: Console) -> None:
-    """Make the class, mark it, and end with where to look.
+    """Make the class, grade it, and say where to look.
 
-    Without bubblewrap the class is marked all the same, since we wrote every line of it; the pages
+    Without bubblewrap the class is graded all the same, because we wrote every line of it; the pages
     say so.
     """
     sandboxed = shutil.which("bwrap") is not None
     if not sandboxed:
-        console.print(f"no sandbox here: fine for our own made-up class; for a real one, {INSTALL}")
+        console.print(
+            f"no sandbox here: fine for our own invented class; for a real one, {INSTALL}"
+        )
     course, lessons = make_class(home, folder)
     console.print(
-        f"made a class of {len(NAMES)} in {folder}: {', '.join(lessons)}", highlight=False
+        f"invented a class of {len(NAMES)} in {folder}: {', '.join(lessons)}", highlight=False
     )
     grade_lessons(course, lessons, sandboxed=sandboxed, console=console)
-    page = page_path(course, "bela", lessons[0])
+    page = course.feedback_page("bela", lessons[0])
     console.print("\n[bold]Where to look[/bold]")
     for what, path in (
         ("the class report", course.reports / "class.html"),
         ("one feedback page", page),
-        ("marks as CSV", course.reports / f"{lessons[0]}.csv"),
+        ("scores as CSV", course.reports / f"{lessons[0]}.csv"),
         ("nbgrader's gradebook", course.gradebook),
     ):
         console.print(f"  {what:<22}{path}", soft_wrap=True, highlight=False)

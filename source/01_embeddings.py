@@ -1,5 +1,6 @@
 # ---
 # jupyter:
+#   coursework: {points: 20}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 # ---
 
@@ -800,7 +801,7 @@ def try_it(a, b, c):
 # **It does not know where a token stands.** "The dog bit the man" and "the man bit the dog" fetch the same vectors. That is lesson 2.
 
 # %% [markdown]
-# ## Exercise 8: recurrence, in your own words
+# ## Exercise 8: recurrence, in your own words (2 points)
 #
 # This one is read by a person. Go back to the first picture of the lesson if you like, but do not copy the text: an explanation in your own words, with an example of your own, is what earns the points.
 

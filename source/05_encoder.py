@@ -1,5 +1,6 @@
 # ---
 # jupyter:
+#   coursework: {points: 20}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 # ---
 

@@ -1,4 +1,4 @@
-"""Fixtures shared by all tests: the real course, one warm marker, solved notebooks."""
+"""Fixtures shared by all tests: the real course, one warm grader, solved notebooks."""
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -9,25 +9,28 @@ import nbformat
 import pytest
 import torch
 
+import autograder.lessons
 from autograder.build import read_lesson
-from autograder.course import Course
-from autograder.marker import Marker
+from autograder.grading.grader import Grader
+from autograder.model.course import Course
 
 ROOT = Path(__file__).resolve().parent.parent
-torch.set_num_threads(1)  # as when marking: for small tensors a second thread costs more than it gives
+REAL_COURSE = Course(ROOT)
+torch.set_num_threads(1)  # as the grader does: on small tensors a second thread only slows things down
 Edit = Callable[[str], str]
+autograder.lessons.__path__.append(str(ROOT / "tests/checks_for_tests"))
 
 
 @pytest.fixture(scope="session")
 def course() -> Course:
     """The course of this repository."""
-    return Course(ROOT)
+    return REAL_COURSE
 
 
 @pytest.fixture(scope="session")
-def marker(course: Course) -> Iterator[Marker]:
-    """One warm marker for the whole run: in the sandbox where there is one."""
-    with Marker(course, sandboxed=shutil.which("bwrap") is not None, seed=20) as warm:
+def grader() -> Iterator[Grader]:
+    """One warm grader of the real course for all tests, sandboxed if bubblewrap is installed."""
+    with Grader(REAL_COURSE, sandboxed=shutil.which("bwrap") is not None, seed=20) as warm:
         yield warm
 
 
@@ -44,8 +47,8 @@ def solve(course: Course, lesson: str, edits: Mapping[str, Edit] | None = None) 
 
 
 @pytest.fixture
-def hand_in(course: Course, tmp_path: Path) -> Callable[..., Path]:
-    """Write a solved notebook with edits, and return where it lies."""
+def hand_in(tmp_path: Path) -> Callable[..., Path]:
+    """Give a function that writes a solved notebook of the real course, with edits, and returns its path."""
 
     def write(lesson: str, **edits: Edit | str) -> Path:
         """Edits by exercise id, underscores for hyphens: a function of the answer, or a whole cell."""
@@ -55,7 +58,7 @@ def hand_in(course: Course, tmp_path: Path) -> Callable[..., Path]:
                 edit if callable(edit) else (lambda _, text=edit: text)
             )
         path = tmp_path / f"{lesson}.ipynb"
-        nbformat.write(solve(course, lesson, changes), path)
+        nbformat.write(solve(REAL_COURSE, lesson, changes), path)
         return path
 
     return write

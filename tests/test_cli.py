@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 from conftest import ROOT
 
 from autograder.cli import main
+from autograder.grading import runner
 
 SANDBOX = [] if shutil.which("bwrap") else ["--unsandboxed"]
 
@@ -39,6 +40,27 @@ def test_check_prints_a_table_with_hints(hand_in: Callable[..., Path]) -> None:
     result = run("check", path, *SANDBOX)
     assert "18.25 of 20" in result.stdout
     assert "triangle" in result.stdout
+
+
+def test_check_says_where_the_traceback_of_a_grader_error_is(
+    hand_in: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The report stays one document, and the log is named on standard error."""
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a fragment of the model answer")
+
+    for name in ("nbgrader_config.py", "source", "release"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.setattr(runner, "judge", broken)
+    arguments = ["--course", str(tmp_path), "check", str(hand_in("03_attention")), "--json"]
+    result = CliRunner().invoke(main, [*arguments, *SANDBOX])
+    assert result.exit_code == 0
+    assert {ex["outcome"] for ex in json.loads(result.stdout)["exercises"]} == {"grader-fault"}
+    assert "fragment" not in result.stdout
+    log = tmp_path / "reports" / "grader-errors.log"
+    assert str(log) in result.stderr
+    assert "ZeroDivisionError: a fragment of the model answer" in log.read_text()
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from nbgrader.api import Gradebook
 from rich.console import Console
 
 from autograder import demo
-from autograder.course import Course
-from autograder.record.attempts import AttemptLog
+from autograder.model.course import Course
+from autograder.storage.attempts import AttemptLog
 
 LESSON = "03_attention"
 

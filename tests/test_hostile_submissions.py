@@ -1,24 +1,25 @@
-"""Hostile code gains nothing, costs no other exercise anything, and is told of.
+"""Hostile code gains nothing, costs no other exercise anything, and is reported as an incident.
 
-Each notebook of `submissions/hostile` holds a right `softmax`, and a wrong `causal_mask` that comes
-with an attack, the one in the notebook's name.
+Each notebook in `submissions/hostile` holds a right `softmax`, and a wrong `causal_mask` with the attack
+that the notebook is named after.
 """
 
 import shutil
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from autograder.course import CONFIG, Course
-from autograder.marker import Marker
-from autograder.record.class_run import grade
+from autograder.grading.class_run import grade_lesson
+from autograder.grading.grader import Grader
+from autograder.model.course import CONFIG, Course
 
 LESSON = "03_attention"
 FOLDER = Path(__file__).parent / "submissions" / "hostile"
-WITHOUT_ATTACK = 0.25  # of 2 points, for the wrong causal_mask alone
+WITHOUT_ATTACK = 0.25  # the score of the wrong causal_mask alone, of 2 points
 PARTLY_RIGHT = {"by-chance", "right-only-once"}
 
-TOLD = {
+INCIDENTS = {
     "background-thread": set(),
     "by-chance": set(),
     "close-every-file": {"ended-process"},
@@ -84,16 +85,16 @@ pytestmark = [
 
 def test_every_attack_is_listed() -> None:
     """A notebook without an expectation would prove nothing."""
-    assert {path.stem for path in FOLDER.glob("*.ipynb")} == {*TOLD, *SLOW}
+    assert {path.stem for path in FOLDER.glob("*.ipynb")} == {*INCIDENTS, *SLOW}
 
 
 @pytest.mark.parametrize(
     ("name", "kinds"),
-    [*TOLD.items(), *(pytest.param(*item, marks=pytest.mark.slow) for item in SLOW.items())],
+    [*INCIDENTS.items(), *(pytest.param(*item, marks=pytest.mark.slow) for item in SLOW.items())],
 )
-def test_an_attack_gains_nothing_and_is_told(name: str, kinds: set[str], marker: Marker) -> None:
-    """The right neighbour keeps its marks, the wrong answer gets no more than without the attack."""
-    report = marker.mark(LESSON, FOLDER / f"{name}.ipynb").report
+def test_an_attack_gains_nothing_and_is_reported(name: str, kinds: set[str], grader: Grader) -> None:
+    """The right answer keeps its score, and the wrong one gets no more than without the attack."""
+    report = grader.grade(LESSON, FOLDER / f"{name}.ipynb").report
     right, attacked = report.exercise("softmax"), report.exercise("causal-mask")
     assert (right.score, right.outcome) == (2, "passed")
     assert attacked.score is not None
@@ -104,19 +105,19 @@ def test_an_attack_gains_nothing_and_is_told(name: str, kinds: set[str], marker:
     assert others == {"missing"}
 
 
-def test_a_wrong_answer_alone_gets_what_is_said_above(marker: Marker, tmp_path: Path) -> None:
-    """The bound that the attacks are held against is what the wrong answer gets without one."""
+def test_the_wrong_answer_without_an_attack_scores_as_stated(grader: Grader, tmp_path: Path) -> None:
+    """This score is the bound that the attacks are compared with."""
     text = (FOLDER / "list-all-objects.ipynb").read_text()
     path = tmp_path / f"{LESSON}.ipynb"
     start, end = text.index('"import gc'), text.index('"def causal_mask')
     path.write_text(text[:start] + text[end:])
-    report = marker.mark(LESSON, path).report
+    report = grader.grade(LESSON, path).report
     assert report.exercise("causal-mask").score == WITHOUT_ATTACK
     assert report.incidents == []
 
 
 def test_nothing_was_unpickled_or_left_outside() -> None:
-    """What the attacks would have written on this machine is not there."""
+    """The files that the attacks try to write on this machine do not exist."""
     assert not Path("/tmp/was-unpickled").exists()
     assert not Path("/usr/lib/python3/evil.py").exists()
 
@@ -128,18 +129,18 @@ def _hand_in(course: Course, student: str, notebook: Path) -> None:
 
 
 @pytest.mark.slow
-def test_hostile_neighbours_change_nobodys_marks(course: Course, tmp_path: Path) -> None:
-    """An honest student's marks are the same alone and in the worst company."""
+def test_hostile_submissions_change_no_other_score(course: Course, tmp_path: Path) -> None:
+    """An honest student's scores are the same alone and in a class of attackers."""
     here = Course(tmp_path)
     shutil.copy(course.root / CONFIG, tmp_path)
     for folder in (course.release, course.source):
         shutil.copytree(folder, tmp_path / folder.name)
     honest = course.root / "tests/submissions/hostile/flood-output.ipynb"
     _hand_in(here, "m-honest", honest)
-    alone = grade(here, LESSON, workers=1, progress=lambda _: None)[0]
+    alone = grade_lesson(here, LESSON, workers=1, console=Console(quiet=True))[0]
     for student, attack in enumerate(["exit-hard", "kill-everything", "fork-bomb", "patch-probe"]):
         _hand_in(here, f"{'az'[student % 2]}-{attack}", FOLDER / f"{attack}.ipynb")
-    attempts = grade(here, LESSON, workers=2, force=True, progress=lambda _: None)
+    attempts = grade_lesson(here, LESSON, workers=2, force=True, console=Console(quiet=True))
     again = next(attempt for attempt in attempts if attempt.student == "m-honest")
     assert [e.score for e in again.report.exercises] == [e.score for e in alone.report.exercises]
     assert not any(attempt.faulty for attempt in attempts)

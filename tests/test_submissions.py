@@ -1,8 +1,8 @@
-"""Whatever state a notebook is in, each exercise ends as it should; what is right gets its points.
+"""A right answer gets its points, whatever state its notebook is in.
 
-The notebooks in `submissions/` hold right answers to two exercises of lesson 03 (the other five are
-not in them) and are named for what was done to them. Those in `mangled/` were handled roughly, by a
-tool or by hand; in `harmless/` the answers do things that are none of a marker's business.
+The notebooks in `submissions/` hold right answers to two exercises of lesson 03, without the other five,
+and are named after what was done to them. Those in `mangled/` were damaged by a tool or by hand. The
+answers in `harmless/` do unusual things that the grader must not mind.
 """
 
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.errors import SubmissionError
-from autograder.marker import Marker
-from autograder.results import Outcome, Report
+from autograder.grading.grader import Grader
+from autograder.model.errors import SubmissionError
+from autograder.model.report import Outcome, Report
 
 LESSON = "03_attention"
 CORPUS = Path(__file__).parent / "submissions"
@@ -21,7 +21,7 @@ PASSED, ABSENT = Outcome.PASSED, "the cell is not in the notebook"
 
 @dataclass(frozen=True)
 class Row:
-    """How the two exercises of a notebook end, and which repairs are listed."""
+    """The outcomes of the two exercises of a notebook, and the repairs that are listed."""
 
     repairs: tuple[str, ...] = ()
     softmax: Outcome = PASSED
@@ -38,11 +38,11 @@ def kernel(name: str) -> Row:
     return Row((f"the notebook names another kernel, '{name}'; it was run as Python",))
 
 
-TWICE = Row(("softmax: the cell is there 2 times; the last one counts",))
+TWICE = Row(("softmax: the notebook has 2 copies of the cell; the last one counts",))
 RETYPED = "{}: the cell's type was changed; it was read as code"
 SOFTMAX, MASK, BOTH = defined("softmax"), defined("causal-mask"), defined("softmax", "causal-mask")
 
-# Every notebook that is not named here gets full marks for both, with nothing to repair.
+# Every notebook that is not named here gets full points for both, without a repair.
 ROWS = {
     "answer-in-a-new-cell": Row(SOFTMAX),
     "answer-in-the-test-cell": Row(SOFTMAX),
@@ -58,7 +58,7 @@ ROWS = {
     ),
     "kernel-of-julia": kernel("Julia 1.10"),
     "kernel-of-r": kernel("R"),
-    "latin-1": Row(("the file is not in UTF-8; what could not be read was replaced by '\ufffd'",)),
+    "latin-1": Row(("the file is not in UTF-8; unreadable characters were replaced by '\ufffd'",)),
     "merged-answers": Row(MASK),
     "merged-first-one-wrong": Row(MASK, softmax=Outcome.FAILED),
     "merged-into-the-later-cell": Row(SOFTMAX),
@@ -67,7 +67,7 @@ ROWS = {
     "nbformat-3": Row(("the notebook is in an old format, nbformat 3; it was converted",)),
     "nbgrader-metadata-garbled": Row(BOTH),
     "one-grade-id-on-all-cells": Row(MASK),
-    "reordered": Row(("the answers were in another order; they were run in the lesson's",)),
+    "reordered": Row(("the answers were out of order; they were run in the lesson's order",)),
     "retyped-to-markdown": Row((RETYPED.format("softmax"),)),
     "retyped-to-raw": Row((RETYPED.format("softmax"), RETYPED.format("causal-mask"))),
     "sources-null": Row(softmax=Outcome.UNANSWERED),
@@ -76,7 +76,7 @@ ROWS = {
     "tabs-and-spaces": Row(softmax=Outcome.ERROR),
     "thousands-of-cells": Row(("the notebook has more than 2000 cells; the rest was left out",)),
 }
-NOTED = {
+INCIDENTS = {
     "exit-in-an-own-cell": ["ended-process"],
     "threads-and-processes": ["started-process"],
 }
@@ -91,21 +91,21 @@ REFUSED = {
 
 
 def notebooks(folder: str) -> list[object]:
-    """Return the notebooks of a folder that can be marked, as parameters."""
+    """Return the notebooks of a folder that can be graded, as parameters."""
     paths = sorted(p for p in (CORPUS / folder).glob("*.ipynb") if p.stem not in REFUSED)
     return [pytest.param(path, id=path.stem) for path in paths]
 
 
 def points(report: Report) -> dict[str, float | None]:
-    """Return the score of every exercise that has any."""
+    """Return the scores above 0, by exercise."""
     return {done.id: done.score for done in report.exercises if done.score}
 
 
 @pytest.mark.parametrize("path", notebooks("mangled"))
-def test_a_mangled_notebook_is_marked(path: Path, marker: Marker) -> None:
-    """Right answers count, what is broken costs its own exercise, and every repair is listed."""
+def test_a_mangled_notebook_is_graded(path: Path, grader: Grader) -> None:
+    """Right answers count, a broken one costs its own exercise, and every repair is listed."""
     row = ROWS.get(path.stem, Row())
-    report = marker.mark(LESSON, path).report
+    report = grader.grade(LESSON, path).report
     wanted = {"softmax": row.softmax, "causal-mask": row.causal_mask}
     assert {name: report.exercise(name).outcome for name in wanted} == wanted
     assert points(report) == {name: 2 for name, outcome in wanted.items() if outcome is PASSED}
@@ -117,28 +117,28 @@ def test_a_mangled_notebook_is_marked(path: Path, marker: Marker) -> None:
 
 
 @pytest.mark.parametrize("path", notebooks("harmless"))
-def test_a_right_answer_with_habits_gets_its_points(path: Path, marker: Marker) -> None:
-    """Full marks, nothing repaired; and nothing told but what a person may want to know."""
-    report = marker.mark(LESSON, path).report
+def test_an_unusual_right_answer_gets_its_points(path: Path, grader: Grader) -> None:
+    """There are no repairs, and no incidents but those that a person may want to know of."""
+    report = grader.grade(LESSON, path).report
     told = [report.exercise(name) for name in ("softmax", "causal-mask")]
     assert [(done.outcome, done.score, done.failures) for done in told] == [(PASSED, 2, [])] * 2
     assert [said for said in report.repairs if ABSENT not in said] == []
-    assert [incident.kind for incident in report.incidents] == NOTED.get(path.stem, [])
+    assert [incident.kind for incident in report.incidents] == INCIDENTS.get(path.stem, [])
 
 
 @pytest.mark.parametrize(("stem", "reason"), REFUSED.items())
-def test_what_is_no_notebook_of_the_lesson_is_refused(
-    stem: str, reason: str, marker: Marker
+def test_a_file_that_is_not_a_notebook_of_the_lesson_is_refused(
+    stem: str, reason: str, grader: Grader
 ) -> None:
-    """The reason is said in one line, and an instructor's run gives `missing` throughout."""
+    """The error gives the reason in one line, and a class run gives every exercise `missing`."""
     with pytest.raises(SubmissionError, match=reason) as refusal:
-        marker.mark(LESSON, CORPUS / "mangled" / f"{stem}.ipynb")
-    report = marker.mark_broken(LESSON, str(refusal.value)).report
+        grader.grade(LESSON, CORPUS / "mangled" / f"{stem}.ipynb")
+    report = grader.grade_broken(LESSON, str(refusal.value)).report
     assert {done.outcome for done in report.exercises} == {Outcome.MISSING}
     assert report.repairs == [str(refusal.value)]
 
 
 def test_every_row_has_its_notebook() -> None:
-    """A notebook that was renamed or lost is noticed."""
+    """No row is left over from a notebook that was renamed or deleted."""
     there = {path.stem for path in (CORPUS / "mangled").glob("*.ipynb")}
     assert {*ROWS, *REFUSED} <= there

@@ -12,7 +12,7 @@ from conftest import ROOT
 
 from autograder import vendor
 from autograder.cli import main
-from autograder.errors import OutOfDateError, VendorError
+from autograder.model.errors import OutOfDateError, VendorError
 
 
 def test_every_script_is_the_one_that_was_pinned() -> None:

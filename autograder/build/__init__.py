@@ -3,14 +3,14 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from autograder.build.cells import Cell, Kind
-from autograder.build.lesson import Exercise, LessonText, read_lesson
+from autograder.text.cells import Cell, Kind
+from autograder.text.lesson import LessonText, read_lesson
 
 if TYPE_CHECKING:
     from autograder.build.gradebook import register
     from autograder.build.steps import build, check
 
-__all__ = ["Cell", "Exercise", "Kind", "LessonText", "build", "check", "read_lesson", "register"]
+__all__ = ["Cell", "Kind", "LessonText", "build", "check", "read_lesson", "register"]
 
 # These bring nbgrader and nbclient with them: most of a second that reading a lesson can do without.
 _LATER = {

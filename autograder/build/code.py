@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from IPython.core.inputtransformer2 import TransformerManager
 
-from autograder.build.cells import Cell
-from autograder.build.lesson import LessonText
-from autograder.build.regions import skeleton
-from autograder.errors import LessonTextError
+from autograder.model.errors import LessonTextError
+from autograder.text.cells import Cell
+from autograder.text.lesson import LessonText
+from autograder.text.regions import skeleton
 
 PACKAGE = "autograder"
 # In a string: a name for importlib, or code that a magic such as %time runs.
@@ -30,7 +30,7 @@ def check_code(lesson: LessonText) -> None:
 
 
 def parse(lesson: LessonText, cell: Cell, text: str) -> ast.Module:
-    """Return a cell's syntax tree, read as IPython does; LessonTextError where it has none."""
+    """Return a cell's syntax tree, read as IPython does; LessonTextError if it has none."""
     try:
         python = TransformerManager().transform_cell(text)
         flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT

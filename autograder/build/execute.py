@@ -14,9 +14,9 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from autograder.build.lesson import LessonText
 from autograder.build.notebook import METADATA
-from autograder.errors import LessonTextError
+from autograder.model.errors import LessonTextError
+from autograder.text.lesson import LessonText
 
 SECONDS_PER_CELL = 900  # training takes two minutes on two cores, and more on a busy machine
 QUIET = ["--log-level=ERROR"]
@@ -32,7 +32,9 @@ def run(notebook: Any, lesson: LessonText, root: Path) -> Any:
     done = nbformat.from_dict(notebook)
     with TemporaryDirectory() as empty:
         begun: list[str] = []
-        folder = Path(empty, "course", lesson.name)  # lessons look for others next door
+        folder = Path(
+            empty, "course", lesson.name
+        )  # lessons look for other lessons in the folder above
         folder.mkdir(parents=True)
         client = _client(done, str(folder))
         client.on_cell_start = lambda cell, cell_index: begun.append(cell.id)  # noqa: ARG005  (nbclient gives both)
@@ -76,7 +78,7 @@ def _client(notebook: Any, folder: str) -> NotebookClient:
 
 
 def _environment(root: Path, folder: Path) -> dict[str, str]:
-    """Return the kernel's environment: nobody's own settings, no date and no random hash."""
+    """Return the kernel's environment: no personal settings, no date, no random hashes."""
     return os.environ | {
         "PYTHONPATH": os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])]),
         "IPYTHONDIR": str(folder / ".ipython"),
@@ -94,7 +96,7 @@ def _failed(cell_id: str, lesson: LessonText, error: Exception) -> LessonTextErr
 
 
 def _check_paths(notebook: Any, lesson: LessonText, root: Path) -> None:
-    """Raise LessonTextError where an output shows a path: nobody else has it, or should see it."""
+    """Raise LessonTextError where an output shows a path: no reader has it or should see it."""
     places = {str(root), sys.prefix, gettempdir(), str(Path.home())} - {os.sep}
     shown = [(cell.id, cell.get("outputs")) for cell in notebook.cells]
     for cell_id, outputs in (*shown, ("", notebook.metadata.get("widgets"))):
@@ -107,7 +109,7 @@ def _check_paths(notebook: Any, lesson: LessonText, root: Path) -> None:
 
 
 def _texts(shown: Any) -> Iterator[str]:
-    """Yield all text in an output, pictures left out: theirs is base64, which may spell anything."""
+    """Yield all text in an output except pictures, whose base64 may spell anything."""
     if isinstance(shown, str):
         yield shown
     elif isinstance(shown, list):

@@ -1,4 +1,4 @@
-"""What is on disk, held against what the build makes; and writing where they differ."""
+"""Compares files on disk with what the build makes, and writes those that differ."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ NOT_OURS = (".ipynb_checkpoints", "__pycache__", ".DS_Store")
 
 
 def write(path: Path, content: bytes) -> bool:
-    """Write a file whole or not at all; return whether it was anything new."""
+    """Write a file whole or not at all; return whether its content is new."""
     if path.is_file() and path.read_bytes() == content:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -21,7 +21,7 @@ def write(path: Path, content: bytes) -> bool:
 
 
 def read_notebook(path: Path) -> Any:
-    """Return a notebook, or None where there is none that can be read."""
+    """Return a notebook, or None if it cannot be read."""
     try:
         return nbformat.read(path, as_version=4)
     except (OSError, ValueError, nbformat.validator.NotebookValidationError):
@@ -52,7 +52,7 @@ def was_run(notebook: Any) -> bool:
 
 
 def files_in(folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder, editors' and Python's leavings aside, in order."""
+    """Yield the files in a folder, in order, without what editors and Python leave behind."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not set(path.relative_to(folder).parts) & set(NOT_OURS):
             yield path

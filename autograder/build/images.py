@@ -1,13 +1,13 @@
-"""Pictures that a lesson shows: which it names, and whether they are there to be shown."""
+"""Pictures that a lesson shows: their names, and whether the files exist."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from autograder.build.cells import Cell
-from autograder.build.lesson import LessonText
-from autograder.errors import LessonTextError
+from autograder.model.errors import LessonTextError
+from autograder.text.cells import Cell
+from autograder.text.lesson import LessonText
 
 FOLDER = "images"
 MARKDOWN_IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\(\s*<?(?P<source>[^)\s>]*)[^)]*\)")

@@ -11,11 +11,11 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
-from autograder.errors import CourseError
+from autograder.model.errors import CourseError
 
 
 class _Kept(logging.Handler):
-    """Keeps what nbgrader logs as errors, to be told only if it fails."""
+    """Keeps what nbgrader logs as errors, to be reported only if it fails."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)

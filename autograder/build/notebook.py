@@ -6,9 +6,9 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from autograder.build.cells import Cell, Kind
-from autograder.build.lesson import LessonText
-from autograder.build.regions import Region, begin, end, tucked, without
+from autograder.text.cells import Cell, Kind
+from autograder.text.lesson import LessonText
+from autograder.text.regions import Region, begin, end, tucked, without
 
 SCHEMA = 3  # of nbgrader's cell metadata
 METADATA = {

@@ -17,13 +17,15 @@ from autograder.build.files import (
     write,
 )
 from autograder.build.images import FOLDER, check_images, images_of
-from autograder.build.lesson import LessonText, read_lesson
 from autograder.build.nbgrader_release import generate
 from autograder.build.notebook import as_text, instructor_notebook, solution_notebook
+from autograder.build.validate import validate
 from autograder.build.verify import verify
 from autograder.build.verify_release import verify_release
-from autograder.course import Course
-from autograder.errors import CourseError, OutOfDateError
+from autograder.lessons.loading import with_checks
+from autograder.model.course import Course
+from autograder.model.errors import CourseError, OutOfDateError
+from autograder.text.lesson import LessonText, read_lesson
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,10 @@ def check(course: Course, lessons: Sequence[str] | None = None) -> None:
 
 
 def assemble(course: Course, name: str) -> Built:
-    """Make everything of one lesson but the outputs of its model answers; writes nothing."""
+    """Make everything of one lesson except the outputs of its model answers; write nothing."""
     lesson = read_lesson(course.text(name))
     verify(lesson)
+    validate(with_checks(lesson))
     check_images(lesson, course.images)
     with TemporaryDirectory() as folder:
         stage = Course(Path(folder).resolve())
@@ -100,7 +103,7 @@ def _solution_path(course: Course, name: str) -> Path:
 
 
 def _solved(course: Course, built: Built, *, execute: bool) -> dict[Path, bytes]:
-    """Return the lesson's files with its model answers, unless those on disk will do."""
+    """Return the lesson's files with its model answers, unless those on disk are current."""
     path = _solution_path(course, built.lesson.name)
     old = read_notebook(path)
     same = not difference(old, built.solution)

@@ -1,16 +1,16 @@
-"""The rules that a lesson's text keeps, so that what is built from it can be marked."""
+"""The rules that a lesson's text keeps, so that what is built from it can be graded."""
 
 import re
 from collections.abc import Callable
 from itertools import pairwise
 
-from autograder.build.cells import Cell, Kind
 from autograder.build.code import check_code
-from autograder.build.lesson import LessonText
-from autograder.build.regions import Region, has, marker_lines, marker_problem
-from autograder.errors import LessonTextError
+from autograder.build.exercise_format import check_headings, check_hints
+from autograder.model.errors import LessonTextError
+from autograder.text.cells import Cell, Kind
+from autograder.text.lesson import LessonText
+from autograder.text.regions import Region, has, marker_lines, marker_problem
 
-POINTS = 20
 EXERCISE_ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 REGIONS = {
     Kind.SOLUTION: (Region.SOLUTION,),
@@ -25,7 +25,7 @@ def verify(lesson: LessonText) -> None:
 
 
 def check_ids(lesson: LessonText) -> None:
-    """Raise LessonTextError for an id that is taken, or is no id."""
+    """Raise LessonTextError for an id that is taken or malformed."""
     seen: dict[str, int] = {}
     for cell in lesson.cells:
         if cell.exercise and not EXERCISE_ID.fullmatch(cell.exercise):
@@ -36,7 +36,7 @@ def check_ids(lesson: LessonText) -> None:
 
 
 def check_markers(lesson: LessonText) -> None:
-    """Raise LessonTextError for a marker without its partner, or where none belongs."""
+    """Raise LessonTextError for a marker without its partner, or in the wrong kind of cell."""
     for cell in lesson.cells:
         fault = marker_problem(cell.text) or _misplaced(cell)
         if fault:
@@ -47,7 +47,7 @@ def check_markers(lesson: LessonText) -> None:
 
 
 def check_order(lesson: LessonText) -> None:
-    """Raise LessonTextError unless each test directly follows its solution, and none is bare."""
+    """Raise LessonTextError unless solutions and tests come in pairs, each test right after its solution."""
     for before, cell in pairwise((None, *lesson.cells, None)):
         solution = before is not None and before.kind is Kind.SOLUTION
         test = cell is not None and cell.kind is Kind.TEST
@@ -61,14 +61,19 @@ def check_order(lesson: LessonText) -> None:
 
 
 def check_points(lesson: LessonText) -> None:
-    """Raise LessonTextError unless the exercises' points are positive and add up."""
+    """Raise LessonTextError unless the points add up to the sum that the header declares."""
     for cell in lesson.cells:
-        if cell.kind in (Kind.TEST, Kind.WRITTEN) and not cell.points > 0:
-            raise _error(lesson, cell, f"points should be above 0, got {cell.points:g}")
+        if cell.kind in (Kind.TEST, Kind.WRITTEN) and not cell.points >= 0:
+            raise _error(lesson, cell, f"points should not be negative, got {cell.points:g}")
+    if not lesson.points > 0:
+        problem = "declare the sum of the points in the header: '#   coursework: {points: 20}'"
+        raise LessonTextError(problem, lesson.path, line=1)
     total = sum(exercise.points for exercise in lesson.exercises)
-    if total != POINTS:
-        problem = f"the points should add up to {POINTS}, they add up to {total:g}"
-        raise LessonTextError(problem, lesson.path)
+    if total != lesson.points:
+        problem = (
+            f"the exercises' points add up to {total:g}; the header declares {lesson.points:g}"
+        )
+        raise LessonTextError(problem, lesson.path, line=1)
 
 
 RULES: tuple[Callable[[LessonText], None], ...] = (
@@ -76,6 +81,8 @@ RULES: tuple[Callable[[LessonText], None], ...] = (
     check_markers,
     check_order,
     check_points,
+    check_headings,
+    check_hints,
     check_code,
 )
 

@@ -1,12 +1,12 @@
-"""What students get gives nothing away: the last look at a release before it is written."""
+"""Checks that a release gives nothing away, just before it is written."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from autograder.build.cells import Cell, Kind
-from autograder.build.lesson import LessonText
-from autograder.build.regions import Region, inside, marker_lines, without
-from autograder.errors import LessonTextError
+from autograder.model.errors import LessonTextError
+from autograder.text.cells import Cell, Kind
+from autograder.text.lesson import LessonText
+from autograder.text.regions import Region, inside, marker_lines, without
 
 Found = tuple[str, str] | None  # the id of a cell, and what is wrong with it
 

@@ -11,8 +11,8 @@ from typing import Final
 from autograder.build.files import files_in, write
 from autograder.bundle.secrets import refuse_secrets
 from autograder.bundle.wheel import build_wheel
-from autograder.course import Course
-from autograder.errors import BundleError
+from autograder.model.course import Course
+from autograder.model.errors import BundleError
 
 FOLDER: Final = "transformer-lessons"
 # What lessons and coursework import, and what opens them; the rest is the instructor's.

@@ -6,11 +6,11 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from autograder.build.lesson import LessonText, read_lesson
-from autograder.build.regions import Region, inside
-from autograder.course import Course
-from autograder.errors import BundleError
-from autograder.lessons import load_lesson
+from autograder.lessons.loading import load_lesson
+from autograder.model.course import Course
+from autograder.model.errors import BundleError
+from autograder.text.lesson import LessonText, read_lesson
+from autograder.text.regions import Region, inside
 
 WORDS: Final = ("autograder", "BEGIN SOLUTION", "BEGIN HIDDEN", "MARK SCHEME", 'grade("')
 # Shorter ones may well stand elsewhere: `return x`, or a question that begins "There is no dropout".
@@ -43,7 +43,7 @@ def secrets(course: Course) -> list[Secret]:
     found = [Secret(_bare(word), f"the word '{word}'") for word in WORDS]
     for name in course.lessons():
         found += _of_text(read_lesson(course.text(name)))
-        found += _of_checks(name)
+        found += _of_checks(course, name)
     return found
 
 
@@ -55,10 +55,10 @@ def _of_text(lesson: LessonText) -> Iterator[Secret]:
                 yield Secret(text, f"the {region.name.lower()} of {lesson.name}/{cell.exercise}")
 
 
-def _of_checks(name: str) -> Iterator[Secret]:
-    for exercise in load_lesson(name).exercises:
-        titled = [(one.title, f"the mistake '{one.id}'") for one in exercise.misconceptions]
-        titled += [(one.title, f"the check '{one.id}'") for one in exercise.cases]
+def _of_checks(course: Course, name: str) -> Iterator[Secret]:
+    for exercise in load_lesson(course, name).exercises:
+        titled = [(one.title, f"the mistake '{one.id}'") for one in exercise.mistakes]
+        titled += [(one.title, f"the check '{one.id}'") for one in exercise.checks]
         for title, what in titled:
             if len(_bare(title)) >= LEAST_TITLE:
                 yield Secret(_bare(title), f"{what} of {exercise.id}")

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from autograder.course import Course
-from autograder.errors import BundleError
+from autograder.model.course import Course
+from autograder.model.errors import BundleError
 
 NAME: Final = "transformer-lessons"
 EPOCH: Final = "1577836800"  # 2020-01-01: equal contents give an equal wheel

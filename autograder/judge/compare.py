@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from autograder.judge.observation import Observation
-from autograder.probe.scenarios import kind_of
+from autograder.model.observation import Observation
+from autograder.probe.answer import kind_of
 from autograder.probe.wire import Opaque
 
 ATOL, RTOL = 1e-4, 1e-4
@@ -21,18 +21,24 @@ class Difference:
     where: str
     text: str
 
+    @property
+    def about_numbers(self) -> bool:
+        """Whether everything agrees but the numbers."""
+        return self.kind in ("value", "nan", "inf")
 
-def difference(
-    got: Any, want: Any, *, atol: float = ATOL, rtol: float = RTOL, where: str = ""
-) -> Difference | None:
-    """Return how `got` differs from `want`, or None where they agree within tolerance."""
-    if isinstance(want, torch.Tensor):
-        return _tensors(got, want, atol, rtol, where)
-    if isinstance(want, (list, tuple)):
-        return _sequences(got, want, atol, rtol, where)
-    if isinstance(want, dict):
-        return _mappings(got, want, atol, rtol, where)
-    return _scalars(got, want, atol, rtol, where)
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far numbers may lie apart. Where `values` is False, only their form counts."""
+
+    atol: float = ATOL
+    rtol: float = RTOL
+    values: bool = True
+
+
+def difference(got: Any, want: Any, *, atol: float = ATOL, rtol: float = RTOL) -> Difference | None:
+    """Return how `got` differs from `want`, or None if they agree within tolerance."""
+    return _difference(got, want, Tolerance(atol, rtol), "")
 
 
 def same(a: Observation, b: Observation) -> bool:
@@ -50,51 +56,57 @@ def same(a: Observation, b: Observation) -> bool:
 
 
 def same_form(got: Any, want: Any) -> bool:
-    """Return whether two values are alike but for their numbers and texts."""
+    """Return whether two values agree but for their numbers and texts."""
+    return _difference(got, want, Tolerance(values=False), "") is None
+
+
+def _difference(got: Any, want: Any, tolerance: Tolerance, where: str) -> Difference | None:
     if isinstance(want, torch.Tensor):
-        alike = isinstance(got, torch.Tensor) and got.shape == want.shape
-        return alike and got.dtype == want.dtype
-    if isinstance(want, dict):
-        keys = isinstance(got, dict) and got.keys() == want.keys()
-        return keys and all(same_form(got[key], value) for key, value in want.items())
+        return _tensors(got, want, tolerance, where)
     if isinstance(want, (list, tuple)):
-        if not isinstance(got, (list, tuple)) or len(got) != len(want):
-            return False
-        return all(same_form(one, other) for one, other in zip(got, want, strict=True))
-    return type(got) is type(want)
+        return _sequences(got, want, tolerance, where)
+    if isinstance(want, dict):
+        return _mappings(got, want, tolerance, where)
+    return _scalars(got, want, tolerance, where)
 
 
-def _tensors(
-    got: Any, want: torch.Tensor, atol: float, rtol: float, where: str
-) -> Difference | None:
+def _tensors(got: Any, want: torch.Tensor, tolerance: Tolerance, where: str) -> Difference | None:
     if not isinstance(got, torch.Tensor):
         return _wrong_type(got, "a tensor", where)
     if got.shape != want.shape:
         text = f"{_subject(where)} has shape {_shape(got)}; {_shape(want)} was expected"
         return Difference("shape", where, text)
     if got.dtype != want.dtype:
-        return Difference(
-            "dtype", where, f"{_subject(where)} is {_dtype(got)}; {_dtype(want)} was expected"
-        )
-    return _numbers(got, want, atol, rtol, where)
+        text = f"{_subject(where)} is {_dtype(got)}; {_dtype(want)} was expected"
+        return Difference("dtype", where, text)
+    return _numbers(got, want, tolerance, where) if tolerance.values else None
 
 
 def _numbers(
-    got: torch.Tensor, want: torch.Tensor, atol: float, rtol: float, where: str
+    got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance, where: str
 ) -> Difference | None:
-    if not want.is_floating_point():
-        wrong = got != want
-    else:
-        wrong = ~torch.isclose(got, want, atol=atol, rtol=rtol, equal_nan=True)
+    wrong = got != want
+    if want.is_floating_point():
+        near = torch.isclose(got, want, atol=tolerance.atol, rtol=tolerance.rtol, equal_nan=True)
+        wrong = ~near
     if not wrong.any():
         return None
-    index = tuple(int(i) for i in wrong.nonzero()[0])
     if got.is_floating_point() and not got.isfinite().all() and want.isfinite().all():
         return _not_finite(got, where)
-    share = int(wrong.sum())
+    if not want.dim():
+        return _scalars(got.item(), want.item(), Tolerance(0.0, 0.0), where)
+    return _first_wrong_entry(got, want, wrong, where)
+
+
+def _first_wrong_entry(
+    got: torch.Tensor, want: torch.Tensor, wrong: torch.Tensor, where: str
+) -> Difference:
+    """Count the wrong entries and show the first; of floats, what was expected is not told."""
+    index = tuple(wrong.nonzero()[0].tolist())
+    expected = "" if want.is_floating_point() else f"; {_number(want[index])} was expected"
     text = (
-        f"{_subject(where)} has {share} of {wrong.numel()} numbers that differ from what was expected; "
-        f"the first is at {_place(index)}, where yours is {_number(got[index])}"
+        f"{_subject(where)} has {int(wrong.sum())} of {wrong.numel()} entries that are wrong. "
+        f"The first is at {list(index)}, where yours is {_number(got[index])}{expected}"
     )
     return Difference("value", where, text)
 
@@ -102,69 +114,66 @@ def _numbers(
 def _not_finite(got: torch.Tensor, where: str) -> Difference:
     index = tuple(int(i) for i in (~got.isfinite()).nonzero()[0])
     kind = "NaN" if got[index].isnan() else "an infinity"
-    text = f"{_subject(where)} holds {kind} at {_place(index)}; every number should be finite here"
+    text = f"{_subject(where)} holds {kind} at {list(index)}; every number should be finite here"
     return Difference("nan" if kind == "NaN" else "inf", where, text)
 
 
-def _sequences(got: Any, want: Any, atol: float, rtol: float, where: str) -> Difference | None:
+def _sequences(got: Any, want: Any, tolerance: Tolerance, where: str) -> Difference | None:
     if not isinstance(got, (list, tuple)):
         wanted = "a tuple" if isinstance(want, tuple) else "a list"
         return _wrong_type(got, f"{wanted} of {len(want)}", where)
     if len(got) != len(want):
-        return Difference(
-            "length", where, f"{_subject(where)} has {len(got)} entries; {len(want)} were expected"
-        )
-    for index, (one, other) in enumerate(zip(got, want, strict=True)):
-        found = difference(one, other, atol=atol, rtol=rtol, where=f"{where}[{index}]")
-        if found:
-            return found
-    return None
+        text = f"{_subject(where)} has {len(got)} entries; {len(want)} were expected"
+        return Difference("length", where, text)
+    pairs = enumerate(zip(got, want, strict=True))
+    found = (_difference(mine, right, tolerance, f"{where}[{n}]") for n, (mine, right) in pairs)
+    return next(filter(None, found), None)
 
 
 def _mappings(
-    got: Any, want: dict[Any, Any], atol: float, rtol: float, where: str
+    got: Any, want: dict[Any, Any], tolerance: Tolerance, where: str
 ) -> Difference | None:
     if not isinstance(got, dict):
         return _wrong_type(got, "a dictionary", where)
     for key, value in want.items():
         if key not in got:
             return Difference("key", where, f"{_subject(where)} has no entry {key!r}")
-        found = difference(got[key], value, atol=atol, rtol=rtol, where=f"{where}[{key!r}]")
+        found = _difference(got[key], value, tolerance, f"{where}[{key!r}]")
         if found:
             return found
     extra = [key for key in got if key not in want]
-    return (
-        Difference("key", where, f"{_subject(where)} has an unexpected entry {extra[0]!r}")
-        if extra
-        else None
-    )
+    text = f"{_subject(where)} has an unexpected entry {extra[0]!r}" if extra else ""
+    return Difference("key", where, text) if extra else None
 
 
-def _scalars(got: Any, want: Any, atol: float, rtol: float, where: str) -> Difference | None:
+def _scalars(got: Any, want: Any, tolerance: Tolerance, where: str) -> Difference | None:
     if isinstance(want, Opaque):
         return None if got == want else _wrong_type(got, want.kind, where)
     if isinstance(want, float):
         if isinstance(got, bool) or not isinstance(got, (int, float)):
             return _wrong_type(got, "a float", where)
-        close = math.isclose(got, want, abs_tol=atol, rel_tol=rtol) or (got != got and want != want)  # noqa: PLR0124 - NaN
-        return (
-            None
-            if close
-            else Difference("value", where, f"{_subject(where)} is {got:.4g}, which is not right")
-        )
-    if type(got) is not type(want):
+    elif type(got) is not type(want):
         return _wrong_type(got, f"a value of type {kind_of(want)}", where)
-    return (
-        None
-        if got == want
-        else Difference("value", where, f"{_subject(where)} is {_short(got)}, which is not right")
-    )
+    if not tolerance.values or _equal(got, want, tolerance):
+        return None
+    came = f"{_short(got)}, which is not right"
+    if isinstance(want, float):
+        came = f"{got:.4g}" + (f", {got / want:.4g} times what it should be" if want else "")
+    return Difference("value", where, f"{_subject(where)} is {came}")
+
+
+def _equal(got: Any, want: Any, tolerance: Tolerance) -> bool:
+    if not isinstance(want, float):
+        return bool(got == want)
+    near = math.isclose(got, want, abs_tol=tolerance.atol, rel_tol=tolerance.rtol)
+    return near or (math.isnan(got) and math.isnan(want))
 
 
 def _wrong_type(got: Any, wanted: str, where: str) -> Difference:
     if got is None:
+        missing = "" if where else " (is there a `return`?)"
         return Difference(
-            "none", where, f"{_subject(where)} is None; {wanted} was expected. Is there a return?"
+            "none", where, f"{_subject(where)} is None; {wanted} was expected{missing}"
         )
     kind = got.kind if isinstance(got, Opaque) else kind_of(got)
     return Difference("type", where, f"{_subject(where)} is of type {kind}; {wanted} was expected")
@@ -182,10 +191,6 @@ def _shape(tensor: torch.Tensor) -> str:
 
 def _dtype(tensor: torch.Tensor) -> str:
     return str(tensor.dtype).removeprefix("torch.")
-
-
-def _place(index: tuple[int, ...]) -> str:
-    return f"[{', '.join(map(str, index))}]" if index else "its only entry"
 
 
 def _number(value: torch.Tensor) -> str:

@@ -1,4 +1,4 @@
-"""Names the mistake: finds the known misconceptions, singly or in pairs, that do what was seen."""
+"""Names the mistake: finds the known mistakes, singly or in pairs, that do what was seen."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -6,65 +6,43 @@ from dataclasses import dataclass
 
 import torch
 
-from autograder.judge.compare import same
-from autograder.judge.exercise import Case, Exercise, Misconception, Stimulus
-from autograder.judge.judgement import Seen
-from autograder.judge.observation import Observation
-from autograder.judge.workbench import Workbench
+from autograder.judge.evidence import Evidence
+from autograder.judge.oracle import Oracle
+from autograder.model.exercise import Exercise, Mistake
+from autograder.model.observation import Observation
+from autograder.probe.functions import ReadEntry
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """One case at work on a student's cell."""
-
-    case: Case
-    stimulus: Stimulus
-    got: Observation
-    expected: Observation
-    passed: bool
-
-    def fits(self, mistaken: Observation) -> bool:
-        """Return whether a mistake does what was seen, or does not show where the check passed."""
-        if same(mistaken, self.got):
-            return True
-        seen = Seen(self.stimulus.inputs, mistaken, self.expected)
-        return self.passed and self.case.judge(seen).passed
-
-
-def diagnose(
-    bench: Workbench, exercise: Exercise, evidence: Sequence[Evidence]
-) -> list[Misconception]:
-    """Return the misconceptions that explain the failures, most of all those that explain all.
+def diagnose(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -> list[Mistake]:
+    """Return the mistakes that explain the failures, most of all those that explain all.
 
     First single mistakes, then pairs, whose edited answers behave exactly as the student's on every
     case; then single ones that explain some of the failures and are contradicted by nothing.
     """
     if all(item.passed for item in evidence):
         return []
-    inquiry = _Inquiry(bench, exercise, evidence)
-    return inquiry.explain_all(1) or inquiry.explain_all(2) or inquiry.explain_some()
+    search = _Search(oracle, exercise, evidence)
+    return search.explain_all(1) or search.explain_all(2) or search.explain_some()
 
 
 @dataclass(frozen=True)
-class _Inquiry:
+class _Search:
     """The search for the mistakes in one student's cell."""
 
-    bench: Workbench
+    oracle: Oracle
     exercise: Exercise
     evidence: Sequence[Evidence]
 
-    def explain_all(self, size: int) -> list[Misconception]:
+    def explain_all(self, size: int) -> list[Mistake]:
         """Return the first mistake, or two, that do all that was seen."""
         ordered = sorted(self.evidence, key=lambda item: item.passed)  # failures tell most apart
-        forms = [form for mistake in self.exercise.misconceptions for form in mistake.forms()]
+        forms = [form for mistake in self.exercise.mistakes for form in mistake.forms()]
         for mistakes in self._pairs(forms) if size > 1 else zip(forms):
             if all(self._fits(mistakes, item) for item in ordered):
                 return list(mistakes)
         return []
 
-    def _pairs(
-        self, forms: Sequence[Misconception]
-    ) -> Iterator[tuple[Misconception, Misconception]]:
+    def _pairs(self, forms: Sequence[Mistake]) -> Iterator[tuple[Mistake, Mistake]]:
         """Yield the pairs that are worth a try: where an exception came, one of the two raises it."""
         if all(item.got.raised is not None for item in self.evidence):
             return  # where nothing but exceptions came, a second mistake cannot be seen
@@ -76,19 +54,19 @@ class _Inquiry:
             if first.id in needed or second.id in needed:
                 yield first, second
 
-    def _raising(self, forms: Sequence[Misconception]) -> set[str]:
+    def _raising(self, forms: Sequence[Mistake]) -> set[str]:
         """Return the mistakes that raise where an exception came; all of them where none came."""
         first = next((i for i in self.evidence if not i.passed and i.got.raised is not None), None)
         if first is None:
             return {form.id for form in forms}
-        alone = [(f, self.bench.mistaken(self.exercise, [f], first.stimulus)) for f in forms]
+        alone = [(f, self.oracle.mistaken(self.exercise, [f], first.test_input)) for f in forms]
         return {form.id for form, seen in alone if seen is not None and seen.raised}
 
-    def _fits(self, mistakes: Sequence[Misconception], item: Evidence) -> bool:
-        mistaken = self.bench.mistaken(self.exercise, mistakes, item.stimulus)
+    def _fits(self, mistakes: Sequence[Mistake], item: Evidence) -> bool:
+        mistaken = self.oracle.mistaken(self.exercise, mistakes, item.test_input)
         return mistaken is not None and item.fits(mistaken)
 
-    def _may_be_part(self, mistake: Misconception) -> bool:
+    def _may_be_part(self, mistake: Mistake) -> bool:
         """Return whether a mistake can be one of two: alone it spoils no more than what is spoilt.
 
         It changes nothing where a check passed, and raises nothing in the first failure where a
@@ -96,29 +74,29 @@ class _Inquiry:
         looked for.
         """
         failed = next(item for item in self.evidence if not item.passed)
-        alone = self.bench.mistaken(self.exercise, [mistake], failed.stimulus)
+        alone = self.oracle.mistaken(self.exercise, [mistake], failed.test_input)
         if alone is None or (failed.got.raised is None and alone.raised is not None):
             return False
         return all(self._fits([mistake], item) for item in self.evidence if item.passed)
 
-    def explain_some(self) -> list[Misconception]:
+    def explain_some(self) -> list[Mistake]:
         """Return the single mistakes that explain most failures between them.
 
         One case in many is too little to go by: a mistake has to explain two of them, or half. The
         entries of a dictionary of answers each stand for themselves.
         """
-        separate = all(item.stimulus.scenario == "variable" for item in self.evidence)
+        separate = all(isinstance(item.test_input.operation, ReadEntry) for item in self.evidence)
         failures = sum(not item.passed for item in self.evidence)
         enough = 1 if separate else min(2, -(-failures // 2))
         explained = {
             index: cases
-            for index, mistake in enumerate(self.exercise.misconceptions)
+            for index, mistake in enumerate(self.exercise.mistakes)
             if len(cases := self._cases_explained(mistake)) >= enough
         }
         chosen = _cover(explained)
-        return [self.exercise.misconceptions[index] for index in chosen[: None if separate else 2]]
+        return [self.exercise.mistakes[index] for index in chosen[: None if separate else 2]]
 
-    def _cases_explained(self, mistake: Misconception) -> set[int]:
+    def _cases_explained(self, mistake: Mistake) -> set[int]:
         """Return the failures that a mistake explains by numbers; none if a passed one denies it."""
         if not any(not item.passed and _telling(item.got) for item in self.evidence):
             return set()

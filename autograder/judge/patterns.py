@@ -1,39 +1,30 @@
-"""How wrong numbers relate to right ones, where no exercise has a better word for it."""
+"""How wrong numbers relate to right ones, for results that no explainer of an exercise knows."""
 
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 Pattern = Callable[[torch.Tensor, torch.Tensor], str | None]
 CLOSE = 1e-3
+MANY_TIMES = 1e4  # beyond that, a number means another thing altogether
 
 
 def pattern(got: Any, want: Any) -> str | None:
-    """Return a sentence on how the first wrong tensor relates to the right one, or None."""
-    pair = _first_wrong(got, want)
-    if pair is None:
-        return None
-    mine, right = (tensor.double() for tensor in pair)
-    if not (mine.isfinite().all() and right.isfinite().all()):
-        return None
-    found = (find(mine, right) for find in PATTERNS)
-    return next((sentence for sentence in found if sentence), None)
-
-
-def _first_wrong(got: Any, want: Any) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """Return the first pair of tensors of one shape that differ."""
-    if isinstance(got, torch.Tensor) and isinstance(want, torch.Tensor):
-        alike = got.shape == want.shape and got.dtype == want.dtype and got.numel() > 1
-        return (got, want) if alike and not torch.equal(got, want) and _numeric(want) else None
-    if isinstance(got, (list, tuple)) and isinstance(want, (list, tuple)):
-        pairs = (_first_wrong(one, other) for one, other in zip(got, want, strict=False))
-        return next((pair for pair in pairs if pair), None)
+    """Return a sentence on how the first wrong tensor of floats relates to the right one, or None."""
+    for mine, right in zip(tree_leaves(got), tree_leaves(want), strict=False):
+        if _comparable(mine, right) and not _same(mine, right):
+            found = (find(mine.double(), right.double()) for find in PATTERNS)
+            return next(filter(None, found), None)
     return None
 
 
-def _numeric(tensor: torch.Tensor) -> bool:
-    return tensor.is_floating_point()
+def _comparable(mine: Any, right: Any) -> bool:
+    """Return whether both are tensors of finite floats, of one shape and more than one entry."""
+    pair = [value for value in (mine, right) if isinstance(value, torch.Tensor)]
+    finite = len(pair) == 2 and all(t.is_floating_point() and t.isfinite().all() for t in pair)
+    return finite and mine.shape == right.shape and mine.numel() > 1
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -49,7 +40,7 @@ def _factor(got: torch.Tensor, want: torch.Tensor) -> str | None:
     if large.sum() < 2 or got.abs().max() < CLOSE:
         return None
     ratio = (got[large] / want[large]).median()
-    if not _same(got, want * ratio) or _same(got, want):
+    if not _same(got, want * ratio):
         return None
     return f"Every number is {ratio:.4g} times what it should be: a scale factor is off."
 
@@ -60,11 +51,10 @@ def _offset(got: torch.Tensor, want: torch.Tensor) -> str | None:
 
 
 def _constant(got: torch.Tensor, want: torch.Tensor) -> str | None:
-    if _same(got, got.flatten()[0].expand_as(got)) and not _same(
-        want, want.flatten()[0].expand_as(want)
-    ):
-        return f"Every number is the same, {got.flatten()[0]:.4g}: the input makes no difference."
-    return None
+    first = got.flatten()[0]
+    if not _same(got, first.expand_as(got)) or _same(want, want.flatten()[0].expand_as(want)):
+        return None
+    return f"Every number is the same, {first:.4g}: the input makes no difference."
 
 
 def _exchanged(got: torch.Tensor, want: torch.Tensor) -> str | None:
@@ -77,16 +67,7 @@ def _exchanged(got: torch.Tensor, want: torch.Tensor) -> str | None:
 
 def _rearranged(got: torch.Tensor, want: torch.Tensor) -> str | None:
     if _same(got.flatten().sort().values, want.flatten().sort().values):
-        return (
-            "The numbers are right but stand in the wrong places: "
-            "a reshape where a transpose is needed, or a wrong order."
-        )
-    return None
-
-
-def _rounded(got: torch.Tensor, want: torch.Tensor) -> str | None:
-    if torch.equal(got, got.round()) and not torch.equal(want, want.round()):
-        return "Every number is whole: is there an integer division, or a rounding?"
+        return "The numbers are right, but in the wrong places. Is there a reshape in place of a transpose?"
     return None
 
 
@@ -105,16 +86,18 @@ def _some_rows(got: torch.Tensor, want: torch.Tensor) -> str | None:
 
 
 def _spread(got: torch.Tensor, want: torch.Tensor) -> str | None:
-    """Say when all numbers are wrong and lie closer together, or further apart, than they should."""
-    if want.std() < CLOSE or 0.8 < got.std() / want.std() < 1.25:
+    """Say when all values are wrong and vary too little, or too much."""
+    ratio = got.std() / want.std().clamp(min=CLOSE)
+    if torch.isclose(got, want).any() or 0.8 < ratio < 1.25 or ratio > MANY_TIMES:
         return None
-    how = "further apart" if got.std() > want.std() else "closer together"
+    how = "much" if ratio > 1 else "little"
+    question = "" if ratio > 1 else " Is something scaled down, or normalised twice?"
     return (
-        f"All numbers differ, and lie {how} than they should "
-        f"(their standard deviation is {got.std() / want.std():.2g} times the right one)."
+        f"Every value is wrong, and the values vary too {how}: their standard deviation is "
+        f"{ratio:.2g} times what it should be.{question}"
     )
 
 
 PATTERNS: tuple[Pattern, ...] = (
-    _sign, _constant, _factor, _offset, _exchanged, _rearranged, _rounded, _some_rows, _spread,
+    _sign, _constant, _factor, _offset, _exchanged, _rearranged, _some_rows, _spread,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What stands on a slide, and about how high it is, in the pixels of a slide 1280 × 720.
+"""What goes on a slide, and about how high it is, in the pixels of a slide 1280 × 720.
 
 Heights are estimates from the text alone. They decide where a slide ends; the page itself measures
 again when it is shown, and shrinks what is a little too high.
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 PAIR_SCALE: Final = 0.8  # of a picture that shares a row with another
-WIDTH: Final = 1200  # of what stands on a slide
+WIDTH: Final = 1200  # of a slide's content
 PROSE_LINE, PROSE_COLUMNS, GAP = 34, 100, 14
 CODE_LINE, BOX = 26, 26
 HEADING: Final = {"#": 78, "##": 70, "###": 60}

@@ -7,11 +7,11 @@ from pathlib import Path
 import nbformat
 
 from autograder.build.files import write
-from autograder.build.lesson import read_lesson
 from autograder.build.notebook import as_text
-from autograder.course import Course
-from autograder.errors import CourseError
 from autograder.lecture.pages import live_notebook
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
+from autograder.text.lesson import read_lesson
 
 
 def lesson_name(course: Course, wanted: str) -> str:

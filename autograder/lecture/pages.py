@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from autograder.build.cells import Cell, Kind
-from autograder.build.lesson import LessonText
 from autograder.lecture import blocks
+from autograder.text.cells import Cell, Kind
+from autograder.text.lesson import LessonText
 
 ROOM: Final = 680  # pixels that content may take; the page shrinks what is a little over 640
 HEADING: Final = re.compile(r"\s*#{1,3} (.+)")

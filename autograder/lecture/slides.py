@@ -12,11 +12,11 @@ from nbconvert import SlidesExporter
 from traitlets.config import Config
 
 from autograder.build.files import write
-from autograder.build.lesson import read_lesson
-from autograder.course import Course
-from autograder.errors import CourseError, LectureError
 from autograder.lecture.blocks import IMAGE
 from autograder.lecture.pages import slide_notebook
+from autograder.model.course import Course
+from autograder.model.errors import CourseError, LectureError
+from autograder.text.lesson import read_lesson
 
 HERE: Final = Path(__file__).parent
 SUFFIX: Final = ".slides.html"
@@ -53,7 +53,7 @@ def slides(course: Course, lesson: str) -> str:
 
 
 def _refuse_tex(lesson: str, notebook: Any) -> None:
-    """Raise LectureError where a formula is in TeX: it would stand on a slide as it is typed."""
+    """Raise LectureError where a formula is in TeX: a slide would show it as it is typed."""
     for cell in notebook.cells:
         found = TEX.search(CODE.sub("", cell.source)) if cell.cell_type == "markdown" else None
         if found:

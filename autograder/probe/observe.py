@@ -1,21 +1,23 @@
-"""Runs one scenario and writes down everything a judge may want to know about it."""
+"""Runs one operation and reports everything that a judge may want to know about it."""
 
 import contextlib
 import random
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import SequenceKey, tree_leaves_with_path
 
-from autograder.probe.scenarios import SCENARIOS, Inputs, Namespace, StructureError
+from autograder.probe.answer import Answer, Namespace, StructureError
+from autograder.probe.operation import Operation
 
-CELL_FILE = "<student cell>"
+CELL_FILES = ("<student cell>", "ipython-input", "ipykernel")
 
 
 class _LibraryCalls(TorchFunctionMode):
-    """Notes the names of the torch functions that are called, whatever they were imported as."""
+    """Collects the names of the torch functions that are called, whatever they were imported as."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,52 +29,47 @@ class _LibraryCalls(TorchFunctionMode):
 
 
 def observe(
-    scenario: str, namespace: Namespace, inputs: Inputs, *, watched: bool = True
+    operation: Operation, namespace: Namespace, name: str, seed: int, *, watched: bool = True
 ) -> dict[str, Any]:
-    """Run a scenario and return its observation.
+    """Run an operation on what `namespace` binds to `name`, and return the observation.
 
-    Keys: `value`, what came back; `raised`, None or a dict with type, message, line and text;
-    `changed`, the positions of tensor arguments that were modified; `library`, the torch functions
-    that were called; noting them doubles the time it takes, so that it can be left out.
+    Its keys: `value`, the result; `raised`, None or what `describe` returns; `changed`, the places
+    of tensor arguments that were modified; `library`, the torch functions that were called.
+    Collecting those doubles the time, so `watched=False` leaves them out. `seed` sets the random
+    state beforehand.
     """
     calls = _LibraryCalls()
-    before = _snapshot(inputs)
+    before = {place: tensor.clone() for place, tensor in _tensors(operation.arguments)}
     value, raised = None, None
-    with _fresh_defaults(inputs):
+    with _fresh_defaults(seed):
         try:
             with calls if watched else contextlib.nullcontext():
-                value = SCENARIOS[scenario](namespace, inputs)
+                value = operation.run(Answer(namespace, name))
         except Exception as problem:
             raised = describe(problem)
-    return {
-        "value": value,
-        "raised": raised,
-        "changed": _changed(before, inputs),
-        "library": sorted(calls.names),
-    }
+    changed = [
+        place
+        for place, tensor in _tensors(operation.arguments)
+        if not _equal(tensor, before.get(place))
+    ]
+    return {"value": value, "raised": raised, "changed": changed, "library": sorted(calls.names)}
 
 
 @contextlib.contextmanager
-def _fresh_defaults(inputs: Inputs) -> Iterator[None]:
-    """Undo what an earlier cell may have set for the whole process, and fix the random state."""
+def _fresh_defaults(seed: int) -> Iterator[None]:
+    """Undo what a cell may have set for the whole process, and fix the random state."""
     torch.set_default_dtype(torch.float32)
-    torch.set_default_device(None)  # takes the setting away
-    random.seed(inputs.get("seed", 0))
-    torch.manual_seed(inputs.get("seed", 0))
+    torch.set_default_device(None)  # None removes the setting
+    random.seed(seed)
+    torch.manual_seed(seed)
     with torch.enable_grad():
         yield
 
 
 def describe(problem: BaseException) -> dict[str, Any]:
-    """Return type, message, and the line of the student's cell where an exception came from."""
+    """Return an exception's type, bases and message, and the line of the student's cell it came from."""
     frames = traceback.extract_tb(problem.__traceback__)
-    own = [
-        frame
-        for frame in frames
-        if CELL_FILE in frame.filename
-        or "ipython-input" in frame.filename
-        or "ipykernel" in frame.filename
-    ]
+    own = [frame for frame in frames if any(name in frame.filename for name in CELL_FILES)]
     last = own[-1] if own else None
     line = last.lineno if last else getattr(problem, "lineno", None)
     text = last.line if last else getattr(problem, "text", None)
@@ -85,28 +82,14 @@ def describe(problem: BaseException) -> dict[str, Any]:
     }
 
 
-def _tensors(inputs: Any) -> Iterator[tuple[str, torch.Tensor]]:
-    if isinstance(inputs, torch.Tensor):
-        yield "", inputs
-    elif isinstance(inputs, (list, tuple)):
-        for index, item in enumerate(inputs):
-            yield from ((f"{index}.{path}".rstrip("."), tensor) for path, tensor in _tensors(item))
+def _tensors(arguments: Sequence[Any]) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yield the tensors among nested lists, each with its place, such as '0.2'."""
+    for path, leaf in tree_leaves_with_path(list(arguments)):
+        if isinstance(leaf, torch.Tensor) and all(isinstance(key, SequenceKey) for key in path):
+            yield ".".join(str(key.idx) for key in path if isinstance(key, SequenceKey)), leaf
 
 
-def _snapshot(inputs: Inputs) -> dict[str, torch.Tensor]:
-    return {path: tensor.clone() for path, tensor in _tensors(_arguments(inputs))}
-
-
-def _arguments(inputs: Inputs) -> Any:
-    return [*inputs.get("args", []), *inputs.get("calls", [])]
-
-
-def _changed(before: dict[str, torch.Tensor], inputs: Inputs) -> list[str]:
-    after = dict(_tensors(_arguments(inputs)))
-    return [
-        path
-        for path, tensor in before.items()
-        if tensor.shape != after[path].shape
-        or tensor.dtype != after[path].dtype
-        or not torch.equal(tensor.nan_to_num(), after[path].nan_to_num())
-    ]
+def _equal(now: torch.Tensor, before: torch.Tensor | None) -> bool:
+    if before is None or now.shape != before.shape or now.dtype != before.dtype:
+        return False
+    return torch.equal(now.nan_to_num(), before.nan_to_num())

@@ -1,79 +1,74 @@
-"""Remembers how torch, the language and the probe were, and puts back what a submission replaced."""
+"""Remembers torch, the built-in functions and the probe as they were, and restores what was replaced."""
 
 import builtins
 import inspect
+import itertools
 import math
 import random
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
 import torch
 from torch import nn
 
-from autograder.probe import wire
-from autograder.probe.scenarios import SCENARIOS
-from autograder.probe.watch import PATCHED
+from autograder.probe.notes import Kind, Notes
 
 Holder = ModuleType | type
-ITS_OWN = (
-    "Storage",
-    "manual_seed",
-)  # torch replaces these itself, with its default dtype and on demand
+PROBE = "autograder."  # its modules, and the fixtures of the lesson
+REPLACED_BY_TORCH = ("Storage", "manual_seed")  # by a change of default dtype, and on first use
 
 
 class Originals:
-    """The values of names that others rely on, as they were when this was made."""
+    """The functions and classes of some modules and classes, as they were when this was made."""
 
     def __init__(self, *more: Holder) -> None:
-        holders = [builtins, math, random, torch, nn, torch.nn.functional, torch.nn.init]
-        self._kept = {holder: _values(holder) for holder in (*holders, *_classes(), wire, *more)}
+        """Remember what Python, torch and the probe define, and what `more` does."""
+        modules = [builtins, math, random, torch, nn, torch.nn.functional, torch.nn.init]
+        probe = [module for name, module in sys.modules.items() if name.startswith(PROBE)]
+        classes = [torch.Tensor, *_classes(nn), *itertools.chain(*map(_classes, probe)), *more]
+        self._kept = {holder: _values(holder) for holder in (*modules, *probe, *classes)}
         self._names = {holder: frozenset(vars(holder)) for holder in self._kept}
-        self._scenarios = dict(SCENARIOS)
 
-    def restore(self, note: Callable[[str, str], None]) -> None:
+    def restore(self, notes: Notes) -> None:
         """Put back what was replaced, deleted or hidden, and note the name of each."""
         for holder, kept in self._kept.items():
             now = vars(holder)
             for name, value in kept.items():
-                if now.get(name, self) is not value:
-                    _put(holder, name, value)
-                    note(PATCHED, f"{holder.__name__}.{name}")
+                if now.get(name, self) is not value:  # `self` differs from every value
+                    _set(holder, name, value)
+                    notes.add(Kind.PATCHED, f"{holder.__name__}.{name}")
             if isinstance(holder, type):
-                self._uncover(holder, note)
-        if self._scenarios != SCENARIOS:
-            SCENARIOS.clear()
-            SCENARIOS.update(self._scenarios)
-            note(PATCHED, "the probe")
+                self._uncover(holder, notes)
 
-    def _uncover(self, holder: type, note: Callable[[str, str], None]) -> None:
-        """Take away what was added to a class in front of what it inherits."""
+    def _uncover(self, holder: type, notes: Notes) -> None:
+        """Remove attributes that were added to a class and hide what it inherits."""
         for name in vars(holder).keys() - self._names[holder]:
             if any(name in vars(base) for base in holder.__mro__[1:]):
                 type.__delattr__(holder, name)
-                note(PATCHED, f"{holder.__name__}.{name}")
+                notes.add(Kind.PATCHED, f"{holder.__name__}.{name}")
 
 
-def _classes() -> Iterator[type]:
-    """Yield the tensor, and every class of torch.nn."""
-    yield torch.Tensor
-    for value in vars(nn).values():
-        if inspect.isclass(value) and issubclass(value, nn.Module):
+def _classes(module: ModuleType) -> Iterator[type]:
+    """Yield the classes that a module or its submodules define."""
+    for value in vars(module).values():
+        if inspect.isclass(value) and value.__module__.startswith(module.__name__):
             yield value
 
 
 def _values(holder: Holder) -> dict[str, Any]:
-    """Return the functions and classes of a module or class; its variables are nobody's promise."""
-    plain = (property, staticmethod, classmethod)
+    """Return the functions and classes of a module or class. Other values may change in normal use."""
     return {
         name: value
         for name, value in vars(holder).items()
-        if (callable(value) or isinstance(value, plain)) and name not in ITS_OWN
+        if (callable(value) or isinstance(value, (property, staticmethod, classmethod)))
+        and name not in REPLACED_BY_TORCH
     }
 
 
-def _put(holder: Holder, name: str, value: Any) -> None:
-    """Set an attribute, past a metaclass that has been made to object."""
+def _set(holder: Holder, name: str, value: Any) -> None:
+    """Set an attribute, even if a metaclass was changed to prevent it."""
     if isinstance(holder, ModuleType):
         vars(holder)[name] = value
     else:

@@ -1,6 +1,9 @@
-"""The warm process: imports torch once, then forks a run whenever the judge hands it a channel.
+"""The warm process: imports torch once, then forks a run whenever the grader sends a channel.
 
-Started as `python -m autograder.probe.warm FD ISOLATE MODULE…`; FD is a socket to the judge.
+Started as `python -m autograder.probe.warm FD MODE MODULE…`, where FD is a socket to the grader and MODE
+is `isolated` or `plain`. A run is three processes: its *keeper*, which stays outside the run's
+namespaces, limits it and reports its end; process 1 inside them; and the session, a child of
+process 1, since the kernel does not deliver alarms to process 1.
 """
 
 import contextlib
@@ -11,18 +14,21 @@ import select
 import signal
 import socket
 import sys
+from typing import NoReturn
 
 from autograder.probe import isolate, session, wire
-from autograder.probe.census import Census
-from autograder.probe.watch import TOO_MUCH
+from autograder.probe.notes import Kind
+from autograder.probe.resource_monitor import ResourceMonitor
+from autograder.probe.shell import QuietShell, make_shell
+from autograder.probe.streams import silence
 
-# What the first backward() imports, and what takes a quarter of a second then.
-LATE = ("torch.fx.experimental.symbolic_shapes",)
-GLANCE = 0.05  # seconds between two looks at what a run holds
+# The first backward() imports it, which takes a quarter of a second.
+IMPORTED_LATE = ("torch.fx.experimental.symbolic_shapes",)
+MONITOR_SECONDS = 0.05  # between two looks at the resources of a run
 
 
 def main() -> None:
-    """Warm up, say so, and serve until the judge hangs up."""
+    """Warm up, report that, and serve until the grader closes the socket."""
     control = socket.socket(fileno=int(sys.argv[1]))
     isolated = sys.argv[2] == "isolated"
     shell = warm_up(sys.argv[3:])
@@ -35,25 +41,27 @@ def main() -> None:
             os.wait()
 
 
-def warm_up(modules: list[str]) -> session.QuietShell:
-    """Import what lessons import, and use one processor thread so that forks are safe."""
+def warm_up(modules: list[str]) -> QuietShell:
+    """Import what lessons import, and make a shell for the runs.
+
+    Torch uses a single thread, which makes forking safe. A module that is not installed is left to
+    the lesson that imports it.
+    """
     import torch
 
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     torch.ones(2, 2) @ torch.ones(2, 2)
-    for name in (*LATE, *modules):
-        with contextlib.suppress(
-            Exception
-        ):  # a lesson that imports what is not there says so itself
+    for name in (*IMPORTED_LATE, *modules):
+        with contextlib.suppress(Exception):
             importlib.import_module(name)
-    shell = session.make_shell()
+    shell = make_shell()
     gc.freeze()
     return shell
 
 
-def _serve(control: socket.socket, shell: session.QuietShell, *, isolated: bool) -> None:
-    """Take one command: `run` with a channel beside it, or `stop` with the number of a run."""
+def _serve(control: socket.socket, shell: QuietShell, *, isolated: bool) -> None:
+    """Carry out one command: `run` with a channel beside it, or `stop` with the number of a run."""
     message, descriptors, _, _ = socket.recv_fds(control, wire.COMMAND_SIZE, 1)
     if not message:
         raise EOFError
@@ -61,14 +69,14 @@ def _serve(control: socket.socket, shell: session.QuietShell, *, isolated: bool)
     if word == "run":
         _start_run(control, shell, descriptors[0], isolated=isolated)
     elif word == "stop":
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(number), signal.SIGTERM)
+        _kill(int(number), signal.SIGTERM)
     _reap()
 
 
 def _start_run(
-    control: socket.socket, shell: session.QuietShell, descriptor: int, *, isolated: bool
+    control: socket.socket, shell: QuietShell, descriptor: int, *, isolated: bool
 ) -> None:
+    """Fork the keeper of a run, and tell the grader its number."""
     keeper = os.fork()
     if keeper == 0:
         control.close()
@@ -77,46 +85,43 @@ def _start_run(
     wire.send(control, {"run": keeper})
 
 
-def _keep_run(shell: session.QuietShell, channel: socket.socket, *, isolated: bool) -> None:
-    """Be the keeper of one run: start it, wait for its end, tell the judge how it ended."""
+def _keep_run(shell: QuietShell, channel: socket.socket, *, isolated: bool) -> NoReturn:
+    """Be the keeper of one run: start it, wait for its end, and report that."""
     os.setsid()
-    census = Census()
+    monitor = ResourceMonitor()
     if isolated:
         isolate.new_namespaces()
     inner = os.fork()
     if inner == 0:
-        census.close()
-        _run(shell, channel, isolated=isolated)
+        monitor.close()
+        _be_process_1(shell, channel, isolated=isolated)
     signal.signal(signal.SIGTERM, lambda *_: _kill(inner))
-    modest = _wait(inner, census)
+    within_limits = _wait(inner, monitor)
     _, status = os.waitpid(inner, 0)
-    noted = [] if modest else [(TOO_MUCH, "")]
+    noted = [] if within_limits else [(Kind.TOO_MUCH, "")]
     ending = {"session": "ended", "code": os.waitstatus_to_exitcode(status), "noted": noted}
     with contextlib.suppress(OSError):
         wire.send(channel, ending)
     os._exit(0)
 
 
-def _wait(inner: int, census: Census) -> bool:
-    """Wait for the end of a run; end it when it takes more than it may, and then return False."""
+def _wait(inner: int, monitor: ResourceMonitor) -> bool:
+    """Wait for the end of a run. Return False if it was killed for exceeding the limits."""
     ended = os.pidfd_open(inner)
-    while not select.select([ended], [], [], GLANCE)[0]:
-        if census.exceeded(inner):
+    while not select.select([ended], [], [], MONITOR_SECONDS)[0]:
+        if monitor.exceeded(inner):
             _kill(inner)
             return False
     return True
 
 
-def _kill(process: int) -> None:
+def _kill(process: int, number: signal.Signals = signal.SIGKILL) -> None:
     with contextlib.suppress(ProcessLookupError):
-        os.kill(process, signal.SIGKILL)
+        os.kill(process, number)
 
 
-def _run(shell: session.QuietShell, channel: socket.socket, *, isolated: bool) -> None:
-    """Be process 1 of the run: shut off, limited, silent; start the session and outlive it.
-
-    The session is a child of its own, since the kernel spares process 1 from alarms.
-    """
+def _be_process_1(shell: QuietShell, channel: socket.socket, *, isolated: bool) -> NoReturn:
+    """Be process 1 of the run: isolate and limit it, run the session, and end with its status."""
     code = 1
     try:
         isolate.die_with_parent()
@@ -124,14 +129,14 @@ def _run(shell: session.QuietShell, channel: socket.socket, *, isolated: bool) -
         if isolated:
             isolate.private_folders()
             isolate.drop_capabilities()
-        session.silence()
-        code = _serve_in_child(shell, channel)
+        silence()
+        code = _run_session(shell, channel)
     finally:
         os._exit(code)
 
 
-def _serve_in_child(shell: session.QuietShell, channel: socket.socket) -> int:
-    """Fork the session and return how it ended, as a shell would say it (128 + signal)."""
+def _run_session(shell: QuietShell, channel: socket.socket) -> int:
+    """Fork the session and return its exit status as a shell would: 128 + signal if one ended it."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -146,6 +151,7 @@ def _serve_in_child(shell: session.QuietShell, channel: socket.socket) -> int:
 
 
 def _reap() -> None:
+    """Collect the exit statuses of keepers that have ended."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -1,47 +1,39 @@
-"""Messages between the judge and a probe: JSON with safetensors beside it, over a socket.
+"""Messages between the grader and a probe: JSON and safetensors over a socket.
 
-A frame is two 4-byte lengths, a JSON document, and a safetensors blob. Nothing is ever unpickled:
-a reader accepts numbers, text, containers and plain tensors of known dtype, up to fixed limits.
+A frame is two 4-byte lengths, a JSON document, and a safetensors blob. Nothing is ever unpickled: the
+reader accepts numbers, text, containers and plain tensors of known dtypes, up to fixed limits. In the
+JSON, a value that JSON has no form for is an object with one key: "$tensor", "$float", "$size",
+"$list", "$tuple", "$dict" or "$opaque".
 """
 
 import json
 import math
 import socket
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import safetensors.torch
 import torch
 
-COMMAND_SIZE = 32  # to the warm process: one word and a number, padded so that none run together
-MAX_JSON = 4 * 2**20
-MAX_BLOB = 128 * 2**20
+COMMAND_SIZE = 32  # bytes of a command to the warm process: a word and a number, padded
+MAX_JSON = 4 * 2**20  # bytes
+MAX_BLOB = 128 * 2**20  # bytes
 MAX_DEPTH = 12
 MAX_ITEMS = 5_000
 MAX_TEXT = 20_000
-DTYPES = frozenset(
-    {
-        torch.float32,
-        torch.float64,
-        torch.float16,
-        torch.bfloat16,
-        torch.int64,
-        torch.int32,
-        torch.int16,
-        torch.int8,
-        torch.uint8,
-        torch.bool,
-    }
-)
+NON_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+DTYPES = frozenset((*FLOATS, *INTEGERS, torch.bool))
 
 
 class WireError(Exception):
-    """The stream holds something that no honest probe sends."""
+    """The stream holds something that a probe does not send, or a message is too large to send."""
 
 
 class Opaque:
-    """Stands for a value that does not travel; keeps its type's name and a short text."""
+    """Stands for a value that cannot be sent: the name of its type, and a short text."""
 
     def __init__(self, kind: str, text: str = "") -> None:
         self.kind, self.text = kind[:100], text[:200]
@@ -57,15 +49,15 @@ class Opaque:
 
 
 class _Encoder:
-    """Turns a value into JSON, putting tensors aside under a number."""
+    """Turns a value into JSON, and collects its tensors, which are numbered."""
 
     def __init__(self) -> None:
         self.tensors: dict[str, torch.Tensor] = {}
-        self.items = 0
+        self._items = 0
 
     def encode(self, value: Any, depth: int = 0) -> Any:
-        self.items += 1
-        if depth > MAX_DEPTH or self.items > MAX_ITEMS:
+        self._items += 1
+        if depth > MAX_DEPTH or self._items > MAX_ITEMS:
             return {"$opaque": [type(value).__name__, "too deep or too long to send"]}
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
@@ -99,24 +91,27 @@ class _Encoder:
             return {"$opaque": [f"tensor of {plain.dtype}, {plain.layout}", ""]}
         name = str(len(self.tensors))
         self.tensors[name] = plain.cpu().clone(memory_format=torch.contiguous_format)
-        return {"$tensor": name, "grad": bool(value.requires_grad)}
+        return {"$tensor": name}
 
 
 def pack(message: Any) -> bytes:
-    """Return the frame of a message: a tree of dicts, lists, scalars and tensors."""
+    """Return the frame of a message, a tree of dicts, lists, tuples, scalars and tensors.
+
+    Other values become Opaque. Raises WireError if the frame would be too large.
+    """
     encoder = _Encoder()
     text = json.dumps(encoder.encode(message)).encode()
     blob = safetensors.torch.save(encoder.tensors) if encoder.tensors else b""
     if len(text) > MAX_JSON or len(blob) > MAX_BLOB:
-        raise WireError(f"too large to send: {len(text)} + {len(blob)} bytes")
+        raise WireError(f"too large to send: {len(text)} bytes of JSON, {len(blob)} of tensors")
     return struct.pack("!II", len(text), len(blob)) + text + blob
 
 
 def unpack(text: bytes, blob: bytes) -> Any:
-    """Return the message of a frame's two parts. Raises WireError for anything unexpected."""
+    """Return the message in a frame's two parts. Raises WireError for anything unexpected."""
     try:
         tensors = safetensors.torch.load(blob) if blob else {}
-        _insist_on_dtypes(tensors.values())
+        _require_dtypes(tensors.values())
         return _decode(json.loads(text), tensors)
     except WireError:
         raise
@@ -124,29 +119,42 @@ def unpack(text: bytes, blob: bytes) -> Any:
         raise WireError(f"unreadable frame: {type(problem).__name__}") from problem
 
 
-def _insist_on_dtypes(tensors: Iterable[torch.Tensor]) -> None:
-    """Raise WireError for a tensor that an encoder would not send: not all of torch takes it."""
+def _require_dtypes(tensors: Iterable[torch.Tensor]) -> None:
+    """Raise WireError for a dtype that an encoder never sends. Much of torch rejects the others."""
     if unknown := {tensor.dtype for tensor in tensors} - DTYPES:
         raise WireError(f"a tensor of {unknown.pop()}")
 
 
 def _decode(node: Any, tensors: Mapping[str, torch.Tensor], depth: int = 0) -> Any:
-    if node is None or isinstance(node, (bool, int, float, str)):
-        return _known(node)
-    if not isinstance(node, dict) or not node or depth > 2 * MAX_DEPTH:
-        raise WireError("a bare list, an empty object, or one too deep")
-    tag, body = next(iter(node.items()))
-    if tag == "$tensor":
-        return tensors[body]
-    if tag == "$float":
-        return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[body]
-    if tag == "$opaque":
-        return Opaque(str(body[0]), str(body[1]))
-    return _decode_container(tag, body, tensors, depth + 1)
+    if depth > MAX_DEPTH + 1:  # an encoder still says of a value that it is too deep
+        raise WireError("a document that is too deep")
+    match node:
+        case None | bool() | int() | float() | str():
+            return _scalar(node)
+        case {"$tensor": name}:
+            return tensors[name]
+        case {"$float": name}:
+            return NON_FINITE[name]
+        case {"$opaque": [kind, text]}:
+            return Opaque(str(kind), str(text))
+        case {"$size": sizes}:
+            return torch.Size(int(n) for n in sizes)
+    return _container(node, lambda inner: _decode(inner, tensors, depth + 1))
 
 
-def _known(value: Any) -> Any:
-    """Return a scalar such as an encoder sends; other numbers break what computes with them."""
+def _container(node: Any, decode: Callable[[Any], Any]) -> Any:
+    match node:
+        case {"$list": items}:
+            return [decode(item) for item in items]
+        case {"$tuple": items}:
+            return tuple(decode(item) for item in items)
+        case {"$dict": pairs}:
+            return {_key(decode(key)): decode(value) for key, value in pairs}
+    raise WireError("a bare list, or an object without a known tag")
+
+
+def _scalar(value: Any) -> Any:
+    """Return a scalar as it is. Raises WireError for one that an encoder never sends."""
     if isinstance(value, int) and abs(value) >= 2**63:
         raise WireError("a huge number")
     if isinstance(value, str) and len(value) > MAX_TEXT:
@@ -154,19 +162,8 @@ def _known(value: Any) -> Any:
     return value
 
 
-def _decode_container(tag: str, body: Any, tensors: Mapping[str, torch.Tensor], depth: int) -> Any:
-    if tag == "$size":
-        return torch.Size(int(n) for n in body)
-    if tag == "$list":
-        return [_decode(item, tensors, depth) for item in body]
-    if tag == "$tuple":
-        return tuple(_decode(item, tensors, depth) for item in body)
-    if tag == "$dict":
-        return {_key(_decode(k, tensors, depth)): _decode(v, tensors, depth) for k, v in body}
-    raise WireError(f"unknown tag {tag[:20]!r}")
-
-
 def _key(key: Any) -> Any:
+    """Return a dictionary key, or its text if it cannot be hashed or compared."""
     return key if isinstance(key, (str, int, float, bool, tuple)) or key is None else repr(key)
 
 
@@ -181,7 +178,7 @@ def send(channel: socket.socket, message: Any) -> None:
 
 
 def receive(channel: socket.socket) -> Any:
-    """Read one message; EOFError when the stream has ended, WireError when it is not ours."""
+    """Read one message. Raises EOFError at the end of the stream, WireError for anything unexpected."""
     text_size, blob_size = struct.unpack("!II", _exactly(channel, 8))
     if text_size > MAX_JSON or blob_size > MAX_BLOB:
         raise WireError(f"a frame of {text_size} + {blob_size} bytes is over the limit")

@@ -1,1 +1,1 @@
-"""What people read: feedback, the table, the class page and the file of marks."""
+"""What people read: feedback, the table, the class page and the CSV file of scores."""

@@ -1,17 +1,18 @@
-"""What a class's reports add up to, lesson by lesson: the numbers behind the class page."""
+"""The figures of a class, lesson by lesson: the numbers behind the class page."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean, median
 from urllib.parse import quote
 
+from autograder.model.report import ExerciseReport, NamedMistake, Outcome, Report
 from autograder.reports.words import distinct
-from autograder.results import ExerciseReport, NamedMistake, Outcome, Report
 
 BINS = 10
-# A flood of incidents is one student's doing: the first few say as much as all of them.
-MOST_PER_STUDENT = 8
+MOST_PER_STUDENT = 8  # incidents or repairs shown for one student; the rest are counted
+
+Reports = Mapping[str, Report]  # by student
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Difficulty:
-    """One exercise over the class. `mean_share` is None while no score is settled."""
+    """How the class did in one exercise. `mean_share` is None while all scores are open."""
 
     id: str
     points: float
@@ -36,8 +37,8 @@ class Difficulty:
 
 
 @dataclass(frozen=True)
-class Mistake:
-    """A named mistake and who made it."""
+class MistakeCount:
+    """A known mistake in one exercise, and the students who made it."""
 
     exercise: str
     title: str
@@ -47,18 +48,18 @@ class Mistake:
 
 
 @dataclass(frozen=True)
-class Remark:
-    """An incident or a repair; `place` is the exercise, or empty."""
+class Note:
+    """An incident or a repair; `exercise` and `kind` may be empty."""
 
     student: str
-    place: str
+    exercise: str
     kind: str
     message: str
 
 
 @dataclass(frozen=True)
-class Waiting:
-    """An exercise that a person has yet to mark, and for whom."""
+class ManualQueue:
+    """The students whose answers to one exercise are to be graded by hand, and why."""
 
     exercise: str
     outcome: Outcome
@@ -67,7 +68,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class LessonFigures:
-    """One lesson over the class; `reports` is ordered by student."""
+    """The figures of one lesson; `reports` is ordered by student."""
 
     lesson: str
     reports: dict[str, Report]
@@ -76,36 +77,37 @@ class LessonFigures:
     median: float
     bins: list[Bin]
     exercises: list[Difficulty]
-    mistakes: list[Mistake]
-    incidents: list[Remark]
-    repairs: list[Remark]
-    waiting: list[Waiting]
+    mistakes: list[MistakeCount]
+    incidents: list[Note]
+    repairs: list[Note]
+    by_hand: list[ManualQueue]
 
     def feedback(self, student: str) -> str:
-        """Return the path of a student's feedback page, as seen from reports/class.html."""
+        """Return the address of a student's feedback page, relative to reports/class.html."""
         folder, lesson = quote(student, safe=""), quote(self.lesson, safe="")
         return f"../feedback/{folder}/{lesson}/{lesson}.html"
 
     def answer(self, student: str, exercise_id: str) -> ExerciseReport | None:
-        """Return one student's exercise; None where their report has none of that id."""
+        """Return one student's exercise, or None if the report has none of that id."""
         exercises = self.reports[student].exercises
         return next((each for each in exercises if each.id == exercise_id), None)
 
-    def open(self, student: str) -> float:
-        """Return the points that a person has yet to decide on for one student."""
-        return sum(each.points for each in self.reports[student].waiting())
+    def open_points(self, student: str) -> float:
+        """Return the points of a student that are still to be graded by hand."""
+        return sum(each.points for each in self.reports[student].open_exercises())
 
     @property
-    def students_waiting(self) -> int:
-        """How many students wait for a person, for whatever exercise."""
-        return len({student for each in self.waiting for student in each.students})
+    def students_by_hand(self) -> int:
+        """How many students have an answer that is to be graded by hand."""
+        return len({student for queue in self.by_hand for student in queue.students})
 
 
-def figures(lesson: str, reports: Mapping[str, Report]) -> LessonFigures:
+def figures(lesson: str, reports: Reports) -> LessonFigures:
     """Return the figures of one lesson; `reports` maps student to report and may not be empty."""
     ordered = dict(sorted(reports.items()))
     scores = [report.score for report in ordered.values()]
     max_score = max(report.max_score for report in ordered.values())
+    answers = list(_answers(ordered))
     return LessonFigures(
         lesson=lesson,
         reports=ordered,
@@ -113,33 +115,33 @@ def figures(lesson: str, reports: Mapping[str, Report]) -> LessonFigures:
         mean=fmean(scores),
         median=median(scores),
         bins=_bins(scores, max_score),
-        exercises=[_difficulty(one, ordered) for one in exercise_ids(ordered.values())],
-        mistakes=_mistakes(ordered),
-        incidents=_incidents(ordered),
-        repairs=_repairs(ordered),
-        waiting=_waiting(ordered),
+        exercises=[_difficulty(each, answers) for each in exercise_ids(ordered.values())],
+        mistakes=_mistakes(answers, len(ordered)),
+        incidents=_notes(ordered, _incidents),
+        repairs=_notes(ordered, _repairs),
+        by_hand=_by_hand(answers),
     )
 
 
 def exercise_ids(reports: Iterable[Report]) -> list[str]:
-    """Return every exercise that occurs, in lesson order."""
+    """Return the ids of all exercises that occur, in lesson order."""
     return list(dict.fromkeys(each.id for report in reports for each in report.exercises))
 
 
-def _answers(exercise_id: str, reports: Mapping[str, Report]) -> dict[str, ExerciseReport]:
-    """Return one exercise's report per student that has it."""
-    return {
-        student: each
-        for student, report in reports.items()
-        for each in report.exercises
-        if each.id == exercise_id
-    }
+_Answer = tuple[str, ExerciseReport]  # student and report
+
+
+def _answers(reports: Reports) -> Iterator[_Answer]:
+    """Yield every exercise of every student, exercise by exercise in lesson order."""
+    for exercise_id in exercise_ids(reports.values()):
+        for student, report in reports.items():
+            yield from ((student, each) for each in report.exercises if each.id == exercise_id)
 
 
 def _bins(scores: list[float], max_score: float) -> list[Bin]:
-    """Count scores in equal bins; the last includes full marks."""
+    """Count scores in equal bins; the last one includes full scores."""
     width = max_score / BINS or 1.0
-    # A hair is added so that 0.6 / 0.2, which floats put below 3, falls where a reader expects it.
+    # 1e-9 puts 0.6 / 0.2, which is just below 3 in floating point, into the bin that starts at 0.6
     counts = Counter(min(max(int(score / width + 1e-9), 0), BINS - 1) for score in scores)
     tallest = max(counts.values())
     return [
@@ -148,73 +150,63 @@ def _bins(scores: list[float], max_score: float) -> list[Bin]:
     ]
 
 
-def _difficulty(exercise_id: str, reports: Mapping[str, Report]) -> Difficulty:
-    """How the class did in one exercise, and whose failure matches no known mistake."""
-    answers = _answers(exercise_id, reports)
-    points = max(each.points for each in answers.values())
-    settled = [each.score / points for each in answers.values() if each.score is not None]
-    counts = Counter(each.outcome for each in answers.values())
+def _difficulty(exercise_id: str, answers: list[_Answer]) -> Difficulty:
+    """Return how the class did in one exercise, and whose failure matches no known mistake."""
+    given = [(student, each) for student, each in answers if each.id == exercise_id]
+    points = max(each.points for _, each in given)
+    graded = [each.score / points for _, each in given if each.score is not None]
+    counts = Counter(each.outcome for _, each in given)
     return Difficulty(
         id=exercise_id,
         points=points,
-        mean_share=fmean(settled) if settled else None,
+        mean_share=fmean(graded) if graded else None,
         outcomes=[(outcome, counts[outcome]) for outcome in Outcome if counts[outcome]],
-        unexplained=[student for student, each in answers.items() if _unexplained(each)],
+        unexplained=[
+            student
+            for student, each in given
+            if each.outcome is Outcome.FAILED and not each.misconceptions
+        ],
     )
 
 
-def _unexplained(exercise: ExerciseReport) -> bool:
-    """Whether checks failed and no named mistake says why."""
-    return exercise.outcome is Outcome.FAILED and not exercise.misconceptions
-
-
-def _mistakes(reports: Mapping[str, Report]) -> list[Mistake]:
-    """Every named mistake with who made it, the most common first, then in lesson order."""
-    found: dict[tuple[str, str], NamedMistake] = {}
+def _mistakes(answers: list[_Answer], class_size: int) -> list[MistakeCount]:
+    """Return the known mistakes, the most common first, then in lesson order."""
+    named: dict[tuple[str, str], NamedMistake] = {}
     students: dict[tuple[str, str], list[str]] = {}
-    for exercise in exercise_ids(reports.values()):
-        for student, answer in _answers(exercise, reports).items():
-            for mistake in distinct(answer.misconceptions):
-                found.setdefault((exercise, mistake.id), mistake)
-                students.setdefault((exercise, mistake.id), []).append(student)
-    every = [
-        Mistake(key[0], one.title, one.hint, students[key], len(students[key]) / len(reports))
-        for key, one in found.items()
+    for student, answer in answers:
+        for mistake in distinct(answer.misconceptions):
+            named.setdefault((answer.id, mistake.id), mistake)
+            students.setdefault((answer.id, mistake.id), []).append(student)
+    counts = [
+        MistakeCount(key[0], one.title, one.hint, students[key], len(students[key]) / class_size)
+        for key, one in named.items()
     ]
-    return sorted(every, key=lambda mistake: -len(mistake.students))
+    return sorted(counts, key=lambda mistake: -len(mistake.students))
 
 
-def _incidents(reports: Mapping[str, Report]) -> list[Remark]:
-    """List attempts to interfere, student by student."""
-    every = [
-        [Remark(student, it.exercise or "", it.kind, it.message) for it in report.incidents]
-        for student, report in reports.items()
-    ]
-    return [remark for remarks in every for remark in _first_few(remarks)]
-
-
-def _repairs(reports: Mapping[str, Report]) -> list[Remark]:
-    """List what was put right in notebooks, student by student."""
-    every = [
-        [Remark(student, "", "repair", repair) for repair in report.repairs]
-        for student, report in reports.items()
-    ]
-    return [remark for remarks in every for remark in _first_few(remarks)]
-
-
-def _first_few(remarks: list[Remark]) -> list[Remark]:
-    """At most MOST_PER_STUDENT remarks, the last of them saying how many more there were."""
-    rest = len(remarks) - MOST_PER_STUDENT
-    if rest <= 0:
-        return remarks
-    return [*remarks[:MOST_PER_STUDENT], Remark(remarks[0].student, "", "", f"and {rest} more")]
-
-
-def _waiting(reports: Mapping[str, Report]) -> list[Waiting]:
-    """List what a person has yet to mark, exercise by exercise."""
+def _by_hand(answers: list[_Answer]) -> list[ManualQueue]:
+    """Return what is to be graded by hand, exercise by exercise."""
     queues: dict[tuple[str, Outcome], list[str]] = {}
-    for exercise in exercise_ids(reports.values()):
-        for student, answer in _answers(exercise, reports).items():
-            if answer.outcome.waits_for_a_person:
-                queues.setdefault((exercise, answer.outcome), []).append(student)
-    return [Waiting(*what, students) for what, students in queues.items()]
+    for student, answer in answers:
+        if answer.outcome.is_open:
+            queues.setdefault((answer.id, answer.outcome), []).append(student)
+    return [ManualQueue(*key, students) for key, students in queues.items()]
+
+
+def _notes(reports: Reports, of_student: Callable[[str, Report], list[Note]]) -> list[Note]:
+    """Return each student's first notes; a last one says how many more there were."""
+    notes: list[Note] = []
+    for student, report in reports.items():
+        found = of_student(student, report)
+        notes += found[:MOST_PER_STUDENT]
+        if (rest := len(found) - MOST_PER_STUDENT) > 0:
+            notes.append(Note(student, "", "", f"and {rest} more"))
+    return notes
+
+
+def _incidents(student: str, report: Report) -> list[Note]:
+    return [Note(student, it.exercise or "", it.kind, it.message) for it in report.incidents]
+
+
+def _repairs(student: str, report: Report) -> list[Note]:
+    return [Note(student, "", "", repair) for repair in report.repairs]

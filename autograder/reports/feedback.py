@@ -1,10 +1,11 @@
-"""What a student reads: one fragment of HTML under each test cell, and one at the page's top.
+"""What a student reads: one HTML fragment under each test cell, and one at the top of the page.
 
-The fragments sit inside the page that nbgrader's generate_feedback makes, so they bring their own
-scoped style, no script, and read well where a viewer drops the style.
+The fragments become part of the page that nbgrader's generate_feedback makes. They bring their own
+scoped style and no script, and can be read without the style.
 """
 
-from autograder.reports.templating import environment
+from autograder.model.report import ExerciseReport, Outcome, Report
+from autograder.reports.templating import render
 from autograder.reports.words import (
     NO_SANDBOX,
     WORDING,
@@ -13,55 +14,48 @@ from autograder.reports.words import (
     next_step,
     sentence,
 )
-from autograder.results import ExerciseReport, Outcome, Report
 
-# What is said of each incident and repair is short; a flood of them is evidence, not reading.
-MOST = 12
+MOST = 12  # repairs and incidents shown to the student; the rest are counted
 
 
-def explain(report: ExerciseReport, *, sandboxed: bool) -> str:
-    """Return the HTML fragment for one exercise: outcome, causes, what failed, what passed.
+def exercise_feedback(report: ExerciseReport, *, sandboxed: bool) -> str:
+    """Return the HTML fragment for one exercise: outcome, known mistakes, failed and passed checks.
 
-    It shows titles, hints and messages, never a check's source. Everything is escaped.
+    It shows titles, hints and messages, never the source of a check. Everything is escaped.
     """
-    return (
-        environment()
-        .get_template("exercise.html.j2")
-        .render(
-            exercise=report,
-            wording=WORDING[report.outcome],
-            sentence=sentence(report),
-            mistakes=distinct(report.misconceptions),
-            failures=failures(report.checks),
-            passed=[check for check in report.checks if check.passed],
-            next_step=next_step(report),
-            no_sandbox="" if sandboxed else NO_SANDBOX,
-        )
+    return render(
+        "exercise.html.j2",
+        exercise=report,
+        wording=WORDING[report.outcome],
+        sentence=sentence(report),
+        mistakes=distinct(report.misconceptions),
+        failures=failures(report.checks),
+        passed=[check for check in report.checks if check.passed],
+        next_step=next_step(report),
+        no_sandbox="" if sandboxed else NO_SANDBOX,
     )
 
 
-def preface(report: Report, *, sandboxed: bool) -> str:
-    """Return the HTML fragment for the page's top: where to look first, repairs, incidents.
+def summary(report: Report, *, sandboxed: bool) -> str:
+    """Return the HTML fragment for the top of the page: what to fix first, repairs, incidents.
 
-    Each exercise in need of a look links to its answer cell, by the anchor that nbgrader gives
-    every answer cell: `comment-` and the grade_id. A banner says so where the answers ran
-    without a sandbox.
+    An exercise to fix links to its answer cell by nbgrader's anchor, `comment-` and the grade_id.
+    A banner says so if the answers ran without a sandbox.
     """
-    open_ones = (Outcome.PASSED, Outcome.NEEDS_MARKING, Outcome.GRADER_FAULT)
-    return (
-        environment()
-        .get_template("preface.html.j2")
-        .render(
-            look_at=[
-                exercise for exercise in report.exercises if exercise.outcome not in open_ones
-            ],
-            waiting=list(report.waiting()),
-            right=sum(exercise.outcome is Outcome.PASSED for exercise in report.exercises),
-            total=len(report.exercises),
-            wordings=WORDING,
-            repairs=report.repairs,
-            incidents=report.incidents,
-            most=MOST,
-            no_sandbox="" if sandboxed else NO_SANDBOX,
-        )
+    outcomes = [exercise.outcome for exercise in report.exercises]
+    return render(
+        "summary.html.j2",
+        to_fix=[
+            exercise
+            for exercise in report.exercises
+            if exercise.outcome is not Outcome.PASSED and not exercise.outcome.is_open
+        ],
+        open_exercises=report.open_exercises(),
+        correct=outcomes.count(Outcome.PASSED),
+        total=len(outcomes),
+        wordings=WORDING,
+        repairs=report.repairs,
+        incidents=report.incidents,
+        most=MOST,
+        no_sandbox="" if sandboxed else NO_SANDBOX,
     )

@@ -1,18 +1,17 @@
-"""Writes what an instructor reads after a run: the class page, and marks as CSV."""
+"""Writes the instructor's reports after a run: the class page, and the scores as CSV."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder.course import Course
-from autograder.record.attempts import AttemptLog
+from autograder.model.course import Course
 from autograder.reports.class_page import class_page
-from autograder.reports.csv_file import marks_csv
-from autograder.results import Report
+from autograder.reports.csv_file import scores_csv
+from autograder.storage.attempts import AttemptLog
 
 
 def publish(course: Course, lessons: Sequence[str]) -> list[Path]:
-    """Write reports/class.html over all marked lessons, and a CSV for each; return the files."""
+    """Write reports/class.html over all graded lessons, and a CSV file for each; return the files."""
     log = AttemptLog(course.reports)
     latest = {lesson: attempts for lesson in lessons if (attempts := log.latest(lesson))}
     reports = {
@@ -20,14 +19,9 @@ def publish(course: Course, lessons: Sequence[str]) -> list[Path]:
         for lesson, attempts in latest.items()
     }
     sandboxed = all(a.sandboxed for attempts in latest.values() for a in attempts.values())
-    page = course.reports / "class.html"
     html = class_page(reports, sandboxed=sandboxed, made_at=datetime.now(UTC))
-    page.write_text(html, encoding="utf-8")
-    return [page, *(_csv(course, lesson, reports[lesson]) for lesson in reports)]
-
-
-def _csv(course: Course, lesson: str, reports: Mapping[str, Report]) -> Path:
-    path = course.reports / f"{lesson}.csv"
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.write(marks_csv(reports))
-    return path
+    texts = {"class.html": html}
+    texts |= {f"{lesson}.csv": scores_csv(found) for lesson, found in reports.items()}
+    for name, text in texts.items():
+        (course.reports / name).write_text(text, encoding="utf-8", newline="")
+    return [course.reports / name for name in texts]

@@ -1,4 +1,4 @@
-"""The table that `autograder check` prints, and what to do about each exercise below it."""
+"""The table that `autograder check` prints, followed by what to do about each exercise."""
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -6,17 +6,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from autograder.model.report import ExerciseReport, Outcome, Report
 from autograder.reports.words import (
     NO_SANDBOX,
     WORDING,
     clean,
     distinct,
     failures,
-    marks,
     next_step,
+    points,
     sentence,
 )
-from autograder.results import ExerciseReport, Outcome, Report
 
 _COLOUR = {
     Outcome.PASSED: "blue",
@@ -27,27 +27,27 @@ _COLOUR = {
 
 
 def print_report(report: Report, console: Console, *, sandboxed: bool = True) -> None:
-    """Print one marked submission: the table, then what to do for each exercise not yet right.
+    """Print one graded submission: the table, then what to do about each exercise to fix.
 
-    Fits 80 columns; colour only repeats what signs and words say. Text from a submission is
-    printed as it is, never as markup or terminal codes.
+    The output fits 80 columns, and colour only repeats what signs and words say. Text from a
+    submission is printed literally, never as markup or terminal codes.
     """
     console.print(_table(report))
     _print_total(report, console)
     for exercise in report.exercises:
         if exercise.outcome not in (Outcome.PASSED, Outcome.NEEDS_MARKING):
             _print_exercise(exercise, console)
-    _print_list("Put right in the notebook", report.repairs, console)
-    seen = [
+    _print_list("Repairs to the notebook", report.repairs, console)
+    incidents = [
         f"{it.exercise}: {it.message}" if it.exercise else it.message for it in report.incidents
     ]
-    _print_list("Seen while the code ran; it takes no points off", seen, console)
+    _print_list("Noticed while the code ran (no points taken off)", incidents, console)
     if not sandboxed:
         console.print(Text(f"\n{NO_SANDBOX}", style="bold"))
 
 
 def _table(report: Report) -> Table:
-    """Lay out exercise, outcome, score and next step, a line each."""
+    """Return the table of exercise, outcome, score and next step."""
     title = Text(f"Lesson {clean(report.lesson)}", style="bold")
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("Exercise", overflow="fold")
@@ -57,29 +57,28 @@ def _table(report: Report) -> Table:
     for exercise in report.exercises:
         wording, style = WORDING[exercise.outcome], _COLOUR.get(exercise.outcome, "yellow")
         outcome = Text(f"{wording.sign} {wording.label}", style=style)
-        score = Text(f"{marks(exercise.score)} of {marks(exercise.points)}")
+        score = Text(f"{points(exercise.score)} of {points(exercise.points)}")
         table.add_row(Text(exercise.id), outcome, score, Text(_todo(exercise)))
     return table
 
 
 def _todo(exercise: ExerciseReport) -> str:
-    """Return the next step in few words; a failure without a named mistake has no hint to read."""
+    """Return the next step in a few words; only a known mistake has a hint to read."""
     if exercise.outcome is Outcome.FAILED and not exercise.misconceptions:
         return "see what fails"
     return WORDING[exercise.outcome].todo
 
 
 def _print_total(report: Report, console: Console) -> None:
-    """Print the sum, and how much of it is open."""
-    waiting = list(report.waiting())
-    total = f"Total: {marks(report.score)} of {marks(report.max_score)} points"
-    if waiting:
-        total += f", {marks(sum(each.points for each in waiting))} of them still open"
-    console.print(Text(total, style="bold"))
+    """Print the total, and how many points are still open."""
+    still_open = sum(each.points for each in report.open_exercises())
+    total = f"Total: {points(report.score)} of {points(report.max_score)} points"
+    rest = f", {points(still_open)} of them still open" if still_open else ""
+    console.print(Text(total + rest, style="bold"))
 
 
 def _print_exercise(exercise: ExerciseReport, console: Console) -> None:
-    """Print what happened in one exercise, why if that is known, and what to do next."""
+    """Print what happened in one exercise, its known mistakes, and what to do next."""
     wording = WORDING[exercise.outcome]
     console.print(Text(f"\n{wording.sign} {exercise.id}", style="bold"))
     _indent(sentence(exercise), console)
@@ -94,7 +93,7 @@ def _print_exercise(exercise: ExerciseReport, console: Console) -> None:
 
 
 def _print_list(title: str, lines: list[str], console: Console) -> None:
-    """Print a titled list, left out where there is nothing to list."""
+    """Print a list with its title; nothing if the list is empty."""
     if lines:
         console.print(Text(f"\n{title}", style="bold"))
     for line in lines:
@@ -102,6 +101,6 @@ def _print_list(title: str, lines: list[str], console: Console) -> None:
 
 
 def _indent(text: str, console: Console, left: int = 2, style: str = "") -> None:
-    """Print one paragraph, wrapped to the console's width; nothing for an empty one."""
+    """Print one indented paragraph; nothing if it is empty."""
     if text:
         console.print(Padding(Text(text, style=style), (0, 0, 0, left)))

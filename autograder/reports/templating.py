@@ -1,4 +1,4 @@
-"""One jinja2 environment for every page: escapes all, refuses unknown names."""
+"""One jinja2 environment for all pages: it escapes everything and refuses unknown names."""
 
 import re
 from functools import cache
@@ -6,20 +6,24 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from autograder.reports.words import clean, marks
+from autograder.reports.words import LONGEST, clean, points
 
 _CODE = re.compile(r"`([^`\n]+)`")
 
 
-def prose(text: str, longest: int = 1200) -> Markup:
+def prose(text: str, longest: int = LONGEST) -> Markup:
     """Return cleaned, escaped text with `backticked` words set as code."""
-    # Safe: the text is escaped first, and what is added around it is fixed.
+    # Safe: the text is escaped first, and only fixed tags are added.
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(clean(text, longest)))))  # noqa: S704
 
 
+def render(template: str, **values: object) -> str:
+    """Return a page or a fragment made from one of our templates."""
+    return _environment().get_template(template).render(**values)
+
+
 @cache
-def environment() -> Environment:
-    """Return the shared environment, with the filters `prose`, `clean` and `marks`."""
+def _environment() -> Environment:
     made = Environment(
         loader=PackageLoader("autograder.reports", "templates"),
         autoescape=True,
@@ -27,5 +31,5 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(prose=prose, clean=clean, marks=marks)
+    made.filters.update(prose=prose, clean=clean, points=points)
     return made

@@ -1,14 +1,14 @@
-"""The command line of bubblewrap: what of the machine a submission can see, which is little.
+"""The command line of bubblewrap: which parts of the machine a submission can see.
 
 See bwrap(1). Its own /proc/1/environ keeps the caller's environment despite --clearenv, so it is
-started with an empty one (`ENVIRONMENT` is set inside).
+started with an empty environment, and sets `ENVIRONMENT` inside.
 """
 
 import shutil
 import sys
 from pathlib import Path
 
-from autograder.errors import SandboxMissingError
+from autograder.model.errors import SandboxMissingError
 
 HOME = Path("/sandbox")
 VENV = HOME / "venv"
@@ -34,7 +34,7 @@ ENVIRONMENT = {
 
 
 def find_bubblewrap() -> str:
-    """Return the path of bwrap; SandboxMissingError with the line that installs it otherwise."""
+    """Return the path of bwrap. Raises SandboxMissingError, which says how to install it."""
     found = shutil.which("bwrap")
     if found is None:
         raise SandboxMissingError(
@@ -45,16 +45,14 @@ def find_bubblewrap() -> str:
 
 
 def command(program: list[str]) -> list[str]:
-    """Return the bwrap command that runs `program` shut off from the rest of the machine."""
+    """Return the bwrap command that runs `program` isolated from the rest of the machine."""
     options = ["--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]
     options += ["--uid", "1000", "--gid", "1000", "--hostname", "sandbox", "--cap-drop", "ALL"]
     options += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--chdir", "/tmp"]  # noqa: S108 - inside
     for path in SYSTEM:
         options += ["--ro-bind-try", path, path]
-    for outside, inside in _python_folders():
+    for outside, inside in [*_python_folders(), *_own_code()]:
         options += ["--ro-bind", str(outside), str(inside)]
-    options += ["--ro-bind", str(PACKAGES / "probe"), str(HOME / "autograder/probe")]
-    options += ["--ro-bind", str(PACKAGES.parent / "coursework"), str(HOME / "coursework")]
     for name, value in ENVIRONMENT.items():
         options += ["--setenv", name, value]
     return [find_bubblewrap(), *options, "--remount-ro", "/", "--", *program]
@@ -68,11 +66,21 @@ def python() -> str:
     return str(VENV / executable.relative_to(sys.prefix))
 
 
-def _python_folders() -> list[tuple[Path, Path]]:
-    """Return what of Python is visible, and where: the interpreter in its place, a venv in ours.
+def _own_code() -> list[tuple[Path, Path]]:
+    """Return what of this project is visible, and where: coursework, probe and lessons' fixtures."""
+    visible = [PACKAGES / "probe", *sorted(PACKAGES.glob("lessons/*/fixtures.py"))]
+    inside = HOME / PACKAGES.name
+    return [
+        (PACKAGES.parent / "coursework", HOME / "coursework"),
+        *((path, inside / path.relative_to(PACKAGES)) for path in visible),
+    ]
 
-    A virtual environment finds itself by where its interpreter lies, so that it can be shown
-    elsewhere; the course folder it stands in, perhaps under /tmp, need not exist inside.
+
+def _python_folders() -> list[tuple[Path, Path]]:
+    """Return the folders of Python, and where they are visible: the interpreter's, and the venv's.
+
+    A virtual environment is found by the place of its interpreter, so it may be mounted elsewhere.
+    Its own place may be below a folder that does not exist inside, such as the course's.
     """
     base = Path(sys.base_prefix)
     folders = [] if base.is_relative_to("/usr") else [(base, base)]

@@ -1,64 +1,61 @@
-"""The judge's end: starts the warm process, opens runs in it, and never trusts what comes back."""
+"""The grader's end of the sandbox: starts the warm process, opens runs in it, and checks every answer.
+
+`WarmProcess.run` forks a `Run` for one pass through a submission, and `Run.probe` forks a `Probe` from
+the run as it stands. Nothing that comes back is trusted to have the right form.
+"""
 
 import contextlib
-import itertools
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
-from autograder.errors import AutograderError
-from autograder.probe import watch, wire
+from autograder.model.errors import (
+    AutograderError,
+    RunCrashedError,
+    RunEndedError,
+    RunTimedOutError,
+)
+from autograder.probe import wire
+from autograder.probe.notes import Kind, Note
+from autograder.probe.operation import Operation, fields_of, path_of
 from autograder.sandbox import bubblewrap
 
 START_SECONDS = 60
-GRACE_SECONDS = 3.0
+GRACE_SECONDS = 3.0  # how much longer to wait than the process may take by its own clock
 CLOSE_SECONDS = 3.0
-ALARM_SIGNAL = 14
-MOST_NOTES = 100
-
-
-class RunEndedError(Exception):
-    """The run's process is gone, or says things no probe says. `reason` is 'timeout' or 'crashed'."""
-
-    def __init__(self, reason: str, detail: str = "") -> None:
-        super().__init__(f"{reason}: {detail}" if detail else reason)
-        self.reason, self.detail = reason, detail
+MAX_NOTES = 100
+MAX_DETAIL = 200
+ALARMS = (-signal.SIGALRM, 128 + signal.SIGALRM)  # as Python and as a shell report that signal
 
 
 class WarmProcess:
     """A sandboxed process that has imported torch, from which runs are forked."""
 
     def __init__(self, modules: Iterable[str] = (), *, sandboxed: bool = True) -> None:
-        """Start it. Raises SandboxMissingError where bubblewrap is wanted and not there."""
+        """Start it and wait until it has imported `modules`, as far as they exist.
+
+        Raises SandboxMissingError if bubblewrap is wanted and not installed, AutograderError if the
+        process does not start.
+        """
         self.sandboxed = sandboxed
-        ours, theirs = socket.socketpair()
-        self._control = ours
-        self._process = self._start(theirs, list(modules))
-        theirs.close()
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self._process = self._start(theirs.fileno(), modules)
         self._wait_until_ready()
 
-    def _start(self, theirs: socket.socket, modules: list[str]) -> "subprocess.Popen[bytes]":
+    def _start(self, channel: int, modules: Iterable[str]) -> "subprocess.Popen[bytes]":
+        python = bubblewrap.python() if self.sandboxed else sys.executable
         mode = "isolated" if self.sandboxed else "plain"
-        program = [
-            bubblewrap.python() if self.sandboxed else sys.executable,
-            "-m",
-            "autograder.probe.warm",
-            str(theirs.fileno()),
-            mode,
-            *modules,
-        ]
-        if self.sandboxed:
-            program = bubblewrap.command(program)
-        environment = {} if self.sandboxed else _plain_environment()
+        program = [python, "-m", "autograder.probe.warm", str(channel), mode, *modules]
         return subprocess.Popen(  # noqa: S603 - our own program, in the sandbox
-            program,
-            env=environment,
-            pass_fds=[theirs.fileno()],
+            bubblewrap.command(program) if self.sandboxed else program,
+            env={} if self.sandboxed else _plain_environment(),
+            pass_fds=[channel],
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             start_new_session=True,
@@ -70,14 +67,17 @@ class WarmProcess:
             wire.receive(self._control)
         except (EOFError, OSError, wire.WireError) as problem:
             self._process.kill()
-            said = (
-                self._process.stderr.read().decode(errors="replace") if self._process.stderr else ""
-            )
-            last = said.strip().splitlines()[-1:] or [str(problem)]
+            _, printed = self._process.communicate()
+            last = printed.decode(errors="replace").strip().splitlines()[-1:] or [str(problem)]
             raise AutograderError(f"the sandbox did not start: {last[0]}") from problem
 
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs, so that runs can be forked from it."""
+        return self._process.poll() is None
+
     def run(self) -> "Run":
-        """Fork a fresh run."""
+        """Fork a fresh run. Raises EOFError or OSError if the warm process is gone."""
         ours, theirs = socket.socketpair()
         with theirs:
             socket.send_fds(self._control, [wire.command("run", 0)], [theirs.fileno()])
@@ -92,56 +92,51 @@ class WarmProcess:
     def close(self) -> None:
         """End the warm process and every run in it."""
         self._control.close()
-        if not self._ends_by_itself():
+        try:
+            self._process.wait(timeout=CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
         if self._process.stderr:
             self._process.stderr.close()
 
-    def _ends_by_itself(self) -> bool:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=CLOSE_SECONDS)
-        return self._process.returncode is not None
-
-    def __enter__(self) -> "WarmProcess":
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
 def _plain_environment() -> dict[str, str]:
-    """Return the sandbox's environment with this machine's path and home, for runs without one."""
+    """Return the sandbox's environment with this machine's path and home, for unsandboxed runs."""
     packages = str(bubblewrap.PACKAGES.parent)
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     return {**bubblewrap.ENVIRONMENT, **kept, "PYTHONPATH": packages}
 
 
 class Run:
-    """One submission's process: runs cells, and opens probes at the places the judge chooses."""
+    """One pass through a submission: runs its cells, and forks probes between them."""
 
     def __init__(self, warm: WarmProcess, channel: socket.socket, number: int) -> None:
         self._warm, self._channel, self._number = warm, channel, number
-        self._notes: list[tuple[str, str]] = []
+        self._notes: list[Note] = []
         self.alive = True
 
-    def take_notes(self) -> list[tuple[str, str]]:
-        """Return what was noted since the last time, by the probe or of its end: kind and detail."""
+    def take_notes(self) -> list[Note]:
+        """Return what was noted since the last call, as pairs of kind and detail."""
         taken, self._notes = self._notes, []
         return taken
 
     def leave(self) -> None:
-        """Have the run look around for the last time; what it finds is among the notes."""
+        """Have the run look for processes left behind, which are then among the notes."""
         with contextlib.suppress(RunEndedError):
             self._ask({"do": "leave"}, GRACE_SECONDS)
 
     def cell(self, source: str, seconds: float) -> dict[str, Any] | None:
-        """Run a cell; return what it raised, or None. RunEndedError if the process did not live."""
+        """Run a cell. Return a description of the exception it raised, or None if it raised none.
+
+        Raises RunEndedError if the process did not survive the cell, or took more than `seconds`.
+        """
         answer = self._ask({"do": "cell", "source": source, "seconds": seconds}, seconds)
         raised = answer.get("raised")
         return raised if isinstance(raised, dict) else None
@@ -149,49 +144,60 @@ class Run:
     def probe(
         self, seconds: float, overrides: Sequence[str] = (), rerun: str | None = None
     ) -> "Probe":
-        """Fork a probe from the run as it stands now."""
+        """Fork a probe, run the sources in `overrides` in it, and then the cell `rerun`.
+
+        Raises RunEndedError if the run itself ended. A probe that ended is returned, not ready.
+        """
         command = {"do": "probe", "seconds": seconds, "overrides": list(overrides), "rerun": rerun}
         answer = self._ask(command, seconds)
-        return Probe(self, ready=answer.get("probe") == "ready", code=answer.get("code"))
+        ready = answer.get("probe") == "ready"
+        return Probe(self, None if ready else self.ending(answer.get("code")))
 
     def _ask(self, command: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Send a command and wait for its answer, a little longer than the probe may take."""
+        """Send a command and return the answer to it. Raises RunEndedError if none comes."""
         if not self.alive:
-            raise RunEndedError("crashed", "the process had already ended")
+            raise RunCrashedError("the process had already ended")
+        try:
+            return self._checked(self._exchange(command, seconds))
+        except RunEndedError:
+            self.close()
+            raise
+
+    def _exchange(self, command: Mapping[str, Any], seconds: float) -> Any:
         deadline = time.monotonic() + seconds + GRACE_SECONDS
         try:
             self._channel.settimeout(GRACE_SECONDS)
             wire.send(self._channel, command)
             self._channel.settimeout(max(deadline - time.monotonic(), 0.1))
-            answer = wire.receive(self._channel)
-        except TimeoutError:
-            raise self._ended("timeout", "no answer in time") from None
+            return wire.receive(self._channel)
+        except TimeoutError as problem:
+            raise RunTimedOutError("no answer in time") from problem
         except wire.WireError as problem:
-            self._notes.append(("noise", str(problem)))
-            raise self._ended("crashed", str(problem)) from problem
+            raise self._noise(str(problem)) from problem
         except (EOFError, OSError) as problem:
-            raise self._ended("crashed", str(problem)) from problem
-        return self._checked(answer)
+            raise RunCrashedError(str(problem)) from problem
 
     def _checked(self, answer: Any) -> dict[str, Any]:
+        """Return an answer after taking its notes. Raises RunEndedError if it tells of an end."""
         if not isinstance(answer, dict):
-            self._notes.append(("noise", "not an answer"))
-            raise self._ended("crashed", "not an answer")
+            raise self._noise("not an answer")
         self._notes += _notes(answer.pop("noted", None))
         if answer.get("session") == "ended":
-            if not any(kind == watch.TOO_MUCH for kind, _ in self._notes):
-                self.note_end(answer.get("code"))
-            raise self._ended(_reason(answer.get("code")), f"exit status {answer.get('code')}")
+            raise self.ending(answer.get("code"))
         return answer
 
-    def note_end(self, code: Any) -> None:
-        """Note that a process did not live to answer, and how it went, unless it ran out of time."""
-        if _reason(code) != "timeout":
-            self._notes.append(("ended-process", f"exit status {code}"))
+    def _noise(self, detail: str) -> RunCrashedError:
+        self._notes.append((Kind.NOISE, detail))
+        return RunCrashedError(detail)
 
-    def _ended(self, reason: str, detail: str) -> RunEndedError:
-        self.close()
-        return RunEndedError(reason, detail)
+    def ending(self, code: Any) -> RunEndedError:
+        """Return the error for a process's exit status, and note it unless a limit explains it."""
+        detail = f"exit status {code if isinstance(code, int) else 'unknown'}"
+        if isinstance(code, int) and code in ALARMS:
+            return RunTimedOutError(detail)
+        if not any(kind == Kind.TOO_MUCH for kind, _ in self._notes):
+            self._notes.append((Kind.ENDED, detail))
+        return RunCrashedError(detail)
 
     def close(self) -> None:
         """End the run."""
@@ -200,62 +206,57 @@ class Run:
             self._warm.stop(self._number)
             self._channel.close()
 
-    def __enter__(self) -> "Run":
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
 class Probe:
     """A fork of a run that answers observations until it is closed, or dies."""
 
-    _numbers = itertools.count()
+    def __init__(self, run: Run, ending: RunEndedError | None) -> None:
+        """Take the run it is a fork of, and how it ended if it already has."""
+        self._run, self._ending = run, ending
 
-    def __init__(self, run: Run, *, ready: bool, code: Any = None) -> None:
-        self._run, self.ready = run, ready
-        self.ended_by = None if ready else _reason(code)
-        if not ready:
-            run.note_end(code)
+    @property
+    def ready(self) -> bool:
+        """Whether it can be asked for an observation."""
+        return self._ending is None and self._run.alive
 
-    def observe(self, scenario: str, inputs: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Run a scenario on the student's names; RunEndedError when the probe did not live."""
-        if not self.ready:
-            raise RunEndedError(self.ended_by or "crashed")
+    def observe(self, operation: Operation, name: str, seed: int, seconds: float) -> dict[str, Any]:
+        """Run an operation on what the student bound to `name`.
+
+        Raises RunEndedError if the probe ended, or took more than `seconds`.
+        """
+        if self._ending is not None:
+            raise self._ending
         command = {
             "do": "observe",
-            "scenario": scenario,
-            "inputs": dict(inputs),
+            "operation": path_of(operation),
+            "fields": fields_of(operation),
+            "name": name,
+            "seed": seed,
             "seconds": seconds,
         }
         answer = self._run._ask(command, seconds)
         if answer.get("probe") == "ended":
-            self.ready, self.ended_by = False, _reason(answer.get("code"))
-            self._run.note_end(answer.get("code"))
-            raise RunEndedError(self.ended_by)
+            self._ending = self._run.ending(answer.get("code"))
+            raise self._ending
         return answer
 
     def close(self) -> None:
-        """End the probe, and take the run's word for it off the wire."""
-        if self.ready and self._run.alive:
-            self.ready = False
+        """End the probe. Raises RunEndedError if the run ended meanwhile."""
+        if self.ready:
             self._run._ask({"do": "end"}, GRACE_SECONDS)
 
 
-def _notes(found: Any) -> list[tuple[str, str]]:
-    """Return a probe's notes, as far as they have the form of notes."""
-    pairs = found[:MOST_NOTES] if isinstance(found, (list, tuple)) else []
+def _notes(found: Any) -> list[Note]:
+    """Return a probe's notes; whatever does not have the form of a note is dropped."""
+    pairs = found[:MAX_NOTES] if isinstance(found, (list, tuple)) else []
     return [
-        (str(pair[0]), str(pair[1])[:200])
+        (str(pair[0]), str(pair[1])[:MAX_DETAIL])
         for pair in pairs
         if isinstance(pair, (list, tuple)) and len(pair) == 2
     ]
-
-
-def _reason(code: Any) -> str:
-    return "timeout" if code in (-ALARM_SIGNAL, 128 + ALARM_SIGNAL) else "crashed"

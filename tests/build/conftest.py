@@ -1,40 +1,5 @@
-"""Courses and lessons for the tests of the build."""
+"""The small lesson, for every test here."""
 
-import shutil
-from pathlib import Path
+from lesson_fixtures import built, built_once, course, lesson
 
-import pytest
-
-from autograder.build import build
-from autograder.build.lesson import LessonText
-from autograder.course import Course
-
-from .lesson_texts import LESSON, make_course, read_text
-
-
-@pytest.fixture
-def course(tmp_path: Path) -> Course:
-    """Return a course with one lesson's text, nothing built."""
-    return make_course(tmp_path / "course")
-
-
-@pytest.fixture(scope="session")
-def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a course folder that was built, model answers run; for copying only."""
-    root = tmp_path_factory.mktemp("built") / "course"
-    build(make_course(root))
-    return root
-
-
-@pytest.fixture
-def built(built_once: Path, tmp_path: Path) -> Course:
-    """Return a course that is built and current."""
-    root = tmp_path / "built"
-    shutil.copytree(built_once, root)
-    return Course(root)
-
-
-@pytest.fixture
-def lesson(tmp_path: Path) -> LessonText:
-    """Return the cells of the tiny lesson."""
-    return read_text(tmp_path, LESSON)
+__all__ = ["built", "built_once", "course", "lesson"]

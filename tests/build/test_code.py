@@ -3,21 +3,20 @@
 from pathlib import Path
 
 import pytest
+from lesson_texts import changed, read_text
 
 from autograder.build.code import check_code
-from autograder.build.lesson import LessonText
-from autograder.errors import LessonTextError
-
-from .lesson_texts import changed, read_text
+from autograder.model.errors import LessonTextError
+from autograder.text.lesson import LessonText
 
 BROKEN = {
-    "no Python": ("    return x / 2", "    return x /", "01_tiny.py:20: cell 'given-1': the code"),
+    "no Python": ("    return x / 2", "    return x /", "01_small.py:20: cell 'given-1': the code"),
     "skeleton is no Python": (
         "    two = 2\n    return two * x\n    ### END SOLUTION",
         "    two = (\n        2\n    ### END SOLUTION\n    )\n    return two * x",
         "cell 'double': the code does not parse",
     ),
-    "import": ("import math", "import math, autograder.results", "never imports autograder"),
+    "import": ("import math", "import math, autograder.model.report", "never imports autograder"),
     "from import": ("import math", "from autograder import results", "never imports autograder"),
     "hidden import": ("import math", '__import__("autograder.judge")', "never imports autograder"),
     "import in a magic": ("import math", "# %time import autograder", "never imports autograder"),

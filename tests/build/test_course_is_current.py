@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from autograder.build import check
-from autograder.course import Course
+from autograder.model.course import Course
 
 COURSE = Course(Path(__file__).resolve().parents[2])
 

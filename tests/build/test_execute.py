@@ -3,13 +3,12 @@
 from pathlib import Path
 
 import pytest
+from lesson_texts import changed, read_text
 
 from autograder.build.execute import run
-from autograder.build.lesson import LessonText
 from autograder.build.notebook import as_text, solution_notebook
-from autograder.errors import LessonTextError
-
-from .lesson_texts import changed, read_text
+from autograder.model.errors import LessonTextError
+from autograder.text.lesson import LessonText
 
 SLIDER = """import ipywidgets
 from IPython.display import display
@@ -35,7 +34,7 @@ def test_outputs_are_kept_and_steady(tmp_path: Path) -> None:
 def test_a_wrong_model_answer_is_named(tmp_path: Path) -> None:
     """The test cell that fails, its line and the assertion's message are in the error."""
     text = changed("    two = 2", "    two = 3")
-    with pytest.raises(LessonTextError, match=r"01_tiny.py:3\d: cell 'double-test'.*expected 6"):
+    with pytest.raises(LessonTextError, match=r"01_small.py:3\d: cell 'double-test'.*expected 6"):
         _run(tmp_path, text)
 
 

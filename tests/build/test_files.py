@@ -11,8 +11,8 @@ from autograder.build.files import (
     was_run,
     write,
 )
-from autograder.build.lesson import LessonText
 from autograder.build.notebook import as_text, solution_notebook
+from autograder.text.lesson import LessonText
 
 
 def test_a_file_is_written_once(tmp_path: Path) -> None:

@@ -1,14 +1,13 @@
 """A lesson is recorded in the gradebook as releasing it with nbgrader would record it."""
 
 import pytest
+from lesson_texts import NAME, changed
 from nbgrader.api import Gradebook
 
 from autograder.build.gradebook import register
 from autograder.build.steps import build
-from autograder.course import Course
-from autograder.errors import CourseError
-
-from .lesson_texts import LESSON, NAME, changed
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
 
 
 def _points(course: Course) -> dict[str, float]:
@@ -42,8 +41,7 @@ def test_marks_outlive_a_second_time(course: Course) -> None:
     register(course, NAME)
     with Gradebook(f"sqlite:///{course.gradebook}", "tiny") as gradebook:
         assert gradebook.find_submission(NAME, "ada").max_score == 20
-    text = changed("test answers 2.5", "test other 2.5", LESSON)
-    course.text(NAME).write_text(changed("solution answers", "solution other", text))
+    course.text(NAME).write_text(changed("written why 5", "written because 5"))
     build(course, execute=False)
     with pytest.raises(CourseError, match="Cannot add or remove cells"):
         register(course, NAME)

@@ -3,12 +3,11 @@
 from pathlib import Path
 
 import pytest
+from lesson_texts import changed, read_text
 
 from autograder.build.images import Image, check_images, images_in, images_of
-from autograder.build.lesson import LessonText
-from autograder.errors import LessonTextError
-
-from .lesson_texts import changed, read_text
+from autograder.model.errors import LessonTextError
+from autograder.text.lesson import LessonText
 
 SHOWN = "![A square of side two](images/square.svg)"
 

@@ -5,14 +5,13 @@ import os
 from pathlib import Path
 
 import pytest
+from lesson_texts import NAME
 
-from autograder.build.lesson import LessonText
 from autograder.build.nbgrader_release import generate, programs_on_path
 from autograder.build.notebook import as_text, instructor_notebook
-from autograder.course import Course
-from autograder.errors import CourseError
-
-from .lesson_texts import NAME
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
+from autograder.text.lesson import LessonText
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def test_a_failure_says_why(staged: Course) -> None:
     path = staged.source_notebook(NAME)
     same = '"grade_id": "{}-test"'.format
     path.write_text(path.read_text().replace(same("answers"), same("double")))
-    with pytest.raises(CourseError, match=r"could not release '01_tiny': .*failed to validate"):
+    with pytest.raises(CourseError, match=r"could not release '01_small': .*failed to validate"):
         generate(staged.root, NAME)
 
 

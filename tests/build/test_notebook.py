@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from lesson_texts import LESSON, read_text
 from nbgrader.nbgraderformat import MetadataValidator
 
-from autograder.build.lesson import LessonText
 from autograder.build.notebook import as_text, instructor_notebook, solution_notebook
-
-from .lesson_texts import LESSON, read_text
+from autograder.text.lesson import LessonText
 
 
 def _cells(notebook: Any) -> dict[str, Any]:
@@ -41,7 +40,7 @@ def test_each_test_ends_in_its_hidden_line(lesson: LessonText) -> None:
     source = _cells(instructor_notebook(lesson))["answers-test"].source
     assert source.split("\n")[-3:] == [
         "### BEGIN HIDDEN TESTS",
-        'grade("01_tiny/answers")',
+        'grade("01_small/answers")',
         "### END HIDDEN TESTS",
     ]
 

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from lesson_texts import NAME, SQUARE, changed
 
 from autograder.build import build, check
-from autograder.course import Course
-from autograder.errors import CourseError, LessonTextError, OutOfDateError
-
-from .lesson_texts import NAME, SQUARE, changed
+from autograder.model.course import Course
+from autograder.model.errors import CourseError, LessonTextError, OutOfDateError
 
 MADE = [
     f"release/{NAME}/{NAME}.ipynb",
@@ -51,7 +50,7 @@ def test_answers_are_run_only_where_they_changed(built: Course) -> None:
     path.write_text(path.read_text().replace("True\\n", "Kept\\n"))
     build(built)
     assert "Kept" in path.read_text()
-    built.text(NAME).write_text(changed("    two = 2", "    two = 1 + 1"))
+    built.text(NAME).write_text(changed("    two = 2\n", "    two = 2\n    two = two\n"))
     assert path in build(built)
     assert "Kept" not in path.read_text()
 
@@ -60,7 +59,7 @@ def test_answers_that_were_not_run_are_run_later(course: Course) -> None:
     """Without execution they are written as they are, which check does not let pass."""
     build(course, execute=False)
     assert 'execution_count": null' in _solution(course).read_text()
-    with pytest.raises(OutOfDateError, match=r"solutions/01_tiny.ipynb: was not run"):
+    with pytest.raises(OutOfDateError, match=r"solutions/01_small.ipynb: was not run"):
         check(course)
     assert build(course) == [_solution(course)]
     check(course)
@@ -69,7 +68,7 @@ def test_answers_that_were_not_run_are_run_later(course: Course) -> None:
 def test_a_broken_lesson_writes_nothing(built: Course) -> None:
     """An answer that fails its own test leaves the notebooks of before."""
     state = _state(built.root)
-    built.text(NAME).write_text(changed("    two = 2", "    two = 3"))
+    built.text(NAME).write_text(changed('"expected 6"', '"expected 6"; assert False'))
     with pytest.raises(LessonTextError, match="double-test"):
         build(built)
     after = _state(built.root)
@@ -81,27 +80,27 @@ def _edit_release(course: Course) -> str:
     notebook = nbformat.read(path, as_version=4)
     notebook.cells[0].source += "!"
     nbformat.write(notebook, path)
-    return "release/01_tiny/01_tiny.ipynb: cell 'prose-1' differs"
+    return "release/01_small/01_small.ipynb: cell 'prose-1' differs"
 
 
 def _edit_text(course: Course) -> str:
-    course.text(NAME).write_text(changed("### Doubling", "### Twice"))
-    return "source/01_tiny/01_tiny.ipynb: cell 'prose-2' differs"
+    course.text(NAME).write_text(changed("1: doubling", "1: twice"))
+    return "source/01_small/01_small.ipynb: cell 'prose-2' differs"
 
 
 def _edit_picture(course: Course) -> str:
     (course.images / "square.svg").write_text(SQUARE.replace("2", "3"))
-    return "release/01_tiny/images/square.svg: missing or different"
+    return "release/01_small/images/square.svg: missing or different"
 
 
 def _drop_solution(course: Course) -> str:
     _solution(course).unlink()
-    return "solutions/01_tiny.ipynb: missing or unreadable"
+    return "solutions/01_small.ipynb: missing or unreadable"
 
 
 def _old_picture(course: Course) -> str:
     (course.source / NAME / "images" / "old.svg").write_text(SQUARE)
-    return "source/01_tiny/images/old.svg: left over"
+    return "source/01_small/images/old.svg: left over"
 
 
 def _old_solution_picture(course: Course) -> str:
@@ -140,7 +139,7 @@ def test_other_files_in_a_lesson_are_refused(course: Course, folder: str) -> Non
     """Nbgrader would hand out whatever lies beside the notebook."""
     build(course, execute=False)
     (course.root / folder / NAME / "answers.json").write_text("{}")
-    with pytest.raises(CourseError, match=rf"{folder}/01_tiny/answers.json' was not made"):
+    with pytest.raises(CourseError, match=rf"{folder}/01_small/answers.json' was not made"):
         build(course, execute=False)
 
 

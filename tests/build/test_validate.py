@@ -11,8 +11,8 @@ import pytest
 from conftest import ROOT, solve
 from nbgrader.validator import Validator
 
-from autograder.course import Course
 from autograder.lecture.blocks import only_sets_up
+from autograder.model.course import Course
 
 COURSE = Course(ROOT)
 LOADS = "bert, tokeniser, note = load_bert()"  # lesson 08's tests use what it gives

@@ -3,12 +3,11 @@
 from pathlib import Path
 
 import pytest
+from lesson_texts import changed, read_text
 
-from autograder.build.lesson import LessonText
 from autograder.build.verify import verify
-from autograder.errors import LessonTextError
-
-from .lesson_texts import changed, read_text
+from autograder.model.errors import LessonTextError
+from autograder.text.lesson import LessonText
 
 BROKEN = {
     "duplicate id": ("# %% solution answers", "# %% solution double", "duplicate id: line 23"),
@@ -37,9 +36,8 @@ BROKEN = {
         "# %% demo\n1\n\n# %% test double 12.5",
         "no test after it: expected '# %% test double POINTS'",
     ),
-    "points": ("# %% test double 12.5", "# %% test double 12", "add up to 20, they add up to 19.5"),
-    "no points": ("# %% test double 12.5", "# %% test double 0", "above 0, got 0"),
-    "points are no number": ("# %% test double 12.5", "# %% test double nan", "above 0, got nan"),
+    "negative points": ("# %% test double 12.5", "# %% test double -1", "not be negative, got -1"),
+    "points are no number": ("# %% test double 12.5", "# %% test double nan", "negative, got nan"),
 }
 
 

@@ -5,15 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lesson_texts import NAME
 
 from autograder.build.files import read_notebook
-from autograder.build.lesson import LessonText
 from autograder.build.steps import assemble
 from autograder.build.verify_release import verify_release
-from autograder.course import Course
-from autograder.errors import LessonTextError
-
-from .lesson_texts import NAME
+from autograder.model.course import Course
+from autograder.model.errors import LessonTextError
+from autograder.text.lesson import LessonText
 
 
 @pytest.fixture
@@ -43,7 +42,7 @@ LEAKS = {
         "cell 'double': the release still shows the marker",
     ),
     "marker in prose": (_append("prose-3", "### BEGIN HIDDEN TESTS"), "shows the marker"),
-    "hidden test": (_append("double-test", 'grade("01_tiny/double")'), "shows its hidden test"),
+    "hidden test": (_append("double-test", 'grade("01_small/double")'), "shows its hidden test"),
     "one line": (_append("double", "return two * x"), "model answer's 'return two * x'"),
     "an answers exercise": (_append("answers", 'answers = {"two": "2"}'), "the model answer's"),
     "a written answer": (_append("why", "Halving undoes it."), "the model answer's"),

@@ -14,12 +14,12 @@ import nbformat
 import pytest
 from conftest import ROOT
 
-from autograder.build.lesson import read_lesson
 from autograder.bundle import archive
 from autograder.bundle.secrets import refuse_secrets, secrets
-from autograder.course import Course
-from autograder.errors import BundleError
-from autograder.lessons import load_lesson
+from autograder.lessons.loading import load_lesson
+from autograder.model.course import Course
+from autograder.model.errors import BundleError
+from autograder.text.lesson import read_lesson
 
 COURSE = Course(ROOT)
 WHEEL = re.compile(r"transformer_lessons-[\d.]+-py3-none-any\.whl")
@@ -83,11 +83,11 @@ def test_nothing_in_it_gives_an_answer_or_a_check_away(bundle: Path) -> None:
     """Searched here by other means than the build's own: line by line, and title by title."""
     texts = {name: content.decode("utf-8", "replace") for name, content in files(bundle).items()}
     whole = "\n".join(texts.values())
-    for word in ("autograder", "BEGIN SOLUTION", "MARK SCHEME", "HIDDEN TESTS", "Misconception("):
+    for word in ("autograder", "BEGIN SOLUTION", "MARK SCHEME", "HIDDEN TESTS", "Mistake("):
         assert word not in whole
     for lesson in COURSE.lessons():
-        for exercise in load_lesson(lesson).exercises:
-            long = [one.title for one in exercise.misconceptions if len(one.title) > 36]
+        for exercise in load_lesson(COURSE, lesson).exercises:
+            long = [one.title for one in exercise.mistakes if len(one.title) > 36]
             assert not [title for title in long if title in whole]
         notebook = nbformat.reads(texts[f"lessons/{lesson}/{lesson}.ipynb"], as_version=4)
         for exercise in read_lesson(COURSE.text(lesson)).exercises:
@@ -108,7 +108,7 @@ def test_a_secret_that_got_in_is_found(place: str) -> None:
     """An answer under another indentation, a mistake's title, a check's, a mark scheme's text."""
     lesson = read_lesson(COURSE.text("03_attention"))
     answer = lesson.answer("scaled-dot-product-attention").split('"""')[2]
-    mistakes = load_lesson("03_attention").exercises[1].misconceptions
+    mistakes = load_lesson(COURSE, "03_attention").exercises[1].mistakes
     mistake = max((one.title for one in mistakes), key=len)
     scheme = read_lesson(COURSE.text("01_embeddings")).mark_scheme("recurrence")
     for secret in (answer.replace("\n", "\n   "), mistake, scheme, "autograder"):

@@ -10,7 +10,7 @@ import pytest
 import torch
 from conftest import solve
 
-from autograder.course import Course
+from autograder.model.course import Course
 from coursework import stand_ins, trial
 from coursework.earlier import load_earlier
 

@@ -6,10 +6,14 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
+from conftest import ROOT
 from torch import nn
 
-from autograder.lessons import load_lesson
+from autograder.lessons.loading import load_lesson
+from autograder.model.course import Course
 from coursework import parity, scope, stand_ins
+
+COURSE = Course(ROOT)
 
 
 @pytest.mark.parametrize("name", scope.ORIGIN)
@@ -48,7 +52,7 @@ def test_heads_agree_with_torchs_layer() -> None:
         nn.MultiheadAttention(12, 3, batch_first=True),
     )
     nn.init.normal_(theirs.in_proj_bias)
-    load_lesson("04_multi_head_attention")["load-from-torch"].reference(mine, theirs)
+    load_lesson(COURSE, "04_multi_head_attention")["load-from-torch"].reference(mine, theirs)
     q, k, v = torch.randn(2, 5, 12), torch.randn(2, 7, 12), torch.randn(2, 7, 12)
     mask = torch.rand(5, 7) < 0.5
     mask[:, 0] = True

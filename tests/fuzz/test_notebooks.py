@@ -11,19 +11,20 @@ from conftest import ROOT, solve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.align import Aligned, Role, align
-from autograder.answer_text import defines, parses
-from autograder.course import Course
-from autograder.errors import SubmissionError
-from autograder.lessons import load_lesson
-from autograder.notebook_file import identify
+from autograder.lessons.loading import load_lesson
+from autograder.model.course import Course
+from autograder.model.errors import SubmissionError
+from autograder.submissions.align import Aligned, Role, align
+from autograder.submissions.answer_text import defines, parses
+from autograder.submissions.notebook_file import identify
 
 from .values import junk
 
 FUZZ = settings.get_profile("fuzz")
 LESSON = "05_encoder"  # it has written answers as well
 COURSE = Course(ROOT)
-EXERCISES = load_lesson(LESSON).exercises
+EXERCISES = load_lesson(COURSE, LESSON).exercises
+NAMES = {exercise.id: exercise.name for exercise in EXERCISES}
 RIGHT = solve(COURSE, LESSON)
 IDS = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in RIGHT.cells]
 TEXTS = [cell.source for cell in RIGHT.cells]
@@ -72,7 +73,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def aligned(path: Path) -> Aligned | None:
     """Align a file; None where it is refused."""
     try:
-        return align(COURSE, LESSON, path)
+        return align(COURSE, LESSON, path, NAMES)
     except SubmissionError:
         return None
 
@@ -157,7 +158,7 @@ def test_no_answer_gets_lost(path: Path, dice: random.Random) -> None:
     """As long as an answer's text is somewhere in the notebook, it is its exercise's answer."""
     notebook = {"cells": mangled(dice), "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     path.write_text(json.dumps(notebook))
-    found = align(COURSE, LESSON, path)
+    found = align(COURSE, LESSON, path, NAMES)
     is_sound(found)
     answers = {part.exercise: part for part in found.parts if part.role is Role.SOLUTION}
     for exercise in EXERCISES:

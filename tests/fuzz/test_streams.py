@@ -1,4 +1,4 @@
-"""Whatever a probe sends ends in a verdict or is refused; nothing of it raises anything else."""
+"""Anything a probe sends ends in a verdict or is refused. Nothing else is raised."""
 
 import socket
 import struct
@@ -11,15 +11,18 @@ from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.course import Course
-from autograder.judge.attempt import Attempter
+from autograder.grading import runner
 from autograder.judge.compare import difference, same
-from autograder.judge.diagnose import Evidence, diagnose
-from autograder.judge.exercise import Case, Exercise
-from autograder.judge.judgement import Seen, Verdict, choice, number, shape_of
-from autograder.judge.observation import Observation
-from autograder.marker import workbench
+from autograder.judge.diagnose import diagnose
+from autograder.judge.evidence import Evidence
+from autograder.judge.judges import choice, number, shape_of
+from autograder.judge.oracle import Oracle
+from autograder.lessons.loading import load_lesson
+from autograder.model.course import Course
+from autograder.model.exercise import Check, Comparison, Exercise, Verdict
+from autograder.model.observation import Observation
 from autograder.probe import wire
+from autograder.probe.functions import ReadEntry
 from autograder.probe.wire import Opaque, WireError
 
 from .values import frames, tensors
@@ -61,7 +64,7 @@ def received(frame: tuple[bytes, bytes]) -> Any:
 @FUZZ
 @given(frames())
 def test_a_frame_is_read_or_refused(frame: tuple[bytes, bytes]) -> None:
-    """What is read can be observed, and only holds what the judge knows."""
+    """A frame that is read becomes an observation, and holds only values that the judge knows."""
     message = received(frame)
     if isinstance(message, dict):
         seen = Observation.of(message)
@@ -100,15 +103,21 @@ def test_any_two_values_can_be_compared(got: Any, want: Any) -> None:
 
 
 @lru_cache
-def expectations(lesson: str) -> list[tuple[Exercise, Case, Seen]]:
-    """Return every case of a lesson with what the reference gives for it."""
-    bench, cases = workbench(COURSE, lesson), []
-    for exercise in bench.lesson.exercises:
-        for case in [] if exercise.written else exercise.cases:
-            stimulus = exercise.stimulus(case, 5)
-            expected = bench.expected(exercise, stimulus)
-            cases.append((exercise, case, Seen(stimulus.inputs, expected, expected)))
-    return cases
+def oracle(lesson: str) -> Oracle:
+    """Return the oracle of a lesson."""
+    return Oracle(load_lesson(COURSE, lesson))
+
+
+@lru_cache
+def expectations(lesson: str) -> list[tuple[Exercise, Check, Comparison]]:
+    """Return every check of a lesson, with what the reference gives for it."""
+    found = []
+    for exercise in oracle(lesson).lesson.exercises:
+        for check in exercise.checks:
+            test_input = exercise.test_input(check, 5)
+            expected = oracle(lesson).expected(exercise, check, test_input)
+            found.append((exercise, check, Comparison(test_input.operation, expected, expected)))
+    return found
 
 
 def observations() -> st.SearchStrategy[Any]:
@@ -138,12 +147,11 @@ def twisted(draw: st.DrawFn, right: Any) -> Any:
 @given(data=st.data())
 def test_every_check_gives_a_verdict(lesson: str, data: st.DataObject) -> None:
     """Each judge of each lesson decides about whatever comes back."""
-    exercise, case, right = data.draw(st.sampled_from(expectations(lesson)))
+    exercise, check, right = data.draw(st.sampled_from(expectations(lesson)))
     twist = twisted(right.expected.value).map(lambda value: sent({"value": value}))
     message = data.draw(observations() | twist)
     got = Observation.of(message if isinstance(message, dict) else {})
-    attempter = Attempter(workbench(COURSE, lesson), exercise, 5, lambda: False)
-    verdict = attempter._judge(case, Seen(right.inputs, got, right.expected))
+    verdict = runner.judge(exercise, check, Comparison(right.operation, got, right.expected))
     assert isinstance(verdict, Verdict)
     assert isinstance(verdict.message, str)
 
@@ -152,10 +160,10 @@ def test_every_check_gives_a_verdict(lesson: str, data: st.DataObject) -> None:
 @given(observations())
 def test_diagnosis_goes_through(message: Any) -> None:
     """Whatever came back, it is compared with what known mistakes give."""
-    exercise, case, right = expectations("03_attention")[0]
+    exercise, check, right = expectations("03_attention")[0]
     got = Observation.of(message if isinstance(message, dict) else {})
-    evidence = Evidence(case, exercise.stimulus(case, 5), got, right.expected, False)
-    assert isinstance(diagnose(workbench(COURSE, "03_attention"), exercise, [evidence]), list)
+    evidence = Evidence(check, exercise.test_input(check, 5), got, right.expected, passed=False)
+    assert isinstance(diagnose(oracle("03_attention"), exercise, [evidence]), list)
 
 
 CHOICES = [
@@ -168,6 +176,6 @@ CHOICES = [
 @FUZZ
 @given(values)
 def test_every_answer_to_a_question_gives_a_verdict(given_answer: Any) -> None:
-    """A letter, a shape or a number was asked for; whatever came is told right or wrong."""
-    seen = Seen({}, Observation(value=sent(given_answer)), Observation())
+    """The question asks for a letter, a shape or a number; any value is right or wrong."""
+    seen = Comparison(ReadEntry("one"), Observation(value=sent(given_answer)), Observation())
     assert all(isinstance(judge(seen).passed, bool) for judge in CHOICES)

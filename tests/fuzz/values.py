@@ -61,7 +61,7 @@ def _tagged(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         st.lists(inner, max_size=3).map(lambda body: {"$tuple": body}),
         pairs.map(lambda body: {"$dict": body}),
         fields(inner),
-        st.sampled_from("01239").map(lambda name: {"$tensor": name, "grad": True}),
+        st.sampled_from("01239").map(lambda name: {"$tensor": name}),
         st.lists(st.integers(-1, 2**64), max_size=3).map(lambda body: {"$size": body}),
         st.sampled_from(["nan", "inf", "-inf", "x"]).map(lambda body: {"$float": body}),
         st.lists(scalars, max_size=3).map(lambda body: {"$opaque": body}),

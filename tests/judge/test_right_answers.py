@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.marker import Marker
+from autograder.grading.grader import Grader
 
 HandIn = Callable[..., Path]
 
@@ -65,34 +65,34 @@ def helper(q, k, v, mask):
         ("self_attention_head", HEAD_WITH_EXTRAS),
     ],
 )
-def test_unusual_forms_pass(exercise: str, cell: str, marker: Marker, hand_in: HandIn) -> None:
+def test_unusual_forms_pass(exercise: str, cell: str, grader: Grader, hand_in: HandIn) -> None:
     """Logs, loops, einsum, −1e9, helpers, prints and warnings: full marks all the same."""
-    report = marker.mark("03_attention", hand_in("03_attention", **{exercise: cell})).report
+    report = grader.grade("03_attention", hand_in("03_attention", **{exercise: cell})).report
     told = report.exercise(exercise.replace("_", "-"))
     assert told.failures == []
     assert report.score == 20
 
 
-def test_a_changed_default_dtype_or_seed_does_no_harm(marker: Marker, hand_in: HandIn) -> None:
+def test_a_changed_default_dtype_or_seed_does_no_harm(grader: Grader, hand_in: HandIn) -> None:
     """What a cell sets for its whole process is undone before an answer is tried."""
     tail = "\ntorch.set_default_dtype(torch.float64)\ntorch.manual_seed(1)\ntorch.set_grad_enabled(False)\n"
     path = hand_in("03_attention", softmax=lambda answer: answer + tail)
-    assert marker.mark("03_attention", path).report.score == 20
+    assert grader.grade("03_attention", path).report.score == 20
 
 
-def test_magics_input_and_breakpoints_do_no_harm(marker: Marker, hand_in: HandIn) -> None:
+def test_magics_input_and_breakpoints_do_no_harm(grader: Grader, hand_in: HandIn) -> None:
     """A magic that is not there, a question to the user and a forgotten breakpoint cost nothing."""
     head = "%matplotlib widget\n!pip install nothing\n"
     path = hand_in(
         "03_attention", softmax=lambda answer: head + answer + "\nbreakpoint()\ninput('?')\n"
     )
-    assert marker.mark("03_attention", path).report.score == 20
+    assert grader.grade("03_attention", path).report.score == 20
 
 
-def test_the_library_is_not_an_answer(marker: Marker, hand_in: HandIn) -> None:
+def test_the_library_is_not_an_answer(grader: Grader, hand_in: HandIn) -> None:
     """Calling torch's softmax under any name earns nothing, and the student is told why."""
     cell = "from torch.nn.functional import softmax as borrowed\ndef softmax(x, dim=-1):\n    return borrowed(x, dim)"
-    told = marker.mark("03_attention", hand_in("03_attention", softmax=cell)).report.exercise(
+    told = grader.grade("03_attention", hand_in("03_attention", softmax=cell)).report.exercise(
         "softmax"
     )
     assert told.score == 0

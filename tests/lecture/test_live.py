@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from conftest import ROOT
 
 from autograder.cli import main
-from autograder.course import Course
-from autograder.errors import CourseError
 from autograder.lecture import live
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
 
 COURSE = Course(ROOT)
 

@@ -7,8 +7,8 @@ import pytest
 from conftest import ROOT
 
 from autograder.build import read_lesson
-from autograder.course import Course
 from autograder.lecture.pages import live_notebook, slide_notebook
+from autograder.model.course import Course
 
 COURSE = Course(ROOT)
 LESSON = "03_attention"

@@ -12,9 +12,9 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 from playwright.sync_api import Page, sync_playwright
 
 from autograder.cli import main
-from autograder.course import CONFIG, Course
-from autograder.errors import CourseError, LectureError
 from autograder.lecture import slides
+from autograder.model.course import CONFIG, Course
+from autograder.model.errors import CourseError, LectureError
 
 CHROMIUM = shutil.which("chromium")
 LESSON = "03_attention"

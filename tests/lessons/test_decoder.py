@@ -1,31 +1,37 @@
-"""Lesson 06: unusual right answers pass, unknown mistakes are put into words, and what has no name.
+"""Lesson 06: right answers in unusual forms pass, and unknown mistakes are put into words.
 
-Lines of the catalogue of decoder mistakes that no edit stands for, and why:
+Mistakes that no check names, and why:
 
-- a memory taken from encoder layer i: the layers are handed one memory, so nothing here can tell;
+- a memory taken from encoder layer i: the layers are passed a single memory, so nothing here can tell;
 - a mask made on the CPU at each call: only another device shows it;
-- a mask of fixed size kept among the parameters: nothing is loaded strictly, and every length is
-  tried, so that it fails as "size-fixed" does;
-- a float mask with `~`: it raises TypeError, which the check on the mask's dtype tells;
+- a mask of fixed size among the parameters: it fails as "size-fixed" does, because every length is
+  tried and nothing is loaded strictly;
+- a float mask with `~`: it raises TypeError, and the check of the mask's dtype says so;
 - dropout on mask or memory in eval mode: "in eval mode nothing is dropped" fails without a name;
-- BatchNorm and norms over (T, D): they have other parameters, or are told by "samples stay apart".
+- BatchNorm and norms over (T, D): their parameters differ, or "samples stay apart" fails.
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 from conftest import ROOT
+from mutants import evidence, failures, messages
 
-from autograder.course import Course
-from autograder.judge.judgement import Seen
-from autograder.marker import Marker, workbench
-from autograder.probe.scenarios import SCENARIOS
+from autograder.grading.grader import Grader
+from autograder.judge.diagnose import diagnose
+from autograder.judge.oracle import Oracle
+from autograder.lessons.loading import load_lesson
+from autograder.model.course import Course
+from autograder.model.exercise import Exercise
+from autograder.probe.dropout import DropoutFact
+from coursework.torch_decoder import torch_decoder_layer
 
-HandIn = Callable[..., Path]
-LESSON = "06_decoder"
-COURSE = Course(ROOT)
+LESSON = load_lesson(Course(ROOT), "06_decoder")
+ORACLE = Oracle(LESSON)
+told = partial(failures, ORACLE)
 
 SHIFT_BY_LISTS = """
 def shift_right(target, sos_id=1):
@@ -141,137 +147,97 @@ class CausalDecoderLayer(nn.Module):
 CHOICES = 'answers = {"self_mask": " (c)", "memory_mask": "b", "from_encoder": "a.", "output_width": 50.0, "more": 1}'
 
 UNUSUAL = [
-    ("shift_right", SHIFT_BY_LISTS), ("shift_right", SHIFT_BY_ROLL), ("shift_right", SHIFT_BY_NEW),
-    ("target_mask", MASK_BY_LOOPS), ("target_mask", MASK_BY_TRIL),
-    ("decoder_layer", LAYER_OF_PARTS), ("decoder_layer", LAYER_BY_FUNCTIONS),
-    ("decoder", DECODER_COPIED), ("causal_decoder_layer", BLOCK_WITH_BUFFER), ("decoder_choices", CHOICES),
+    ("shift-right", SHIFT_BY_LISTS), ("shift-right", SHIFT_BY_ROLL), ("shift-right", SHIFT_BY_NEW),
+    ("target-mask", MASK_BY_LOOPS), ("target-mask", MASK_BY_TRIL),
+    ("decoder-layer", LAYER_OF_PARTS), ("decoder-layer", LAYER_BY_FUNCTIONS),
+    ("decoder", DECODER_COPIED), ("causal-decoder-layer", BLOCK_WITH_BUFFER), ("decoder-choices", CHOICES),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("exercise", "cell"), UNUSUAL)
-def test_unusual_forms_pass(exercise: str, cell: str, marker: Marker, hand_in: HandIn) -> None:
-    """Lists, numpy, helpers, parts registered twice, extra buffers, copies: full marks all the same."""
-    report = marker.mark(LESSON, hand_in(LESSON, **{exercise: cell})).report
-    told = report.exercise(exercise.replace("_", "-"))
-    assert told.failures == []
-    assert report.score == 20
+def test_right_answers_in_unusual_forms_pass(exercise: str, cell: str) -> None:
+    """Lists, numpy, helpers, parts registered twice, extra buffers and copies cost nothing."""
+    assert told(LESSON[exercise], cell) == {}
 
 
-UNKNOWN = [
-    ("decoder_layer", "x = self.norm1(x + self.dropout(attended))", "x = self.norm1(x + 0.5 * self.dropout(attended))"),
-    ("decoder_layer", "changed = self.feed_forward(x)", "changed = self.feed_forward(x).tanh()"),
-    ("decoder_layer", "return self.norm3(x + self.dropout(changed))", "return 1.5 * self.norm3(x + self.dropout(changed)) + 0.25"),
-    ("decoder", "return self.project(x)", "return self.project(x.flip(1))"),
-    ("decoder", "x = self.position(x)", "x = self.position(x.relu())"),
-    ("causal_decoder_layer", "return x + self.dropout(changed)", "return x - self.dropout(changed)"),
-    ("causal_decoder_layer", "normed = self.norm2(x)", "normed = self.norm2(x).tanh()"),
-    ("target_mask", "return causal & real", "return causal & real & causal.flip(0)"),
-    ("shift_right", "dim=1)", "dim=1).flip(0)"),
-]  # fmt: skip
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "said"),
+    [
+        ("decoder-layer", "x = self.norm1(x + self.dropout(attended))",
+         "x = self.norm1(x + 0.5 * self.dropout(attended))", "Wrong gradients"),
+        ("decoder-layer", "return self.norm3(x + self.dropout(changed))",
+         "return 1.5 * self.norm3(x + self.dropout(changed)) + 0.25", "not the output of `norm3`"),
+        ("decoder", "return self.project(x)", "return self.project(x.flip(1))", "changes, and it must not"),
+        ("causal-decoder-layer", "return x + self.dropout(changed)", "return x - self.dropout(changed)", "Call 1 of 3"),
+        ("target-mask", "return causal & real", "return causal & real & causal.flip(0)", "your mask hides key"),
+        ("shift-right", "dim=1)", "dim=1).flip(0)", "was expected"),
+    ],
+)  # fmt: skip
+def test_an_unknown_mistake_is_put_into_words(exercise: str, old: str, new: str, said: str) -> None:
+    """What matches nothing known still gets a sentence about what is wrong."""
+    answer = f"{LESSON[exercise].answer}\n"
+    assert old in answer
+    messages = told(LESSON[exercise], answer.replace(old, new)).values()
+    assert any(said in message for message in messages), messages
 
 
-@pytest.mark.parametrize(("exercise", "old", "new"), UNKNOWN)
-def test_an_unknown_mistake_is_put_into_words(
-    exercise: str, old: str, new: str, marker: Marker, hand_in: HandIn
+def test_behaviour_counts_where_an_attribute_is_misnamed() -> None:
+    """If `norm1` is called `norm_1`, messages say so, and checks that need no weights still pass."""
+    exercise = LESSON["decoder-layer"]
+    failed = told(exercise, exercise.answer.replace("self.norm1", "self.norm_1"))
+    assert 0 < len(failed) < len(exercise.checks)
+    assert any("has no attribute `norm1`" in message for message in failed.values())
+
+
+def test_a_wrong_layer_costs_the_decoder_nothing(
+    grader: Grader, hand_in: Callable[..., Path]
 ) -> None:
-    """What matches nothing known costs marks on its exercise alone, and says more than "differs"."""
-
-    def edit(answer: str) -> str:
-        answer += "\n"
-        assert old in answer
-        return answer.replace(old, new)
-
-    report = marker.mark(LESSON, hand_in(LESSON, **{exercise: edit})).report
-    told = report.exercise(exercise.replace("_", "-"))
-    assert told.score is not None
-    assert told.score < told.points
-    assert report.score == 20 - told.points + told.score
-    messages = [check.message for check in told.checks if not check.passed]
-    assert all(
-        len(message) > 30 and "differ from what was expected" not in message for message in messages
-    )
-
-
-def test_behaviour_counts_where_an_attribute_is_misnamed(marker: Marker, hand_in: HandIn) -> None:
-    """A layer with `norm_1` for `norm1` is told so, and keeps the marks of the checks without weights."""
-    path = hand_in(LESSON, decoder_layer=lambda answer: answer.replace("self.norm1", "self.norm_1"))
-    told = marker.mark(LESSON, path).report.exercise("decoder-layer")
-    assert told.score is not None
-    assert 0 < told.score < told.points
-    assert any("has no attribute `norm1`" in check.message for check in told.checks)
-
-
-def test_a_wrong_layer_costs_the_decoder_nothing(marker: Marker, hand_in: HandIn) -> None:
-    """The decoder is marked with a right layer in the place of the student's."""
-    path = hand_in(LESSON, decoder_layer=lambda answer: answer.replace(", self_mask)", ")"))
-    report = marker.mark(LESSON, path).report
+    """The decoder is graded with a right layer in the place of the student's."""
+    path = hand_in("06_decoder", decoder_layer=lambda answer: answer.replace(", self_mask)", ")"))
+    report = grader.grade("06_decoder", path).report
     assert report.exercise("decoder").score == 4
     assert report.exercise("decoder-layer").score != 6
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_facts_hold_for_the_reference(seed: int) -> None:
-    """What the dropout checks ask for is true of the reference, whatever is drawn."""
-    bench = workbench(COURSE, LESSON)
-    for exercise in bench.lesson.exercises:
-        for case in exercise.cases:
-            stimulus = exercise.stimulus(case, seed)
-            if stimulus.scenario == "dropout_fact":
-                value = bench.expected(exercise, stimulus).value
-                assert value is True or value["left"] is True, case.id
+@pytest.mark.parametrize("exercise", LESSON.exercises, ids=lambda exercise: exercise.id)
+def test_facts_about_dropout_hold_for_the_reference(exercise: Exercise, seed: int) -> None:
+    """What the checks of dropout ask for is true of the reference, whatever is drawn."""
+    for check in exercise.checks:
+        test_input = exercise.test_input(check, seed)
+        if isinstance(test_input.operation, DropoutFact):
+            value = ORACLE.expected(exercise, check, test_input).value
+            assert value is True or value["left"] is True, check.id
 
 
 def test_the_reference_is_torchs_own_decoder_layer() -> None:
     """The reference, built on functions, equals nn.TransformerDecoderLayer with its weights."""
-    from coursework.torch_decoder import torch_decoder_layer
-
-    bench = workbench(COURSE, LESSON)
-    layer = bench.lesson["decoder-layer"].reference(12, 3, 20).eval()
+    layer = LESSON["decoder-layer"].reference(12, 3, 20).eval()
     theirs = torch_decoder_layer(layer, d_model=12, num_heads=3, d_ff=20)
-    x, memory, hidden = (
-        torch.randn(2, 5, 12),
-        torch.randn(2, 7, 12),
-        torch.arange(7) >= torch.tensor([[7], [3]]),
-    )
+    x, memory = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
+    hidden = torch.arange(7) >= torch.tensor([[7], [3]])
     future = torch.ones(5, 5, dtype=torch.bool).triu(diagonal=1)
     got = layer(x, memory, ~future, ~hidden[:, None])
     expected = theirs(x, memory, tgt_mask=future, memory_key_padding_mask=hidden)
     torch.testing.assert_close(got, expected, atol=1e-5, rtol=1e-5)
 
 
-def test_movements_name_the_first_output_that_is_wrong() -> None:
-    """The sentence names position and sample, and which way it is wrong."""
-    bench = workbench(COURSE, LESSON)
-    exercise = bench.lesson["decoder-layer"]
-    case = next(case for case in exercise.cases if case.id == "target-token-moves")
-    unmasked = next(m for m in exercise.misconceptions if m.id == "self-mask-unused")
-    stimulus = exercise.stimulus(case, 1)
-    namespace = bench.edited(exercise, [unmasked])
-    assert namespace is not None
-    seen = Seen(
-        stimulus.inputs, bench.observe(namespace, stimulus), bench.expected(exercise, stimulus)
-    )
-    assert case.judge(seen).message == (
+def test_a_message_names_the_first_output_that_should_not_change() -> None:
+    """It says what was changed, and at which position of which sample the output follows it."""
+    exercise = LESSON["decoder-layer"]
+    unmasked = next(m for m in exercise.mistakes if m.id == "self-mask-unused")
+    seen = evidence(ORACLE, exercise, [unmasked], 1)
+    (message,) = messages([item for item in seen if item.check.id == "target-token-moves"])
+    assert message == (
         "When target token 2 changes, the output at position 0 of sample 0 changes, and it must not."
     )
 
 
-def test_forms_of_a_mistake_are_named_like_the_mistake() -> None:
+@pytest.mark.parametrize("exercise", ["shift-right", "target-mask"])
+def test_every_form_of_a_mistake_is_named_like_the_mistake(exercise: str) -> None:
     """Each further form of a mistake of the smaller exercises fails, and gets the mistake's name."""
-    from test_misconceptions import evidence
-
-    from autograder.judge.diagnose import diagnose
-
-    bench = workbench(COURSE, LESSON)
-    for name in ("shift-right", "target-mask"):
-        exercise = bench.lesson[name]
-        for mistake in exercise.misconceptions:
-            for form in mistake.forms()[1:]:
-                found = evidence(bench, exercise, [form], 1)
-                named = [m.id for m in diagnose(bench, exercise, found)]
-                assert named == [mistake.id]
-
-
-def test_new_scenarios_are_known_to_the_probe() -> None:
-    """The judge can ask for them by name."""
-    assert {"moves", "dropout_fact", "all_gradients", "unregistered"} <= SCENARIOS.keys()
+    checks = LESSON[exercise]
+    for mistake in checks.mistakes:
+        for form in mistake.forms()[1:]:
+            found = evidence(ORACLE, checks, [form], 1)
+            assert [m.id for m in diagnose(ORACLE, checks, found)] == [mistake.id]

@@ -1,4 +1,4 @@
-"""Lesson 01: unusual right answers pass, wrong ones of other people's making are seen and named.
+"""Lesson 01: right answers in unusual forms pass; wrong ones in other forms are seen and named.
 
 Mistakes of the catalogue that no edit stands for, and why:
 
@@ -14,20 +14,26 @@ import inspect
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
+from conftest import ROOT
+from mutants import answer_with, evidence, grade_mistake, messages
 from torch import nn
 
-from autograder.lessons import load_lesson
-from autograder.marker import Marker
-from autograder.results import ExerciseReport
+from autograder.grading.grader import Grader
+from autograder.judge.oracle import Oracle
+from autograder.lessons.loading import load_lesson
+from autograder.model.course import Course
+from autograder.model.exercise import Exercise
 
 LESSON = "01_embeddings"
-HandIn = Callable[..., Path]
-NAMES = {"tokenise": "tokenise", "vocabulary": "build_vocabulary", "encode": "encode", "pad": "pad_batch",
-         "product": "one_hot_embed", "layer": "token_embedding", "nearest": "nearest"}  # fmt: skip
+SEED = 20
+ORACLE = Oracle(load_lesson(Course(ROOT), LESSON))
+NAMES = {"tokenise": "tokenise", "vocabulary": "build-vocabulary", "encode": "encode", "pad": "pad-batch",
+         "product": "one-hot-embed", "layer": "token-embedding", "nearest": "nearest"}  # fmt: skip
 
 RIGHT = {
     "tokenise-findall": r'''
@@ -238,89 +244,100 @@ WRONG = {
 }  # fmt: skip
 
 
-def told(marker: Marker, hand_in: HandIn, name: str, cell: str) -> ExerciseReport:
-    """Mark the lesson with one cell replaced; every other exercise must keep its points."""
-    answer = NAMES[name.split("-")[0]]
-    report = marker.mark(LESSON, hand_in(LESSON, **{answer: cell})).report
-    exercise = report.exercise(answer.replace("_", "-"))
-    others = [ex for ex in report.exercises if ex.id not in (exercise.id, "recurrence")]
-    assert all(ex.score == ex.points for ex in others)
-    return exercise
+def graded(exercise: str, cell: str) -> dict[str, Any]:
+    """Grade a cell as the answer of an exercise: its score, named mistakes and failed checks."""
+    asked = ORACLE.lesson[exercise]
+    return grade_mistake(ORACLE, asked, answer_with(asked, cell), SEED)
+
+
+def told(exercise: str, cell: str) -> list[str]:
+    """Return the messages that a cell gets as the answer of an exercise."""
+    asked = ORACLE.lesson[exercise]
+    return messages(evidence(ORACLE, asked, [answer_with(asked, cell)], SEED))
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_unusual_right_answers_pass(name: str, marker: Marker, hand_in: HandIn) -> None:
-    """Loops, numpy, other functions, other containers: full marks all the same."""
-    exercise = told(marker, hand_in, name, RIGHT[name])
-    assert exercise.failures == []
-    assert exercise.score == exercise.points
+def test_unusual_right_answers_pass(name: str) -> None:
+    """Loops, numpy, other functions and other containers get full points."""
+    exercise = NAMES[name.split("-")[0]]
+    assert graded(exercise, RIGHT[name]) == {
+        "score": ORACLE.lesson[exercise].points, "named": [], "failed": []
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_answers_written_another_way_are_named(
-    name: str, marker: Marker, hand_in: HandIn
-) -> None:
+def test_wrong_answers_in_another_form_are_named(name: str) -> None:
     """A known mistake is named whatever the code looks like."""
     mistake, cell = WRONG[name]
-    exercise = told(marker, hand_in, name, cell)
-    assert exercise.score is not None
-    assert exercise.score < exercise.points
-    assert mistake in {named.id for named in exercise.misconceptions}, exercise
+    found = graded(NAMES[name.split("-")[0]], cell)
+    assert found["failed"]
+    assert mistake in found["named"]
 
 
 @pytest.mark.parametrize("name", [name for name in WRONG if WRONG[name][0] == "lookup"])
-def test_a_lookup_earns_nothing(name: str, marker: Marker, hand_in: HandIn) -> None:
-    """However the rows are fetched, it is not the product that was asked for, and it is said so."""
-    exercise = told(marker, hand_in, name, WRONG[name][1])
-    assert exercise.score == 0
-    assert "no matrix product" in exercise.checks[0].message
+def test_a_lookup_earns_nothing(name: str) -> None:
+    """However the rows are fetched, it is not the product that the exercise asks for."""
+    cell = WRONG[name][1]
+    assert graded("one-hot-embed", cell)["score"] == 0
+    assert "no matrix product" in told("one-hot-embed", cell)[0]
 
 
 @pytest.mark.parametrize(
-    ("answer", "cell", "said"),
+    ("exercise", "cell", "said"),
     [
-        ("tokenise", "def tokenise(text):\n    return text.replace(',', '').split(' ')", "near"),
-        ("tokenise", "def tokenise(text):\n    return re.split(r'\\b', text) + ['x']", "empty string"),
-        ("build_vocabulary", "def build_vocabulary(tokens, max_size=None):\n"
-         "    return dict(zip([*SPECIALS, *set(tokens)], [0, 1, 2, 3, *[7] * 999]))", "share an id"),
+        ("tokenise", "def tokenise(text):\n    return text.replace(',', '').split(' ')", "should be ' '"),
+        ("tokenise", "def tokenise(text):\n    return re.split(r'\\b', text)", "Piece 0 is ''"),
+        ("tokenise", "def tokenise(text):\n    return re.split(r'\\b', text)[1:3]", "is missing; it should be"),
+        ("build-vocabulary", "def build_vocabulary(tokens, max_size=None):\n"
+         "    n = {t: len(t) * tokens.count(t) for t in sorted(set(tokens) - set(SPECIALS))}\n"
+         "    ranked = sorted(n, key=n.get, reverse=True)\n"
+         "    return {t: i for i, t in enumerate([*SPECIALS, *ranked][:max_size])}", "comes before"),
+        ("build-vocabulary", "def build_vocabulary(tokens, max_size=None):\n"
+         "    return {t: i for i, t in enumerate(SPECIALS)}", "specials included"),
         ("encode", "def encode(tokens, vocabulary):\n"
          "    return torch.tensor([vocabulary.get(t, 2) for t in tokens], dtype=torch.long)",
-         "is not in the vocabulary"),
-        ("pad_batch", "def pad_batch(sequences, pad_id=0):\n    n = max(map(len, sequences))\n"
+         "not in the vocabulary"),
+        ("pad-batch", "def pad_batch(sequences, pad_id=0):\n    n = max(map(len, sequences))\n"
          "    return torch.tensor([list(s) + [-1] * (n - len(s)) for s in sequences])",
-         "it should be padding"),
-        ("one_hot_embed", "def one_hot_embed(ids, table):\n"
+         "yours is -1; 0 was expected"),
+        ("one-hot-embed", "def one_hot_embed(ids, table):\n"
          "    return 2 * F.one_hot(ids, len(table)).to(table) @ table", "2 times"),
-        ("token_embedding", "class TokenEmbedding(nn.Module):\n"
+        ("one-hot-embed", "def one_hot_embed(ids, table):\n"
+         "    return F.one_hot((ids + 2) % len(table), len(table)).to(table) @ table", "entries that are wrong"),
+        ("one-hot-embed", "def one_hot_embed(ids, table):\n"
+         "    return F.one_hot(ids, len(table)).to(table) @ table.data", "missing or wrong"),
+        ("token-embedding", "class TokenEmbedding(nn.Module):\n"
          "    def __init__(self, vocab_size, d_model, pad_id=0):\n        super().__init__()\n"
          "        self.embed = nn.Embedding(vocab_size, d_model, padding_idx=pad_id)\n"
          "    def forward(self, ids):\n        return 3 * self.embed(ids)", "a scale factor is off"),
+        ("token-embedding", "class TokenEmbedding(nn.Module):\n"
+         "    def __init__(self, vocab_size, d_model, pad_id=0):\n        super().__init__()\n"
+         "        self.embed = nn.Embedding(vocab_size, d_model, padding_idx=pad_id)\n"
+         "    def forward(self, ids):\n        return self.embed(ids) * self.embed.embedding_dim**0.5 + 1",
+         "off by the same amount"),
         ("nearest", "def nearest(table, query, k):\n"
-         "    return torch.topk(table.norm(dim=-1), k).indices", "has the cosine"),
+         "    return torch.topk(table.norm(dim=-1), k).indices", "whose cosine is"),
+        ("nearest", "def nearest(table, query, k):\n"
+         "    return torch.arange(len(table), len(table) + k)", "was expected"),
     ],
 )  # fmt: skip
-def test_a_mistake_like_no_other_is_put_into_words(
-    answer: str, cell: str, said: str, marker: Marker, hand_in: HandIn
-) -> None:
-    """What matches nothing known still gets a sentence about what is wrong with it."""
-    report = marker.mark(LESSON, hand_in(LESSON, **{answer: cell})).report
-    messages = [check.message for check in report.exercise(answer.replace("_", "-")).failures]
-    assert any(said in message for message in messages), messages
+def test_an_unknown_mistake_is_described(exercise: str, cell: str, said: str) -> None:
+    """An answer that matches no known mistake still gets a sentence about what is wrong with it."""
+    assert any(said in message for message in told(exercise, cell)), told(exercise, cell)
 
 
-@pytest.mark.parametrize(
-    "exercise", [ex.name for ex in load_lesson(LESSON).exercises if ex.reference]
-)
-def test_references_stand_on_their_own(exercise: str) -> None:
-    """Sent as text into a student's process, a stand-in finds all it needs."""
-    made = next(ex.reference for ex in load_lesson(LESSON).exercises if ex.name == exercise)
+@pytest.mark.parametrize("exercise", [ex for ex in ORACLE.lesson.exercises if not ex.written])
+def test_references_stand_alone(exercise: Exercise) -> None:
+    """The source of a reference runs with nothing but torch, nn, F and math in scope."""
     scope = {"torch": torch, "nn": nn, "F": F, "math": math}
-    exec(inspect.getsource(made), scope)
-    assert exercise in scope
+    exec(inspect.getsource(exercise.reference), scope)
+    assert exercise.name in scope
 
 
-def test_the_written_answer_waits_for_a_person(marker: Marker, hand_in: HandIn) -> None:
-    """Recurrence is not marked by the machine, and everything else is."""
-    report = marker.mark(LESSON, hand_in(LESSON)).report
-    assert [exercise.id for exercise in report.waiting()] == ["recurrence"]
+def test_a_solved_lesson_gets_all_points_but_the_written_ones(
+    grader: Grader, hand_in: Callable[..., Path]
+) -> None:
+    """The whole way through the sandbox: only `recurrence` waits to be graded by hand."""
+    report = grader.grade(LESSON, hand_in(LESSON)).report
+    assert [exercise.id for exercise in report.open_exercises()] == ["recurrence"]
     assert report.score == 18

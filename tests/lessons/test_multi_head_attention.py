@@ -4,22 +4,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
+from mutants import answer_with, evidence, messages
 
-from autograder.lessons import load_lesson
-from autograder.marker import Marker
+from autograder.grading.grader import Grader
+from autograder.judge.diagnose import Evidence, diagnose
+from autograder.judge.oracle import Oracle
+from autograder.lessons.loading import load_lesson
+from autograder.model.course import Course
 
 LESSON = "04_multi_head_attention"
+ORACLE = Oracle(load_lesson(Course(ROOT), LESSON))
+SEED = 20
 HandIn = Callable[..., Path]
-
-# Lines of MISTAKES.md, section 4, that no edit names, and why their outputs cannot tell.
-UNNAMED = {
-    "M02": "a belief, answered in the text and by a choice; the computation is the same",
-    "M17": "w_q to w_o are attributes by contract, so a Python list cannot hide them",
-    "M18": "there is no list of heads by contract; one shared layer is named 'one-layer-for-all'",
-    "M20": "keeping the graph of stored weights costs memory, not numbers; the averaged and the last head are named",
-    "M22": "the bias policy is fixed by the contract: forgetting biases is named in both exercises",
-    "M25": "a belief, answered in the text, by a choice and by parameter-count",
-}
 
 SPLIT_BY_NUMPY = """
 import numpy as np
@@ -38,7 +35,7 @@ def merge_heads(x):
         out[:, :, h * x.shape[3]:(h + 1) * x.shape[3]] = x[:, h]
     return out
 """
-MERGE_BY_EINOPS_LIKE = """
+MERGE_BY_EINSUM = """
 def merge_heads(x):
     return torch.einsum("bhsk->bshk", x).flatten(start_dim=-2)
 """
@@ -143,6 +140,11 @@ COUNT_BY_BUILDING = """
 def parameter_count(d_model, num_heads):
     return sum(p.numel() for p in MultiHeadAttention(d_model, num_heads).parameters())
 """
+HEADS_SEE_SLICES = """\
+own = torch.block_diag(*[torch.ones(q.size(-1), q.size(-1))] * self.num_heads).to(q.dtype)
+        q = split_heads(F.linear(query, self.w_q.weight * own, self.w_q.bias), self.num_heads)
+        k = split_heads(F.linear(key, self.w_k.weight * own, self.w_k.bias), self.num_heads)
+        """
 ANSWERS_AS_LISTS = """
 answers = {k: list(v) if isinstance(v, tuple) else v for k, v in {
     "q": (1, 3, 6), "q_heads": (1, 2, 3, 3), "scores": (1, 2, 3, 3), "mixed": torch.Size([1, 2, 3, 3]),
@@ -151,99 +153,97 @@ answers = {k: list(v) if isinstance(v, tuple) else v for k, v in {
 """
 
 
+def tried(exercise: str, source: str) -> list[Evidence]:
+    """Try a source in the place of an exercise's model answer."""
+    checks = ORACLE.lesson[exercise]
+    return evidence(ORACLE, checks, [answer_with(checks, source)], SEED)
+
+
 @pytest.mark.parametrize(
-    "cells",
+    ("exercise", "source"),
     [
-        {"split_heads": SPLIT_BY_NUMPY, "merge_heads": MERGE_BY_LOOP, "multi_head_attention": FUSED,
-         "load_from_torch": LOAD_BY_DATA, "parameter_count": COUNT_BY_BUILDING, "head_shapes": ANSWERS_AS_LISTS},
-        {"split_heads": SPLIT_BY_PERMUTE, "merge_heads": MERGE_BY_EINOPS_LIKE, "multi_head_attention": BY_LOOPS,
-         "load_from_torch": LOAD_NEW_PARAMETERS},
-        {"multi_head_attention": FOLDED, "load_from_torch": LOAD_STATE},
+        pytest.param("split-heads", SPLIT_BY_NUMPY, id="split-by-numpy"),
+        pytest.param("split-heads", SPLIT_BY_PERMUTE, id="split-by-permute"),
+        pytest.param("merge-heads", MERGE_BY_LOOP, id="merge-by-loop"),
+        pytest.param("merge-heads", MERGE_BY_EINSUM, id="merge-by-einsum"),
+        pytest.param("multi-head-attention", FUSED, id="projections-fused"),
+        pytest.param("multi-head-attention", BY_LOOPS, id="head-by-head"),
+        pytest.param("multi-head-attention", FOLDED, id="heads-folded-into-the-batch"),
+        pytest.param("load-from-torch", LOAD_BY_DATA, id="load-by-data"),
+        pytest.param("load-from-torch", LOAD_NEW_PARAMETERS, id="load-new-parameters"),
+        pytest.param("load-from-torch", LOAD_STATE, id="load-a-state-dict"),
+        pytest.param("parameter-count", COUNT_BY_BUILDING, id="count-by-building"),
+        pytest.param("head-shapes", ANSWERS_AS_LISTS, id="shapes-as-lists"),
     ],
-    ids=["fused", "loops", "folded"],
-)  # fmt: skip
-def test_unusual_right_answers_pass(cells: dict[str, str], marker: Marker, hand_in: HandIn) -> None:
+)
+def test_unusual_right_answers_pass(exercise: str, source: str) -> None:
     """Numpy, einsum, loops, fused projections, folded heads, buffers, parts registered twice."""
-    report = marker.mark(LESSON, hand_in(LESSON, **cells)).report
-    assert [check for ex in report.exercises for check in ex.failures] == []
-    assert report.score == 20
+    assert messages(tried(exercise, source)) == []
 
 
 @pytest.mark.parametrize(
     ("exercise", "old", "new", "said"),
     [
-        ("multi_head_attention", "return output, weights", "return output * 1.1, weights", "The weights are right, the output is not"),
-        ("multi_head_attention", "return output, weights", "return output, weights ** 2", "sum to 1 over the keys"),
-        ("multi_head_attention", "(q, k, v, mask)", "(1.3 * q, k, v, mask)", "All scores are 1.3 times"),
-        ("multi_head_attention", "(q, k, v, mask)", "(q.flip(2), k, v, mask)", "The weights are wrong already"),
-        ("multi_head_attention", "mask.unsqueeze(1)", "mask.unsqueeze(1).roll(1, -1)", "which the mask hides"),
-        ("multi_head_attention", "merge_heads(mixed)", "merge_heads(mixed).roll(-1, 1)", "The future leaks"),
-        ("multi_head_attention", "output = self.w_o", "output = 0 * query.mean() + self.w_o", ""),
-        ("multi_head_attention", "return output, weights", "return output - output.mean(0), weights", "samples are mixed"),
-        ("split_heads", "x.transpose(1, 2)", "x.transpose(1, 2).flip(1)", "it should be sample 0, token 0, feature 0"),
-        ("merge_heads", "return x.reshape", "return x.flip(1).reshape", "it should be sample 0, head 0, token 0, feature 0"),
-        ("load_from_torch", "copy_(w_k)", "copy_(w_k.flip(0))", "`w_k.weight` holds something else; it should hold the keys' part"),
-        ("load_from_torch", "mine.w_v.bias.copy_(b_v)", "pass", "`w_v.bias` was left as it was"),
-        ("parameter_count", "4 * one_layer", "4 * one_layer + 7", "Build the layer in this size"),
+        ("multi-head-attention", "return output, weights", "return output * 1.1, weights", "The weights are right, but the output is not"),
+        ("multi-head-attention", "return output, weights", "return output.roll(1, -1), weights", "the right numbers in the wrong places"),
+        ("multi-head-attention", "return output, weights", "return output, weights.roll(1, 1)", "The output is right, but the second value"),
+        ("multi-head-attention", "return output, weights", "return output, weights ** 2", "Every row of weights should sum to 1"),
+        ("multi-head-attention", "(q, k, v, mask)", "(1.3 * q, k, v, mask)", "The weights are wrong already"),
+        ("multi-head-attention", "(q, k, v, mask)", "(q.flip(2), k, v, mask)", "The weights are wrong already"),
+        ("multi-head-attention", "mask.unsqueeze(1)", "mask.unsqueeze(1).roll(1, -1)", "which the mask hides"),
+        ("multi-head-attention", "merge_heads(mixed)", "merge_heads(mixed).roll(-1, 1)", "The future leaks"),
+        ("multi-head-attention", "_, weights =", f"{HEADS_SEE_SLICES}_, weights =", "it sees only its own slice of x"),
+        ("multi-head-attention", "return output, weights", "return output - output.mean(0), weights", "samples are mixed"),
+        ("multi-head-attention", "self.w_v(value)", "self.w_v(value).detach()", "No gradient reaches `w_v.weight`"),
+        ("split-heads", "x.transpose(1, 2)", "x.transpose(1, 2).flip(1)", "it should be sample 0, token 0, feature 0"),
+        ("split-heads", "x.transpose(1, 2)", "(x / 2 + x.detach() / 2).transpose(1, 2)", "Wrong gradients: `x`."),
+        ("merge-heads", "return x.reshape", "return x.flip(1).reshape", "it should be sample 0, head 0, token 0, feature 0"),
+        ("load-from-torch", "copy_(w_k)", "copy_(w_k.flip(0))", "`w_k.weight` holds something else; it should hold the keys' part"),
+        ("load-from-torch", "mine.w_v.bias.copy_(b_v)", "pass", "`w_v.bias` was left as it was"),
+        ("load-from-torch", "mine.w_o.bias.copy_(theirs.out_proj.bias)", "mine.w_o.bias.data = theirs.out_proj.bias.data", "shared, not copied"),
+        ("parameter-count", "4 * one_layer", "4 * one_layer + 7", "which is not right"),
     ],
 )  # fmt: skip
-def test_an_unknown_mistake_gets_a_sentence(
-    exercise: str, old: str, new: str, said: str, marker: Marker, hand_in: HandIn
-) -> None:
+def test_an_unknown_mistake_gets_a_sentence(exercise: str, old: str, new: str, said: str) -> None:
     """What matches nothing known is put into words, and no known mistake is blamed for it."""
-    path = hand_in(LESSON, **{exercise: lambda answer: answer.replace(old, new)})
-    told = marker.mark(LESSON, path).report.exercise(exercise.replace("_", "-"))
-    if not said:
-        assert told.score == told.points
-        return
-    assert told.score is not None
-    assert told.score < told.points
-    assert told.misconceptions == []
-    assert any(said in check.message for check in told.failures), told.failures
-    assert not any("differ from what was expected" in check.message for check in told.failures)
+    checks = ORACLE.lesson[exercise]
+    assert old in checks.answer
+    seen = tried(exercise, checks.answer.replace(old, new))
+    assert diagnose(ORACLE, checks, seen) == []
+    assert any(said in message for message in messages(seen)), messages(seen)
+
+
+def test_what_changes_no_number_is_no_mistake() -> None:
+    """Only outputs count."""
+    answer = ORACLE.lesson["multi-head-attention"].answer
+    source = answer.replace("output = self.w_o", "output = 0 * query.mean() + self.w_o")
+    assert messages(tried("multi-head-attention", source)) == []
 
 
 @pytest.mark.parametrize(
-    "cell",
+    "source",
     [
         "from coursework.stand_ins import MultiHeadAttention",
         "import coursework.stand_ins as s\nclass MultiHeadAttention(s.MultiHeadAttention):\n    pass",
     ],
 )
-def test_the_stand_in_is_no_answer(cell: str, marker: Marker, hand_in: HandIn) -> None:
+def test_the_stand_in_is_no_answer(source: str) -> None:
     """What students are given for later lessons earns nothing in the lesson it belongs to."""
-    told = marker.mark(LESSON, hand_in(LESSON, multi_head_attention=cell)).report.exercise(
-        "multi-head-attention"
-    )
-    assert told.score == 0
-    assert all("write your own" in check.message for check in told.failures)
+    told = messages(tried("multi-head-attention", source))
+    assert len(told) == len(ORACLE.lesson["multi-head-attention"].checks)
+    assert all("write your own" in message for message in told)
 
 
-def test_a_wrong_layer_costs_neither_loading_nor_counting(marker: Marker, hand_in: HandIn) -> None:
-    """Later exercises are marked with a right layer in the place of a wrong one."""
-    report = marker.mark(
-        LESSON, hand_in(LESSON, multi_head_attention="class MultiHeadAttention:\n    pass")
-    ).report
+def test_a_missing_entry_costs_itself_only() -> None:
+    """Entries of the dictionary are graded one by one."""
+    answer = ORACLE.lesson["head-shapes"].answer
+    seen = tried("head-shapes", answer.replace('"q": (1, 3, 6),', ""))
+    assert [item.check.id for item in seen if not item.passed] == ["q"]
+
+
+def test_a_wrong_layer_costs_neither_loading_nor_counting(grader: Grader, hand_in: HandIn) -> None:
+    """Later exercises are graded with a right layer in the place of a wrong one."""
+    path = hand_in(LESSON, multi_head_attention="class MultiHeadAttention:\n    pass")
+    report = grader.grade(LESSON, path).report
     assert report.score == 12
     assert report.exercise("multi-head-attention").score == 0
-
-
-def test_a_missing_answer_costs_itself_only(marker: Marker, hand_in: HandIn) -> None:
-    """Entries of the dictionary are marked one by one."""
-    path = hand_in(LESSON, head_shapes=lambda answer: answer.replace('"q": (1, 3, 6),', ""))
-    told = marker.mark(LESSON, path).report.exercise("head-shapes")
-    assert [check.id for check in told.failures] == ["q"]
-
-
-def test_what_cannot_be_named_is_listed() -> None:
-    """The list above names lines of section 4, and the mistakes it points to exist."""
-    lesson = load_lesson(LESSON)
-    named = {m.id for ex in lesson.exercises for m in ex.misconceptions}
-    assert {
-        "one-layer-for-all",
-        "weights-averaged",
-        "last-head-only",
-        "no-biases",
-        "no-bias",
-    } <= named
-    assert all(line[0] == "M" and 1 <= int(line[1:]) <= 26 for line in UNNAMED)

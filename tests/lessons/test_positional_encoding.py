@@ -1,20 +1,19 @@
 """Lesson 02: unusual right answers pass, and unknown mistakes are put into words."""
 
 import math
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-import torch
+from conftest import ROOT
+from mutants import failures, grade_mistake
 
-from autograder.lessons import load_lesson
-from autograder.lessons.positional_encoding.judges import holds
+from autograder.judge.oracle import Oracle
+from autograder.lessons.loading import load_lesson
 from autograder.lessons.positional_encoding.reference import shift_matrix, sinusoidal_encoding
-from autograder.lessons.positional_encoding.symptoms import fitted_base
-from autograder.marker import Marker
+from autograder.lessons.positional_encoding.shift_matrix import shifts
+from autograder.model.course import Course
 
-HandIn = Callable[..., Path]
-LESSON = "02_positional_encoding"
+ORACLE = Oracle(load_lesson(Course(ROOT), "02_positional_encoding"))
+LESSON = ORACLE.lesson
 
 TABLE_BY_LOOPS = """
 def sinusoidal_encoding(max_len, d_model):
@@ -168,29 +167,25 @@ CHOICES = 'answers = dict(step_of_two="b", encoding_or_embedding=" A", without_e
 @pytest.mark.parametrize(
     ("exercise", "cell"),
     [
-        ("sinusoidal_encoding", TABLE_BY_LOOPS),
-        ("sinusoidal_encoding", TABLE_BY_NUMPY),
-        ("sinusoidal_encoding", TABLE_BY_EXP),
-        ("sinusoidal_encoding", TABLE_BY_PHASE),
-        ("positional_encoding", LAYER_WITH_LEADING_ONE),
-        ("positional_encoding", LAYER_BY_LOOPS),
-        ("positional_encoding", LAYER_WITH_OWN_DROPOUT),
-        ("shift_matrix", SHIFT_BY_BLOCKS),
-        ("shift_matrix", SHIFT_BY_FIT),
-        ("shift_matrix", SHIFT_BY_KRON),
-        ("learned_position", LEARNED_BY_SLICE),
-        ("learned_position", LEARNED_BY_EXPAND),
-        ("learned_position", LEARNED_BY_ONE_HOT),
-        ("position_choices", CHOICES),
+        ("sinusoidal-encoding", TABLE_BY_LOOPS),
+        ("sinusoidal-encoding", TABLE_BY_NUMPY),
+        ("sinusoidal-encoding", TABLE_BY_EXP),
+        ("sinusoidal-encoding", TABLE_BY_PHASE),
+        ("positional-encoding", LAYER_WITH_LEADING_ONE),
+        ("positional-encoding", LAYER_BY_LOOPS),
+        ("positional-encoding", LAYER_WITH_OWN_DROPOUT),
+        ("shift-matrix", SHIFT_BY_BLOCKS),
+        ("shift-matrix", SHIFT_BY_FIT),
+        ("shift-matrix", SHIFT_BY_KRON),
+        ("learned-position", LEARNED_BY_SLICE),
+        ("learned-position", LEARNED_BY_EXPAND),
+        ("learned-position", LEARNED_BY_ONE_HOT),
+        ("position-choices", CHOICES),
     ],
 )
-def test_unusual_right_answers_pass(
-    exercise: str, cell: str, marker: Marker, hand_in: HandIn
-) -> None:
-    """Loops, NumPy, exp and log, phases, fits, slices, one-hot products: full marks all the same."""
-    report = marker.mark(LESSON, hand_in(LESSON, **{exercise: cell})).report
-    assert report.exercise(exercise.replace("_", "-")).failures == []
-    assert report.score == 20
+def test_unusual_right_answers_pass(exercise: str, cell: str) -> None:
+    """Loops, NumPy, exp and log, phases, fits, slices and one-hot products pass every check."""
+    assert failures(ORACLE, LESSON[exercise], cell) == {}
 
 
 def table(body: str) -> str:
@@ -234,93 +229,83 @@ def shift(body: str) -> str:
     )
 
 
+LEARNED_CUT_OFF = """
+class LearnedPositionalEmbedding(nn.Module):
+    def __init__(self, max_len, d_model):
+        super().__init__()
+        self.embed = nn.Embedding(max_len, d_model)
+    @torch.no_grad()
+    def forward(self, x):
+        if x.size(1) > self.embed.num_embeddings: raise ValueError
+        return x + 0.5 * self.embed(torch.arange(x.size(1)))
+"""
+
+
 @pytest.mark.parametrize(
     ("exercise", "cell", "said"),
     [
-        ("sinusoidal_encoding", waves("p / 5000**e"), "base of about 5,000"),
-        ("sinusoidal_encoding", waves("p / 10000**(2*e) + 0 * p"), "exponent doubled"),
-        ("sinusoidal_encoding", waves("p / 10000**(e/2)"), "exponent halved"),
-        ("sinusoidal_encoding", waves("3 * p / 10000**e"), "turns by 1 radian"),
-        ("sinusoidal_encoding", waves("(p + 7) / 10000**e"), "Position 0 should read"),
-        ("sinusoidal_encoding", waves("(p // 2) / 10000**e"), "Positions 0 and 1 have the same"),
-        ("sinusoidal_encoding", waves("p / 10000**(e**2)"), "Pairs up to i = 0 are right"),
-        ("sinusoidal_encoding", UNEQUAL, "sin² + cos²"),
-        ("positional_encoding", layer("self.drop(x + self.pe[3])"), "All positions of a sample get the same"),
-        ("positional_encoding", layer(SHUFFLED), "depends on the sample"),
-        ("positional_encoding", layer("self.drop(x + self.pe[:s].flip(0))"), "Position 0 gets row"),
-        ("positional_encoding", layer("self.drop(x + 0.7 * self.pe[:s])"), "0.7 times the row"),
-        ("positional_encoding", layer("self.drop(x + self.pe[:s] ** 3)"), "Take away x"),
-        ("positional_encoding", layer("F.dropout(x + self.pe[:s], 0.5)"), "0 in eval mode"),
-        ("shift_matrix", shift("return m @ m"), "moves every position by 6"),
-        ("shift_matrix", shift("return turn(-a)"), "turns the wrong way"),
-        ("shift_matrix", shift("return m + 0.3 * torch.ones_like(m)"), "mixes two different pairs"),
-        ("shift_matrix", shift("return 0.5 * m"), "length 1"),
-        ("shift_matrix", shift("return turn(a ** 2)"), "turns by"),
-        ("shift_matrix", shift("return turn(a * torch.arange(1, d_model // 2 + 1))"), "Pair 1 turns by"),
+        ("sinusoidal-encoding", waves("p / 5000**e"), "Pair i = 1"),
+        ("sinusoidal-encoding", waves("p / 10000**(2*e) + 0 * p"), "Pair i = 1"),
+        ("sinusoidal-encoding", waves("p / 10000**(e/2)"), "Pair i = 1"),
+        ("sinusoidal-encoding", waves("3 * p / 10000**e"), "Yours is 3."),
+        ("sinusoidal-encoding", waves("(p + 7) / 10000**e"), "Pair i = 0"),
+        ("sinusoidal-encoding", waves("(p // 2) / 10000**e"), "Yours is 0."),
+        ("sinusoidal-encoding", waves("p / 10000**(e**2)"), "Pair i = 1"),
+        ("sinusoidal-encoding", UNEQUAL, "sin² + cos²"),
+        ("positional-encoding", layer("self.drop(x + self.pe[3])"), "It gets row 3"),
+        ("positional-encoding", layer("self.drop(x)"), "It gets 0, 0, 0, …"),
+        ("positional-encoding", layer(SHUFFLED), "which is none of its first"),
+        ("positional-encoding", layer("self.drop(x + self.pe[:s].flip(0))"), "should get row 0 of the table. It gets row"),
+        ("positional-encoding", layer("self.drop(x + 0.7 * self.pe[:s])"), "It gets 0, 0.7, 0, …"),
+        ("positional-encoding", layer("self.drop(x + self.pe[:s] ** 3)"), "which is none of its first"),
+        ("positional-encoding", layer("F.dropout(x + self.pe[:s], 0.5)"), "which is none of its first"),
+        ("positional-encoding", layer("F.dropout(x + self.pe[:s], 0.3, self.training)"), "sets 30% of the entries"),
+        ("shift-matrix", shift("return m @ m"), "moves every position by 6"),
+        ("shift-matrix", shift("return turn(-a)"), "turn the wrong way"),
+        ("shift-matrix", shift("return m + 0.3 * torch.ones_like(m)"), "The block of pair 0 is wrong"),
+        ("shift-matrix", shift("return 0.5 * m"), "The block of pair 0 is wrong at [0, 0]"),
+        ("shift-matrix", shift("return m.abs()"), "cos b, sin b above −sin b, cos b"),
+        ("shift-matrix", shift("return turn(a ** 2)"), "The block of pair"),
+        ("shift-matrix", shift("return turn(a * torch.arange(1, d_model // 2 + 1))"), "The block of pair 1 is wrong"),
+        ("learned-position", LEARNED_CUT_OFF, "No gradient reaches `embed.weight`"),
     ],
 )  # fmt: skip
-def test_unknown_mistakes_are_put_into_words(
-    exercise: str, cell: str, said: str, marker: Marker, hand_in: HandIn
-) -> None:
+def test_unknown_mistakes_are_put_into_words(exercise: str, cell: str, said: str) -> None:
     """A mistake that no edit matches still gets a sentence about what is wrong."""
-    report = marker.mark(LESSON, hand_in(LESSON, **{exercise: cell})).report
-    told = report.exercise(exercise.replace("_", "-"))
-    assert told.score is not None
-    assert told.score < told.points
-    assert any(said in check.message for check in told.failures), [c.message for c in told.failures]
-
-
-def test_a_wrong_table_costs_once(marker: Marker, hand_in: HandIn) -> None:
-    """The layer and the matrix are marked with a right table in the place of the student's."""
-    report = marker.mark(
-        LESSON, hand_in(LESSON, sinusoidal_encoding=waves("p / 10000**(2*e)"))
-    ).report
-    assert [ex.id for ex in report.exercises if ex.score != ex.points] == ["sinusoidal-encoding"]
+    messages = failures(ORACLE, LESSON[exercise], cell).values()
+    assert any(said in message for message in messages), messages
 
 
 @pytest.mark.parametrize(
-    ("exercise", "cell", "least"),
+    ("exercise", "mistake", "check"),
     [
-        ("sinusoidal_encoding", lambda a: a.replace("return table", "return table.double()"), 4.5),
-        ("positional_encoding", lambda a: a.replace("d_model))", "d_model).double())"), 4.5),
-        ("shift_matrix", lambda a: a.replace("return matrix", "return matrix.double()"), 3.5),
-        ("positional_encoding", lambda a: a.replace("x = x + self", "x += self"), 4),
+        ("sinusoidal-encoding", "float64", "dtype"),
+        ("positional-encoding", "float64", "dtype"),
+        ("shift-matrix", "float64", "dtype"),
+        ("positional-encoding", "in-place", "arguments"),
     ],
 )
-def test_a_small_slip_costs_little(
-    exercise: str, cell: Callable[[str], str], least: float, marker: Marker, hand_in: HandIn
-) -> None:
-    """A dtype, or a changed argument, costs its own check, not the whole exercise."""
-    report = marker.mark(LESSON, hand_in(LESSON, **{exercise: cell})).report
-    told = report.exercise(exercise.replace("_", "-"))
-    assert told.score is not None
-    assert least <= told.score < told.points, told.failures
+def test_a_small_slip_fails_its_own_check_only(exercise: str, mistake: str, check: str) -> None:
+    """A wrong dtype or a modified argument does not fail the checks of the numbers."""
+    known = {made.id: made for made in LESSON[exercise].mistakes}
+    assert grade_mistake(ORACLE, LESSON[exercise], known[mistake], 1)["failed"] == [check]
 
 
-def test_a_missing_key_costs_itself_only(marker: Marker, hand_in: HandIn) -> None:
-    """Three answers of four are worth three quarters, and each wrong choice is answered."""
+def test_a_missing_entry_fails_its_own_check_only() -> None:
+    """Each wrong or missing entry is told apart; the right ones pass."""
     cell = 'answers = {"step_of_two": "B", "encoding_or_embedding": "C", "without_either": "C"}'
-    report = marker.mark(LESSON, hand_in(LESSON, position_choices=cell)).report
-    told = report.exercise("position-choices")
-    assert told.score == 1.0
-    assert any("position 512" in check.message for check in told.failures)
-    assert any("no entry 'two_halves'" in check.message for check in told.failures)
+    told = failures(ORACLE, LESSON["position-choices"], cell)
+    assert told.keys() == {"encoding-or-embedding", "two-halves"}
+    assert "position 512" in told["encoding-or-embedding"]
+    assert "no entry 'two_halves'" in told["two-halves"]
 
 
 @pytest.mark.parametrize("offset", [-7, 0, 1, 60])
 def test_the_law_holds_for_the_right_matrix_alone(offset: int) -> None:
-    """The property that is judged accepts the rotation, and no neighbour of it."""
-    assert holds(shift_matrix(offset, 12), offset)
-    assert not holds(shift_matrix(offset + 1, 12), offset)
-    assert not holds(shift_matrix(offset, 12).T, offset) or offset == 0
-
-
-@pytest.mark.parametrize("base", [100.0, 1000.0, 10000.0, 1e8])
-def test_a_base_is_found_again(base: float) -> None:
-    """The fit gives back the base that the speeds were made with, and nothing for other laws."""
-    places = torch.arange(0, 32, 2, dtype=torch.float64) / 32
-    assert fitted_base(base**-places) == pytest.approx(base, rel=1e-3)
-    assert fitted_base(1 / (1 + 9 * places)) is None
+    """The property accepts the right rotation, but neither the next one nor its transpose."""
+    assert shifts(shift_matrix(offset, 12), offset)
+    assert not shifts(shift_matrix(offset + 1, 12), offset)
+    assert not shifts(shift_matrix(offset, 12).T, offset) or offset == 0
 
 
 def test_the_reference_is_the_papers_formula() -> None:
@@ -331,46 +316,3 @@ def test_the_reference_is_the_papers_formula() -> None:
             angle = pos / 10000 ** (2 * i / 6)
             assert found[pos, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
             assert found[pos, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
-
-
-CATALOGUE = {
-    "P01": ("sinusoidal-encoding", "doubled-and-cosine-ahead"),
-    "P02": ("sinusoidal-encoding", "exponent-doubled"),
-    "P03": ("sinusoidal-encoding", "own-exponent-each-column"),
-    "P04": ("sinusoidal-encoding", "exchanged"),
-    "P05": ("sinusoidal-encoding", "two-halves"),
-    "P06": ("sinusoidal-encoding", "sines-only"),
-    "P07": ("sinusoidal-encoding", "starts-at-one"),
-    "P08": ("sinusoidal-encoding", "multiplied"),
-    "P09": ("sinusoidal-encoding", "base-1000"),
-    "P10": ("sinusoidal-encoding", "base-and-exponent-exchanged"),
-    "P11": ("sinusoidal-encoding", "precedence"),
-    "P12": ("sinusoidal-encoding", "degrees"),
-    "P13": ("sinusoidal-encoding", "staircase"),
-    "P14": ("positional-encoding", "length-first"),
-    "P15": ("positional-encoding", "sliced-by-batch"),
-    "P16": ("positional-encoding", "one-row"),
-    "P17": ("positional-encoding", "whole-table"),
-    "P18": ("positional-encoding", "counts-through-the-batch"),
-    "P19": ("positional-encoding", "concatenated"),
-    "P20": ("positional-encoding", "multiplied"),
-    "P21": ("positional-encoding", "plain-attribute"),
-    "P22": ("positional-encoding", "learnt-table"),
-    "P23": ("sinusoidal-encoding", "float64"),
-    "P24": ("sinusoidal-encoding", "odd-not-refused"),
-    "P25": ("positional-encoding", "in-place"),
-    "P27": ("positional-encoding", "dropout-on-positions"),
-    "P28": ("learned-position", "looks-up-tokens"),
-    "P29": ("position-choices", "slower-training"),
-}
-NOT_TOLD_APART = {
-    "P26": "adding positions in every layer is a mistake of a stack; this lesson has no layers to stack",
-}
-
-
-def test_every_line_of_the_catalogue_is_named_or_explained() -> None:
-    """P01 to P29 each have a misconception, or a reason why outputs cannot show them here."""
-    lesson = load_lesson(LESSON)
-    for exercise, mistake in CATALOGUE.values():
-        assert mistake in {m.id for m in lesson[exercise].misconceptions}
-    assert {*CATALOGUE, *NOT_TOLD_APART} == {f"P{number:02}" for number in range(1, 30)}

@@ -1,46 +1,27 @@
-"""Lesson 7: right answers in unusual forms pass, and what cannot be named is listed with its reason."""
+"""Lesson 7: right answers in unusual forms pass, and the references are right and stand alone."""
 
 import math
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
 import torch.nn.functional as F
+from conftest import ROOT
+from mutants import answer_with, evidence, messages
 
-from autograder.judge.draw import Draw
-from autograder.judge.workbench import stand_in_source
-from autograder.lessons import load_lesson
+from autograder.judge.oracle import Oracle, stand_in_source
+from autograder.judge.weights import transformer
+from autograder.lessons.loading import load_lesson
 from autograder.lessons.transformer import reference
-from autograder.lessons.transformer.weights import transformer
-from autograder.marker import Marker
-from autograder.probe.scenarios import load
+from autograder.model.course import Course
+from autograder.model.draw import Draw
+from autograder.model.exercise import Exercise
+from autograder.probe.answer import load
 from coursework.stand_ins_models import shift_right, target_mask
 from coursework.whole_parity import into_torch
 
-HandIn = Callable[..., Path]
-LESSON = "07_transformer"
-
-# Lines of MISTAKES.md, sections 7 and 8, without a misconception of their own, and why.
-NOT_NAMED = {
-    "F06": "about training data, which students do not make here",
-    "F16": "sharing one table needs equal vocabularies, which no case has: told as a wrong shape",
-    "F17": "positions are inside the Encoder and Decoder of earlier lessons",
-    "F19": "the constructor is given: it takes no batch size",
-    "F24": "the comparison with nn.Transformer is a demo",
-    "F26": "saving is a demo",
-    "T02": "log-softmax is idempotent: harmless, so no check may see it",
-    "T10": "schedulers are driven by coursework.training",
-    "T14": "the mode after train_step is left free by the contract",
-    "T16": "batches are drawn by coursework.training",
-    "T18": "a graph that is kept shows as a tensor that is returned: named so",
-    "T19": "evaluation is a demo",
-    "T20": "a belief; the demo of teacher-forced against decoded accuracy is about it",
-    "T21": "a belief about LambdaLR",
-    "T22": "perplexity is computed by coursework.language",
-    "T23": "a belief; the demo of reversal is about it",
-    "T24": "a diagnosis of trained models, not of an answer",
-}
+LESSON = load_lesson(Course(ROOT), "07_transformer")
+ORACLE = Oracle(LESSON)
+SEED = 20
 
 TRANSFORMER_BY_LOOPS = """
 class Transformer(nn.Module):
@@ -177,56 +158,55 @@ class LanguageModel(nn.Module):
     ("exercise", "cell"),
     [
         ("transformer", TRANSFORMER_BY_LOOPS),
-        ("greedy_decode", GREEDY_BY_ROWS),
-        ("greedy_decode", GREEDY_DROPPING_ROWS),
-        ("greedy_decode", GREEDY_FULL_WIDTH),
-        ("label_smoothing_loss", LOSS_BY_TARGETS),
-        ("label_smoothing_loss", LOSS_BY_NLL),
-        ("noam_rate", RATE),
-        ("train_step", STEP),
-        ("train_step", STEP_WITH_CLOSURE),
-        ("language_windows", WINDOWS),
-        ("language_model", LANGUAGE_MODEL),
+        ("greedy-decode", GREEDY_BY_ROWS),
+        ("greedy-decode", GREEDY_DROPPING_ROWS),
+        ("greedy-decode", GREEDY_FULL_WIDTH),
+        ("label-smoothing-loss", LOSS_BY_TARGETS),
+        ("label-smoothing-loss", LOSS_BY_NLL),
+        ("noam-rate", RATE),
+        ("train-step", STEP),
+        ("train-step", STEP_WITH_CLOSURE),
+        ("language-windows", WINDOWS),
+        ("language-model", LANGUAGE_MODEL),
     ],
 )
-def test_unusual_forms_pass(exercise: str, cell: str, marker: Marker, hand_in: HandIn) -> None:
-    """Loops, keyword arguments, numpy, parts registered twice, rows dropped as they end: full marks."""
-    report = marker.mark(LESSON, hand_in(LESSON, **{exercise: cell})).report
-    assert report.exercise(exercise.replace("_", "-")).failures == []
-    assert report.score == 20
+def test_unusual_forms_pass(exercise: str, cell: str) -> None:
+    """Loops, keyword arguments, numpy, parts registered twice, rows dropped as they end: full points."""
+    asked = LESSON[exercise]
+    seen = evidence(ORACLE, asked, [answer_with(asked, cell)], SEED)
+    assert messages(seen) == []
+    assert all(item.passed for item in seen)
 
 
 @pytest.mark.parametrize(
     "call",
     ["F.cross_entropy(", "nn.CrossEntropyLoss(ignore_index=pad_id, label_smoothing=smoothing)("],
 )
-def test_the_library_is_not_an_answer(call: str, marker: Marker, hand_in: HandIn) -> None:
-    """Torch's own loss, as a function or a module, earns nothing, and the student is told why."""
+def test_the_library_is_not_an_answer(call: str) -> None:
+    """Torch's own loss, as a function or a module, passes no check."""
     extra = ", ignore_index=pad_id, label_smoothing=smoothing" if "F." in call else ""
     cell = (
         "def label_smoothing_loss(logits, target, smoothing=0.1, pad_id=0):\n"
         f"    return {call}logits.flatten(0, 1), target.flatten(){extra})\n"
     )
-    told = marker.mark(LESSON, hand_in(LESSON, label_smoothing_loss=cell)).report.exercise(
-        "label-smoothing-loss"
-    )
-    assert told.score == 0
-    assert "library" in told.checks[0].message
+    asked = LESSON["label-smoothing-loss"]
+    seen = evidence(ORACLE, asked, [answer_with(asked, cell)], SEED)
+    assert not any(item.passed for item in seen)
 
 
-def test_wrong_names_are_told_and_behaviour_still_counts(marker: Marker, hand_in: HandIn) -> None:
-    """A part under another name costs the checks that load weights; what needs none still counts."""
-    path = hand_in(LESSON, transformer=lambda cell: cell.replace("self.encoder", "self.reader"))
-    told = marker.mark(LESSON, path).report.exercise("transformer")
-    assert told.score is not None
-    assert 0 < told.score < 5
-    assert any("no attribute `encoder`" in check.message for check in told.failures)
+def test_wrong_names_are_told_and_behaviour_still_counts() -> None:
+    """A part under another name fails the checks that load weights; those that need none still pass."""
+    asked = LESSON["transformer"]
+    renamed = asked.answer.replace("self.encoder", "self.reader")
+    seen = evidence(ORACLE, asked, [answer_with(asked, renamed)], SEED)
+    assert {"causal", "reads-source", "keeps-pad-id"} <= {i.check.id for i in seen if i.passed}
+    assert any("no attribute `encoder`" in message for message in messages(seen))
 
 
 def test_the_reference_agrees_with_torch_nn_transformer() -> None:
     """With the same weights, and without its extra norms, nn.Transformer gives the same logits."""
     model = reference.Transformer(11, 13, 8, 4, 2, 12).eval()
-    for path, value in transformer(Draw(3, "parity"), 11, 13).items():
+    for path, value in transformer(Draw(3, "parity"), [11, 13, 8, 4, 2, 12]).items():
         load(model, path, value)
     src, tgt = torch.tensor([[5, 9, 4, 7, 2], [8, 3, 2, 0, 0]]), torch.tensor([[1, 7, 9], [1, 4, 0]])
     theirs = into_torch(model, 4)
@@ -245,16 +225,6 @@ def test_the_stand_ins_for_masks_and_shifting_are_right() -> None:
     assert target_mask(ids).int().tolist()[1] == [[1, 0, 0], [1, 1, 0], [1, 1, 0]]
 
 
-def test_points_are_those_of_the_contract() -> None:
-    """Eight exercises, 20 points."""
-    found = {exercise.id: exercise.points for exercise in load_lesson(LESSON).exercises}
-    assert sum(found.values()) == 20
-    assert list(found) == [
-        "transformer", "greedy-decode", "label-smoothing-loss", "noam-rate", "train-step",
-        "language-windows", "language-model", "shape-trace",
-    ]  # fmt: skip
-
-
 def test_the_floor_of_a_doubled_softmax_is_the_formula_of_the_lesson() -> None:
     """ln(e + V − 1) − 1 is what cross-entropy gives a perfect model that ends with a softmax."""
     floor = F.cross_entropy(F.one_hot(torch.tensor([3]), 13).float(), torch.tensor([3]))
@@ -262,11 +232,10 @@ def test_the_floor_of_a_doubled_softmax_is_the_formula_of_the_lesson() -> None:
 
 
 @pytest.mark.parametrize(
-    "exercise", [ex.id for ex in load_lesson(LESSON).exercises if ex.reference is not None]
+    "exercise", [pytest.param(ex, id=ex.id) for ex in LESSON.exercises if ex.reference is not None]
 )
-def test_a_reference_stands_alone_in_a_students_process(exercise: str) -> None:
+def test_a_reference_stands_alone_in_a_students_process(exercise: Exercise) -> None:
     """Its source needs nothing but torch, nn, F, math, and what the lesson begins with."""
-    lesson = load_lesson(LESSON)
-    names = {"torch": torch, "nn": torch.nn, "F": F, "math": math, **lesson.given}
-    exec(stand_in_source(lesson[exercise].reference, lesson[exercise].name), names)
-    assert callable(names[lesson[exercise].name])
+    names = {"torch": torch, "nn": torch.nn, "F": F, "math": math, **LESSON.given}
+    exec(stand_in_source(exercise.reference, exercise.name), names)
+    assert callable(names[exercise.name])

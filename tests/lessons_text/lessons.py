@@ -7,7 +7,7 @@ import torch
 from coursework.small_bert import SmallBert, SmallTokeniser
 from coursework.small_training import WORDS
 
-from .lesson_text import LessonText
+from .lesson_run import LessonRun
 
 NAMES = (
     "01_embeddings", "02_positional_encoding", "03_attention", "04_multi_head_attention", "05_encoder",
@@ -23,5 +23,5 @@ def _small_bert() -> dict[str, Any]:
         return {"bert": SmallBert(len(tokeniser)), "tokeniser": tokeniser}
 
 
-LESSONS = {name: LessonText(name) for name in NAMES}
+LESSONS = {name: LessonRun(name) for name in NAMES}
 LESSONS["08_attention_visualisation"].extras.update(_small_bert())

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import matplotlib.pyplot as plt
 import pytest
 
-from .lesson_text import BITES
+from .lesson_run import BITES
 from .lessons import LESSONS
 
 LESSON = LESSONS["08_attention_visualisation"]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .lesson_text import LessonText
+from .lesson_run import LessonRun
 from .lessons import LESSONS
 
 FUNCTIONS = (ast.FunctionDef, ast.ClassDef)
@@ -43,9 +43,9 @@ def _is_name(node: ast.AST, context: type[ast.expr_context]) -> bool:
 
 
 @pytest.mark.parametrize("lesson", LESSONS.values(), ids=LESSONS)
-def test_nothing_below_a_control_changes_what_it_uses(lesson: LessonText) -> None:
+def test_nothing_below_a_control_changes_what_it_uses(lesson: LessonRun) -> None:
     """A slider reads variables when it is moved: by then the last cell may have been run."""
-    code = [cell.source for cell in lesson.cells if cell.is_code]
+    code = [cell.text for cell in lesson.cells if not cell.kind.is_markdown]
     for place, source in enumerate(code):
         for function in controls(source):
             later = set().union(*map(assigned, code[place + 1 :]))

@@ -7,6 +7,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from autograder.text.cells import Kind
+
 from .lessons import LESSONS
 
 LESSON = LESSONS["01_embeddings"]
@@ -20,7 +22,7 @@ def answers() -> dict[str, Any]:
 
 def test_the_written_answer_has_a_mark_scheme_worth_its_points() -> None:
     """An assistant can mark from it: four items of half a point."""
-    scheme = LESSON.source("written recurrence 2").split("### BEGIN MARK SCHEME")[1]
+    scheme = LESSON.cell(Kind.WRITTEN, "recurrence").text.split("### BEGIN MARK SCHEME")[1]
     assert len(re.findall(r"^\d\. \*\*", scheme, re.MULTILINE)) == 4
     assert "half a point for each" in scheme
 

@@ -4,7 +4,9 @@ import re
 
 import pytest
 
-from .lesson_text import ROOT, LessonText, StaleEditError
+from autograder.text.cells import Kind
+
+from .lesson_run import ROOT, LessonRun, StaleEditError, shown
 from .lessons import LESSONS
 
 # Exercises and points, as the contract fixes them.
@@ -61,7 +63,7 @@ JUSTIFIED = {
 
 
 @pytest.fixture(params=list(POINTS))
-def lesson(request: pytest.FixtureRequest) -> LessonText:
+def lesson(request: pytest.FixtureRequest) -> LessonRun:
     """Each lesson in turn."""
     return LESSONS[request.param]
 
@@ -77,29 +79,16 @@ def test_an_edit_that_finds_nothing_is_no_bite() -> None:
         LESSONS["03_attention"].run({"softmax": ("no such line", "")}, until="softmax")
 
 
-def test_exercises_come_in_the_contracts_order_with_its_points(lesson: LessonText) -> None:
-    """They make 20 points, each answer is followed by its test, and words are marked by hand."""
-    assert lesson.exercises == POINTS[lesson.name]
-    assert list(lesson.exercises) == list(POINTS[lesson.name])
-    assert sum(lesson.exercises.values()) == 20
-    graded = [c.title for c in lesson.cells if c.title.startswith(("solution", "test", "written"))]
-    expected: list[str] = []
-    for name, points in POINTS[lesson.name].items():
-        test = f"test {name} {points}"
-        expected += [f"written {name} {points}"] if name in WRITTEN else [f"solution {name}", test]
-    assert graded == expected
+def test_exercises_come_in_the_contracts_order_with_its_points(lesson: LessonRun) -> None:
+    """The text declares what the contract fixes, and which answers are graded by hand."""
+    found = {header.id: header.points for header in lesson.text.exercises}
+    assert found == POINTS[lesson.name]
+    assert list(found) == list(POINTS[lesson.name])
+    assert lesson.text.points == 20
+    assert {header.id for header in lesson.text.exercises if header.written} == WRITTEN & set(found)
 
 
-def test_every_test_is_followed_by_folded_hints(lesson: LessonText) -> None:
-    """After each test come two or three hints, numbered, from a nudge on, folded away."""
-    tests = [number for number, cell in enumerate(lesson.cells) if cell.title.startswith("test")]
-    for number in tests:
-        hints = re.findall(r"^<details><summary>Hint (\d)", lesson.cells[number + 1].source, re.M)
-        assert hints in (["1", "2"], ["1", "2", "3"]), lesson.cells[number].title
-        assert lesson.cells[number + 1].source.count("\n</details>") == len(hints)
-
-
-def test_every_figure_exists_and_can_be_read_aloud(lesson: LessonText) -> None:
+def test_every_figure_exists_and_can_be_read_aloud(lesson: LessonRun) -> None:
     """Each picture is there, with alt text that says what it shows."""
     text = lesson.path.read_text(encoding="utf-8")
     found = FIGURE.findall(text)
@@ -109,7 +98,7 @@ def test_every_figure_exists_and_can_be_read_aloud(lesson: LessonText) -> None:
         assert (ROOT / path).is_file(), path
 
 
-def test_answers_pass_their_own_visible_tests(lesson: LessonText) -> None:
+def test_answers_pass_their_own_visible_tests(lesson: LessonRun) -> None:
     """The whole lesson runs, with nothing next door."""
     assert set(lesson.run()) >= set(lesson.extras)
 
@@ -117,51 +106,51 @@ def test_answers_pass_their_own_visible_tests(lesson: LessonText) -> None:
 @pytest.mark.parametrize(("of", "name"), [pair for pair in CODED if pair[1] not in ANSWERS])
 def test_skeletons_run_and_give_nothing_away(of: str, name: str) -> None:
     """Without its solution a cell still defines its name, and its test finds it unanswered."""
-    assert "SOLUTION" not in LESSONS[of].blank(name)
+    assert "SOLUTION" not in LESSONS[of].text.skeleton(name)
     with pytest.raises(NotImplementedError):
-        LESSONS[of].run_blank(name)
+        LESSONS[of].run_skeleton(name)
 
 
 @pytest.mark.parametrize(("of", "name"), [pair for pair in CODED if pair[1] in ANSWERS])
 def test_dictionaries_of_answers_start_empty(of: str, name: str) -> None:
     """Students get every key, and no value; the visible test says what is still to be answered."""
-    skeleton = next(c.shown for c in LESSONS[of].cells if c.title == f"solution {name}")
+    skeleton = shown(LESSONS[of].cell(Kind.SOLUTION, name))
     scope = LESSONS[of].scope_before(name)
     exec(skeleton, scope)
     keys = set(scope["answers"])
     assert set(scope["answers"].values()) == {None}
-    test = LESSONS[of].source(f"test {name} {POINTS[of][name]}")
+    test = LESSONS[of].text.test(name)
     with pytest.raises(AssertionError, match=f"to be answered.*{min(keys)}"):
         exec(test, scope)
     assert set(LESSONS[of].run(until=name)["answers"]) == keys
 
 
-def test_every_written_exercise_has_a_mark_scheme(lesson: LessonText) -> None:
+def test_every_written_exercise_has_a_mark_scheme(lesson: LessonRun) -> None:
     """An assistant can mark from it: it names points, and follows a model answer."""
-    for name in WRITTEN & set(lesson.exercises):
-        cell = lesson.source(f"written {name} {lesson.exercises[name]}")
+    for name in WRITTEN & set(POINTS[lesson.name]):
+        cell = lesson.cell(Kind.WRITTEN, name).text
         answer, scheme = cell.split("### BEGIN MARK SCHEME")
         assert "### END SOLUTION" in answer
         assert "### END MARK SCHEME" in scheme
         assert re.search(r"\b(half|quarter)\b", scheme, re.IGNORECASE)
 
 
-def test_prose_needs_no_script_to_show_a_formula(lesson: LessonText) -> None:
+def test_prose_needs_no_script_to_show_a_formula(lesson: LessonRun) -> None:
     """Formulas are text: a page without network shows them."""
-    assert not [cell.source for cell in lesson.cells if not cell.is_code and "$$" in cell.source]
+    assert not [cell.id for cell in lesson.cells if cell.kind.is_markdown and "$$" in cell.text]
 
 
-def test_lessons_do_not_import_what_marks_them(lesson: LessonText) -> None:
+def test_lessons_do_not_import_what_marks_them(lesson: LessonRun) -> None:
     """No code of a lesson imports the autograder: students do not have it."""
-    code = "\n".join(cell.source for cell in lesson.cells if cell.is_code)
+    code = "\n".join(cell.text for cell in lesson.cells if not cell.kind.is_markdown)
     assert not re.search(r"^\s*(from|import)\s+autograder\b", code, re.MULTILINE)
 
 
-def test_no_line_of_an_answer_is_shown(lesson: LessonText) -> None:
+def test_no_line_of_an_answer_is_shown(lesson: LessonRun) -> None:
     """What stands in an answer stands nowhere a student can see, but for what is justified."""
-    shown = "\n".join(_squeezed(cell.shown) for cell in lesson.cells)
-    lines = {_squeezed(line) for cell in lesson.cells for text in cell.regions for line in text.split("\n")}
-    given_away = {line for line in lines if len(line) > LONG and line in shown}
+    public = "\n".join(_squeezed(shown(cell)) for cell in lesson.cells)
+    lines = {_squeezed(line) for line in lesson.answer_lines()}
+    given_away = {line for line in lines if len(line) > LONG and line in public}
     assert given_away == set(JUSTIFIED.get(lesson.name, {}))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from .lesson_text import BITES
+from .lesson_run import BITES
 from .lessons import LESSONS
 
 LESSON = LESSONS["07_transformer"]

@@ -2,13 +2,13 @@
 
 import torch
 
+from autograder.probe.functions import CallFunction
 from autograder.probe.observe import observe
 
 
 def ask(function: object, *args: object) -> dict[str, object]:
     """Observe one call of a function."""
-    inputs = {"name": "f", "args": list(args), "kwargs": {}, "seed": 1}
-    return observe("call", {"f": function}, inputs)
+    return observe(CallFunction(args), {"f": function}, "f", 1)
 
 
 def test_a_value_comes_back() -> None:
@@ -32,7 +32,7 @@ def test_library_calls_are_noticed_under_any_name() -> None:
 
 def test_a_missing_name_is_a_structural_error() -> None:
     """A name that is not there is told apart from an error in the student's code."""
-    seen = observe("call", {}, {"name": "f", "args": [], "kwargs": {}})
+    seen = observe(CallFunction([]), {}, "f", 1)
     assert seen["raised"]["type"] == "Structure"
 
 

@@ -1,4 +1,4 @@
-"""What crosses the wire arrives as it was sent; what no probe sends is refused, never evaluated."""
+"""Messages arrive as they were sent. Anything that a probe does not send is refused, never evaluated."""
 
 import json
 import pickle
@@ -28,7 +28,7 @@ values = st.recursive(
 
 
 def through(message: object) -> object:
-    """Send a message to ourselves."""
+    """Return a message as it arrives."""
     frame = wire.pack(message)
     text, blob = struct.unpack("!II", frame[:8])
     return wire.unpack(frame[8 : 8 + text], frame[8 + text : 8 + text + blob])
@@ -50,8 +50,8 @@ def test_tensors_arrive_bit_for_bit(dtype: torch.dtype) -> None:
     assert got["x"][1][0].dtype is dtype
 
 
-def test_what_does_not_travel_keeps_its_kind() -> None:
-    """An object of a student's own class arrives as its name only."""
+def test_a_value_that_cannot_be_sent_arrives_as_its_type() -> None:
+    """An object of a student's own class arrives as the name of its type."""
 
     class Odd:
         pass
@@ -73,13 +73,13 @@ def test_what_does_not_travel_keeps_its_kind() -> None:
     ],
 )
 def test_a_malformed_document_is_refused(text: bytes) -> None:
-    """Whatever is not ours raises WireError and nothing else."""
+    """Anything but an encoder's document raises WireError, and no other exception."""
     with pytest.raises(WireError):
         wire.unpack(text, b"")
 
 
 @given(st.binary(max_size=200), st.binary(max_size=200))
-def test_noise_never_does_more_than_be_refused(text: bytes, blob: bytes) -> None:
+def test_noise_is_read_or_refused(text: bytes, blob: bytes) -> None:
     """Random bytes are read, or refused with WireError."""
     try:
         wire.unpack(text, blob)
@@ -88,13 +88,13 @@ def test_noise_never_does_more_than_be_refused(text: bytes, blob: bytes) -> None
 
 
 def test_a_pickle_is_not_opened() -> None:
-    """A pickled blob is refused as tensors, not loaded."""
+    """A pickled blob is refused, not loaded."""
     with pytest.raises(WireError):
         wire.unpack(json.dumps({"$tensor": "0"}).encode(), pickle.dumps({"0": torch.ones(1)}))
 
 
 def test_a_frame_over_the_limit_is_refused_unread() -> None:
-    """The lengths are checked before anything is read or allocated."""
+    """The lengths are checked before anything more is read or allocated."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(struct.pack("!II", wire.MAX_JSON + 1, 0))
@@ -102,24 +102,36 @@ def test_a_frame_over_the_limit_is_refused_unread() -> None:
             wire.receive(ours)
 
 
+def test_the_deepest_value_an_encoder_sends_is_read() -> None:
+    """What lies deeper arrives as Opaque."""
+    value: object = 1
+    for _ in range(2 * wire.MAX_DEPTH):
+        value = [value]
+    got = through(value)
+    for _ in range(wire.MAX_DEPTH + 1):
+        assert isinstance(got, list)
+        got = got[0]
+    assert got == Opaque("list")
+
+
 @pytest.mark.parametrize(
     "text", [b'{"$list": [' + b"9" * 30 + b"]}", b'"' + b"x" * (wire.MAX_TEXT + 1) + b'"']
 )
 def test_numbers_and_texts_over_the_limit_are_refused(text: bytes) -> None:
-    """What computes with them, or shows them, was not made for such sizes."""
+    """Code that computes with them, or shows them, does not expect such sizes."""
     with pytest.raises(WireError, match=r"huge|characters"):
         wire.unpack(text, b"")
 
 
 def test_a_dtype_that_no_encoder_sends_is_refused() -> None:
-    """Half of torch cannot compare such tensors."""
+    """Much of torch cannot compare such tensors."""
     blob = safetensors.torch.save({"0": torch.ones(2, dtype=torch.complex64)})
     with pytest.raises(WireError, match="complex64"):
         wire.unpack(json.dumps({"$tensor": "0"}).encode(), blob)
 
 
-def test_a_document_deeper_than_any_encoded_is_refused() -> None:
-    """Nothing that reads it later has to stand a deep recursion."""
+def test_a_document_too_deep_for_an_encoder_is_refused() -> None:
+    """Code that walks a message need not expect a deep recursion."""
     text = '{"$list": [' * 60 + "1" + "]}" * 60
     with pytest.raises(WireError, match="too deep"):
         wire.unpack(text.encode(), b"")

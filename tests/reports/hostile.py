@@ -1,8 +1,15 @@
-"""What a submission might bring to break a page, and a parser that sees whether it did."""
+"""Texts with which a submission might break a page, and a parser that shows whether they did."""
 
 from html.parser import HTMLParser
 
-from autograder.results import CheckReport, ExerciseReport, Incident, NamedMistake, Outcome, Report
+from autograder.model.report import (
+    CheckReport,
+    ExerciseReport,
+    Incident,
+    NamedMistake,
+    Outcome,
+    Report,
+)
 
 from .sample_class import report
 
@@ -12,7 +19,7 @@ NASTY = f"`{SCRIPT}` {HANDLER} {{{{ 7*7 }}}} \x1b[31mred\x1b[0m \u202egnp \udc80
 
 
 def hostile_exercise() -> ExerciseReport:
-    """Return an exercise whose every text is hostile."""
+    """Return an exercise with only hostile texts."""
     return ExerciseReport(
         id="softmax",
         points=2,
@@ -27,7 +34,7 @@ def hostile_exercise() -> ExerciseReport:
 
 
 def hostile_report() -> Report:
-    """Return a report whose repairs and incidents are hostile too."""
+    """Return a report with hostile repairs and incidents too."""
     incident = Incident.model_construct(exercise=HANDLER, kind=NASTY, message=NASTY)
     made = report([hostile_exercise()])
     return made.model_copy(update={"repairs": [NASTY], "incidents": [incident]})
@@ -56,5 +63,5 @@ class Tags(HTMLParser):
 
     @property
     def text(self) -> str:
-        """All text, style and script included."""
+        """All text, including style and script."""
         return "".join(self.words)

@@ -1,8 +1,8 @@
-"""A made-up class that handed in lesson 03: the same one for the same seed."""
+"""A synthetic class that submitted lesson 03; the same seed gives the same class."""
 
 import random
 
-from autograder.results import (
+from autograder.model.report import (
     CheckReport,
     ExerciseReport,
     Incident,
@@ -93,7 +93,7 @@ WRONG = [Outcome.FAILED] * 14 + [
 
 
 def exercise(exercise_id: str, outcome: Outcome, draw: random.Random) -> ExerciseReport:
-    """Make one exercise's report that is true to its outcome."""
+    """Make the report of one exercise that fits its outcome."""
     points, titles = POINTS[exercise_id], TITLES[exercise_id]
     if outcome is Outcome.PASSED:
         checks = [CheckReport(id=f"c{n}", title=text, passed=True) for n, text in enumerate(titles)]
@@ -101,7 +101,7 @@ def exercise(exercise_id: str, outcome: Outcome, draw: random.Random) -> Exercis
             id=exercise_id, points=points, score=points, outcome=outcome, checks=checks
         )
     if outcome is not Outcome.FAILED:
-        score = None if outcome.waits_for_a_person else 0
+        score = None if outcome.is_open else 0
         return ExerciseReport(
             id=exercise_id, points=points, score=score, outcome=outcome, checks=_errors(outcome)
         )
@@ -109,14 +109,14 @@ def exercise(exercise_id: str, outcome: Outcome, draw: random.Random) -> Exercis
 
 
 def _errors(outcome: Outcome) -> list[CheckReport]:
-    """Return what an error says of itself; the other outcomes have nothing to show."""
+    """Return the failed checks of an error; other outcomes have none."""
     message = "NameError: name 'sofmax' is not defined (line 4 of your cell)"
     titles = ["Five queries read seven keys", "A single query"] if outcome is Outcome.ERROR else []
     return [CheckReport(id=text, title=text, passed=False, message=message) for text in titles]
 
 
 def _failed(exercise_id: str, draw: random.Random) -> ExerciseReport:
-    """Make an answer that fails one check or more, mostly for a reason with a name."""
+    """Make an answer that fails at least one check, mostly with a known mistake."""
     titles = TITLES[exercise_id]
     bad = set(draw.sample(range(len(titles)), draw.randint(1, len(titles))))
     checks = [
@@ -136,7 +136,7 @@ def _failed(exercise_id: str, draw: random.Random) -> ExerciseReport:
 
 
 def report(exercises: list[ExerciseReport], **more: object) -> Report:
-    """Put exercises together: the score is the sum of what is settled."""
+    """Make a report of these exercises; its score is the sum of their scores."""
     return Report.model_validate(
         {
             "lesson": LESSON,
@@ -149,7 +149,7 @@ def report(exercises: list[ExerciseReport], **more: object) -> Report:
 
 
 def sample_class(students: int = 24, seed: int = 7) -> dict[str, Report]:
-    """Return student to report; some notebooks were repaired, one student tried it on."""
+    """Return student to report, with some repairs and an incident."""
     draw = random.Random(seed)
     made = {}
     for number in range(students):
@@ -163,7 +163,7 @@ def sample_class(students: int = 24, seed: int = 7) -> dict[str, Report]:
 def _extras(number: int) -> dict[str, object]:
     """Return repairs and incidents for a few students."""
     repairs = ["The cell of `causal-mask` was there twice; the later one counts."]
-    incident = Incident(exercise="softmax", kind="open", message="tried to read /home/marks.db")
+    incident = Incident(exercise="softmax", kind="open", message="tried to read /home/scores.db")
     return {
         "repairs": repairs if number % 6 == 2 else [],
         "incidents": [incident] if number % 20 == 5 else [],

@@ -1,11 +1,11 @@
-"""The numbers behind the class page are those of the reports."""
+"""The figures of the class page follow from the reports."""
 
 import random
 
 import pytest
 
+from autograder.model.report import ExerciseReport, Incident, NamedMistake, Outcome, Report
 from autograder.reports.class_figures import MOST_PER_STUDENT, exercise_ids, figures
-from autograder.results import ExerciseReport, Incident, NamedMistake, Outcome, Report
 
 from .sample_class import LESSON, POINTS, exercise, report, sample_class
 
@@ -34,7 +34,7 @@ def test_mean_and_median_are_over_submissions() -> None:
 
 
 def test_every_score_lies_in_one_bar_and_boundaries_go_right() -> None:
-    """Zero is in the first bar, full marks in the last, 2 of 20 in the second."""
+    """Zero is in the first bar, a full score in the last, 2 of 20 in the second."""
     scores = {"a": 0, "b": 2, "c": 1.99, "d": 20, "e": 19.5}
     bins = figures(LESSON, {name: _scored(score) for name, score in scores.items()}).bins
     assert [each.count for each in bins] == [2, 1, 0, 0, 0, 0, 0, 0, 0, 2]
@@ -43,12 +43,12 @@ def test_every_score_lies_in_one_bar_and_boundaries_go_right() -> None:
 
 
 def test_bars_hold_the_whole_class() -> None:
-    """Nobody falls between two bars."""
+    """Every student is counted."""
     assert sum(each.count for each in figures(LESSON, sample_class(100)).bins) == 100
 
 
-def test_an_open_score_is_no_zero_in_the_difficulty() -> None:
-    """The mean share leaves out what a person has yet to mark."""
+def test_an_open_score_is_not_zero_in_the_difficulty() -> None:
+    """The mean share leaves out what is still to be graded by hand."""
     draw = random.Random(1)
     one = report([exercise("softmax", Outcome.PASSED, draw)])
     two = report([exercise("softmax", Outcome.GRADER_FAULT, draw)])
@@ -60,7 +60,7 @@ def test_an_open_score_is_no_zero_in_the_difficulty() -> None:
 
 
 def test_mistakes_are_counted_once_a_student_and_sorted() -> None:
-    """The most common comes first, with everybody who made it."""
+    """The most common comes first, with every student who made it."""
     made = figures(
         LESSON,
         {"a": _mistaken(SHIFT), "b": _mistaken(ROOT, ROOT), "c": _mistaken(SHIFT, ROOT),
@@ -73,43 +73,43 @@ def test_mistakes_are_counted_once_a_student_and_sorted() -> None:
     assert made.mistakes[0].share == pytest.approx(0.6)
 
 
-def test_a_failure_without_a_name_is_kept_for_the_lecturer() -> None:
-    """Who failed for a reason not yet in the catalogue can be looked up."""
+def test_a_failure_without_a_known_mistake_is_listed() -> None:
+    """The lecturer can look up whose failure matches no known mistake."""
     [softmax] = figures(LESSON, {"a": _scored(3), "b": _mistaken(ROOT)}).exercises
     assert softmax.unexplained == ["a"]
 
 
-def test_waiting_is_queued_by_exercise_and_kind() -> None:
-    """A written answer and a fault of ours are different queues; students count once."""
+def test_answers_to_grade_by_hand_are_listed_by_exercise_and_reason() -> None:
+    """Written answers and grader errors are separate; students count once."""
     draw = random.Random(1)
     outcomes = [Outcome.NEEDS_MARKING, Outcome.GRADER_FAULT]
     made = report([exercise(name, how, draw) for name, how in zip(POINTS, outcomes, strict=False)])
     found = figures(LESSON, {"a": made, "b": made})
-    assert [(each.exercise, each.outcome, each.students) for each in found.waiting] == [
+    assert [(each.exercise, each.outcome, each.students) for each in found.by_hand] == [
         ("softmax", Outcome.NEEDS_MARKING, ["a", "b"]),
         ("attention-scores", Outcome.GRADER_FAULT, ["a", "b"]),
     ]
-    assert found.students_waiting == 2
-    assert found.open("a") == 5
+    assert found.students_by_hand == 2
+    assert found.open_points("a") == 5
 
 
-def test_one_students_flood_does_not_drown_the_others() -> None:
-    """At most a few incidents a student, with the rest counted."""
+def test_one_students_incidents_are_limited() -> None:
+    """A few incidents per student are shown, and the rest are counted."""
     flood = [Incident(exercise=None, kind="open", message=str(n)) for n in range(1000)]
     noisy = _scored(20).model_copy(update={"incidents": flood})
     quiet = _scored(20).model_copy(update={"incidents": flood[:1]})
-    remarks = figures(LESSON, {"a": noisy, "b": quiet}).incidents
-    assert len(remarks) == MOST_PER_STUDENT + 2
-    assert remarks[MOST_PER_STUDENT].message == f"and {1000 - MOST_PER_STUDENT} more"
-    assert remarks[-1].student == "b"
+    notes = figures(LESSON, {"a": noisy, "b": quiet}).incidents
+    assert len(notes) == MOST_PER_STUDENT + 2
+    assert notes[MOST_PER_STUDENT].message == f"and {1000 - MOST_PER_STUDENT} more"
+    assert notes[-1].student == "b"
 
 
 def test_links_to_feedback_survive_any_folder_name() -> None:
-    """A name with a space, a quote or a hash still leads to that student's page."""
+    """A name with a space, a quote or a hash still links to that student's page."""
     made = figures(LESSON, {'a b#"?': _scored(20)})
     assert made.feedback('a b#"?') == ("../feedback/a%20b%23%22%3F/03_attention/03_attention.html")
 
 
 def test_exercises_keep_lesson_order() -> None:
-    """The order is that of the reports, not of the alphabet."""
+    """The order is that of the reports, not alphabetical."""
     assert exercise_ids(sample_class().values()) == list(POINTS)

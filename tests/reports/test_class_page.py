@@ -1,4 +1,4 @@
-"""The class page: complete, self-contained, small, and closed to whatever a submission brings."""
+"""The class page is complete, self-contained and small, and shows hostile texts as text."""
 
 import random
 import re
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
+from autograder.model.report import Outcome, Report
 from autograder.reports.class_page import class_page
-from autograder.results import Outcome, Report
 
 from .hostile import HANDLER, SCRIPT, Tags, hostile_report
 from .sample_class import LESSON, exercise, report, sample_class
@@ -25,7 +25,7 @@ def _page(reports: dict[str, Report], *, sandboxed: bool = True) -> str:
 
 
 def test_every_student_is_listed_and_linked() -> None:
-    """Each name leads to the student's feedback page, by a path relative to reports/."""
+    """Each name links to the student's feedback page, relative to reports/."""
     made = sample_class()
     links = Tags(_page(made)).links
     for student in made:
@@ -33,7 +33,7 @@ def test_every_student_is_listed_and_linked() -> None:
 
 
 def test_the_page_loads_nothing_from_anywhere() -> None:
-    """All links lead to feedback or within the page; no element fetches."""
+    """All links lead to feedback or within the page, and no element loads anything."""
     page = _page(sample_class())
     tags = Tags(page)
     assert all(link.startswith(("#", "../feedback/")) for link in tags.links)
@@ -42,7 +42,7 @@ def test_the_page_loads_nothing_from_anywhere() -> None:
 
 
 def test_hostile_names_and_messages_stay_text() -> None:
-    """One script, ours; no handler; every hostile text can be read as text."""
+    """The page has one script, ours, and no handler; hostile texts are readable."""
     page = _page({HANDLER + SCRIPT: hostile_report()})
     tags = Tags(page)
     assert tags.names.count("script") == 1
@@ -53,31 +53,31 @@ def test_hostile_names_and_messages_stay_text() -> None:
     page.encode()
 
 
-def test_summary_and_mistakes_are_told_in_words() -> None:
-    """Figures, a mistake's count and share, and every outcome's count stand as text."""
+def test_figures_stand_in_the_text() -> None:
+    """The page can be read without its bars."""
     draw = random.Random(1)
     right = report([exercise("softmax", Outcome.PASSED, draw)])
     lost = report([exercise("softmax", Outcome.TIMEOUT, draw)])
     text = Tags(_page({"a": right, "b": right, "c": lost})).text
-    assert "right 2 · out of time 1" in text
+    assert "correct 2 · out of time 1" in text
     assert "mean 67 % of the points" in text
     assert "No known mistake was found" in text
 
 
-def test_the_missing_sandbox_is_told() -> None:
-    """The page says so where answers ran without one, and only there."""
+def test_a_missing_sandbox_is_announced() -> None:
+    """The page says so if answers ran without one, and only then."""
     assert "without a sandbox" in _page(sample_class(2), sandboxed=False)
     assert "without a sandbox" not in _page(sample_class(2))
 
 
-def test_nothing_marked_yet_is_a_page_that_says_so() -> None:
-    """No lesson, or a lesson without submissions, is no error."""
-    assert "Nothing has been marked yet" in class_page({}, sandboxed=True, made_at=MADE_AT)
-    assert "Nothing has been marked yet" in _page({})
+def test_without_graded_submissions_the_page_says_so() -> None:
+    """No lesson, or a lesson without submissions, is not an error."""
+    assert "Nothing has been graded yet" in class_page({}, sandboxed=True, made_at=MADE_AT)
+    assert "Nothing has been graded yet" in _page({})
 
 
 def test_eight_lessons_of_300_students_stay_below_a_megabyte() -> None:
-    """A big class is a page that a phone can open."""
+    """A phone can open the page of a big class."""
     lessons = {f"{n:02d}_lesson": sample_class(300, seed=n) for n in range(1, 9)}
     page = class_page(lessons, sandboxed=True, made_at=MADE_AT)
     assert len(page.encode()) < 1_000_000
@@ -85,7 +85,7 @@ def test_eight_lessons_of_300_students_stay_below_a_megabyte() -> None:
 
 @pytest.fixture
 def browser_page(tmp_path: Path) -> Iterator[tuple[Page, Path]]:
-    """Yield a phone-sized browser tab that notes any request, and a file to show."""
+    """Yield a phone-sized browser tab and a file to show."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser.new_page(viewport={"width": 390, "height": 800}), tmp_path / "class.html"
@@ -97,7 +97,7 @@ def browser_page(tmp_path: Path) -> Iterator[tuple[Page, Path]]:
 def test_in_a_browser_the_table_sorts_and_finds_and_nothing_hostile_runs(
     browser_page: tuple[Page, Path],
 ) -> None:
-    """The page's policy lets its own script run and no other, at phone width, without overflow."""
+    """At phone width, without overflow; the page's policy lets only its own script run."""
     page, file = browser_page
     file.write_text(_page({**sample_class(), HANDLER: hostile_report()}), encoding="utf-8")
     dialogs: list[str] = []
@@ -105,13 +105,13 @@ def test_in_a_browser_the_table_sorts_and_finds_and_nothing_hostile_runs(
     page.on("dialog", lambda dialog: dialogs.append(dialog.message))
     page.on("request", lambda request: requests.append(request.url))
     page.goto(file.as_uri())
-    totals = "[...document.querySelectorAll('.marks .all')].map(cell => Number(cell.textContent))"
-    page.locator(".marks th button", has_text="Total").click()
+    totals = "[...document.querySelectorAll('.scores .all')].map(cell => Number(cell.textContent))"
+    page.locator(".scores th button", has_text="Total").click()
     assert page.evaluate(totals) == sorted(page.evaluate(totals))
-    page.locator(".marks th button", has_text="Total").click()
+    page.locator(".scores th button", has_text="Total").click()
     assert page.evaluate(totals) == sorted(page.evaluate(totals), reverse=True)
     page.get_by_label("Find a student").fill("weber")
-    assert page.locator(".marks tbody tr:visible").count() == 1
+    assert page.locator(".scores tbody tr:visible").count() == 1
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert dialogs == []
     assert requests == [file.as_uri()]

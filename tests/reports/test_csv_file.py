@@ -1,4 +1,4 @@
-"""The file of marks: what a spreadsheet and a learning management system read back."""
+"""The CSV file of scores, as a spreadsheet or a learning management system reads it."""
 
 import csv
 import io
@@ -6,18 +6,18 @@ import random
 
 import pytest
 
-from autograder.reports.csv_file import marks_csv
-from autograder.results import Outcome, Report
+from autograder.model.report import Outcome, Report
+from autograder.reports.csv_file import scores_csv
 
 from .sample_class import POINTS, exercise, report, sample_class
 
 
 def _rows(reports: dict[str, Report]) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(marks_csv(reports), newline="")))
+    return list(csv.DictReader(io.StringIO(scores_csv(reports), newline="")))
 
 
-def test_every_student_has_a_line_with_every_score() -> None:
-    """Reading the file gives the reports' numbers back, students in order."""
+def test_every_student_has_a_row_with_every_score() -> None:
+    """The file holds the reports' numbers, with students in order."""
     made = sample_class()
     rows = _rows(made)
     assert [row["student"] for row in rows] == sorted(made)
@@ -31,7 +31,7 @@ def test_every_student_has_a_line_with_every_score() -> None:
 
 
 def test_open_scores_are_empty_and_named() -> None:
-    """A score that waits is not a zero, and the last column says which one it is."""
+    """An open score is not zero, and the last column names its exercise."""
     draw = random.Random(1)
     outcomes = [Outcome.PASSED, Outcome.GRADER_FAULT, Outcome.NEEDS_MARKING, Outcome.UNANSWERED]
     made = report([exercise(name, how, draw) for name, how in zip(POINTS, outcomes, strict=False)])
@@ -44,7 +44,7 @@ def test_open_scores_are_empty_and_named() -> None:
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t=", " =", "\n@", "＝"])
 def test_no_name_is_run_as_a_formula(sign: str) -> None:
-    """A name that a spreadsheet would run gets an apostrophe in front."""
+    """A name that a spreadsheet would run gets a leading apostrophe."""
     name = f"{sign}cmd|' /C calc'!A0"
     cell = _rows({name: report([])})[0]["student"]
     assert cell.startswith("'")
@@ -52,13 +52,13 @@ def test_no_name_is_run_as_a_formula(sign: str) -> None:
 
 
 def test_a_plain_name_and_one_with_a_comma_come_back_as_they_are() -> None:
-    """Quoting is the csv module's; nothing else is changed."""
+    """Only the csv module's quoting is added."""
     names = ["o'neill", 'a "b", c', "zoë"]
     assert [row["student"] for row in _rows(dict.fromkeys(names, report([])))] == sorted(names)
 
 
 def test_reports_with_different_exercises_share_one_header() -> None:
-    """An exercise that one report lacks is an empty cell there."""
+    """An exercise that a report lacks is an empty cell."""
     draw = random.Random(1)
     one = report([exercise("softmax", Outcome.PASSED, draw)])
     two = report([exercise("causal-mask", Outcome.PASSED, draw)])
@@ -67,5 +67,5 @@ def test_reports_with_different_exercises_share_one_header() -> None:
 
 
 def test_no_reports_give_a_header_alone() -> None:
-    """An empty class is a file that still opens."""
-    assert marks_csv({}) == "student,total,max,waiting\r\n"
+    """The file of an empty class still opens."""
+    assert scores_csv({}) == "student,total,max,waiting\r\n"

@@ -1,4 +1,4 @@
-"""The terminal's table: fits, is complete without colour, and takes no orders from its content."""
+"""The table in the terminal fits, needs no colour, and prints any content literally."""
 
 import io
 import random
@@ -6,9 +6,9 @@ import random
 import pytest
 from rich.console import Console
 
+from autograder.model.report import Outcome, Report
 from autograder.reports.table import print_report
 from autograder.reports.words import WORDING
-from autograder.results import Outcome, Report
 
 from .hostile import hostile_report
 from .sample_class import POINTS, exercise, report, sample_class
@@ -34,7 +34,7 @@ def test_no_line_is_wider_than_80_columns() -> None:
 
 
 def test_every_exercise_stands_whole_in_one_line_with_outcome_and_score() -> None:
-    """At 80 columns the longest id of the lesson is not broken."""
+    """At 80 columns, even the lesson's longest id is not broken."""
     made = _with(*[Outcome.ERROR] * 7)
     lines = _printed(made).splitlines()
     for each in made.exercises:
@@ -44,8 +44,8 @@ def test_every_exercise_stands_whole_in_one_line_with_outcome_and_score() -> Non
 
 
 @pytest.mark.parametrize("outcome", Outcome)
-def test_each_outcome_is_told_in_words(outcome: Outcome) -> None:
-    """The label stands in the table; what to do follows unless nothing is to be done."""
+def test_each_outcome_is_named(outcome: Outcome) -> None:
+    """The label is in the table; what to do follows unless there is nothing to do."""
     text = _printed(_with(outcome))
     assert WORDING[outcome].label in text
     below = text.split("Total:")[1]
@@ -54,13 +54,13 @@ def test_each_outcome_is_told_in_words(outcome: Outcome) -> None:
 
 
 def test_the_total_says_what_is_still_open() -> None:
-    """Two settled points and three open ones are told apart."""
+    """Two earned points and three open ones are told apart."""
     text = _printed(_with(Outcome.PASSED, Outcome.GRADER_FAULT))
     assert "Total: 2 of 5 points, 3 of them still open" in text
 
 
 def test_markup_and_terminal_codes_of_a_submission_are_not_obeyed() -> None:
-    """Rich markup is printed as it stands; escape codes and direction marks are gone."""
+    """Rich markup is printed literally; escape codes and direction marks are removed."""
     made = hostile_report().model_copy(update={"repairs": ["[red]not markup[/red] \x1b[2J"]})
     text = _printed(made)
     assert "[red]not markup[/red]" in text
@@ -69,7 +69,7 @@ def test_markup_and_terminal_codes_of_a_submission_are_not_obeyed() -> None:
 
 
 def test_colour_adds_nothing_but_colour() -> None:
-    """With the codes taken out, the coloured print is the plain one."""
+    """Without the codes, the coloured output is the plain one."""
     made = _with(Outcome.FAILED, Outcome.TIMEOUT)
     coloured = _printed(made, colour=True)
     assert "\x1b[" in coloured
@@ -78,7 +78,7 @@ def test_colour_adds_nothing_but_colour() -> None:
     assert squeeze == [line.rstrip() for line in _printed(made).splitlines()]
 
 
-def test_the_missing_sandbox_is_told() -> None:
-    """The last lines say so where there was none."""
+def test_a_missing_sandbox_is_announced() -> None:
+    """The last line says so if there was none."""
     assert "without a sandbox" in _printed(_with(Outcome.PASSED), sandboxed=False)
     assert "without a sandbox" not in _printed(_with(Outcome.PASSED))

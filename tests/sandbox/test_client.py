@@ -1,4 +1,4 @@
-"""The sandbox shuts student code off, and a run that dies or hangs is noticed and replaced."""
+"""The sandbox isolates student code, and a run that dies or hangs is noticed and replaced."""
 
 import contextlib
 import shutil
@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from autograder.errors import SandboxMissingError
+from autograder.model.errors import (
+    RunCrashedError,
+    RunEndedError,
+    RunTimedOutError,
+    SandboxMissingError,
+)
 from autograder.sandbox import bubblewrap
-from autograder.sandbox.client import Run, RunEndedError, WarmProcess
+from autograder.sandbox.client import Run, WarmProcess
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
@@ -30,31 +35,39 @@ def run(warm: WarmProcess) -> Iterator[Run]:
 
 
 def told(run: Run, expression: str) -> str:
-    """Return what an expression is worth inside, by way of an exception's message."""
+    """Return the value of an expression inside, by way of an exception's message."""
     raised = run.cell(f"raise ValueError(repr({expression}))", 5)
     assert raised is not None
     return str(raised["message"])
 
 
 def test_the_course_is_not_there(run: Run) -> None:
-    """Neither the course folder, nor home, nor the autograder beyond the probe can be seen."""
+    """The course folder cannot be seen, and of the autograder only the probe and lessons' fixtures."""
     root = Path(bubblewrap.PACKAGES.parent)
     for name in ("source", "solutions", "tests", "autograder/lessons", "gradebook.db"):
         assert told(run, f"__import__('os').path.exists({str(root / name)!r})") == "False"
-    assert told(run, "sorted(__import__('os').listdir('/sandbox/autograder'))") == "['probe']"
+    files = "{path.name for path in __import__('pathlib').Path('/sandbox/autograder/lessons').rglob('*.*')}"
+    assert told(run, files) in ("{'fixtures.py'}", "set()")
+    assert told(run, "{*__import__('os').listdir('/sandbox/autograder')} - {'lessons'}") == "{'probe'}"
+
+
+def test_the_fixtures_of_lessons_can_be_imported(run: Run) -> None:
+    """They import nothing that is not visible inside."""
+    for path in bubblewrap.PACKAGES.glob("lessons/*/fixtures.py"):
+        assert run.cell(f"import autograder.lessons.{path.parent.name}.fixtures", 20) is None
 
 
 def test_the_environment_is_not_the_instructors(
     monkeypatch: pytest.MonkeyPatch, warm: WarmProcess
 ) -> None:
-    """No variable of the caller is passed on."""
+    """No environment variable of the caller is passed on."""
     monkeypatch.setenv("SECRET_TOKEN", "1")
     with WarmProcess() as fresh, fresh.run() as run:
         assert told(run, "'SECRET_TOKEN' in __import__('os').environ") == "False"
 
 
 def test_only_a_fresh_temporary_folder_can_be_written(warm: WarmProcess) -> None:
-    """Files go to a /tmp of the run's own, which the next run does not see."""
+    """Each run has a /tmp of its own, which the next run does not see."""
     with warm.run() as first:
         assert first.cell("open('/tmp/left', 'w').write('x')", 5) is None
         for folder in ("/usr", "/sandbox", "/etc"):
@@ -65,7 +78,7 @@ def test_only_a_fresh_temporary_folder_can_be_written(warm: WarmProcess) -> None
 
 
 def test_no_other_process_can_be_seen_or_signalled(run: Run) -> None:
-    """/proc is empty, and there is nobody else to send a signal to."""
+    """/proc is empty, and signals reach no other process."""
     assert told(run, "__import__('os').listdir('/proc')") == "[]"
     assert run.cell("import os, signal\nfor n in range(3, 99):\n    os.kill(n, signal.SIGKILL)", 5)
 
@@ -88,28 +101,28 @@ def test_no_namespace_or_mount_can_be_made(run: Run) -> None:
 
 
 def test_memory_is_limited(run: Run) -> None:
-    """A cell that wants more than its share gets a MemoryError, not the machine."""
+    """A cell that asks for more than its share gets a MemoryError."""
     raised = run.cell("x = bytearray(16 * 2**30)", 10)
     assert raised is not None
     assert raised["type"] == "MemoryError"
 
 
 def test_a_loop_without_end_is_stopped(run: Run) -> None:
-    """The clock ends a cell, even one that ignores signals in Python."""
+    """The alarm ends a cell, even one that never returns to the interpreter."""
     started = time.monotonic()
-    with pytest.raises(RunEndedError, match="timeout"):
+    with pytest.raises(RunTimedOutError):
         run.cell("while True: pass", 1)
     assert time.monotonic() - started < 6
 
 
 def test_a_cell_that_switches_the_alarm_off_is_stopped_too(run: Run) -> None:
-    """The judge's own clock does not depend on the run's good will."""
-    with pytest.raises(RunEndedError, match="timeout"):
+    """The grader's own clock does not depend on the run."""
+    with pytest.raises(RunTimedOutError):
         run.cell("import signal\nsignal.setitimer(signal.ITIMER_REAL, 0)\nwhile True: pass", 1)
 
 
 def test_noise_on_the_channel_ends_the_run_only(warm: WarmProcess) -> None:
-    """A cell that writes on every descriptor it finds costs its run; the next one works."""
+    """A cell that writes to every descriptor it finds ends its run. The next run works."""
     noise = "import os\nfor fd in range(3, 64):\n    try: os.write(fd, b'x' * 100)\n    except OSError: pass"
     with warm.run() as run:
         with contextlib.suppress(RunEndedError):
@@ -118,6 +131,20 @@ def test_noise_on_the_channel_ends_the_run_only(warm: WarmProcess) -> None:
             run.cell("1", 5)
     with warm.run() as run:
         assert told(run, "1 + 1") == "2"
+
+
+@pytest.mark.parametrize("code", ["torch.ones(2)", "'x' * 1000", "[1]", "None"])
+def test_a_forged_exit_status_is_a_crash(run: Run, code: str) -> None:
+    """A cell that answers in the session's place can send any value as the status."""
+    forge = (
+        "import gc, sys, torch\n"
+        "session = next(o for o in gc.get_objects() if type(o).__name__ == 'Session')\n"
+        "wire = sys.modules['autograder.probe.wire']\n"
+        f"wire.send(session.channel, {{'session': 'ended', 'code': {code}}})"
+    )
+    with pytest.raises(RunCrashedError, match="exit status unknown"):
+        run.cell(forge, 5)
+    assert ("ended-process", "exit status unknown") in run.take_notes()
 
 
 def test_nothing_is_left_running(warm: WarmProcess) -> None:
@@ -137,7 +164,7 @@ def _read(path: Path) -> bytes:
 
 
 def test_a_missing_sandbox_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without bubblewrap there is an error that says how to install it."""
+    """Without bubblewrap, the error says how to install it."""
     monkeypatch.setenv("PATH", "")
     with pytest.raises(SandboxMissingError, match="apt-get install bubblewrap"):
         WarmProcess()

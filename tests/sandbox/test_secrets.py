@@ -1,4 +1,4 @@
-"""Nothing that decides a mark is where a submission could find it."""
+"""Nothing that decides a score is where a submission could find it."""
 
 import shutil
 from collections.abc import Callable
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course import Course
-from autograder.lessons import load_lesson
-from autograder.marker import Marker, workbench
+from autograder.grading.grader import Grader
+from autograder.lessons.loading import load_lesson
+from autograder.model.course import Course
 
 LESSON, EXERCISE = "03_attention", "scaled-dot-product-attention"
 SEED = 9_182_736_455_463_728
@@ -77,30 +77,30 @@ pytestmark = [
 
 
 def needles(course: Course) -> list[str]:
-    """What must not be found: seeds, the checks' own names, titles, hints, and model answers."""
-    checks = load_lesson(LESSON)[EXERCISE]
-    answers = workbench(course, LESSON).answers
-    lines = [line.strip() for line in answers[EXERCISE].splitlines() if "# (" in line]
-    titles = [case.title for case in checks.cases] + [m.title for m in checks.misconceptions]
-    modules = ["autograder.judge", "autograder.lessons", "autograder.marker", "gradebook.db"]
-    return [str(SEED), str(SEED + 1), *lines, *titles, *modules]
+    """Return what must not be found: seeds, model answers, and the names and titles of checks and mistakes."""
+    exercise = load_lesson(course, LESSON)[EXERCISE]
+    lines = [line.strip() for line in exercise.answer.splitlines() if "# (" in line]
+    titles = [check.title for check in exercise.checks] + [m.title for m in exercise.mistakes]
+    hints = [mistake.hint for mistake in exercise.mistakes if mistake.hint]
+    modules = ["autograder.judge", "lessons.attention", "autograder.grading.grader", "gradebook.db"]
+    return [str(SEED), str(SEED + 1), *lines, *titles, *hints, *modules]
 
 
 @pytest.mark.parametrize("hidden", [True, False])
 def test_a_search_of_the_process_finds_nothing(
     hidden: bool, course: Course, hand_in: Callable[..., Path]
 ) -> None:
-    """Frames, objects, modules, descriptors and files hold no seed, check, title or answer.
+    """Frames, objects, modules, descriptors and files hold no seed, check, title, hint or answer.
 
-    The same search finds what is there: a word of the student's own.
+    The same search does find a string that the student's own code contains.
     """
     sought = needles(course) if hidden else ["a word of its own", "nothing of the kind"]
     assert len(sought) > (20 if hidden else 1)
     backwards = [text[::-1] for text in sought]
     cell = SEARCH.replace(NEEDLES, repr(backwards))
-    with Marker(course, seed=SEED) as marker:
+    with Grader(course, seed=SEED) as grader:
         path = hand_in(LESSON, scaled_dot_product_attention=cell)
-        report = marker.mark(LESSON, path).report
+        report = grader.grade(LESSON, path).report
     messages = {check.message for check in report.exercise(EXERCISE).checks}
     assert all("found [" in message for message in messages), messages
     assert any("found []" not in message for message in messages) is not hidden, messages

@@ -34,7 +34,7 @@ def padding_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
 
 
 def scaled_dot_product_attention(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None = None
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Torch's own attention; the weights are what it makes of an identity matrix as values."""
     identity = torch.eye(k.size(-2), dtype=v.dtype).expand(*k.shape[:-2], -1, -1)

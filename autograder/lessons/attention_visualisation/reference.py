@@ -7,8 +7,15 @@ in for a student's cell when later exercises are marked.
 import math
 from typing import Any
 
+import seaborn
 import torch
 import torch.nn.functional as F
+from matplotlib import pyplot
+
+from coursework.scope import NEEDS, stand_in
+
+GIVEN = {name: stand_in(name) for name in NEEDS["08_attention_visualisation"]}
+GIVEN |= {"plt": pyplot, "sns": seaborn}
 
 
 def attention_maps(model: "Any", src: torch.Tensor, tgt: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -45,9 +52,7 @@ def attention_maps(model: "Any", src: torch.Tensor, tgt: torch.Tensor) -> dict[s
     return dict(zip(maps, map(partial(torch.stack), maps.values()), strict=True))
 
 
-def plot_attention(
-    weights: torch.Tensor, queries: list[str], keys: list[str], ax: "Any" = None
-) -> "Any":
+def plot_attention(weights: torch.Tensor, queries: list[str], keys: list[str], ax: "Any" = None) -> "Any":
     """Draw coloured quadrilaterals, and name their middles."""
     from matplotlib import pyplot
 
@@ -60,7 +65,7 @@ def plot_attention(
 
 
 def sentence_pair_attention(
-    model: "Any", tokeniser: "Any", a: str, b: str
+    model: "Any", tokeniser: "Any", a: str, b: str,
 ) -> tuple[torch.Tensor, list[str], int]:
     """Lay out [CLS] a [SEP] b [SEP] by hand."""
     first, second = (tokeniser.encode(text, add_special_tokens=False) for text in (a, b))
@@ -94,9 +99,7 @@ def attention_rollout(attentions: torch.Tensor) -> torch.Tensor:
     return product
 
 
-def best_span(
-    start_logits: torch.Tensor, end_logits: torch.Tensor, max_length: int
-) -> tuple[int, int]:
+def best_span(start_logits: torch.Tensor, end_logits: torch.Tensor, max_length: int) -> tuple[int, int]:
     """Try every span."""
     size = len(start_logits)
     spans = [(i, j) for i in range(size) for j in range(i, min(i + max_length, size))]

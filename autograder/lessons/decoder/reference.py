@@ -1,7 +1,7 @@
 """What lesson 06 is compared with, built on torch's own operations.
 
 Each function and class stands on its own (torch, nn, F and math are in scope), because its source
-also stands in for a student's cell when later exercises are marked.
+also stands in for a student's cell when later exercises are graded.
 """
 
 import math
@@ -9,6 +9,10 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import nn
+
+from coursework.scope import NEEDS, stand_in
+
+GIVEN = {name: stand_in(name) for name in NEEDS["06_decoder"]}
 
 
 def shift_right(target: torch.Tensor, sos_id: int = 1) -> torch.Tensor:
@@ -23,7 +27,7 @@ def target_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
 
 
 class DecoderLayer(nn.Module):
-    """Parts that only hold weights, and torch's functions that do the work."""
+    """The parts only hold weights; torch's functions do the work."""
 
     def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.1) -> None:
         super().__init__()
@@ -42,7 +46,7 @@ class DecoderLayer(nn.Module):
         return F.dropout(x, self.p, self.training)
 
     def attend(
-        self, part: nn.ModuleDict, x: torch.Tensor, read: torch.Tensor, mask: torch.Tensor | None
+        self, part: nn.ModuleDict, x: torch.Tensor, read: torch.Tensor, mask: torch.Tensor | None,
     ) -> torch.Tensor:
         """(B,T,D), (B,S,D), mask (T,S) or (B,1 or T,S) -> (B,T,D)."""
         q, k, v = (
@@ -56,10 +60,7 @@ class DecoderLayer(nn.Module):
         return result
 
     def forward(
-        self,
-        x: torch.Tensor,
-        memory: torch.Tensor,
-        self_mask: torch.Tensor | None = None,
+        self, x: torch.Tensor, memory: torch.Tensor, self_mask: torch.Tensor | None = None,
         memory_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """(B,T,D), (B,S,D), masks -> (B,T,D)."""
@@ -74,17 +75,11 @@ class DecoderLayer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Torch's own embedding, positions from complex numbers, and the layers in scope."""
+    """Uses torch's own embedding, positions from complex numbers, and the DecoderLayer in scope."""
 
     def __init__(  # noqa: PLR0917 - the contract's signature
-        self,
-        vocab_size: int,
-        d_model: int,
-        num_layers: int,
-        num_heads: int,
-        d_ff: int,
-        max_len: int = 512,
-        dropout: float = 0.1,
+        self, vocab_size: int, d_model: int, num_layers: int, num_heads: int, d_ff: int,
+        max_len: int = 512, dropout: float = 0.1,
     ) -> None:
         super().__init__()
         self.p = dropout
@@ -99,10 +94,7 @@ class Decoder(nn.Module):
         self.project = nn.Linear(d_model, vocab_size)
 
     def forward(
-        self,
-        ids: torch.Tensor,
-        memory: torch.Tensor,
-        self_mask: torch.Tensor | None = None,
+        self, ids: torch.Tensor, memory: torch.Tensor, self_mask: torch.Tensor | None = None,
         memory_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """(B,T), (B,S,D), masks -> logits (B,T,V)."""
@@ -115,7 +107,7 @@ class Decoder(nn.Module):
 
 
 class CausalDecoderLayer(nn.Module):
-    """Parts that only hold weights, and torch's functions that do the work."""
+    """The parts only hold weights; torch's functions do the work."""
 
     def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.1) -> None:
         super().__init__()

@@ -1,17 +1,23 @@
 """What lesson 01 is compared with, each built another way than its model answer.
 
-Each function and class stands on its own (torch, nn, F and math are in scope), because its source
-also stands in for a student's cell when later exercises are marked.
+Each function and class stands alone (torch, nn, F and math are in scope), because its source also
+stands in for a student's cell when later exercises are graded.
 """
+
+import re
+from collections import Counter
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+SPECIALS = ("<pad>", "<sos>", "<eos>", "<unk>")
+GIVEN = {"re": re, "Counter": Counter, "SPECIALS": SPECIALS}
+
 
 def tokenise(text: str) -> list[str]:
-    """Return runs of word characters and runs of all others, which is what lies between boundaries."""
-    import itertools  # here, because the source has to stand on its own
+    """Return runs of word characters and runs of other characters, in their order."""
+    import itertools  # here, because the source has to stand alone
 
     def is_word(character: str) -> bool:
         return character.isalnum() or character == "_"
@@ -20,7 +26,7 @@ def tokenise(text: str) -> list[str]:
 
 
 def build_vocabulary(tokens: list[str], max_size: int | None = None) -> dict[str, int]:
-    """Specials first, then by falling count; sorting twice keeps ties in alphabetical order."""
+    """Specials first, then by falling count; the stable second sort keeps ties in alphabetical order."""
     specials = ["<pad>", "<sos>", "<eos>", "<unk>"]
     counts: dict[str, int] = {}
     for token in tokens:
@@ -51,7 +57,7 @@ def one_hot_embed(ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
 
 
 class TokenEmbedding(nn.Module):
-    """A parameter under `embed`, looked up by torch's own function."""
+    """A table under `embed`, looked up by torch's own function."""
 
     def __init__(self, vocab_size: int, d_model: int, pad_id: int = 0) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
 """What lesson 05 is compared with, built on torch's own modules.
 
 Each class stands on its own (torch, nn, F and math are in scope), because its source also stands in
-for a student's cell when later exercises are marked. The layers are torch's, run with the weights
-that the judge has put under the names of the contract.
+for a student's cell when later exercises are graded. The encoder layer is torch's, called with
+weights that are kept under the names of the contract.
 """
 
 import math
@@ -12,6 +12,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from coursework import scope
+
+GIVEN = {name: scope.stand_in(name) for name in scope.NEEDS["05_encoder"]}
+
 
 class LayerNorm(nn.Module):
     """Torch's own layer norm over the last dimension."""
@@ -19,10 +23,8 @@ class LayerNorm(nn.Module):
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
         super().__init__()
         self.eps = eps
-        self.weight, self.bias = (
-            nn.Parameter(torch.ones(d_model)),
-            nn.Parameter(torch.zeros(d_model)),
-        )
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """(…,D) -> (…,D)."""
@@ -30,7 +32,7 @@ class LayerNorm(nn.Module):
 
 
 class FeedForward(nn.Sequential):
-    """Torch's modules in a row: (…,D) -> (…,D)."""
+    """Torch's modules in sequence: (…,D) -> (…,D)."""
 
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1) -> None:
         super().__init__()
@@ -41,7 +43,7 @@ class FeedForward(nn.Sequential):
 
 
 class EncoderLayer(nn.Module):
-    """nn.TransformerEncoderLayer, called with the weights of parts that have our names."""
+    """nn.TransformerEncoderLayer, called with weights under the contract's names."""
 
     def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.1) -> None:
         super().__init__()
@@ -55,9 +57,7 @@ class EncoderLayer(nn.Module):
         self.feed_forward.add_module("linear2", nn.Linear(d_ff, d_model))
         self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         build: Any = nn.TransformerEncoderLayer
-        self.theirs = (
-            build(d_model, num_heads, d_ff, dropout, batch_first=True),
-        )  # not registered
+        self.theirs = (build(d_model, num_heads, d_ff, dropout, batch_first=True),)  # a tuple: not registered
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """(B,S,D), mask that broadcasts to (B,S,S) -> (B,S,D)."""
@@ -76,29 +76,20 @@ class EncoderLayer(nn.Module):
         own: dict[str, torch.Tensor] = dict(self.named_parameters())
         names = {"self_attn.out_proj": "self_attention.w_o", "linear1": "feed_forward.linear1"}
         names |= {"linear2": "feed_forward.linear2", "norm1": "norm1", "norm2": "norm2"}
-        found = {
-            f"{new}.{kind}": own[f"{old}.{kind}"]
-            for new, old in names.items()
-            for kind in ("weight", "bias")
-        }
+        found: dict[str, torch.Tensor] = {}
         for kind in ("weight", "bias"):
+            found |= {f"{new}.{kind}": own[f"{old}.{kind}"] for new, old in names.items()}
             parts = [own[f"self_attention.{name}.{kind}"] for name in ("w_q", "w_k", "w_v")]
             found[f"self_attn.in_proj_{kind}"] = torch.cat(parts)
         return found
 
 
 class Encoder(nn.Module):
-    """A table, sines and cosines, and layers of torch's."""
+    """An embedding table, sines and cosines, and encoder layers."""
 
     def __init__(  # noqa: PLR0917 - the arguments are the contract's
-        self,
-        vocab_size: int,
-        d_model: int,
-        num_layers: int,
-        num_heads: int,
-        d_ff: int,
-        max_len: int = 512,
-        dropout: float = 0.1,
+        self, vocab_size: int, d_model: int, num_layers: int, num_heads: int, d_ff: int,
+        max_len: int = 512, dropout: float = 0.1,
     ) -> None:
         super().__init__()
         self.max_len, self.p = max_len, dropout
@@ -121,7 +112,6 @@ class Encoder(nn.Module):
     def _positions(self, x: torch.Tensor) -> torch.Tensor:
         """Return sines and cosines (S, D) of the positions, in float32 as the contract has them."""
         even = torch.arange(0, x.size(-1), 2, dtype=torch.float64)
-        angles = torch.arange(x.size(1), dtype=torch.float64)[:, None] / 10000 ** (
-            even / x.size(-1)
-        )
+        position = torch.arange(x.size(1), dtype=torch.float64)[:, None]
+        angles = position / 10000 ** (even / x.size(-1))
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()

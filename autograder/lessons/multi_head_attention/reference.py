@@ -1,12 +1,16 @@
 """What lesson 04 is compared with, built on torch's own operations.
 
 Each function and class stands on its own (torch, nn, F and math are in scope), because its source
-also stands in for a student's cell when later exercises are marked.
+also stands in for a student's cell when later exercises are graded.
 """
 
 import torch
 import torch.nn.functional as F
 from torch import nn
+
+from coursework.scope import NEEDS, stand_in
+
+GIVEN = {name: stand_in(name) for name in NEEDS["04_multi_head_attention"]}
 
 
 def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
@@ -30,10 +34,7 @@ class MultiHeadAttention(nn.Module):
         self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model) for _ in range(4))
 
     def forward(
-        self,
-        query: torch.Tensor,
-        key: torch.Tensor,
-        value: torch.Tensor,
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
         mask: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """(B,Tq,D), (B,Tk,D), (B,Tk,D), mask (Tq,Tk) or (B,1 or Tq,Tk) -> (B,Tq,D), (B,H,Tq,Tk)."""

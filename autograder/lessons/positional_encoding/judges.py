@@ -1,136 +1,62 @@
-"""Judges of lesson 02: a wrong dtype costs its own check only, and laws count, not one form."""
-
-from dataclasses import replace
-from typing import Any
+"""Judges of tables and sums. The dtype has a check of its own, so that a wrong one costs only that."""
 
 import torch
+from torch.utils._pytree import tree_map_only
 
-from autograder.judge.compare import difference
-from autograder.judge.judgement import PASSED, Judge, Seen, Symptom, Verdict, agrees, say_raised
-from autograder.lessons.positional_encoding.reference import sinusoidal_encoding
+from autograder.judge.authoring import Comparison
+from autograder.judge.explain import CLOSE, near
+from autograder.judge.judges import PASSED, failed, matches_reference, part_of
+from autograder.model.exercise import Judge, Verdict
 
-LOOSE = 1e-3  # float32 angles at position 300 differ by 2e-4 between ways of computing them
-FARTHEST = 200
-
-
-def single(value: Any) -> Any:
-    """Return a floating tensor as float32, also those of a list; anything else as it is."""
-    if isinstance(value, (list, tuple)):
-        return [single(item) for item in value]
-    return value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+LOOSE = 1e-3  # at position 300, two ways of computing a float32 angle differ by up to 2e-4
 
 
-def in_float32(judge: Judge) -> Judge:
-    """Return a judge that does not mind which floating type came back."""
-
-    def lenient(seen: Seen) -> Verdict:
-        got = replace(seen.got, value=single(seen.got.value))
-        expected = replace(seen.expected, value=single(seen.expected.value))
-        return judge(Seen(seen.inputs, got, expected))
-
-    return lenient
+def any_float(judge: Judge) -> Judge:
+    """Return a judge that compares floating-point tensors as float32, whichever type they have."""
+    return lambda seen: judge(part_of(seen, lambda value: tree_map_only(torch.Tensor, _single, value)))
 
 
-def is_float32(seen: Seen) -> Verdict:
-    """Want float32, whatever the numbers are."""
-    if seen.got.raised:
-        return Verdict(passed=False, message=say_raised(seen.got.raised))
+def _single(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.float() if tensor.is_floating_point() else tensor
+
+
+def is_float32(seen: Comparison) -> Verdict:
+    """Want a float32 tensor, whatever its numbers are."""
     value = seen.got.value
     if not isinstance(value, torch.Tensor):
-        return agrees()(seen)
-    if value.dtype == torch.float32:
-        return PASSED
+        return matches_reference()(seen)
     name = str(value.dtype).removeprefix("torch.")
-    text = f"The result is {name}; float32 was expected, or the next layer will not take it."
-    return Verdict(passed=False, message=text)
+    said = f"The result is {name}; float32 was expected, because the next layer needs it."
+    return PASSED if value.dtype == torch.float32 else failed(said)
 
 
-def table_is(*symptoms: Symptom) -> Judge:
-    """Return a judge of the buffer: it is one, and holds the table, a batch dimension of 1 or not."""
-
-    def judge(seen: Seen) -> Verdict:
-        if seen.got.raised:
-            return Verdict(passed=False, message=say_raised(seen.got.raised))
-        kind, value = seen.got.value["kind"], single(seen.got.value["value"])
-        if kind != "buffer":
-            return Verdict(passed=False, message=KINDS[kind])
-        if isinstance(value, torch.Tensor) and value.dim() == 3:
-            value = value.squeeze(0) if value.size(0) == 1 else value.squeeze(1)
-        got, want = replace(seen.got, value=value), seen.expected.value["value"]
-        return agrees(*symptoms)(Seen(seen.inputs, got, replace(seen.expected, value=want)))
-
-    return judge
-
-
-KINDS = {
-    "parameter": "`pe` is a parameter: an optimiser would find it. A buffer is not learnt.",
-    "attribute": "`pe` is an ordinary attribute: `.to(device)` leaves it behind. Register it as a buffer.",
-}
-
-
-def learns_nothing(seen: Seen) -> Verdict:
-    """Want a module without parameters."""
-    if seen.got.raised:
-        return Verdict(passed=False, message=say_raised(seen.got.raised))
-    total = seen.got.value["total"]
-    if total == 0:
-        return PASSED
-    return Verdict(
-        passed=False, message=f"{total} numbers are to be learnt here; there should be none."
+def wrong_pair(seen: Comparison) -> str | None:
+    """Say which pair of columns of a table (N, D) is the first wrong one, and how fast it turns."""
+    got, want = seen.got.value, seen.expected.value
+    pair = int(((got - want).abs().amax(0) > CLOSE).nonzero()[0]) // 2
+    columns = slice(2 * pair, 2 * pair + 2)
+    if not near(got[:, columns].norm(dim=1), torch.ones(len(got))):
+        return f"For every pair, sin² + cos² should be 1. In columns {2 * pair} and {2 * pair + 1} it is not."
+    mine, right = (torch.atan2(*table[1, columns]) for table in (got, want))
+    if near(mine, right):
+        return None
+    return (
+        f"Pair i = {pair} (columns {2 * pair} and {2 * pair + 1}) is wrong: at position 1, its angle should "
+        f"be 1 / 10000^(2i / d_model) = {right:.3g}. Yours is {mine:.3g}."
     )
 
 
-def drops_out(seen: Seen) -> Verdict:
-    """Want dropout on the sum, at the given rate."""
-    if seen.got.raised:
-        return Verdict(passed=False, message=say_raised(seen.got.raised))
-    got, want = seen.got.value, seen.expected.value
-    if difference(got, want, atol=0.11, rtol=0.02) is None:
-        return PASSED
-    zeroed, rate = got["zeroed"], want["zeroed"]
-    if zeroed == 0:
-        text = f"With dropout={rate:g} in train mode no entry of the result is 0: what does dropout act on?"
-    elif abs(zeroed - rate) > 0.11:
-        text = f"With dropout={rate:g} in train mode {zeroed:.0%} of the entries are 0."
-    else:
-        text = f"What dropout keeps is multiplied by {got['factor']:g}; 1 / (1 − p) was expected."
-    return Verdict(passed=False, message=text)
+def wrong_row(seen: Comparison) -> str:
+    """Say what was added to x (B, S, D) at the first wrong position in place of a row of the table."""
+    x = seen.inputs["calls"][0][0].float()
+    added, table = seen.got.value - x, (seen.expected.value - x)[0]
+    wrong = (added - table).abs().amax(-1) > CLOSE
+    sample, position = wrong.nonzero()[0].tolist()
+    rows = [row for row in range(len(table)) if near(added[sample, position], table[row])]
+    start = ", ".join(f"{number:.3g}" for number in added[sample, position, :3].tolist())
+    came = f"row {rows[0]}" if rows else f"{start}, …, which is none of its first {len(table)} rows"
+    return f"Position {position} of sample {sample} should get row {position} of the table. It gets {came}."
 
 
-def moves(*symptoms: Symptom) -> Judge:
-    """Return a judge that wants PE[p + offset] == M @ PE[p], for every p up to 200."""
-    value = agrees(*symptoms)
-
-    def judge(seen: Seen) -> Verdict:
-        verdict = value(seen)
-        if verdict.passed or seen.got.raised:
-            return verdict
-        got = seen.got.value
-        offset, width = seen.inputs["args"]
-        right_form = isinstance(got, torch.Tensor) and got.shape == (width, width)
-        return PASSED if right_form and holds(got, offset) else verdict
-
-    return judge
-
-
-def holds(matrix: torch.Tensor, offset: int) -> bool:
-    """Return whether a matrix (D, D) moves every encoding by `offset` positions."""
-    low, high = max(0, -offset), FARTHEST
-    table = sinusoidal_encoding(high + max(0, offset) + 1, matrix.size(0))
-    moved = table[low : high + 1] @ matrix.T
-    return torch.allclose(moved, table[low + offset : high + 1 + offset], atol=2 * LOOSE)
-
-
-def learns(judge: Judge) -> Judge:
-    """Return the judge of a gradient, with a plain word for a graph that is cut."""
-
-    def with_words(seen: Seen) -> Verdict:
-        raised = seen.got.raised
-        cut = raised is not None and "does not require grad" in raised.message
-        missing = isinstance(seen.got.value, dict) and None in seen.got.value.values()
-        if cut or missing:
-            text = "No gradient reaches `embed`: is it frozen, detached or not used?"
-            return Verdict(passed=False, message=text)
-        return judge(seen)
-
-    return with_words
+table_judge = any_float(matches_reference(wrong_pair))
+sum_judge = any_float(matches_reference(wrong_row))

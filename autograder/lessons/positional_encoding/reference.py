@@ -1,7 +1,7 @@
 """What lesson 02 is compared with: complex numbers and torch's own lookups.
 
-Each function and class stands on its own (torch, nn, F and math are in scope), because its source
-also stands in for a student's cell when later exercises are marked.
+Each function and class stands alone (torch, nn, F and math are in scope), because its source also
+stands in for a student's cell when later exercises are graded.
 """
 
 import torch
@@ -10,17 +10,17 @@ from torch import nn
 
 
 def sinusoidal_encoding(max_len: int, d_model: int) -> torch.Tensor:
-    """Turn unit complex numbers, in float64: imaginary part first, (max_len, d_model)."""
+    """Return the table (max_len, d_model), as unit complex numbers: sine first, then cosine."""
     if d_model % 2:
         raise ValueError("d_model is odd")
     speed = torch.logspace(0, -4, d_model + 1, dtype=torch.float64)[:-1:2]
     turned = torch.outer(torch.arange(max_len, dtype=torch.float64), speed)
-    hands = torch.polar(torch.ones_like(turned), turned)
-    return torch.stack([hands.imag, hands.real], dim=-1).reshape(max_len, d_model).float()
+    numbers = torch.polar(torch.ones_like(turned), turned)
+    return torch.stack([numbers.imag, numbers.real], dim=-1).reshape(max_len, d_model).float()
 
 
 class PositionalEncoding(nn.Module):
-    """The same table as a buffer, row by row from `F.embedding`."""
+    """The table as a buffer, looked up with `F.embedding`."""
 
     pe: torch.Tensor
 
@@ -41,7 +41,7 @@ class PositionalEncoding(nn.Module):
 
 
 def shift_matrix(offset: int, d_model: int) -> torch.Tensor:
-    """Blocks of matrix exponentials of a quarter turn: (d_model, d_model)."""
+    """Return the matrix (d_model, d_model), each block the exponential of a multiple of a quarter turn."""
     speed = torch.logspace(0, -4, d_model + 1, dtype=torch.float64)[:-1:2]
     quarter = torch.tensor([[0.0, 1.0], [-1.0, 0.0]], dtype=torch.float64)
     blocks = torch.matrix_exp(speed[:, None, None] * offset * quarter)  # (D / 2, 2, 2)
@@ -52,7 +52,7 @@ def shift_matrix(offset: int, d_model: int) -> torch.Tensor:
 
 
 class LearnedPositionalEmbedding(nn.Module):
-    """The first rows of a learnt table, by `F.embedding`."""
+    """The first rows of a learnt table, looked up with `F.embedding`."""
 
     def __init__(self, max_len: int, d_model: int) -> None:
         super().__init__()

@@ -1,8 +1,7 @@
 """What lesson 07 is compared with, built on torch's own operations.
 
-Each function and class stands on its own (torch, nn, F and math are in scope, and the parts the
-lesson begins with), because its source also stands in for a student's cell when later exercises are
-marked.
+Each function and class stands alone (torch, nn, F, math and the parts in GIVEN are in scope),
+because its source also stands in for the student's answer when later exercises are graded.
 """
 
 import math
@@ -12,26 +11,21 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from coursework.scope import NEEDS, stand_in
 from coursework.stand_ins import LayerNorm, PositionalEncoding, TokenEmbedding
 from coursework.stand_ins_models import CausalDecoderLayer, Decoder, Encoder
+
+GIVEN = {name: stand_in(name) for name in NEEDS["07_transformer"]}
+IMPORTS = ("torch._dynamo",)  # by optimisers
 
 
 class Transformer(nn.Module):
     """The given stacks; masks by comparing ids and positions, first weights by a draw of uniforms."""
 
     def __init__(  # noqa: PLR0917 - the contract's order of arguments
-        self,
-        src_vocab_size: int,
-        tgt_vocab_size: int,
-        d_model: int = 512,
-        num_heads: int = 8,
-        num_layers: int = 6,
-        d_ff: int = 2048,
-        max_len: int = 512,
-        dropout: float = 0.1,
-        pad_id: int = 0,
-        encoder: nn.Module | None = None,
-        decoder: nn.Module | None = None,
+        self, src_vocab_size: int, tgt_vocab_size: int, d_model: int = 512, num_heads: int = 8,
+        num_layers: int = 6, d_ff: int = 2048, max_len: int = 512, dropout: float = 0.1, pad_id: int = 0,
+        encoder: nn.Module | None = None, decoder: nn.Module | None = None,
     ) -> None:
         super().__init__()
         self.pad_id = pad_id
@@ -65,7 +59,7 @@ class Transformer(nn.Module):
 
 
 def greedy_decode(
-    model: "Any", src: torch.Tensor, max_len: int, sos_id: int = 1, eos_id: int = 2
+    model: "Any", src: torch.Tensor, max_len: int, sos_id: int = 1, eos_id: int = 2,
 ) -> torch.Tensor:
     """Grow all rows, and blank what comes after the first <eos> by counting those before."""
     mode = model.training
@@ -82,7 +76,7 @@ def greedy_decode(
 
 
 def label_smoothing_loss(
-    logits: torch.Tensor, target: torch.Tensor, smoothing: float = 0.1, pad_id: int = 0
+    logits: torch.Tensor, target: torch.Tensor, smoothing: float = 0.1, pad_id: int = 0,
 ) -> torch.Tensor:
     """Torch's own cross-entropy, over (B·T, V)."""
     return F.cross_entropy(
@@ -98,7 +92,7 @@ def noam_rate(step: int, d_model: int, warmup: int = 4000) -> float:
 
 
 def train_step(
-    model: "Any", src: torch.Tensor, tgt: torch.Tensor, optimiser: "Any", smoothing: float = 0.0
+    model: "Any", src: torch.Tensor, tgt: torch.Tensor, optimiser: "Any", smoothing: float = 0.0,
 ) -> float:
     """Inputs by concatenation, the loss by torch, one update."""
     model.train()
@@ -125,14 +119,8 @@ class LanguageModel(nn.Module):
     """Causal layers between embedding and projection."""
 
     def __init__(  # noqa: PLR0917 - the contract's order of arguments
-        self,
-        vocab_size: int,
-        d_model: int,
-        num_layers: int,
-        num_heads: int,
-        d_ff: int,
-        max_len: int = 512,
-        dropout: float = 0.1,
+        self, vocab_size: int, d_model: int, num_layers: int, num_heads: int, d_ff: int,
+        max_len: int = 512, dropout: float = 0.1,
     ) -> None:
         super().__init__()
         self.embedding = TokenEmbedding(vocab_size, d_model)

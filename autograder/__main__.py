@@ -1,0 +1,5 @@
+"""The command line, as `python -m autograder`."""
+
+from autograder.cli import main
+
+main()

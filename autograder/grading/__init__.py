@@ -1,0 +1,1 @@
+"""Grading: a class run, one submission, one exercise."""

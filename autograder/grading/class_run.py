@@ -1,0 +1,141 @@
+"""Grades a class's submissions for one lesson, from the folder `submitted` to the feedback pages."""
+
+import os
+from collections.abc import Sequence
+from contextlib import closing
+
+from rich.console import Console
+from rich.progress import Progress
+
+from autograder.build import register
+from autograder.grading.pool import MakeGrader, Pool, make_grader
+from autograder.grading.version import lesson_version
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
+from autograder.reports import feedback_pages
+from autograder.reports.graded_notebook import graded_page
+from autograder.storage import error_log
+from autograder.storage.attempts import Attempt, AttemptLog
+from autograder.storage.autograded import stored_attempt
+from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
+from autograder.storage.recorder import Recorder
+from autograder.submissions.submission import Submission
+
+
+def grade_lesson(
+    course: Course,
+    lesson: str,
+    *,
+    sandboxed: bool = True,
+    workers: int | None = None,
+    force: bool = False,
+    console: Console | None = None,
+    make: MakeGrader = make_grader,
+) -> list[Attempt]:
+    """Grade and record every submission of a lesson; return each student's newest attempt.
+
+    A submission that was graded before is skipped, unless its file, the lesson or the grader
+    changed, or `force` is set, so an interrupted run continues where it stopped. `workers` is the
+    number of processes, by default one per core. Progress is shown on `console`, by default standard
+    error. Raises CourseError if there are no submissions or if the results cannot be written, and
+    SandboxMissingError if there is no sandbox.
+    """
+    console = console or Console(stderr=True)
+    with plain_io_errors(course):
+        submissions = _submissions(course, lesson)
+        wait_for_gradebook(course)
+        register(course, lesson)
+        log = AttemptLog(course.reports)
+        newest = log.latest(lesson)
+        todo = [
+            submission
+            for submission in submissions
+            if force or not _is_settled(submission, newest.get(submission.student), sandboxed)
+        ]
+        skipped = len(submissions) - len(todo)
+        rest = f", {skipped} graded before" if skipped else ""
+        _say(console, f"{lesson}: {len(todo)} submissions to grade{rest}")
+        pool = Pool(workers or len(os.sched_getaffinity(0)), sandboxed=sandboxed, make=make)
+        newest |= _grade_and_record(course, pool, todo, console)
+        log.export()
+        students = [submission.student for submission in submissions]
+        _make_pages(course, lesson, students, pool.workers, console)
+        return [newest[student] for student in students]
+
+
+def _submissions(course: Course, lesson: str) -> list[Submission]:
+    """Return the submission of each student with a folder for the lesson, in order."""
+    version = lesson_version(course, lesson)
+    folders = course.submitted.glob(f"*/{lesson}")
+    students = sorted(folder.parent.name for folder in folders if folder.is_dir())
+    if not students:
+        raise nothing_submitted(course, lesson)
+    return [Submission(course, student, lesson, version) for student in students]
+
+
+def nothing_submitted(course: Course, lesson: str = "<lesson>") -> CourseError:
+    """Return the error for a course, or a lesson, without submissions."""
+    expected = course.submission("<student>", lesson)
+    return CourseError(
+        f"there are no submissions: expected {expected}; put them there, or run 'nbgrader collect'"
+    )
+
+
+def _is_settled(submission: Submission, attempt: Attempt | None, sandboxed: bool) -> bool:
+    """Return whether this attempt graded the submission as it is now and was recorded completely."""
+    if attempt is None:
+        return False
+    same = attempt.settles(submission.sha256(), submission.version, sandboxed=sandboxed)
+    return same and attempt == stored_attempt(
+        submission.course, submission.student, submission.lesson
+    )
+
+
+def _grade_and_record(
+    course: Course, pool: Pool, todo: Sequence[Submission], console: Console
+) -> dict[str, Attempt]:
+    """Grade, and record each submission when it is done; return the attempts by student."""
+    made: dict[str, Attempt] = {}
+    if not todo:
+        return made
+    with (
+        Recorder(course) as recorder,
+        closing(pool.grade_all(todo)) as results,
+        Progress(console=console, transient=True) as bar,
+    ):
+        for attempt, notebook in bar.track(results, total=len(todo), description=todo[0].lesson):
+            withdrawn = recorder.keep(attempt, graded_page(notebook, attempt))
+            made[attempt.student] = attempt
+            _say(console, f"[{len(made)}/{len(todo)}] {_line(attempt)}")
+            for score in withdrawn:
+                _say(console, f"  {attempt.student}: {score}")
+    errors = sum(bool(attempt.detail) for attempt in made.values())
+    if errors:
+        path = (course.reports / error_log.FILE).relative_to(course.root)
+        _say(console, f"{errors} grader error{'' if errors == 1 else 's'}: see {path}")
+    return made
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _line(attempt: Attempt) -> str:
+    report = attempt.report
+    by_hand = len(report.open_exercises())
+    rest = f", {by_hand} to grade by hand" if by_hand else ""
+    error = " (grader error)" if attempt.faulty else ""
+    return f"{attempt.student}: {report.score:g}/{report.max_score:g}{rest}{error}"
+
+
+def _make_pages(
+    course: Course, lesson: str, students: Sequence[str], workers: int, console: Console
+) -> None:
+    """Make the feedback pages that are absent or older than the scores."""
+    stale = [each for each in students if feedback_pages.is_stale(course, each, lesson)]
+    if not stale:
+        return
+    _say(console, f"{lesson}: making {len(stale)} feedback pages")
+    failed = feedback_pages.generate(course, lesson, stale, workers=workers)
+    for student, problem in failed.items():
+        _say(console, f"  {student}: no feedback page ({problem}); the scores are recorded")

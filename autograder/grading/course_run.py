@@ -1,0 +1,38 @@
+"""Grades lessons of a class one after the other, and writes the reports."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from autograder.grading.class_run import grade_lesson, nothing_submitted
+from autograder.model.course import Course
+from autograder.reports.publish import publish
+from autograder.storage.io_errors import plain_io_errors
+
+
+def submitted_lessons(course: Course) -> list[str]:
+    """Return the lessons with at least one submission. Raises CourseError if there are none."""
+    found = {folder.name for folder in course.submitted.glob("*/*") if folder.is_dir()}
+    lessons = sorted(found & set(course.lessons()))
+    if not lessons:
+        raise nothing_submitted(course)
+    return lessons
+
+
+def grade_lessons(
+    course: Course,
+    lessons: Sequence[str],
+    *,
+    sandboxed: bool = True,
+    workers: int | None = None,
+    force: bool = False,
+    console: Console | None = None,
+) -> list[Path]:
+    """Grade each lesson's submissions (see `grade_lesson`); return the report files written."""
+    for lesson in lessons:
+        grade_lesson(
+            course, lesson, sandboxed=sandboxed, workers=workers, force=force, console=console
+        )
+    with plain_io_errors(course):
+        return publish(course, course.lessons())

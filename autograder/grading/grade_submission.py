@@ -1,0 +1,141 @@
+"""Grades one submission, whatever it is and whatever happens.
+
+The class run and nbgrader's own command both grade through here, so their scores cannot differ.
+"""
+
+import math
+import traceback
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.model.errors import AutograderError, SubmissionError
+from autograder.model.report import GRADER_ERROR, ExerciseReport, Outcome, Report
+from autograder.storage.attempts import Attempt
+from autograder.storage.error_log import describe
+from autograder.submissions.nbgrader_cells import answer_digests, graded_cells, metadata
+from autograder.submissions.submission import Submission
+
+if TYPE_CHECKING:  # the process that only collects results does without torch
+    from autograder.grading.grader import GradedSubmission, Grader
+
+Result = tuple[Attempt, NotebookNode]
+NOT_GRADED = "The autograder failed on this notebook. Your submission is kept as it is."
+
+
+def grade_submission(grader: "Grader", submission: Submission, *, sandboxed: bool) -> Result:
+    """Grade one submission and return the attempt with the aligned notebook.
+
+    A broken or absent file gives `missing`, a failure of the grader `grader-fault`. Raises only
+    those AutograderErrors that concern the course and would stop every submission alike.
+    """
+    sha256 = submission.sha256()
+    try:
+        graded, repairs = _grade(grader, submission)
+        report, tracebacks = _checked(graded)
+    except AutograderError:
+        raise
+    except Exception:  # a bug of ours must not stop the run
+        return ungraded(submission, sha256, traceback.format_exc(), sandboxed=sandboxed)
+    report = report.model_copy(update={"repairs": [*repairs, *report.repairs]})
+    attempt = _attempt(
+        submission,
+        sha256,
+        report,
+        tracebacks,
+        sandboxed=sandboxed,
+        seed=graded.seed,
+        answers=answer_digests(graded.notebook),
+    )
+    return attempt, graded.notebook
+
+
+def ungraded(submission: Submission, sha256: str, reason: str, *, sandboxed: bool) -> Result:
+    """Return an attempt that leaves every exercise to be graded by hand, and the released notebook.
+
+    `reason` is for the instructor: a traceback, or what happened to the process.
+    """
+    released = submission.course.release_notebook(submission.lesson)
+    notebook = nbformat.read(released, as_version=4)
+    report, tracebacks = _all_open(submission.lesson, notebook), {"whole notebook": reason}
+    return _attempt(submission, sha256, report, tracebacks, sandboxed=sandboxed), notebook
+
+
+def _attempt(
+    submission: Submission,
+    sha256: str,
+    report: Report,
+    tracebacks: dict[str, str],
+    *,
+    sandboxed: bool,
+    seed: int | None = None,
+    answers: Mapping[str, str] = MappingProxyType({}),
+) -> Attempt:
+    return Attempt(
+        student=submission.student,
+        lesson=submission.lesson,
+        sha256=sha256,
+        version=submission.version,
+        graded_at=datetime.now(UTC),
+        sandboxed=sandboxed,
+        seed=seed,
+        report=report,
+        answers=dict(answers),
+        detail=describe(tracebacks),
+    )
+
+
+def _all_open(lesson: str, notebook: NotebookNode) -> Report:
+    exercises = [
+        ExerciseReport(
+            id=exercise,
+            points=metadata(cell)["points"],
+            score=None,
+            outcome=Outcome.GRADER_FAULT,
+            checks=[GRADER_ERROR],
+        )
+        for exercise, cell in graded_cells(notebook)
+    ]
+    points = sum(exercise.points for exercise in exercises)
+    return Report(
+        lesson=lesson, score=0.0, max_score=points, exercises=exercises, repairs=[NOT_GRADED]
+    )
+
+
+def _grade(grader: "Grader", submission: Submission) -> tuple["GradedSubmission", list[str]]:
+    """Return the graded submission, and what is unusual about the name of its file."""
+    try:
+        path = submission.require_file()
+        graded = grader.grade(submission.lesson, path)
+    except SubmissionError as error:
+        return grader.grade_broken(submission.lesson, str(error)), []
+    return graded, list(submission.repairs(path))
+
+
+def _checked(graded: "GradedSubmission") -> tuple[Report, dict[str, str]]:
+    """Return the report with impossible scores left open, and why each exercise is."""
+    tracebacks, exercises = dict(graded.tracebacks), []
+    for done in graded.report.exercises:
+        if _is_possible(done):
+            exercises.append(done)
+        else:
+            tracebacks[done.id] = f"impossible score: {done.score} of {done.points} points"
+            exercises.append(_left_open(done))
+    return graded.report.model_copy(update={"exercises": exercises}), tracebacks
+
+
+def _is_possible(done: ExerciseReport) -> bool:
+    """Return whether nbgrader reads a score as it is: finite, and within the points."""
+    if done.score is None:
+        return done.outcome.is_open
+    return math.isfinite(done.score) and 0 <= done.score <= done.points
+
+
+def _left_open(done: ExerciseReport) -> ExerciseReport:
+    checks = [*done.checks, GRADER_ERROR]
+    update = {"score": None, "outcome": Outcome.GRADER_FAULT, "checks": checks}
+    return done.model_copy(update=update)

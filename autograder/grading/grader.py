@@ -1,0 +1,152 @@
+"""Grades submissions of one course: one warm sandbox for any number of notebooks."""
+
+import ast
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Self
+
+import nbformat
+import torch
+
+from autograder.grading.session import GradingSession
+from autograder.judge.oracle import Oracle
+from autograder.lessons.loading import PACKAGE, load_lesson
+from autograder.model.course import Course
+from autograder.model.exercise import Lesson
+from autograder.model.report import Report
+from autograder.probe.notes import Kind
+from autograder.sandbox.bubblewrap import find_bubblewrap
+from autograder.sandbox.client import WarmProcess
+from autograder.submissions.align import Aligned, Part, Role, align, empty
+
+BASICS = {
+    "math": "import math",
+    "torch": "import torch",
+    "F": "import torch.nn.functional as F",
+    "nn": "from torch import nn",
+}
+IMPORT_BASICS = "\n".join(BASICS.values())
+RESTORE_BASICS = "\n".join(
+    f"try: {name}\nexcept NameError: {line}" for name, line in BASICS.items()
+)
+
+
+@dataclass(frozen=True)
+class GradedSubmission:
+    """A graded submission: its report, and the notebook that the report is about.
+
+    `notebook` has the cells of the released one. `seed` is what the inputs were drawn from.
+    `tracebacks` are the grader's own failures, by exercise: they may quote model answers.
+    """
+
+    report: Report
+    notebook: Any
+    seed: int
+    tracebacks: dict[str, str]
+
+
+class Grader:
+    """Grades notebooks of one course. Use it as a context manager: it keeps a process open.
+
+    `sandboxed=False` runs submissions with the caller's own rights, and is for code that you trust.
+    `seed` is what inputs are drawn from. Without one, a seed is drawn once, so that everything graded
+    together gets the same inputs, and the outputs of known mistakes are computed once.
+    """
+
+    def __init__(self, course: Course, *, sandboxed: bool = True, seed: int | None = None) -> None:
+        """Raises SandboxMissingError if bubblewrap is wanted and not installed."""
+        torch.set_num_threads(1)
+        self.course, self.sandboxed = course, sandboxed
+        self._seed = secrets.randbits(62) if seed is None else seed
+        if sandboxed:
+            find_bubblewrap()
+        self._modules: frozenset[str] = frozenset()
+        self._warm: WarmProcess | None = None
+
+    def grade(self, lesson: str, path: Path) -> GradedSubmission:
+        """Grade the notebook at `path`. Raises SubmissionError if it is not one of the lesson."""
+        names = load_lesson(self.course, lesson).names
+        return self._grade(lesson, align(self.course, lesson, path, names))
+
+    def grade_broken(self, lesson: str, reason: str) -> GradedSubmission:
+        """Give every exercise of a file that cannot be read the outcome `missing`."""
+        return self._grade(lesson, empty(self.course, lesson, reason))
+
+    def _grade(self, lesson: str, aligned: Aligned) -> GradedSubmission:
+        oracle = _oracle(load_lesson(self.course, lesson))
+        session = GradingSession(oracle, _with_basics(aligned.parts), self._seed)
+        session.incidents.add(None, ((Kind.LOCKED_CELL, name) for name in aligned.changed))
+        exercises = session.grade(self._warmed_up(oracle.lesson))
+        report = Report(
+            lesson=lesson,
+            score=sum(exercise.score or 0.0 for exercise in exercises),
+            max_score=sum(exercise.points for exercise in exercises),
+            exercises=exercises,
+            repairs=aligned.repairs,
+            incidents=session.incidents.found,
+        )
+        return GradedSubmission(report, aligned.notebook, self._seed, session.tracebacks)
+
+    def _warmed_up(self, lesson: Lesson) -> WarmProcess:
+        """Return a warm process that has imported what this lesson and those before it need."""
+        wanted = {*_imports(self.course, lesson.name), *lesson.imports, *_fixtures(lesson)}
+        if self._warm is None or not self._warm.alive or not wanted <= self._modules:
+            self.close()
+            self._modules |= wanted
+            self._warm = WarmProcess(sorted(self._modules), sandboxed=self.sandboxed)
+        return self._warm
+
+    def close(self) -> None:
+        """End the warm process."""
+        if self._warm is not None:
+            self._warm.close()
+            self._warm = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@lru_cache(maxsize=16)
+def _oracle(lesson: Lesson) -> Oracle:
+    """Return the oracle of a lesson: one for as long as the lesson's text stays as it is."""
+    return Oracle(lesson)
+
+
+def _with_basics(parts: list[Part]) -> list[Part]:
+    """Put the basic imports first, and before each test restore those that were deleted."""
+    found = [Part(Role.LOCKED, IMPORT_BASICS)]
+    for part in parts:
+        if part.role is Role.TEST:
+            found.append(Part(Role.LOCKED, RESTORE_BASICS))
+        found.append(part)
+    return found
+
+
+def _fixtures(lesson: Lesson) -> list[str]:
+    """Return the module with a lesson's own operations, if there is one."""
+    _, _, name = lesson.name.partition("_")
+    module = f"{PACKAGE}.{name}.fixtures"
+    return [module] if find_spec(module) else []
+
+
+def _imports(course: Course, lesson: str) -> Iterator[str]:
+    """Yield the modules that the locked cells of a released lesson import."""
+    for cell in nbformat.read(course.release_notebook(lesson), as_version=4).cells:
+        about = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "code" and about.get("locked") and not about.get("grade"):
+            yield from _imported(cell.source)
+
+
+def _imported(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module

@@ -1,0 +1,121 @@
+"""Grades many submissions at once, in worker processes that may die.
+
+A submission whose worker dies, or that takes too long, is graded again alone. If that fails too, it is
+left to a person. The other submissions are not affected.
+"""
+
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from functools import cache
+from itertools import islice
+from multiprocessing import get_context
+from multiprocessing.util import Finalize
+from typing import TYPE_CHECKING
+
+from pebble import CONSTS, ProcessExpired, ProcessPool
+
+from autograder.grading.grade_submission import Result, grade_submission, ungraded
+from autograder.model.course import Course
+from autograder.probe.isolate import die_with_parent
+from autograder.submissions.submission import Submission
+
+if TYPE_CHECKING:
+    from autograder.grading.grader import Grader
+
+MAX_SECONDS = 900.0  # for one submission; the grader's own limits end it long before
+CONSTS.term_timeout = 10.0  # seconds for a worker to close its grader on a busy machine
+DEATHS = (ProcessExpired, BrokenProcessPool, TimeoutError)
+
+MakeGrader = Callable[[Course, bool], "Grader"]
+
+
+def make_grader(course: Course, sandboxed: bool) -> "Grader":
+    """Return the real grader. It is imported here because importing torch takes seconds."""
+    from autograder.grading.grader import Grader
+
+    return Grader(course, sandboxed=sandboxed)
+
+
+class Pool:
+    """Grades submissions in `workers` processes.
+
+    Each worker calls `make` once, and grades with what it gives, for at most `seconds` a submission.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        *,
+        sandboxed: bool,
+        make: MakeGrader = make_grader,
+        seconds: float = MAX_SECONDS,
+    ) -> None:
+        self.workers, self.sandboxed, self.make, self.seconds = workers, sandboxed, make, seconds
+
+    def grade_all(self, submissions: Iterable[Submission]) -> Generator[Result, None, None]:
+        """Yield each submission's attempt and aligned notebook as it is done, in any order.
+
+        Raises the AutograderErrors that would stop every submission alike.
+        """
+        again = []
+        with closing(self._results(submissions, self.workers)) as results:
+            for submission, result in results:
+                if result is None:
+                    again.append(submission)
+                else:
+                    yield result
+        for submission in again:
+            for _, result in self._results([submission], 1):
+                yield result or self._given_up(submission)
+
+    def _results(
+        self, submissions: Iterable[Submission], workers: int
+    ) -> Generator[tuple[Submission, Result | None], None, None]:
+        """Yield each submission with its result, or with None if its worker died or took too long.
+
+        At most two submissions a worker are out at any time.
+        """
+        waiting, out = iter(submissions), dict[Future[Result], Submission]()
+        pool = ProcessPool(workers, context=get_context("spawn"), initializer=die_with_parent)
+        try:
+            while True:
+                for submission in islice(waiting, 2 * workers - len(out)):
+                    out[self._schedule(pool, submission)] = submission
+                if not out:
+                    return
+                for future in wait(out, return_when=FIRST_COMPLETED).done:
+                    died = isinstance(future.exception(), DEATHS)
+                    yield out.pop(future), None if died else future.result()
+        finally:
+            pool.stop()
+            pool.join()
+
+    def _schedule(self, pool: ProcessPool, submission: Submission) -> Future[Result]:
+        task = (self.make, self.sandboxed, submission)
+        try:
+            return pool.schedule(_grade, task, timeout=self.seconds)
+        except RuntimeError as problem:  # a worker died in a way that broke the pool
+            broken = Future[Result]()
+            broken.set_exception(BrokenProcessPool(str(problem)))
+            return broken
+
+    def _given_up(self, submission: Submission) -> Result:
+        detail = f"the grading process died twice, or took longer than {self.seconds:g} s"
+        return ungraded(submission, submission.sha256(), detail, sandboxed=self.sandboxed)
+
+
+def _grade(make: MakeGrader, sandboxed: bool, submission: Submission) -> Result:
+    """Grade one submission in a worker."""
+    grader = _grader(make, submission.course, sandboxed)
+    return grade_submission(grader, submission, sandboxed=sandboxed)
+
+
+@cache
+def _grader(make: MakeGrader, course: Course, sandboxed: bool) -> "Grader":
+    """Return this worker's grader, which is closed when the worker ends."""
+    grader = make(course, sandboxed)
+    # workers run multiprocessing's finalizers, but not functions registered with atexit
+    Finalize(None, grader.close, exitpriority=10)
+    return grader

@@ -1,0 +1,190 @@
+"""Runs the checks of one exercise against a submission, and judges what comes back."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from autograder.judge.evidence import Evidence, judge_check
+from autograder.judge.oracle import Oracle
+from autograder.model.errors import RunEndedError, RunTimedOutError
+from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
+from autograder.model.observation import Observation
+from autograder.model.report import CheckReport, Outcome
+from autograder.sandbox.client import Probe, Run
+
+SCORE_STEP = 0.25
+MAX_CRASHES = 2
+SLOW_SECONDS = 20.0  # checks that took longer together are not run again
+PROBE_SECONDS = 10
+TIMED_OUT = "Your code did not finish within {seconds:g} seconds. Is there a loop that never ends?"
+CRASHED = (
+    "Your code ended the whole Python process here. Does it call `exit()`, or use too much memory?"
+)
+CHANGED = (
+    "This check passed once and failed when it was run again with other numbers. An answer must not "
+    "depend on what was called before. {message}"
+)
+NOT_RUN = "Not run, because an earlier check did not come to an end."
+
+
+def describe_end(ending: RunEndedError, seconds: float) -> str:
+    """Return what to tell a student whose code, given `seconds`, ended its process."""
+    return TIMED_OUT.format(seconds=seconds) if isinstance(ending, RunTimedOutError) else CRASHED
+
+
+@dataclass
+class ExerciseRun:
+    """The results of all checks of an exercise, run once with one set of earlier parts."""
+
+    exercise: Exercise
+    checks: list[CheckReport] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    endings: list[RunEndedError] = field(default_factory=list)
+    changing: list[str] = field(default_factory=list)
+
+    @property
+    def perfect(self) -> bool:
+        """Whether every check passed."""
+        return len(self.checks) == len(self.exercise.checks) and all(c.passed for c in self.checks)
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether some check did not end in time."""
+        return any(isinstance(ending, RunTimedOutError) for ending in self.endings)
+
+    @property
+    def undefined(self) -> bool:
+        """Whether no check passed, and the name or a part that the exercise asks for is missing."""
+        raised = [item.got.raised for item in self.evidence]
+        missing = any(each is not None and each.structural for each in raised)
+        return missing and not any(check.passed for check in self.checks)
+
+    @property
+    def score(self) -> float:
+        """The points earned: the share of the weights that passed, rounded down to a quarter."""
+        weights = [check.weight for check in self.exercise.checks]
+        earned = sum(w for w, check in zip(weights, self.checks, strict=True) if check.passed)
+        share = earned / sum(weights)
+        return math.floor(self.exercise.points * share / SCORE_STEP + 1e-9) * SCORE_STEP
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the exercise ended."""
+        if self.perfect:
+            return Outcome.PASSED
+        if self.endings:
+            return Outcome.TIMEOUT if self.timed_out else Outcome.CRASHED
+        failed = [item for item in self.evidence if not item.passed]
+        raised = all(item.got.raised and not item.got.raised.structural for item in failed)
+        return Outcome.ERROR if raised else Outcome.FAILED
+
+
+class ExerciseRunner:
+    """Runs the checks of one exercise once, on the process that has run the cells before its test.
+
+    A check that ends its probe fails, and the next one gets a new probe. After a time-out or
+    `MAX_CRASHES` crashes, the remaining checks fail without being run.
+
+    `stand_ins` are sources of right versions of earlier parts, which replace the student's. The
+    student's cell, `source`, is then run again.
+    """
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        exercise: Exercise,
+        process: Run,
+        *,
+        seed: int,
+        out_of_time: Callable[[], bool],
+        stand_ins: Sequence[str] = (),
+        source: str | None = None,
+    ) -> None:
+        self.oracle, self.exercise, self.seed = oracle, exercise, seed
+        self.result = ExerciseRun(exercise)
+        self._process, self._out_of_time = process, out_of_time
+        self._stand_ins, self._source = stand_ins, source
+
+    def run(self) -> ExerciseRun:
+        """Run every check, and once more those that passed."""
+        started, probe = time.monotonic(), None
+        for check in self.exercise.checks:
+            if self._should_stop():
+                self.result.checks.append(_report(check, Verdict(passed=False, message=NOT_RUN)))
+                continue
+            if probe is None or not probe.ready:
+                probe = self._open_probe()
+            report, evidence = self._tried(check, probe, self.seed)
+            self.result.checks.append(report)
+            self.result.evidence.append(evidence)
+        if probe is not None:
+            if time.monotonic() - started < SLOW_SECONDS:
+                self._run_again(probe)
+            self._close(probe)
+        return self.result
+
+    def _should_stop(self) -> bool:
+        result = self.result
+        if self._out_of_time() and not result.timed_out:
+            result.endings.append(RunTimedOutError("the notebook as a whole is out of time"))
+        gave_up = result.timed_out or len(result.endings) >= MAX_CRASHES
+        return gave_up or not self._process.alive
+
+    def _open_probe(self) -> Probe | None:
+        """Fork a probe; return None if the process did not survive that."""
+        try:
+            return self._process.probe(PROBE_SECONDS, self._stand_ins, self._source)
+        except RunEndedError as ending:
+            self.result.endings.append(ending)
+            return None
+
+    def _run_again(self, probe: Probe) -> None:
+        """Run what passed again, last first and on fresh inputs: answers must not depend on state."""
+        result = self.result
+        for index, first in reversed([*enumerate(result.evidence)]):
+            if not first.passed or not probe.ready or self._out_of_time():
+                continue
+            report, again = self._tried(first.check, probe, self.seed + 1)
+            if not again.passed:
+                result.changing.append(first.check.title)
+                message = CHANGED.format(message=report.message)
+                result.checks[index] = report.model_copy(update={"message": message})
+                result.evidence[index] = again
+
+    def _tried(self, check: Check, probe: Probe | None, seed: int) -> tuple[CheckReport, Evidence]:
+        test_input = self.exercise.test_input(check, seed)
+        expected = self.oracle.expected(self.exercise, check, test_input)
+        got = self._observe(check, test_input, probe)
+        if got.ended:
+            verdict = Verdict(passed=False, message=describe_end(got.ended, check.seconds))
+        else:
+            seen = Comparison(test_input.operation, got, expected)
+            verdict = judge_check(self.exercise, check, seen)
+        return _report(check, verdict), Evidence(check, test_input, got, expected, verdict.passed)
+
+    def _observe(self, check: Check, test_input: TestInput, probe: Probe | None) -> Observation:
+        """Return what the probe saw, or how it ended."""
+        if probe is None:
+            return Observation(ended=self.result.endings[-1])
+        try:
+            return Observation.of(
+                probe.observe(
+                    test_input.operation, self.exercise.name, test_input.seed, check.seconds
+                )
+            )
+        except RunEndedError as ending:
+            self.result.endings.append(ending)
+            return Observation(ended=ending)
+
+    def _close(self, probe: Probe) -> None:
+        try:
+            probe.close()
+        except RunEndedError as ending:
+            if not self.result.perfect:
+                self.result.endings.append(ending)
+
+
+def _report(check: Check, verdict: Verdict) -> CheckReport:
+    message = "" if verdict.passed else verdict.message
+    return CheckReport(id=check.id, title=check.title, passed=verdict.passed, message=message)

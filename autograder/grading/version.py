@@ -1,0 +1,44 @@
+"""Which state of a lesson and of the grader gave a score."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
+
+PACKAGE = Path(__file__).resolve().parent.parent
+# The folders whose code can change a score. The others only build, store or show.
+FOLDERS = ("model", "text", "probe", "sandbox", "judge", "lessons", "submissions", "grading")
+SUFFIXES = (".py", ".yaml")
+# The modules of this package that only decide which submissions are graded, and when.
+ORGANISING = frozenset({"pool.py", "class_run.py", "course_run.py", "version.py"})
+# What lessons have in scope, and what checks use of the coursework.
+COURSEWORK = ("scope.py", "small_bert.py", "stand_ins.py", "stand_ins_models.py")
+
+
+def lesson_version(course: Course, lesson: str) -> str:
+    """Return a digest of the lesson's text, its release and the code that can change a score.
+
+    A submission that was graded under another version is graded again. Raises CourseError if the
+    lesson has no text or was never released.
+    """
+    if not course.text(lesson).is_file():
+        raise CourseError(f"no lesson '{lesson}': expected its text in {course.text(lesson)}")
+    digest = hashlib.sha256(course.text(lesson).read_bytes())
+    digest.update(course.release_notebook(lesson).read_bytes())
+    for path in scoring_files(PACKAGE):
+        digest.update(path.relative_to(PACKAGE.parent).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def scoring_files(package: Path) -> Iterator[Path]:
+    """Yield the files that can change a score, in a fixed order: the grader's, and the coursework's."""
+    for folder in FOLDERS:
+        for path in sorted((package / folder).rglob("*")):
+            organises = folder == "grading" and path.name in ORGANISING
+            if path.suffix in SUFFIXES and not organises:
+                yield path
+    used = (package.parent / "coursework" / name for name in COURSEWORK)
+    yield from (path for path in used if path.is_file())

@@ -1,0 +1,56 @@
+"""What a table of checks is written with: short ways to ask for an operation, and entries of answers.
+
+Example:
+    Check("cross", "five queries meet seven keys",
+          lambda d: call(d.normal(2, 5, 16), d.normal(2, 7, 16)), weight=2)
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from autograder.model.draw import Draw
+from autograder.model.exercise import Check, Comparison, ExerciseChecks, Judge
+from autograder.probe.functions import CallFunction, FunctionGradients, ReadEntry
+from autograder.probe.modules import CallModule
+from autograder.probe.operation import Operation
+
+__all__ = [
+    "Check",
+    "Comparison",
+    "Draw",
+    "ExerciseChecks",
+    "Operation",
+    "call",
+    "entry",
+    "function_gradients",
+    "module",
+]
+
+
+def call(*args: Any, **kwargs: Any) -> CallFunction:
+    """Call the exercise's function with these arguments."""
+    return CallFunction(args, kwargs)
+
+
+def function_gradients(*args: Any, cotangent: Any, **kwargs: Any) -> FunctionGradients:
+    """Call the exercise's function and backpropagate `cotangent` to its arguments."""
+    return FunctionGradients(args, kwargs, cotangent)
+
+
+def module(
+    init: Sequence[Any],
+    weights: Mapping[str, Any],
+    *calls: Sequence[Any],
+    train: bool = False,
+    **init_kwargs: Any,
+) -> CallModule:
+    """Build the exercise's class, load `weights` by attribute path, and call it once per entry of calls.
+
+    `init` and `init_kwargs` go to the constructor; each entry of `calls` is a list of arguments.
+    """
+    return CallModule(init, weights, calls, init_kwargs, train)
+
+
+def entry(key: str, title: str, judge: Judge, *, weight: float = 1.0) -> Check:
+    """Return the check of one entry of an `answers` dictionary; underscores of the key become hyphens."""
+    return Check(key.replace("_", "-"), title, lambda _: ReadEntry(key), judge, weight)

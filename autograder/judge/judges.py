@@ -1,0 +1,236 @@
+"""Judges: each decides about one comparison and says why, in words a student can act on."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from autograder.judge.compare import ATOL, RTOL, Difference, difference, same_form
+from autograder.judge.patterns import pattern
+from autograder.model.exercise import Comparison, Explainer, Judge, Verdict
+from autograder.model.observation import Observation, Raised
+from autograder.probe.functions import CallAndReturnArguments
+from autograder.probe.modules import ModuleOperation
+
+PASSED = Verdict(passed=True)
+UNFIT = (RuntimeError, LookupError, TypeError, AttributeError, ValueError)
+
+
+def failed(message: str) -> Verdict:
+    """Return the verdict of a failed check."""
+    return Verdict(passed=False, message=message)
+
+
+def matches_reference(
+    *explainers: Explainer, atol: float = ATOL, rtol: float = RTOL, any_form: bool = False
+) -> Judge:
+    """Return a judge that wants the reference's value, or an exception of the reference's kind.
+
+    Where numbers differ, the first explainer that has something to say does so. It is asked about
+    the whole result, and then, if there were several calls, about the first that went wrong. With
+    `any_form`, explainers are also asked about results of another type, length or shape.
+    """
+
+    def judge(seen: Comparison) -> Verdict:
+        if seen.expected.raised:
+            return _wants_exception(seen.got, seen.expected.raised)
+        if seen.got.raised:
+            return failed(say_raised(seen.got.raised))
+        found = difference(seen.got.value, seen.expected.value, atol=atol, rtol=rtol)
+        if found is None:
+            return PASSED
+        asked = explainers if any_form or found.about_numbers else ()
+        said = explain(asked, seen)
+        return failed(said or _about_first_wrong_call(asked, seen, found))
+
+    return judge
+
+
+def _about_first_wrong_call(asked: Sequence[Explainer], seen: Comparison, found: Difference) -> str:
+    """Say what is wrong with the first call that goes wrong, or with the only one."""
+    operation: Any = seen.operation
+    calls, got, want = getattr(operation, "calls", ()), seen.got.value, seen.expected.value
+    which = ""
+    if len(calls) > 1 and isinstance(got, (list, tuple)) and len(got) == len(calls):
+        wrong = (n for n, pair in enumerate(zip(got, want, strict=True)) if difference(*pair))
+        number = next(wrong, 0)
+        seen = part_of(seen, lambda results: results[number])
+        seen = replace(seen, operation=replace(operation, calls=[calls[number]]))
+        found = difference(seen.got.value, seen.expected.value) or found
+        which = f"Call {number + 1} of {len(calls)}: "
+    said = explain(asked, seen)
+    if not said and found.about_numbers:
+        said = pattern(seen.got.value, seen.expected.value)
+    return which + (said or f"{found.text}.")
+
+
+def no_side_effects(
+    *explainers: Explainer, names: Sequence[str] = (), any_form: bool = False
+) -> Judge:
+    """Return a judge that wants the reference's value, and every argument left as it was.
+
+    `names` are the arguments' names, for the message; without them they are numbered from 1.
+    `any_form` is that of `matches_reference`. Lists and dictionaries are looked at as well if the
+    operation is `CallAndReturnArguments`.
+    """
+    value = matches_reference(*explainers, any_form=any_form)
+
+    def judge(seen: Comparison) -> Verdict:
+        changed = {_argument(place, seen) for place in seen.got.changed}
+        if isinstance(seen.operation, CallAndReturnArguments) and not seen.got.raised:
+            changed |= _rewritten(entry_of(seen, "arguments"))
+            seen = entry_of(seen, "result")
+        return failed(_in_place(sorted(changed), names)) if changed else value(seen)
+
+    return judge
+
+
+def _in_place(changed: Sequence[int], names: Sequence[str]) -> str:
+    listed = [f"`{names[n]}`" if n < len(names) else f"argument {n + 1}" for n in changed]
+    return (
+        f"Your code modified {' and '.join(listed)} in place (`+=`, `masked_fill_`, `append`, …). "
+        "Make a new object instead."
+    )
+
+
+def _rewritten(arguments: Comparison) -> set[int]:
+    """Return which arguments are not what they were, lists and dictionaries among them."""
+    pairs = zip(arguments.got.value, arguments.expected.value, strict=True)
+    return {number for number, pair in enumerate(pairs) if difference(*pair)}
+
+
+def _argument(place: str, seen: Comparison) -> int:
+    """Return which argument a place such as '1.0' belongs to; a module's first number is the call."""
+    numbers = [int(number) for number in place.split(".")]
+    return numbers[-1] if isinstance(seen.operation, ModuleOperation) else numbers[0]
+
+
+def entry_of(seen: Comparison, key: str) -> Comparison:
+    """Return a comparison of one entry of the two dictionaries, None for a missing one."""
+    return part_of(seen, lambda value: value.get(key) if isinstance(value, dict) else None)
+
+
+def part_of(seen: Comparison, pick: Callable[[Any], Any]) -> Comparison:
+    """Return a comparison of a part of both values."""
+    got = replace(seen.got, value=pick(seen.got.value))
+    expected = replace(seen.expected, value=pick(seen.expected.value))
+    return replace(seen, got=got, expected=expected)
+
+
+def guarded(judge: Judge) -> Judge:
+    """Return a judge that does not break on a result of another form than the reference's.
+
+    If the form is right and the judge breaks all the same, that is a grader error and is raised.
+    """
+
+    def judge_safely(seen: Comparison) -> Verdict:
+        try:
+            return judge(seen)
+        except Exception:
+            if same_form(seen.got.value, seen.expected.value):
+                raise
+        found = difference(seen.got.value, seen.expected.value)
+        return failed(f"{found.text if found else 'The result has another form than expected'}.")
+
+    return judge_safely
+
+
+def explain(explainers: Sequence[Explainer], seen: Comparison) -> str | None:
+    """Return what the first explainer says that has something to say about a result.
+
+    One that breaks on the result's form has nothing to say.
+    """
+    for explainer in explainers:
+        try:
+            said = explainer(seen)
+        except UNFIT:
+            continue
+        if said:
+            return said
+    return None
+
+
+def _wants_exception(got: Observation, wanted: Raised) -> Verdict:
+    if got.raised is None:
+        return failed(f"A {wanted.kind} should be raised here; none was.")
+    if wanted.kind in got.raised.bases:
+        return PASSED
+    return failed(f"A {wanted.kind} should be raised here. {say_raised(got.raised)}")
+
+
+def say_raised(raised: Raised) -> str:
+    """Return an exception in a sentence, with the line of the student's cell it came from."""
+    if raised.structural:
+        return raised.message
+    if raised.kind == "NotImplementedError":
+        return "The cell still raises NotImplementedError: the part to fill in is not filled in."
+    known = raised.line and raised.text
+    place = f" (line {raised.line} of your cell: `{raised.text}`)" if known else ""
+    message = next(iter(raised.message.strip().splitlines()), "no message").rstrip(" .")
+    return f"Your code raised {raised.kind}: {message}{place}."
+
+
+def choice(right: str, feedback: Mapping[str, str]) -> Judge:
+    """Return a judge of a multiple-choice answer, with a sentence for each wrong choice.
+
+    Upper and lower case make no difference, in the answer or here.
+    """
+    said = {letter.lower(): sentence for letter, sentence in feedback.items()}
+
+    def judge(seen: Comparison) -> Verdict:
+        given = seen.got.value
+        if not isinstance(given, str):
+            return _not_answered(seen, "a letter in quotes")
+        letter = given.strip().strip("().").lower()
+        options = ", ".join(sorted({right, *feedback}))
+        unknown = f"'{given[:40]}' is not one of the options ({options})."
+        return PASSED if letter == right.lower() else failed(said.get(letter, unknown))
+
+    return judge
+
+
+def shape_of(*right: int, hints: Mapping[tuple[int, ...], str] | None = None) -> Judge:
+    """Return a judge of a shape given as tuple, list or torch.Size, with hints for common errors."""
+
+    def judge(seen: Comparison) -> Verdict:
+        if not isinstance(seen.got.value, (tuple, list, torch.Size)):
+            return _not_answered(seen, "a shape such as (2, 3)")
+        given = tuple(seen.got.value)
+        if not all(isinstance(size, (int, float)) for size in given):
+            return failed("A shape is made of numbers, as in (2, 3).")
+        known = hints or {}
+        return PASSED if given == right else failed(known.get(given) or _about_shape(given, right))
+
+    return judge
+
+
+def number(right: float, hints: Mapping[float, str] | None = None) -> Judge:
+    """Return a judge of a number, with hints for common errors."""
+
+    def judge(seen: Comparison) -> Verdict:
+        given = seen.got.value
+        if isinstance(given, bool) or not isinstance(given, (int, float)):
+            return _not_answered(seen, "a number")
+        return (
+            PASSED if given == right else failed((hints or {}).get(given, f"{given} is not right."))
+        )
+
+    return judge
+
+
+def _about_shape(given: tuple[Any, ...], right: tuple[int, ...]) -> str:
+    if len(given) != len(right):
+        return f"{given} has {len(given)} dimensions; this tensor has {len(right)}."
+    if sorted(map(str, given)) == sorted(map(str, right)):
+        return f"{given} has the right sizes in the wrong order."
+    return f"{given} is not its shape: work out what each dimension counts."
+
+
+def _not_answered(seen: Comparison, wanted: str) -> Verdict:
+    """Say why an entry is no answer: it raised, is empty, or is of another type."""
+    if seen.got.raised:
+        return failed(say_raised(seen.got.raised))
+    if seen.got.value is None:
+        return failed("No answer was given.")
+    return failed(f"The answer should be {wanted}, not a {type(seen.got.value).__name__}.")

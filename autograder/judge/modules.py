@@ -1,0 +1,66 @@
+"""Further questions about a module, made of a call as `authoring.module` asks for it."""
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import torch
+from torch.utils._pytree import tree_map_only
+
+from autograder.probe.modules import ChangedPositions, ModuleGradients, ModuleOperation
+
+AnyModuleOperation = TypeVar("AnyModuleOperation", bound=ModuleOperation)
+
+
+def asked_as(
+    kind: type[AnyModuleOperation], asked: ModuleOperation, **fields: Any
+) -> AnyModuleOperation:
+    """Return another operation on the same module, weights and calls, with fields of its own.
+
+    Example: `asked_as(ChangedPositions, module([8], {}, [x], [y]))`.
+    """
+    shared = {name: getattr(asked, name) for name in ModuleOperation.__dataclass_fields__}
+    return kind(**{**shared, **fields})
+
+
+def also_alone(asked: AnyModuleOperation) -> AnyModuleOperation:
+    """Return the same operation with a further call: sample 0 of every argument, alone."""
+    return replace(asked, calls=[*asked.calls, [argument[:1] for argument in asked.calls[0]]])
+
+
+def gradients(asked: ModuleOperation, cotangent: Any, **fields: bool) -> ModuleGradients:
+    """Ask for the gradients of the loaded weights, given the gradient `cotangent` of the output.
+
+    `fields` are those of ModuleGradients: `of_arguments`, `registration`, `one_output`.
+    """
+    return asked_as(ModuleGradients, asked, cotangent=cotangent, **fields)
+
+
+def changed_positions(
+    asked: ModuleOperation, argument: int, where: tuple[int | slice, ...], value: torch.Tensor
+) -> ChangedPositions:
+    """Call once as asked, and once with `value` in part of an argument, and compare the outputs.
+
+    `argument` is the number of the tensor that changes, `where` the index of the part.
+    """
+    first = asked.calls[0]
+    changed = first[argument].clone()
+    changed[where] = value
+    second = [*first[:argument], changed, *first[argument + 1 :]]
+    return asked_as(ChangedPositions, asked, calls=[first, second])
+
+
+def changed_word(
+    asked: ModuleOperation, argument: int, position: int, vocab_size: int
+) -> ChangedPositions:
+    """Call once as asked, and once with another word at a position of every sample's ids (B, T)."""
+    ids = asked.calls[0][argument][:, position]
+    other = 4 + (ids - 3) % (vocab_size - 4)  # never a special
+    return changed_positions(asked, argument, (slice(None), position), other)
+
+
+def in_float64(asked: AnyModuleOperation) -> AnyModuleOperation:
+    """Return the same operation in float64: the module, and its arguments of floats."""
+    calls = tree_map_only(
+        torch.Tensor, lambda x: x.double() if x.is_floating_point() else x, list(asked.calls)
+    )
+    return replace(asked, calls=calls, double=True)

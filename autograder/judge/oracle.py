@@ -1,0 +1,164 @@
+"""Runs references and edited model answers in the grader's own process: our code, never a student's."""
+
+import inspect
+import math
+import textwrap
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from cachetools import LRUCache
+from torch import nn
+from torch.utils._pytree import tree_map_only
+
+from autograder.model.errors import CheckDefinitionError, StaleEditError
+from autograder.model.exercise import Check, Exercise, Lesson, Mistake, TestInput
+from autograder.model.observation import Observation
+from autograder.probe.observe import observe
+from autograder.probe.operation import fields_of
+
+KEPT = 20_000  # observations; a small one takes a few kilobytes
+BASE: Mapping[str, Any] = {"torch": torch, "nn": nn, "F": F, "math": math}
+
+
+class Oracle:
+    """Knows what a lesson's references and known mistakes give on any input."""
+
+    def __init__(self, lesson: Lesson) -> None:
+        self.lesson = lesson
+        self._edited: dict[tuple[str, ...], dict[str, Any] | None] = {}
+        self._observed: LRUCache[tuple[Any, ...], Observation] = LRUCache(KEPT)
+
+    def expected(self, exercise: Exercise, check: Check, test_input: TestInput) -> Observation:
+        """Return what the reference gives; nothing for exercises that have none.
+
+        Raises CheckDefinitionError if the reference raises and the check does not say so, or the
+        other way round: a fault in the check would otherwise pass every answer that shares it.
+        """
+        if exercise.reference is None:
+            return Observation()
+        key = (exercise.id, test_input.key)
+        if key not in self._observed:
+            names = {**self._upstream(exercise), exercise.name: exercise.reference}
+            seen = self.observe(exercise, names, test_input)
+            _require_exception(exercise, check, seen)
+            self._observed[key] = seen
+        return self._observed[key]
+
+    def mistaken(
+        self, exercise: Exercise, mistakes: Sequence[Mistake], test_input: TestInput
+    ) -> Observation | None:
+        """Return what an edited model answer gives; None if the edits exclude each other.
+
+        The result is kept: a class shares its inputs, and makes the same mistakes.
+        """
+        key = (*_key(exercise, mistakes), test_input.key)
+        if key not in self._observed:
+            names = self.edited(exercise, mistakes)
+            if names is None:
+                return None
+            self._observed[key] = self.observe(exercise, names, test_input)
+        return self._observed[key]
+
+    def observe(
+        self,
+        exercise: Exercise,
+        namespace: Mapping[str, Any],
+        test_input: TestInput,
+        *,
+        watched: bool = False,
+    ) -> Observation:
+        """Run an operation on copies of its inputs, because some mistakes modify them."""
+        operation = test_input.operation
+        fields = tree_map_only(torch.Tensor, torch.Tensor.clone, fields_of(operation))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a mistake may well cause some
+            seen = observe(
+                replace(operation, **fields),
+                namespace,
+                exercise.name,
+                test_input.seed,
+                watched=watched,
+            )
+        return Observation.of(seen)
+
+    def edited(self, exercise: Exercise, mistakes: Iterable[Mistake]) -> dict[str, Any] | None:
+        """Return the names that an edited model answer defines; None if the edits exclude each other.
+
+        Raises CheckDefinitionError if a single mistake, or none, does not run.
+        """
+        mistakes = list(mistakes)
+        key = _key(exercise, mistakes)
+        if key not in self._edited:
+            self._edited[key] = self._run_edited(exercise, mistakes)
+        return self._edited[key]
+
+    def _run_edited(self, exercise: Exercise, mistakes: list[Mistake]) -> dict[str, Any] | None:
+        source = edited_source(exercise, mistakes)
+        if source is None:
+            return None
+        namespace = self._upstream(exercise)
+        try:
+            exec(compile(source, f"<{exercise.id}>", "exec"), namespace)  # noqa: S102 - our own answer
+        except Exception as problem:
+            if len(mistakes) > 1:
+                return None
+            which = (
+                f"{mistakes[0].place}: mistake '{mistakes[0].id}'" if mistakes else "model answer"
+            )
+            raise CheckDefinitionError(
+                f"{which} of '{exercise.id}' does not run: {problem}"
+            ) from problem
+        return namespace
+
+    def _upstream(self, exercise: Exercise) -> dict[str, Any]:
+        earlier = {other.name: other.reference for other in self.lesson.upstream(exercise)}
+        return {**BASE, **self.lesson.given, **earlier}
+
+    def stand_ins(self, exercise: Exercise) -> list[str]:
+        """Return the sources that put correct parts in the place of the student's earlier ones."""
+        upstream = self.lesson.upstream(exercise)
+        return [stand_in_source(other.reference, other.name) for other in upstream]
+
+
+def edited_source(exercise: Exercise, mistakes: Sequence[Mistake]) -> str | None:
+    """Return the model answer with mistakes in it; None where one edit removes another's place.
+
+    Raises StaleEditError if a single mistake has no place.
+    """
+    if len(mistakes) < 2:
+        return mistakes[0].apply(exercise.answer) if mistakes else exercise.answer
+    for order in (mistakes, mistakes[::-1]):
+        source = exercise.answer
+        try:
+            for mistake in order:
+                source = mistake.apply(source)
+        except StaleEditError:
+            continue
+        return source
+    return None
+
+
+def stand_in_source(reference: Any, name: str) -> str:
+    """Return the source of a reference, bound to the name that the lesson knows it by."""
+    source = textwrap.dedent(inspect.getsource(reference))
+    if reference.__name__ == name:
+        return source
+    return f"{source}\n{name} = {reference.__name__}\n"
+
+
+def _key(exercise: Exercise, mistakes: Iterable[Mistake]) -> tuple[str, ...]:
+    return (exercise.id, *(f"{mistake.id}{mistake.edits}" for mistake in mistakes))
+
+
+def _require_exception(exercise: Exercise, check: Check, seen: Observation) -> None:
+    came = seen.raised.kind if seen.raised else ""
+    if came != check.raises:
+        said = f" ({seen.raised.message})" if seen.raised else ""
+        raise CheckDefinitionError(
+            f"check '{check.id}' of '{exercise.id}' expects {check.raises or 'no exception'} from "
+            f"the reference, which raised {came or 'none'}{said}"
+        )

@@ -1,0 +1,12 @@
+"""Checks of `causal_mask`."""
+
+from autograder.judge import masks
+from autograder.judge.authoring import Check, ExerciseChecks, call
+from autograder.judge.judges import matches_reference
+from autograder.lessons.attention import reference
+
+exercise = ExerciseChecks(reference=reference.causal_mask, judge=matches_reference(masks.about_mask), checks=[
+    Check("six", "each position sees itself and what comes before", lambda _: call(6)),
+    Check("any-size", "it has the size that is asked for", lambda d: call(d.integer(7, 15))),
+    Check("one", "a single position sees itself", lambda _: call(1), weight=0.5),
+])

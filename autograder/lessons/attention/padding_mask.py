@@ -1,0 +1,24 @@
+"""Checks of `padding_mask`."""
+
+from autograder.judge import masks
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, call
+from autograder.judge.judges import matches_reference
+from autograder.lessons.attention import reference
+
+
+def _other_id(draw: Draw) -> Operation:
+    """Pad with 5; 0 and 3 are words like any other."""
+    ids = masks.padded_ids(draw, 20, [3, 6], low=6)
+    ids[ids == 0] = 5
+    ids[1, 2], ids[0, 1] = 0, 3
+    return call(ids, pad_id=5)
+
+
+exercise = ExerciseChecks(reference=reference.padding_mask, judge=matches_reference(masks.about_mask),
+    checks=[
+    Check("lengths", "real tokens are True, padding is False",
+          lambda d: call(masks.padded_ids(d, 20, [7, 4, 1]))),
+    Check("other-id", "another padding id", _other_id),
+    Check("only-padding", "a sample of nothing but padding",
+          lambda d: call(masks.padded_ids(d, 20, [0, 5, 2])), weight=0.5),
+])

@@ -1,0 +1,63 @@
+"""Checks of `scaled_dot_product_attention`."""
+
+import torch
+
+from autograder.judge import explain, masks
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.lessons.attention import reference
+
+LIBRARY = "F.scaled_dot_product_attention does the work here; build it from your own scores and softmax."
+FORBIDDEN = ("scaled_dot_product_attention", "multi_head_attention_forward")
+
+
+def _about_weights(seen: Comparison) -> str | None:
+    return explain.attention_weights(seen.got.value[1], seen.inputs["kwargs"].get("mask"))
+
+
+def _qkv(draw: Draw, *leading: int) -> list[torch.Tensor]:
+    """Return five queries (…, 5, 16), seven keys (…, 7, 16) and values (…, 7, 3)."""
+    q, k = draw.normal(*leading, 5, 16), draw.normal(*leading, 7, 16)
+    return [q, k, draw.normal(*leading, 7, 3)]
+
+
+def _square_mask(draw: Draw) -> Operation:
+    x = draw.normal(3, 6, 4)
+    return call(x, draw.normal(3, 6, 4), x, mask=draw.mask(6, 6, share=0.5))
+
+
+def _large_scores(draw: Draw) -> Operation:
+    """Hide key 4, whose score is far above all others."""
+    q, k, v = _qkv(draw, 2)
+    hidden = torch.arange(7) == 4
+    towards = q.mean(-2, keepdim=True) * 200
+    k = torch.where(hidden[:, None], towards + 300, k - towards - 300)
+    return call(q + 2, k, v, mask=~hidden.expand(2, 5, 7))
+
+
+def _nothing_to_see(draw: Draw) -> Operation:
+    mask = draw.mask(2, 5, 7)
+    mask[0, 2], mask[1, 4] = False, False
+    return call(*_qkv(draw, 2), mask=mask)
+
+
+exercise = ExerciseChecks(reference=reference.scaled_dot_product_attention,
+    judge=matches_reference(_about_weights), forbidden=dict.fromkeys(FORBIDDEN, LIBRARY), checks=[
+    Check("cross", "five queries read seven keys, values of another width",
+          lambda d: call(*_qkv(d, 2)), weight=2),
+    Check("square", "queries, keys and values of equal sizes: every softmax is over the keys",
+          lambda d: call(d.normal(6, 6, 6), d.normal(6, 6, 6), d.normal(6, 6, 6))),
+    Check("no-batch", "it works without a batch", lambda d: call(*_qkv(d))),
+    Check("arguments", "q, k, v and the mask come back unchanged, in float64 too",
+          lambda d: call(*(x.double() for x in _qkv(d, 2)), mask=d.mask(2, 5, 7)),
+          no_side_effects(_about_weights)),
+    Check("masked", "keys that the mask hides get no weight at all",
+          lambda d: call(*_qkv(d, 2), mask=d.mask(2, 5, 7)), weight=2),
+    Check("square-mask", "a square mask is not exchanged with its transpose", _square_mask),
+    Check("padding", "a padding mask (B, 1, T_k) hides the same keys from every query",
+          lambda d: call(*_qkv(d, 3), mask=masks.padding([4, 7, 2]))),
+    Check("heads", "batch and heads, with one mask for all heads",
+          lambda d: call(*_qkv(d, 2, 3), mask=d.mask(2, 1, 5, 7))),
+    Check("large-scores", "a hidden key gets nothing even when all others score far below it", _large_scores),
+    Check("nothing-to-see", "a query that may attend to nothing gets zeros, not NaN", _nothing_to_see),
+])

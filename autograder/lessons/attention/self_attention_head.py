@@ -1,0 +1,35 @@
+"""Checks of `SelfAttentionHead`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from autograder.judge import masks, modules
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, module
+from autograder.judge.gradients import gradients_match
+from autograder.lessons.attention import reference
+from autograder.probe.modules import CallModule
+
+
+def _head(draw: Draw, init: Sequence[int], *calls: Sequence[Any]) -> CallModule:
+    """Call a head with drawn weights; `init` is d_model and d_k, or d_model alone."""
+    d_model, d_k = init[0], init[-1]
+    weights = draw.linear("w_q", d_model, d_k) | draw.linear("w_k", d_model, d_k)
+    return module(init, weights | draw.linear("w_v", d_model, d_model), *calls)
+
+
+exercise = ExerciseChecks(reference=reference.SelfAttentionHead, checks=[
+    Check("narrow", "every token reads all tokens, with d_k below d_model",
+          lambda d: _head(d, [8, 5], [d.normal(3, 6, 8)]), weight=2),
+    Check("default-width", "d_k is d_model where none is given",
+          lambda d: _head(d, [7], [d.normal(2, 5, 7)])),
+    Check("wide", "d_k may exceed d_model", lambda d: _head(d, [6, 11], [d.normal(2, 4, 6)])),
+    Check("causal", "a causal mask keeps the future out",
+          lambda d: _head(d, [8, 5], [d.normal(2, 6, 8), masks.causal(6)])),
+    Check("padding", "a padding mask of each sample's own length",
+          lambda d: _head(d, [8, 3], [d.normal(3, 6, 8), masks.padding([6, 2, 4])])),
+    Check("calls", "one token alone, then another batch: nothing is kept from call to call",
+          lambda d: _head(d, [4, 6], [d.normal(1, 1, 4)], [d.normal(2, 5, 4)])),
+    Check("learns", "gradients reach all three projections",
+          lambda d: modules.gradients(_head(d, [5, 4], [d.normal(2, 6, 5)]), d.normal(2, 6, 5)),
+          gradients_match()),
+])

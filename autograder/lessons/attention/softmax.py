@@ -1,0 +1,42 @@
+"""Checks of `softmax`."""
+
+import torch
+
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
+from autograder.judge.explain import near
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.lessons.attention import reference
+
+LIBRARY = "The library's softmax does the work here; write the exponential and the sum yourself."
+LARGE = torch.tensor([[1e4], [-1e4], [0.0]])
+DISTANT = torch.tensor([[40.0], [-40.0], [-300.0]])
+
+
+def _some_minus_infinity(draw: Draw) -> torch.Tensor:
+    return draw.normal(4, 6).masked_fill(~draw.mask(4, 6), float("-inf"))
+
+
+def _sums(seen: Comparison) -> str | None:
+    """Say when the result does not sum to 1 along the dimension that was asked for."""
+    dim = seen.inputs["kwargs"].get("dim", -1)
+    sums = seen.got.value.sum(dim)
+    if near(sums, torch.ones_like(sums)) or not sums.isfinite().all():
+        return None
+    worst = sums.flatten()[(sums - 1).abs().argmax()]
+    return f"With dim={dim}, the result should sum to 1 along that dimension; one sum is {worst:.3g}."
+
+
+exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_sums),
+    forbidden=dict.fromkeys(("softmax", "log_softmax", "softmin", "gumbel_softmax"), LIBRARY), checks=[
+    Check("rows", "each row of a table becomes a distribution",
+          lambda d: call(d.normal(3, 7, scale=2)), weight=2),
+    Check("other-dimension", "it works along any dimension, not only the last",
+          lambda d: call(d.normal(3, 4, 5, scale=2), dim=1)),
+    Check("large-entries", "entries of ±10 000 give finite weights", lambda d: call(d.normal(3, 7) + LARGE)),
+    Check("distant-rows", "rows that differ by hundreds do not disturb each other",
+          lambda d: call(d.normal(3, 7) + DISTANT)),
+    Check("minus-infinity", "an entry of minus infinity gets a weight of exactly 0",
+          lambda d: call(_some_minus_infinity(d))),
+    Check("arguments", "the tensor you are given comes back unchanged",
+          lambda d: call(d.normal(2, 5).double()), no_side_effects(_sums)),
+])

@@ -1,0 +1,51 @@
+"""Checks of `attention_entropy`."""
+
+import math
+
+import torch
+
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.masks import causal
+from autograder.lessons.attention_visualisation import reference
+
+EXTREMES = torch.stack([torch.eye(5)[2], torch.full((5,), 0.2), torch.tensor([0.5, 0.5, 0, 0, 0])])
+
+
+def _impossible(seen: Comparison) -> str | None:
+    """Say that a number cannot be the entropy of so many keys."""
+    got, keys = seen.got.value, seen.inputs["args"][0].size(-1)
+    if not got.isfinite().all():
+        return "Some entropies are NaN or infinite: 0 · log 0 is 0 here, but log(0) is −∞ and 0 · −∞ is NaN."
+    low, high = got.min(), got.max()
+    if low > -1e-4 and high < math.log(keys) + 1e-4:
+        return None
+    most = f"ln {keys} = {math.log(keys):.3g}"
+    return f"Entropies of {keys} weights lie from 0 to {most}; yours lie from {low:.3g} to {high:.3g}."
+
+
+def _weights(draw: Draw, *shape: int, scale: float = 1.0) -> torch.Tensor:
+    return draw.normal(*shape, scale=scale).softmax(dim=-1)
+
+
+def _with_row(weights: torch.Tensor, place: tuple[int, ...], row: torch.Tensor) -> torch.Tensor:
+    weights[place] = row
+    return weights
+
+
+exercise = ExerciseChecks(reference=reference.attention_entropy, judge=matches_reference(_impossible),
+    checks=[
+    Check("heads", "an entropy, in nats, for every query of every head",
+          lambda d: call(_weights(d, 3, 4, 5, 7)), weight=2),
+    Check("matrix", "a single matrix, without layers and heads",
+          lambda d: call(_weights(d, 6, 4, scale=2.0))),
+    Check("zeros", "weights of exactly 0 count for nothing",
+          lambda d: call(d.normal(2, 6, 6).masked_fill(~causal(6), -math.inf).softmax(dim=-1))),
+    Check("nothing", "a query that may attend to nothing has entropy 0",
+          lambda d: call(_with_row(_weights(d, 2, 4, 5), (0, 2), torch.zeros(5))), weight=0.5),
+    Check("extremes", "all on one key gives 0, evenly over N keys gives ln N",
+          lambda _: call(EXTREMES.clone())),
+    Check("double", "float64, and the weights stay as they are",
+          lambda d: call(_with_row(_weights(d, 2, 3, 5, 5), (0, 0), torch.eye(5)).double()),
+          no_side_effects(_impossible, names=["weights"])),
+])

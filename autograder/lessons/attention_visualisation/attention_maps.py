@@ -1,0 +1,82 @@
+"""Checks of `attention_maps`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from autograder.judge import explain, weights
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.lessons.attention_visualisation import reference
+from autograder.lessons.attention_visualisation.fixtures import CollectMaps
+
+SIZES = (13, 17, 8, 4, 2, 12)  # vocabularies, d_model, heads, layers, d_ff
+FACTS = {
+    "hooks left": "{} hooks are still on the model afterwards: keep what register_forward_hook returns, "
+    "and call its remove().",
+    "train mode afterwards": "The model is left in another mode than before (train mode afterwards: {}).",
+    "parts in another mode": "{} parts of the model are left in another mode than the model itself.",
+    "weights unchanged": "The model's weights are not what they were before.",
+    "trainable afterwards": "The model's weights no longer require a gradient.",
+    "changed later": "Running the model again changes the maps that were returned earlier.",
+}
+
+
+def _first_wrong_map(seen: Comparison) -> str | None:
+    """Say what is wrong with the first wrong map: hidden keys, sums of rows, or which layers."""
+    for key, want in seen.expected.value.items():
+        got = seen.got.value[key]
+        wrong = [layer for layer in range(len(want)) if not explain.near(got[layer], want[layer])]
+        if wrong and (said := explain.attention_weights(got, want > 0)):
+            return f"In '{key}': {said}"
+        if wrong:
+            return f"In '{key}', layers {wrong} do not hold the weights that the model uses on this input."
+    return None
+
+
+def _ids(draw: Draw, length: int, real: int, pad: int = 0) -> torch.Tensor:
+    """Return ids (1, length), of which those after the first `real` are padding."""
+    ids = draw.integers(6, 13, 1, length)
+    ids[:, real:] = pad
+    return ids
+
+
+def _maps(draw: Draw, *lengths: int, sizes: Sequence[int] = SIZES, **options: Any) -> CollectMaps:
+    """Ask for source and target of these lengths, without padding; several pairs are several calls."""
+    ids = [_ids(draw, length, length) for length in lengths]
+    return _asked(draw, *zip(ids[::2], ids[1::2], strict=True), sizes=sizes, **options)
+
+
+def _asked(
+    draw: Draw, *calls: Sequence[torch.Tensor], sizes: Sequence[int] = SIZES, **options: Any
+) -> CollectMaps:
+    """Ask for the maps of a model with drawn weights."""
+    return CollectMaps(sizes, weights.transformer(draw, sizes), calls, **options)
+
+
+exercise = ExerciseChecks(reference=reference.attention_maps, judge=matches_reference(_first_wrong_map),
+    checks=[
+    Check("three-maps", "three maps, of all layers and heads, for seven source and five target tokens",
+          lambda d: _maps(d, 7, 5), weight=2),
+    Check("padding", "the masks are those that the model uses: padding gets nothing",
+          lambda d: _asked(d, [_ids(d, 7, 4), _ids(d, 6, 5)])),
+    Check("other-padding", "the model's own pad_id",
+          lambda d: _asked(d, [_ids(d, 6, 4, 5), _ids(d, 5, 4, 5)], options={"pad_id": 5}), weight=0.5),
+    Check("equal-lengths", "source and target of one length", lambda d: _maps(d, 6, 6), weight=0.5),
+    Check("fresh", "each call gives the weights of its own input", lambda d: _maps(d, 7, 5, 7, 5)),
+    Check("three-layers", "a model of three layers with two heads",
+          lambda d: _maps(d, 4, 6, sizes=(13, 17, 6, 2, 3, 10)), weight=0.5),
+    Check("one-layer", "a model of one layer with one head",
+          lambda d: _maps(d, 5, 3, sizes=(13, 17, 6, 1, 1, 10)), weight=0.5),
+    Check("passed-in", "a model whose encoder and decoder were passed in",
+          lambda d: _asked(d, [_ids(d, 7, 6), _ids(d, 5, 5)], passed=True), weight=0.5),
+    Check("double", "a model in float64, and ids that stay as they are",
+          lambda d: _maps(d, 5, 4, double=True), no_side_effects(), weight=0.5),
+    Check("from-train-mode", "dropout is off, although the model comes in train mode",
+          lambda d: _asked(d, [_ids(d, 7, 6), _ids(d, 5, 5)], train=True, options={"dropout": 0.6})),
+    Check("leaves-train-mode", "a model in train mode is left as it came, without hooks",
+          lambda d: _maps(d, 4, 3, train=True, facts=True), explain.facts(FACTS)),
+    Check("leaves-eval-mode", "a model in eval mode is left as it came, without hooks",
+          lambda d: _maps(d, 4, 3, facts=True), explain.facts(FACTS)),
+])

@@ -1,0 +1,48 @@
+"""Checks of `attention_rollout`."""
+
+import math
+
+import torch
+
+from autograder.judge import explain
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.masks import causal
+from autograder.lessons.attention_visualisation import reference
+from autograder.lessons.attention_visualisation.previous_token_score import attentions
+
+
+def _own_share(seen: Comparison) -> str | None:
+    """Say when rows do not sum to 1, or a position keeps too little of its own word."""
+    got, layers = seen.got.value, seen.inputs["args"][0].size(0)
+    least, own = 0.5**layers, got.diagonal().min()
+    if said := explain.attention_weights(got):
+        return said
+    if own > least - 1e-4:
+        return None
+    return (
+        f"A position keeps {own:.3f} of its own word. Half of it stays in each of {layers} layers, so it "
+        f"should keep at least {least:.3f}."
+    )
+
+
+def _zero_rows(draw: Draw) -> torch.Tensor:
+    weights = attentions(draw, 3, 2, 5)
+    weights[0, :, 1] = 0.0
+    weights[1, 0, 3] = 0.0
+    return weights
+
+
+exercise = ExerciseChecks(reference=reference.attention_rollout, judge=matches_reference(_own_share), checks=[
+    Check("three-layers", "three layers of four heads", lambda d: call(attentions(d, 3, 4, 6)), weight=2),
+    Check("order", "two layers: the later one stands on the left of the product",
+          lambda d: call(attentions(d, 2, 3, 5) ** 3 * 2)),
+    Check("one-layer", "one layer: half its mean, half the identity", lambda d: call(attentions(d, 1, 3, 5))),
+    Check("causal", "causal weights: nothing flows back from later tokens",
+          lambda d: call(d.normal(3, 2, 6, 6).masked_fill(~causal(6), -math.inf).softmax(dim=-1))),
+    Check("zero-rows", "rows are renormalised: a head may give a query zero weights throughout",
+          lambda d: call(_zero_rows(d))),
+    Check("square", "as many layers as heads as tokens", lambda d: call(attentions(d, 4, 4, 4)), weight=0.5),
+    Check("double", "float64, and the weights stay as they are",
+          lambda d: call(attentions(d, 2, 3, 4).double()), no_side_effects(_own_share, names=["attentions"])),
+])

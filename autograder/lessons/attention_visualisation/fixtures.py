@@ -1,0 +1,249 @@
+"""What lesson 08 does beside the student's code: models to look into, pictures read off the page."""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from autograder.probe.answer import Answer, StructureError, kind_of, load
+from autograder.probe.functions import CallFunction
+from autograder.probe.operation import Operation
+from coursework.small_bert import SmallBert, SmallTokeniser
+from coursework.stand_ins_models import Decoder, Encoder, Transformer
+
+
+@dataclass(frozen=True)
+class CollectMaps(Operation):
+    """Let the answer collect the maps of a Transformer with given weights, once per entry of `calls`.
+
+    `sizes` are the vocabularies, d_model, heads, layers and d_ff. With `passed`, encoder and decoder
+    are handed to the constructor. With `facts`, the result is what became of the model instead.
+    """
+
+    sizes: Sequence[int]
+    weights: Mapping[str, torch.Tensor]
+    calls: Sequence[Sequence[torch.Tensor]]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    train: bool = False
+    double: bool = False
+    passed: bool = False
+    facts: bool = False
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """The ids."""
+        return self.calls
+
+    def run(self, answer: Answer) -> Any:
+        """Build the model and collect its maps."""
+        model, collect = self._model(), answer.find()
+        before = {name: value.clone() for name, value in model.state_dict().items()}
+        results = [_require_tensors(collect(model, *args)) for args in self.calls]
+        if self.facts:
+            return self._facts(model, before, results[-1])
+        return results[0] if len(results) == 1 else results
+
+    def _model(self) -> nn.Module:
+        source, target, d_model, heads, layers, d_ff = self.sizes
+        parts = {}
+        if self.passed:
+            sizes = (d_model, layers, heads, d_ff, 64, self.options.get("dropout", 0.1))
+            parts = {"encoder": Encoder(source, *sizes), "decoder": Decoder(target, *sizes)}
+        options = {**self.options, **parts}
+        model = Transformer(source, target, d_model, heads, layers, d_ff, 64, **options)
+        for path, value in self.weights.items():
+            load(model, path, value)
+        return (model.double() if self.double else model).train(self.train)
+
+    def _facts(self, model: nn.Module, before: Mapping[str, torch.Tensor], maps: Any) -> Any:
+        kept = tree_map_only(torch.Tensor, torch.Tensor.clone, maps)
+        with torch.no_grad():
+            model(*[torch.cat([ids, ids], dim=1) for ids in self.calls[-1]])
+        after = model.state_dict()
+        return {
+            "hooks left": sum(_hooks(part) for part in model.modules()),
+            "train mode afterwards": model.training,
+            "parts in another mode": sum(p.training != model.training for p in model.modules()),
+            "weights unchanged": before.keys() == after.keys()
+            and all(torch.equal(value, after[name]) for name, value in before.items()),
+            "trainable afterwards": all(weight.requires_grad for weight in model.parameters()),
+            "changed later": not _equal(kept, maps),
+        }
+
+
+def _require_tensors(found: Any) -> Any:
+    """Return a dictionary of tensors, or of lists of them; StructureError for anything else in it."""
+    for key, value in found.items() if isinstance(found, dict) else ():
+        if not isinstance(value, (torch.Tensor, list, tuple)):
+            raise StructureError(f"The map {key!r} should be a tensor, not {kind_of(value)}.")
+    return found
+
+
+def _hooks(part: nn.Module) -> int:
+    """Count what is registered on a module, and a `forward` that replaces its own."""
+    replaced = part.__dict__.get("forward")
+    own = replaced is None or getattr(replaced, "__func__", None) is type(part).forward
+    registered = (part._forward_hooks, part._forward_pre_hooks, part._backward_hooks)
+    return sum(len(hooks) for hooks in registered) + (not own)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    pairs = zip(tree_leaves(one), tree_leaves(other), strict=False)
+    return all(torch.equal(a, b) if isinstance(a, torch.Tensor) else a is b for a, b in pairs)
+
+
+@dataclass(frozen=True)
+class AttendToPairs(Operation):
+    """Ask for the attentions of each pair in `calls`, from a small BERT with drawn weights.
+
+    `pieces` is the vocabulary of its tokeniser, `sizes` go to the model, `seed` draws its weights.
+    """
+
+    pieces: Sequence[str]
+    sizes: Mapping[str, int]
+    seed: int
+    calls: Sequence[Sequence[str]]
+
+    def run(self, answer: Answer) -> Any:
+        """Build model and tokeniser, and ask."""
+        tokeniser = SmallTokeniser(self.pieces)
+        model, function = self._model(len(tokeniser)), answer.find()
+        found = [_with_whole_start(function(model, tokeniser, *pair)) for pair in self.calls]
+        return found[0] if len(found) == 1 else found
+
+    def _model(self, vocab_size: int) -> nn.Module:
+        model = SmallBert(vocab_size, **self.sizes)
+        generator = torch.Generator().manual_seed(self.seed)
+        with torch.no_grad():
+            for value in model.parameters():
+                scale = 1.5 * value.size(-1) ** -0.5 if value.dim() > 1 else 0.3
+                shift = 1.0 if value.dim() == 1 else 0.0
+                value.copy_(shift + scale * torch.randn(value.shape, generator=generator))
+        return model
+
+
+def _with_whole_start(found: Any) -> Any:
+    """Return the triple with its start as an int if it equals one."""
+    if not isinstance(found, (tuple, list)) or len(found) != 3:
+        return found
+    attentions, tokens, start = found
+    if type(attentions).__name__ == "ndarray":
+        raise StructureError("The attentions should be a tensor, not ndarray.")
+    return attentions, tokens, _whole_number(start)
+
+
+@dataclass(frozen=True)
+class FindSpan(CallFunction):
+    """Call the function; a pair comes back as ints if its entries can be used as an index."""
+
+    def run(self, answer: Answer) -> Any:
+        """Call, and turn the places into ints."""
+        found = super().run(answer)
+        if hasattr(found, "tolist") and getattr(found, "ndim", 0) == 1:
+            found = tuple(found.tolist())
+        return tuple(map(_whole_number, found)) if isinstance(found, (tuple, list)) else found
+
+
+def _whole_number(value: Any) -> Any:
+    """Return an int for an int of any kind, or a tensor of one; anything else as it is."""
+    if isinstance(value, (bool, float)):
+        return value
+    if isinstance(value, torch.Tensor):
+        return int(value) if value.dim() == 0 and not value.is_floating_point() else value
+    try:
+        return value.__index__()
+    except AttributeError:
+        return value
+
+
+@dataclass(frozen=True)
+class DrawHeatMap(Operation):
+    """Let the answer draw, and describe the heat map as it appears on the page.
+
+    With `second`, it is handed the second of two Axes, of which the first is the current one.
+    """
+
+    weights: torch.Tensor
+    queries: Sequence[str]
+    keys: Sequence[str]
+    second: bool = False
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """The weights."""
+        return [self.weights]
+
+    def run(self, answer: Answer) -> Any:
+        """Draw and describe, and leave no figure open."""
+        from matplotlib import pyplot as plt
+
+        if plt.get_backend().lower() != "agg":
+            plt.switch_backend("agg")
+        plt.close("all")
+        try:
+            return self._described(answer.find(), plt)
+        finally:
+            plt.close("all")
+
+    def _described(self, draw: Callable[..., Any], plt: Any) -> dict[str, Any]:
+        first, given = plt.subplots(1, 2)[1] if self.second else (None, None)
+        if first is not None:
+            plt.sca(first)
+        options = {} if given is None else {"ax": given}
+        returned = draw(self.weights, list(self.queries), list(self.keys), **options)
+        found = _describe(returned)
+        if first is None:
+            return found
+        return found | {"on the axes given": returned is given, "elsewhere": first.has_data()}
+
+
+def _describe(ax: Any) -> dict[str, Any]:
+    """Read the cells and their labels off the page, top to bottom and left to right."""
+    mesh = _mesh(ax)
+    corners = torch.as_tensor(mesh.get_coordinates())  # (R + 1, C + 1, 2)
+    cells = _cells(mesh).reshape(corners.size(0) - 1, corners.size(1) - 1)
+    rows = _labels(corners[:, 0, 1].tolist(), ax.yaxis)
+    columns = _labels(corners[0, :, 0].tolist(), ax.xaxis)
+    if bool(corners[-1, 0, 1] > corners[0, 0, 1]) != ax.yaxis_inverted():  # the first is below
+        cells, rows = cells.flip(0), rows[::-1]
+    if bool(corners[0, -1, 0] > corners[0, 0, 0]) == ax.xaxis_inverted():  # the first is right
+        cells, columns = cells.flip(1), columns[::-1]
+    scale = [round(float(end), 4) for end in mesh.get_clim()]
+    return {"cells": cells, "rows": rows, "columns": columns, "scale": scale}
+
+
+def _mesh(ax: Any) -> Any:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
+
+    if not isinstance(ax, Axes):
+        raise StructureError(f"The Axes that were drawn on should be returned, not {kind_of(ax)}.")
+    meshes = [part for part in ax.collections if isinstance(part, QuadMesh)]
+    if not meshes:
+        raise StructureError(
+            "There is no heat map on the Axes that came back: sns.heatmap(…, ax=ax) draws one."
+        )
+    return meshes[-1]
+
+
+def _cells(mesh: Any) -> torch.Tensor:
+    """Return the numbers behind the colours, NaN where a cell is left blank."""
+    from numpy import ma
+
+    return torch.as_tensor(ma.filled(mesh.get_array().astype("float64"), float("nan"))).float()
+
+
+def _labels(edges: list[float], axis: Any) -> list[str]:
+    """Return what is written beside each cell, "" where nothing is."""
+    written = [""] * (len(edges) - 1)
+    for tick in axis.get_major_ticks():
+        shown = [label.get_text() for label in (tick.label1, tick.label2) if label.get_visible()]
+        text = next(filter(None, shown), "")
+        for cell, ends in enumerate(itertools.pairwise(edges)):
+            if min(ends) < tick.get_loc() < max(ends) and text:
+                written[cell] = text
+    return written

@@ -1,0 +1,71 @@
+"""Checks of `plot_attention`: what is read off the page, wherever matplotlib keeps it."""
+
+from typing import Any
+
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
+from autograder.judge.explain import near
+from autograder.judge.judges import no_side_effects
+from autograder.lessons.attention_visualisation import reference
+from autograder.lessons.attention_visualisation.fixtures import DrawHeatMap
+
+Q, K = ([f"{letter}{place}" for place in range(40)] for letter in "qk")
+SENTENCE = ["[CLS]", "the", "cat", "sat", "on", "the", "mat", "[SEP]"]
+
+
+def _about_picture(seen: Comparison) -> str | None:
+    """Say what is wrong with the picture, the first thing that a reader would notice."""
+    got, want = seen.got.value, seen.expected.value
+    if got.get("on the axes given") is False or got.get("elsewhere"):
+        return "The picture should be on the Axes that were handed over as `ax`, and on no others."
+    cells = want["cells"]
+    known = {
+        "Queries and keys are exchanged: queries go down, keys across.": cells.T,
+        "The rows are upside down: the first query belongs at the top.": cells.flip(0),
+        "The columns are reversed: the first key belongs on the left.": cells.flip(1),
+    }
+    if not near(got["cells"], cells):
+        found = (said for said, form in known.items() if near(got["cells"], form))
+        return next(found, "The heat map shows other numbers than the weights it was given.")
+    if got["scale"] != [0.0, 1.0]:
+        return f"The colour scale should go from 0 to 1 (vmin, vmax); yours goes through {got['scale']}."
+    rows = _about_labels(got["rows"], want["rows"], "queries (rows)")
+    return rows or _about_labels(got["columns"], want["columns"], "keys (columns)")
+
+
+def _about_labels(got: Any, want: list[str], what: str) -> str | None:
+    """Say how the labels of one side differ."""
+    missing = [token for mine, token in zip(got, want, strict=False) if not mine]
+    if missing:
+        return f"{len(missing)} of {len(want)} {what} have no label, such as {missing[0]!r}."
+    said = f"The {what} should be labelled {want[:8]}; in your picture they are {got[:8]}."
+    return said if got != want else None
+
+
+def _drawn(draw: Draw, queries: list[str], keys: list[str], *, second: bool = False) -> DrawHeatMap:
+    weights = draw.normal(len(queries), len(keys), scale=1.5).softmax(dim=-1)
+    return DrawHeatMap(weights, queries, keys, second)
+
+
+def _small_weights(draw: Draw) -> DrawHeatMap:
+    weights = 0.1 + 0.05 * draw.normal(4, 9).sigmoid()
+    return DrawHeatMap(weights / weights.sum(dim=-1, keepdim=True), Q[:4], K[:9])
+
+
+exercise = ExerciseChecks(reference=reference.plot_attention,
+    judge=no_side_effects(_about_picture, names=["weights"], any_form=True), checks=[
+    Check("five-by-seven", "five queries down, seven keys across",
+          lambda d: _drawn(d, Q[:5], K[:7]), weight=2),
+    Check("axes-given", "drawn on the Axes that are handed over, and on no other",
+          lambda d: _drawn(d, Q[:4], K[:3], second=True)),
+    Check("square", "as many queries as keys: nothing is exchanged or upside down",
+          lambda d: _drawn(d, Q[:6], K[:6])),
+    Check("small-weights", "the colour scale goes from 0 to 1, also where all weights are small",
+          _small_weights),
+    Check("many-keys", "every one of 36 keys is labelled", lambda d: _drawn(d, Q[:3], K[:36])),
+    Check("many-queries", "every one of 38 queries is labelled",
+          lambda d: _drawn(d, Q[:38], K[:4]), weight=0.5),
+    Check("repeated", "tokens that occur more than once keep their places",
+          lambda d: _drawn(d, SENTENCE, SENTENCE)),
+    Check("single", "a single query",
+          lambda d: _drawn(d, ["<sos>"], ["4", "0", "7", "0", "<eos>"]), weight=0.5),
+])

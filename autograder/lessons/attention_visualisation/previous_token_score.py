@@ -1,0 +1,30 @@
+"""Checks of `previous_token_score`."""
+
+import torch
+
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, call
+from autograder.judge.judges import no_side_effects
+from autograder.lessons.attention_visualisation import reference
+
+
+def _back() -> torch.Tensor:
+    """Return the weights (1, 1, 6, 6) of a head that always looks one token back."""
+    back = torch.zeros(1, 1, 6, 6)
+    back[0, 0, range(6), [0, *range(5)]] = 1.0  # the first token attends to itself
+    return back
+
+
+def attentions(draw: Draw, layers: int, heads: int, size: int) -> torch.Tensor:
+    """Return rows of weights (L, H, S, S) that sum to one."""
+    return draw.normal(layers, heads, size, size, scale=1.5).softmax(dim=-1)
+
+
+exercise = ExerciseChecks(reference=reference.previous_token_score, checks=[
+    Check("heads", "a score for every head of every layer", lambda d: call(attentions(d, 3, 4, 7)), weight=2),
+    Check("square", "as many layers as heads as tokens", lambda d: call(attentions(d, 4, 4, 4))),
+    Check("two-tokens", "two tokens: a single one has another before it",
+          lambda d: call(attentions(d, 2, 3, 2))),
+    Check("perfect", "a head that always looks one token back scores 1", lambda _: call(_back()), weight=0.5),
+    Check("double", "float64, and the weights stay as they are",
+          lambda d: call(attentions(d, 2, 5, 6).double()), no_side_effects(names=["attentions"])),
+])

@@ -1,0 +1,29 @@
+"""Checks of `shift_right`."""
+
+import torch
+
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, call
+from autograder.judge.judges import no_side_effects
+from autograder.lessons.decoder import reference
+
+ENDS = torch.tensor([[9, 9, 9, 9, 9, 2], [9, 9, 9, 2, 0, 0], [9, 9, 2, 0, 0, 0]])
+
+
+def _words(draw: Draw, *shape: int) -> torch.Tensor:
+    return draw.integers(4, 30, *shape)
+
+
+exercise = ExerciseChecks(reference=reference.shift_right, checks=[
+    Check("shifted", "the start token first, the last token dropped",
+          lambda d: call(_words(d, 3, 5)), weight=2),
+    Check("square", "as many samples as tokens: it is rows that are shifted",
+          lambda d: call(_words(d, 4, 4))),
+    Check("with-padding", "the end token and padding move along like any other",
+          lambda d: call(_words(d, 3, 6).where(ENDS == 9, ENDS))),
+    Check("other-start", "the start token is the one that is given",
+          lambda d: call(_words(d, 2, 4), sos_id=d.integer(31, 40))),
+    Check("one-token", "of a single token only the start token is left",
+          lambda d: call(_words(d, 3, 1)), weight=0.5),
+    Check("arguments", "the target comes back unchanged",
+          lambda d: call(_words(d, 2, 7)), no_side_effects(names=["target"])),
+])

@@ -1,0 +1,38 @@
+"""Checks of `target_mask`."""
+
+import torch
+
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, call
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.masks import about_mask, padded_ids
+from autograder.lessons.decoder import reference
+
+
+def _other_padding(draw: Draw) -> torch.Tensor:
+    """Return ids padded with 9, in which 0 is a word like any other."""
+    ids = 10 + padded_ids(draw, 20, [3, 6])
+    ids[ids == 10], ids[:, 1] = 9, 0
+    return ids
+
+
+def _padding_anywhere(draw: Draw) -> torch.Tensor:
+    ids = padded_ids(draw, 30, [5, 5])
+    ids[0, :2], ids[1, 2] = 0, 0
+    return ids
+
+
+exercise = ExerciseChecks(reference=reference.target_mask, judge=matches_reference(about_mask), checks=[
+    Check("padded", "three targets of different lengths",
+          lambda d: call(padded_ids(d, 30, [5, 2, 4])), weight=2),
+    Check("causal", "without padding it is causal, and nothing else",
+          lambda d: call(padded_ids(d, 30, [6, 6]))),
+    Check("square", "as many samples as positions", lambda d: call(padded_ids(d, 30, [4, 1, 3, 2]))),
+    Check("other-padding", "the padding id is the one that is given",
+          lambda d: call(_other_padding(d), pad_id=9)),
+    Check("padding-anywhere", "padding at the beginning, and in the middle",
+          lambda d: call(_padding_anywhere(d)), weight=0.5),
+    Check("one-token", "a single token sees itself",
+          lambda d: call(padded_ids(d, 30, [1, 1, 1])), weight=0.5),
+    Check("arguments", "the ids come back unchanged",
+          lambda d: call(padded_ids(d, 30, [7, 3])), no_side_effects(about_mask, names=["ids"]), 0.5),
+])

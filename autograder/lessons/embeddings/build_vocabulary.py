@@ -1,0 +1,77 @@
+"""Checks of `build_vocabulary`."""
+
+from itertools import pairwise
+
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.lessons.embeddings import reference
+from autograder.lessons.embeddings.words import shuffled
+from autograder.probe.functions import CallAndReturnArguments
+
+NAMES = ("sea", "key", "cat", "bell", ",", ".", "gull", "rope", "salt", "tide", "sail", "moon")
+ALWAYS = (" ", "Bread", "bread")  # a token that is easily dropped, and two that differ only in case
+OFTEN = ["gong", "reef", "knot", "pier"]
+
+
+def _names(draw: Draw, count: int) -> list[str]:
+    """Return different tokens in random order."""
+    others = shuffled(draw, NAMES)[: count - len(ALWAYS)]
+    return shuffled(draw, [*ALWAYS, *others])[:count]
+
+
+def _counted(draw: Draw, *counts: int) -> list[str]:
+    """Return a shuffled text in which a different token occurs as often as each count says."""
+    names = _names(draw, len(counts))
+    return shuffled(draw, [name for name, n in zip(names, counts, strict=True) for _ in range(n)])
+
+
+def _frequent_last(draw: Draw) -> Operation:
+    """Put the rare tokens first, so that those met first are not the most frequent."""
+    rare = _names(draw, 9)[:5]
+    text = shuffled(draw, OFTEN * 3 + OFTEN[:3] * 2 + OFTEN[:1])
+    return call([*rare, rare[0], *text], max_size=draw.integer(6, 9))
+
+
+def _specials_in_text(draw: Draw) -> Operation:
+    text = [*_counted(draw, 6, 4, 2, 1), *["<unk>"] * 5, *["<eos>"] * 3, "<pad>"]
+    return call(shuffled(draw, text), max_size=7)
+
+
+def _wrong_size(seen: Comparison) -> str | None:
+    """Say when there are too many tokens or too few."""
+    got, want = len(seen.got.value), len(seen.expected.value)
+    said = f"Your vocabulary has {got} entries; {want} were expected, specials included."
+    return said if got != want else None
+
+
+def _wrong_order(seen: Comparison) -> str | None:
+    """Name two tokens in the wrong order, and why."""
+    tokens, got = seen.inputs["args"][0], seen.got.value
+    known = got.keys() & set(tokens) - set(reference.SPECIALS)
+    for before, after in pairwise(sorted(known, key=lambda token: (got[token], token))):
+        more, fewer = tokens.count(before), tokens.count(after)
+        if (-more, before) > (-fewer, after):
+            said = f"{before!r} (count {more}) comes before {after!r} (count {fewer})."
+            return f"{said} For equal counts, sorted() decides." if more == fewer else said
+    return None
+
+
+EXPLAINERS = (_wrong_size, _wrong_order)
+
+exercise = ExerciseChecks(
+    reference=reference.build_vocabulary, judge=matches_reference(*EXPLAINERS, any_form=True), checks=[
+    Check("counts", "specials first, then tokens by falling count",
+          lambda d: call(_counted(d, 9, 7, 6, 4, 3, 2, 1)), weight=2),
+    Check("ties", "tokens that occur equally often are in the order of sorted()",
+          lambda d: call(_counted(d, 3, 5, 3, 1, 3, 5, 1, 3, 1, 1))),
+    Check("limited", "max_size keeps the most frequent, the four specials counted in", _frequent_last),
+    Check("smallest", "max_size=4 leaves the specials alone",
+          lambda d: call(_counted(d, 4, 2, 1), max_size=4), weight=0.5),
+    Check("roomy", "a max_size above what there is changes nothing",
+          lambda d: call(_counted(d, 4, 3, 1), max_size=50), weight=0.5),
+    Check("specials-in-text", "specials that occur in the text are not added twice", _specials_in_text),
+    Check("nothing", "no tokens at all: the specials are there", lambda _: call([]), weight=0.5),
+    Check("arguments", "the list of tokens comes back unchanged",
+          lambda d: CallAndReturnArguments([["tide", "bell", "tide", *_counted(d, 3, 2, 1)]]),
+          no_side_effects(*EXPLAINERS, any_form=True), weight=0.5),
+])

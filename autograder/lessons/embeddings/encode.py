@@ -1,0 +1,38 @@
+"""Checks of `encode`."""
+
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.lessons.embeddings import reference
+from autograder.lessons.embeddings.words import sampled, shuffled
+from autograder.probe.functions import CallAndReturnArguments
+
+KNOWN = ("the", "harbour", "had", "two", "clocks", ",", "and", "bread", ".", "key")
+STRANGE = ("zeppelin", "Quartz", "<mask>", "xyz")
+
+
+def _vocabulary(draw: Draw) -> dict[str, int]:
+    tokens = [*reference.SPECIALS, " ", *shuffled(draw, KNOWN)]
+    return {token: index for index, token in enumerate(tokens)}
+
+
+def _wrong_token(seen: Comparison) -> str | None:
+    """Say which token got which id."""
+    tokens, vocabulary = seen.inputs["args"]
+    got, want = seen.got.value, seen.expected.value
+    place = int((got != want).nonzero()[0])
+    what = "its id" if tokens[place] in vocabulary else "the id of <unk>, as it is not in the vocabulary"
+    return f"{tokens[place]!r} became {got[place]}; it should become {want[place]}, {what}."
+
+
+exercise = ExerciseChecks(reference=reference.encode, judge=matches_reference(_wrong_token), checks=[
+    Check("known", "each token becomes its id",
+          lambda d: call([*sampled(d, KNOWN, 7), " ", "<eos>"], _vocabulary(d))),
+    Check("unknown", "a token that is not in the vocabulary becomes <unk>",
+          lambda d: call([STRANGE[d.integer(0, 4)], *sampled(d, KNOWN, 3), "The", "bread", "", "BREAD"],
+                         _vocabulary(d))),
+    Check("nothing", "an empty list gives an empty LongTensor", lambda d: call([], _vocabulary(d))),
+    Check("single", "a single token", lambda d: call(["key"], _vocabulary(d)), weight=0.5),
+    Check("arguments", "tokens and vocabulary come back unchanged",
+          lambda d: CallAndReturnArguments([[*sampled(d, KNOWN, 3), *STRANGE], _vocabulary(d)]),
+          no_side_effects(_wrong_token), weight=0.5),
+])

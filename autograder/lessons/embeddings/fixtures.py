@@ -1,0 +1,73 @@
+"""Tells a matrix product with a table from a lookup in it by what happens, not by names.
+
+A product reads every row of the table, if only to multiply it by 0; a lookup never touches a row
+that no id asks for. Rows that are not asked for are therefore filled with NaN: after a product it
+shows in the result, because NaN · 0 is NaN. Sparse products skip zeros, so a call of a product
+function with the table itself counts as well.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from autograder.probe.answer import Answer
+from autograder.probe.functions import FunctionGradients
+
+PRODUCTS = frozenset(
+    (
+        *("matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "addmm", "addmv", "baddbmm"),
+        *("einsum", "tensordot", "linear", "inner", "chain_matmul", "linalg_multi_dot"),
+        *("_sparse_mm", "spmm", "smm", "sspaddmm", "hspmm"),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Embed(FunctionGradients):
+    """Call the function with `args`, ids (B, S) and a table (V, D); some row must be unused.
+
+    The result is `output`, `product`, whether the function multiplies by the table, and with a
+    `cotangent` (B, S, D) also `gradients`, one for each argument.
+    """
+
+    def run(self, answer: Answer) -> Any:
+        """Call the function, and call it again with a watched table."""
+        embed, backward = answer.find(), self.cotangent is not None
+        found = super().run(answer) if backward else {"output": embed(*self.args)}
+        return {**found, "product": multiplies(embed, *self.args)}
+
+
+def multiplies(function: Callable[..., Any], ids: torch.Tensor, table: torch.Tensor) -> bool:
+    """Return whether `function(ids, table)` multiplies by the table; it is handed a copy."""
+    unused = torch.ones(len(table), dtype=torch.bool)
+    unused[ids.flatten()] = False
+    spoilt = table.detach().clone()
+    spoilt[unused] = torch.nan
+    with _ProductsWith(spoilt) as products:
+        output = function(ids, spoilt)
+    return products.seen or not bool(torch.isfinite(output).all())
+
+
+class _ProductsWith(TorchFunctionMode):
+    """Notes whether a tensor, or a view of all of it, goes into a matrix product."""
+
+    def __init__(self, table: torch.Tensor) -> None:
+        super().__init__()
+        self._table, self.seen = table, False
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(func, "__name__", "") in PRODUCTS:
+            operands = [*args, *(kwargs or {}).values()]
+            self.seen = self.seen or any(self._is_table(operand) for operand in operands)
+        return func(*args, **(kwargs or {}))
+
+    def _is_table(self, operand: Any) -> bool:
+        if isinstance(operand, (list, tuple)):
+            return any(self._is_table(item) for item in operand)
+        if not isinstance(operand, torch.Tensor) or operand.layout is not torch.strided:
+            return False
+        whole = operand.numel() >= self._table.numel() > 0
+        return whole and operand.data_ptr() == self._table.data_ptr()

@@ -1,0 +1,61 @@
+"""Checks of `nearest`."""
+
+import torch
+import torch.nn.functional as F
+
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.lessons.embeddings import reference
+
+
+def _fan(draw: Draw, rows: int, width: int, low: float = -0.9) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return a table and a query with cosines spread evenly from `low` to 0.93, shuffled.
+
+    The lengths of the rows differ so much that neither dot products nor distances give this order.
+    """
+    query = draw.normal(width) + 1.0  # its mean is not 0: a correlation is not a cosine
+    towards = F.normalize(query, dim=-1)
+    across = draw.normal(rows, width)
+    across = F.normalize(across - (across @ towards)[:, None] * towards, dim=-1)
+    cosines = torch.linspace(low, 0.93, rows)[draw.different(rows, 0, rows)][:, None]
+    lengths = 4.0 ** torch.linspace(-1.5, 1.5, rows)[draw.different(rows, 0, rows)][:, None]
+    return lengths * (cosines * towards + (1 - cosines**2).sqrt() * across), query
+
+
+def _itself(draw: Draw) -> Operation:
+    table, query = _fan(draw, 10, 6)
+    table[draw.integer(0, 10)] = query
+    return call(table, query, 4)
+
+
+def _zero_row(draw: Draw) -> Operation:
+    """Replace the row whose cosine is closest to 0 by zeros: the order stays as it was."""
+    table, query = _fan(draw, 10, 8, low=-0.85)
+    table[F.cosine_similarity(table, query, dim=-1).abs().argmin()] = 0.0
+    return call(table, query, 10)
+
+
+def _wrong_row(seen: Comparison) -> str | None:
+    """Name the first wrong row, with its cosine and that of the right one."""
+    table, query, _ = seen.inputs["args"]
+    got, want = seen.got.value, seen.expected.value
+    place = int((got != want).nonzero()[0])
+    cosines = F.cosine_similarity(table, query, dim=-1)
+    came, right = (f"row {row}, whose cosine is {cosines[row]:.2f}" for row in (got[place], want[place]))
+    return f"Entry {place} of your result is {came}; it should be {right}."
+
+
+exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_wrong_row), checks=[
+    Check("rows", "rows by falling cosine, whatever their lengths",
+          lambda d: call(*_fan(d, 12, 7), 5), weight=2),
+    Check("one", "the single nearest row", lambda d: call(*_fan(d, 9, 6), 1)),
+    Check("everything", "all rows, down to those that point the other way",
+          lambda d: call(*_fan(d, 8, 5), 8)),
+    Check("itself", "a query that is itself a row of the table comes first", _itself, weight=0.5),
+    Check("zero-row", "a row of zeros has similarity 0", _zero_row),
+    Check("double", "a table and a query in float64",
+          lambda d: call(*(x.double() for x in _fan(d, 11, 9)), 6), weight=0.5),
+    Check("arguments", "table and query come back unchanged",
+          lambda d: call(*_fan(d, 7, 4), 3), no_side_effects(_wrong_row, names=("table", "query")),
+          weight=0.5),
+])

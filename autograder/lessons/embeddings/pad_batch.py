@@ -1,0 +1,34 @@
+"""Checks of `pad_batch`."""
+
+import torch
+
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, call
+from autograder.judge.judges import no_side_effects
+from autograder.lessons.embeddings import reference
+from autograder.probe.functions import CallAndReturnArguments
+
+
+def _sequences(draw: Draw, *lengths: int) -> list[list[int]]:
+    return [draw.integers(4, 90, length).tolist() for length in lengths]
+
+
+def _other_id(draw: Draw) -> Operation:
+    """Return a call with another padding id, in which 0 is an id like any other."""
+    rows = _sequences(draw, 2, 5)
+    rows[1][1] = 0
+    return call(rows, pad_id=draw.integer(91, 99))
+
+
+exercise = ExerciseChecks(reference=reference.pad_batch, checks=[
+    Check("lists", "lists of different lengths are padded on the right",
+          lambda d: call(_sequences(d, 4, 7, 2)), weight=2),
+    Check("tensors", "LongTensors are padded as lists are, and come back unchanged",
+          lambda d: call([torch.tensor(row) for row in _sequences(d, 3, 1, 6, 5)]), no_side_effects()),
+    Check("other-id", "another pad_id", _other_id),
+    Check("alone", "one sequence alone, and sequences of one length, get no padding",
+          lambda d: call(_sequences(d, 5)), weight=0.5),
+    Check("one-empty", "an empty sequence among others is all padding",
+          lambda d: call(_sequences(d, 2, 0, 4)), weight=0.5),
+    Check("arguments", "the lists come back unchanged",
+          lambda d: CallAndReturnArguments([_sequences(d, 1, 4, 3)]), no_side_effects()),
+])

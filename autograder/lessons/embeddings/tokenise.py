@@ -1,0 +1,41 @@
+"""Checks of `tokenise`."""
+
+from itertools import zip_longest
+
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
+from autograder.judge.judges import matches_reference
+from autograder.lessons.embeddings import reference
+from autograder.lessons.embeddings.words import sampled
+
+WORDS = ("clock", "Bread", "harbour", "sea", "Cat", "key", "sailor", "mayor", "church", "Water")
+SEPARATORS = (" ", ", ", " ", ". ", " ", "; ", " – ", "\n", "? ", " ")
+
+
+def _sentence(draw: Draw, words: int) -> str:
+    """Return words with separators between them; it begins and ends with a word."""
+    chosen, between = sampled(draw, WORDS, words), sampled(draw, SEPARATORS, words - 1)
+    return "".join(part for pair in zip(chosen, [*between, ""], strict=True) for part in pair)
+
+
+def _wrong_piece(seen: Comparison) -> str | None:
+    """Say what the first wrong piece is, and what it should be."""
+    pairs = enumerate(zip_longest(seen.got.value, seen.expected.value))
+    place, (got, want) = next((place, pair) for place, pair in pairs if pair[0] != pair[1])
+    if want is None:
+        return f"Piece {place}, {got!r}, should not be there."
+    return f"Piece {place} is {'missing' if got is None else repr(got)}; it should be {want!r}."
+
+
+exercise = ExerciseChecks(reference=reference.tokenise, judge=matches_reference(_wrong_piece, any_form=True),
+    checks=[
+    Check("words", "words, and what stands between them, each become a piece",
+          lambda d: call(_sentence(d, d.integer(9, 14))), weight=2),
+    Check("marks-outside", "a text that begins and ends with a mark loses neither",
+          lambda d: call(f'"{_sentence(d, 5)}!" ')),
+    Check("odd-characters", "apostrophes, numbers, underscores and letters beyond A to Z",
+          lambda d: call(f"they weren't {d.integer(10, 99)}.5 km_away:  {_sentence(d, 3)}"
+                         " – déjà vu, Zoë?!")),
+    Check("no-words", "marks without any word, and white space alone",
+          lambda d: call("\n\n … ?! " * d.integer(1, 3)), weight=0.5),
+    Check("nothing", "an empty text has no pieces", lambda _: call(""), weight=0.5),
+])

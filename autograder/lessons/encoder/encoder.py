@@ -1,0 +1,101 @@
+"""Checks of `Encoder`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from autograder.judge import dropout, explain, masks, modules, weights
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
+from autograder.judge.gradients import gradients_match
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.lessons.encoder import reference
+from autograder.probe.modules import CallModule, ChangedPositions
+
+SIZES = (13, 8, 2, 2, 12)  # vocab_size, d_model, num_layers, num_heads, d_ff
+
+
+def _encoder(
+    d: Draw, *calls: Sequence[Any], sizes: Sequence[int] = SIZES, train: bool = False, **options: float
+) -> CallModule:
+    """Ask for calls of an encoder of these sizes."""
+    return module(sizes, weights.encoder(d, sizes), *calls, train=train, **options)
+
+
+def _order_is_lost(seen: Comparison) -> str | None:
+    forwards, backwards = explain.outputs(seen)
+    if not explain.near(forwards, backwards.flip(1)):
+        return None
+    return "The words in reverse order give the same vectors in reverse order. Are the positions added?"
+
+
+def _ids(d: Draw, *shape: int) -> torch.Tensor:
+    return d.integers(4, SIZES[0], *shape)
+
+
+def _padded(d: Draw, *lengths: int) -> list[torch.Tensor]:
+    """Return ids of sentences of these lengths, and their padding mask."""
+    return [masks.padded_ids(d, SIZES[0], lengths), masks.padding(lengths)]
+
+
+def _reversed(d: Draw) -> Operation:
+    ids = torch.tensor([d.different(5, 4, SIZES[0])])
+    return _encoder(d, [ids], [ids.flip(1)])
+
+
+def _more_padding(d: Draw) -> Operation:
+    """Ask for two sentences with padding, then for the first without it."""
+    ids, mask = masks.padded_ids(d, SIZES[0], [4, 6], longest=7), masks.padding([4, 6], longest=7)
+    return _encoder(d, [ids, mask], [ids[:1, :4], mask[:1, :, :4]])
+
+
+def _padding_added(d: Draw) -> Operation:
+    ids = _ids(d, 2, 4)
+    calls = [[ids, masks.padding([4, 4])], [F.pad(ids, (0, 3)), masks.padding([4, 4], longest=7)]]
+    return ChangedPositions(SIZES, calls=calls, order=list(range(4)))
+
+
+exercise = ExerciseChecks(reference=reference.Encoder, checks=[
+    Check("formula", "embedding, position, then one layer after the other",
+          lambda d: _encoder(d, [_ids(d, 3, 5)]), weight=2),
+    Check("alone", "a sample gives the same alone and in a batch",
+          lambda d: modules.also_alone(_encoder(d, [_ids(d, 3, 4)])), matches_reference(explain.samples_mix)),
+    Check("order", "the same words in another order give something else: positions count", _reversed,
+          matches_reference(_order_is_lost)),
+    Check("lengths", "three sentences of different lengths, with their padding mask",
+          lambda d: _encoder(d, _padded(d, 6, 2, 4)), weight=2),
+    Check("padded", "padding behind a sentence changes nothing at its words", _more_padding),
+    Check("square-mask", "a mask (S, S), as it is given",
+          lambda d: _encoder(d, [_ids(d, 2, 5), d.mask(5, 5)]), weight=0.5),
+    Check("no-mask", "None means no mask, even where there is padding",
+          lambda d: _encoder(d, _padded(d, 5, 3)[:1])),
+    Check("flip", "every output notices when one word is changed",
+          lambda d: modules.changed_word(module(SIZES, {}, [_ids(d, 2, 5)]), 0, 4, SIZES[0]),
+          explain.positions_change("word 4 changes"), 0.5),
+    Check("deaf-to-padding", "no output at a word notices the padding", _padding_added,
+          explain.positions_change("padding is added after the words"), 0.5),
+    Check("three-layers", "three layers, all different",
+          lambda d: _encoder(d, [d.integers(4, 9, 2, 4)], sizes=(9, 6, 3, 1, 7))),
+    Check("one-layer", "a single layer, and a single word",
+          lambda d: _encoder(d, [d.integers(4, 9, 2, 1)], [d.integers(4, 9, 2, 3)], sizes=(9, 6, 1, 3, 7)),
+          weight=0.5),
+    Check("too-long", "a sentence longer than max_len raises ValueError",
+          lambda d: _encoder(d, [_ids(d, 2, 6)], max_len=5), weight=0.5, raises="ValueError"),
+    Check("very-long", "max_len may be more than 512",
+          lambda d: _encoder(d, [_ids(d, 1, 514)], sizes=(13, 4, 1, 1, 4), max_len=514), weight=0.5),
+    Check("dropout-off", "nothing is dropped in eval mode",
+          lambda d: _encoder(d, [_ids(d, 2, 5)], dropout=dropout.NEARLY_ALL), dropout.nothing_dropped, 0.5),
+    Check("dropout-none", "dropout 0 drops nothing in train mode",
+          lambda d: _encoder(d, [_ids(d, 3, 7)], train=True, dropout=0.0), dropout.nothing_dropped, 0.5),
+    Check("dropout-on", "in train mode dropout acts on the embedded words and in every layer",
+          lambda d: _encoder(d, [_ids(d, 2, 5)], train=True, dropout=dropout.NEARLY_ALL),
+          explain.fact("With dropout near 1, something remains in train mode of the words, or of what the "
+                       "sublayers return. Do `position` and all layers get `dropout`?"), 0.5),
+    Check("learns", "an optimiser finds every parameter, and gradients reach it", lambda d: modules.gradients(
+              _encoder(d, [_ids(d, 2, 5)], dropout=0.0), d.normal(2, 5, 8), registration=True),
+          gradients_match()),
+    Check("arguments", "it works in float64, and leaves ids and mask as they are",
+          lambda d: modules.in_float64(_encoder(d, _padded(d, 5, 3))),
+          no_side_effects(names=["ids", "mask"])),
+])

@@ -1,0 +1,130 @@
+"""Checks of `EncoderLayer`."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from autograder.judge import dropout, explain, masks, modules, weights
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
+from autograder.judge.explain import near
+from autograder.judge.gradients import gradients_match
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.lessons.encoder import reference
+from autograder.probe.modules import CallModule
+
+LAST = explain.ends_in_norm("norm2")
+
+
+def _layer(d: Draw, init: list[Any], *calls: Sequence[Any], train: bool = False) -> CallModule:
+    """Ask for calls of a layer; `init` is d_model, num_heads, d_ff and, if it is given, dropout."""
+    d_model, _, d_ff, *_ = init
+    return module(init, weights.layer(d, "", d_model, d_ff), *calls, train=train)
+
+
+def _what_is_left(seen: Comparison) -> str | None:
+    """Say what comes instead of norm2(norm1(x)), where no sublayer has any effect."""
+    got, x = seen.got.value, seen.inputs["calls"][0][0]
+    one, two = (_normed(seen, path, x) for path in ("norm1", "norm2"))
+    forms = {
+        "zeros come out. Apply dropout before you add a sublayer's output to x.": torch.zeros_like(x),
+        "every token comes out alike. Is x dropped, or never added?": got[:1, :1].expand_as(got),
+        "x itself comes out. Where are the norms applied?": x,
+        "norm1(x) comes out. Is norm2 the last step?": one,
+        "norm2(x) comes out. Is norm1 applied, and its result used?": two,
+        "norm1(norm2(x)) comes out. Which norm belongs to which sublayer?": _normed(seen, "norm1", two),
+    }
+    came = next((text for text, form in forms.items() if near(got, form)), "something else comes out.")
+    return f"What the sublayers return is 0 or dropped here, which leaves norm2(norm1(x)); {came}"
+
+
+def _normed(seen: Comparison, path: str, value: torch.Tensor) -> torch.Tensor:
+    """Return what the norm at a path makes of a value."""
+    weight, bias = (seen.inputs["weights"][f"{path}.{part}"] for part in ("weight", "bias"))
+    return F.layer_norm(value, value.shape[-1:], weight, bias)
+
+
+def _padding_leaks(seen: Comparison) -> str | None:
+    """Say which token changes with what stands in the padding, in two calls with one padding mask."""
+    before, after = explain.outputs(seen)
+    real = seen.inputs["calls"][0][1][:, 0]
+    changed = ((before - after).abs().amax(-1) > 1e-4) & real
+    if not changed.any():
+        return None
+    sample, token = changed.nonzero()[0].tolist()
+    return (
+        f"Token {token} of sample {sample} changes with the content of the padding, which the mask hides. "
+        "Does the mask reach the attention?"
+    )
+
+
+def _one_token_changed(d: Draw) -> Operation:
+    x = d.normal(2, 5, 8)
+    asked = module([8, 2, 12, 0.0], {}, [x])
+    return modules.changed_positions(asked, 0, masks.at(3), x[:, 3] + d.normal(2, 8, scale=2))
+
+
+def _other_padding(d: Draw) -> Operation:
+    """Ask for two calls that differ only in what the mask hides."""
+    mask, first = masks.padding([6, 2, 4]), d.normal(3, 6, 8)
+    second = torch.where(mask.mT, first, d.normal(3, 6, 8))
+    return _layer(d, [8, 2, 7], [first, mask], [second, mask])
+
+
+def _gradients(d: Draw) -> Operation:
+    asked = _layer(d, [6, 2, 9, 0.0], [d.normal(2, 5, 6)])
+    every = {"of_arguments": True, "registration": True, "one_output": True}
+    return modules.gradients(asked, d.normal(2, 5, 6), **every)
+
+
+def _silenced(d: Draw, *sublayers: str) -> Operation:
+    """Ask for a call in which these sublayers put out zeros."""
+    asked = _layer(d, [6, 2, 9], [d.normal(3, 5, 6)])
+    return replace(asked, weights=weights.silenced({**asked.weights}, *sublayers))
+
+
+exercise = ExerciseChecks(reference=reference.EncoderLayer, judge=matches_reference(LAST), checks=[
+    Check("formula", "attention, add and norm, feed-forward, add and norm",
+          lambda d: _layer(d, [6, 2, 9], [d.normal(3, 5, 6)]), weight=2),
+    Check("other-sizes", "another number of heads, and a feed-forward network narrower than d_model",
+          lambda d: _layer(d, [8, 4, 5], [d.normal(2, 4, 8)])),
+    Check("everyone", "every token hears every token", _one_token_changed,
+          explain.positions_change("token 3 changes"), 0.5),
+    Check("alone", "a sample gives the same alone and in a batch",
+          lambda d: modules.also_alone(_layer(d, [6, 3, 8], [d.normal(3, 5, 6)])),
+          matches_reference(explain.samples_mix, LAST)),
+    Check("nothing-added", "where both sublayers return nothing, norm2(norm1(x)) remains",
+          lambda d: _silenced(d, "self_attention", "feed_forward"), matches_reference(_what_is_left)),
+    Check("only-feed-forward",
+          "the feed-forward network reads what norm1 gives, and is added to the same",
+          lambda d: _silenced(d, "self_attention")),
+    Check("only-attention", "attention reads x itself, and is added to x",
+          lambda d: _silenced(d, "feed_forward")),
+    Check("padding", "padding of each sample's own length is not heard", _other_padding,
+          matches_reference(_padding_leaks, LAST), 2),
+    Check("square-masks", "a mask (S, S) for all samples, and one (B, S, S) for each",
+          lambda d: _layer(d, [8, 4, 7], *([d.normal(2, 5, 8), m] for m in (d.mask(5, 5), d.mask(2, 5, 5))))),
+    Check("batch-equals-heads", "as many samples as heads: each keeps its own mask",
+          lambda d: _layer(d, [6, 3, 7], [d.normal(3, 5, 6), masks.padding([5, 2, 3])]), weight=0.5),
+    Check("dropout-off", "nothing is dropped in eval mode",
+          lambda d: _layer(d, [6, 2, 9, dropout.NEARLY_ALL], [d.normal(2, 5, 6)]), dropout.nothing_dropped),
+    Check("dropout-none", "dropout 0 drops nothing in train mode",
+          lambda d: _layer(d, [8, 2, 12, 0.0], [d.normal(3, 7, 8)], train=True), dropout.nothing_dropped),
+    Check("dropout-on", "in train mode what the sublayers return is dropped, before it is added: "
+          "with nearly all dropped, norm2(norm1(x)) remains",
+          lambda d: _layer(d, [6, 2, 9, dropout.NEARLY_ALL], [d.normal(2, 5, 6)], train=True),
+          matches_reference(_what_is_left)),
+    Check("dropout-inside", "the layer's dropout reaches its feed-forward network",
+          lambda d: replace(_layer(d, [6, 2, 9, dropout.NEARLY_ALL], [d.normal(2, 5, 6)], train=True),
+                            parts=["feed_forward"]),
+          explain.fact("With dropout near 1, `feed_forward` alone should return only the bias of its "
+                       "linear2 in train mode. Is it built with the layer's dropout?"), 0.5),
+    Check("single", "a sentence of a single token",
+          lambda d: _layer(d, [6, 1, 8], [d.normal(2, 1, 6)]), weight=0.5),
+    Check("learns", "gradients reach every parameter, and x", _gradients, gradients_match(["x"])),
+    Check("arguments", "it works in float64, and leaves x and the mask as they are",
+          lambda d: modules.in_float64(_layer(d, [6, 2, 9], [d.normal(2, 5, 6), masks.padding([5, 3])])),
+          no_side_effects(LAST, names=["x", "mask"])),
+])

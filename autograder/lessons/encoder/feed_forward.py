@@ -1,0 +1,93 @@
+"""Checks of `FeedForward`."""
+
+from typing import Any
+
+import torch
+
+from autograder.judge import dropout, modules, weights
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
+from autograder.judge.explain import facts, near, outputs, samples_mix
+from autograder.judge.gradients import gradients_match
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.lessons.encoder import reference
+from autograder.lessons.encoder.fixtures import Survivors
+from autograder.probe.modules import CallModule
+
+
+def _feed_forward(d: Draw, init: list[Any], *inputs: torch.Tensor, train: bool = False) -> CallModule:
+    """Ask for a call with each input; `init` is d_model, d_ff and, if it is given, dropout."""
+    d_model, d_ff, *_ = init
+    return module(init, weights.feed_forward(d, "", d_model, d_ff), *([x] for x in inputs), train=train)
+
+
+def _linear(seen: Comparison) -> str | None:
+    both, one, other, zero = outputs(seen)
+    if not near(both + zero, one + other):
+        return None
+    return "The result is linear in x: without a ReLU between them, two linear layers are one."
+
+
+def _positions_mix(seen: Comparison) -> str | None:
+    sentence, token = outputs(seen)
+    if near(sentence[:, 2:3], token):
+        return None
+    return "Token 2 gives one result in its sentence and another alone: tokens are mixed with each other."
+
+
+def _more_than_bias(seen: Comparison) -> str:
+    came = "something else is" if seen.got.value.any() else "nothing is"
+    return (
+        f"With dropout near 1, the bias of linear2 should be left in train mode; {came}. Is there one "
+        "dropout, between the two layers?"
+    )
+
+
+def _sum_of_two(d: Draw) -> Operation:
+    """Ask for two inputs, their sum and zero: a linear map gives f(a + b) = f(a) + f(b) − f(0)."""
+    one, other = d.normal(2, 3, 5, scale=2), d.normal(2, 3, 5, scale=2)
+    return _feed_forward(d, [5, 9], one + other, one, other, torch.zeros(2, 3, 5))
+
+
+def _positions(d: Draw) -> Operation:
+    x = d.normal(3, 5, 6)
+    return _feed_forward(d, [6, 8], x, x[:, 2:3])
+
+
+def _survivors(*rate: float) -> Operation:
+    """Ask what is left of hidden features that are all 1, where linear2 changes nothing."""
+    drawn = {"linear1.weight": torch.zeros(8, 8), "linear1.bias": torch.ones(8),
+             "linear2.weight": torch.eye(8), "linear2.bias": torch.zeros(8)}
+    return Survivors([8, 8, *rate], drawn, [[torch.ones(10, 40, 8)]], train=True)
+
+
+SHARE = facts({
+    "some zeros": "Nothing is dropped in train mode.",
+    "largest": "What is not dropped is {} times what it was. It should be 1 / (1 − dropout) times that."})
+
+exercise = ExerciseChecks(reference=reference.FeedForward, checks=[
+    Check("formula", "linear, ReLU, linear",
+          lambda d: _feed_forward(d, [6, 11], d.normal(3, 5, 6)), weight=2),
+    Check("not-linear", "the ReLU makes it more than a linear map", _sum_of_two, matches_reference(_linear)),
+    Check("positions", "every position is treated by itself, and alike", _positions,
+          matches_reference(_positions_mix)),
+    Check("alone", "a sample gives the same alone and in a batch; d_ff may be less than d_model",
+          lambda d: modules.also_alone(_feed_forward(d, [7, 5], d.normal(3, 4, 7))),
+          matches_reference(samples_mix)),
+    Check("learns", "gradients reach both layers and x",
+          lambda d: modules.gradients(_feed_forward(d, [6, 9, 0.0], d.normal(2, 5, 6)), d.normal(2, 5, 6),
+                                      of_arguments=True, registration=True), gradients_match(["x"])),
+    Check("arguments", "it works in float64, and leaves x as it is",
+          lambda d: modules.in_float64(_feed_forward(d, [5, 8], d.normal(2, 3, 5))),
+          no_side_effects(names=["x"])),
+    Check("dropout-off", "nothing is dropped in eval mode",
+          lambda d: _feed_forward(d, [6, 9, dropout.NEARLY_ALL], d.normal(3, 5, 6)), dropout.nothing_dropped),
+    Check("dropout-on", "in train mode the hidden features are dropped, between the two layers",
+          lambda d: _feed_forward(d, [6, 9, dropout.NEARLY_ALL], d.normal(3, 5, 6), train=True),
+          matches_reference(_more_than_bias)),
+    Check("dropout-none", "dropout 0 drops nothing in train mode",
+          lambda d: _feed_forward(d, [8, 30, 0.0], d.normal(3, 20, 8), train=True),
+          dropout.nothing_dropped, 0.5),
+    Check("dropout-share", "dropout drops the share that is asked for, and scales up what is left",
+          lambda _: _survivors(0.6), SHARE, 0.5),
+    Check("dropout-default", "unless told otherwise a tenth is dropped", lambda _: _survivors(), SHARE, 0.5),
+])

@@ -1,0 +1,72 @@
+"""Checks of `LayerNorm`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from autograder.judge import modules, weights
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
+from autograder.judge.explain import near, samples_mix, without_norm
+from autograder.judge.gradients import gradients_match
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.lessons.encoder import reference
+from autograder.probe.modules import CallModule, ReadState
+
+LIBRARY = "PyTorch's own layer norm does the work here; write out the mean, the variance and the formula."
+
+
+def _wrong_token(seen: Comparison) -> str | None:
+    """Say what mean and standard deviation the first wrong token has, before `weight` and `bias`."""
+    got, want = (without_norm(each.value, seen).flatten(0, -2) for each in (seen.got, seen.expected))
+    token = int((got - want).abs().amax(-1).argmax())
+    mean, spread = got[token].mean(), got[token].std(unbiased=False)
+    right = want[token].std(unbiased=False)
+    if not got.isfinite().all() or (mean.abs() < 1e-2 and near(spread, right)):
+        return None
+    return (
+        f"With `weight` and `bias` taken away, the features of token {token} have mean {mean:.2g} and "
+        f"standard deviation {spread:.3g}; they should have mean 0 and standard deviation {right:.3g}."
+    )
+
+
+def _norm(d: Draw, *shapes: Sequence[int], scale: float = 1.0, **options: Any) -> CallModule:
+    """Call a norm with drawn weights once for each shape (…, D)."""
+    drawn = weights.norm(d, "", shapes[0][-1])
+    return module([shapes[0][-1]], drawn, *([d.normal(*shape, scale=scale)] for shape in shapes), **options)
+
+
+def _constant_token(d: Draw) -> Operation:
+    x = d.normal(2, 3, 8)
+    x[0, 1] = 2.0
+    return module([8], weights.norm(d, "", 8), [x])
+
+
+def _alone(d: Draw) -> Operation:
+    """Ask for three samples of different spread, then for the first of them."""
+    x = d.normal(3, 5, 6) * torch.tensor([1.0, 3.0, 0.3])[:, None, None]
+    return modules.also_alone(module([6], weights.norm(d, "", 6), [x]))
+
+
+exercise = ExerciseChecks(reference=reference.LayerNorm, judge=matches_reference(_wrong_token),
+    forbidden=dict.fromkeys(("layer_norm", "native_layer_norm"), LIBRARY), checks=[
+    Check("tokens", "each token's features are brought to mean 0 and variance 1, then scaled and shifted",
+          lambda d: module([7], weights.norm(d, "", 7), [d.normal(3, 5, 7, scale=2) + 1]), weight=2),
+    Check("narrow", "few features: the variance divides by their number",
+          lambda d: _norm(d, (2, 6, 4))),
+    Check("large-eps", "eps is the one that is asked for, and stands under the root",
+          lambda d: _norm(d, (2, 3, 6), scale=0.7, eps=0.5)),
+    Check("constant", "a token whose features are all equal gives the bias, not NaN", _constant_token),
+    Check("other-dimensions", "any number of dimensions may stand before the features",
+          lambda d: _norm(d, (5, 6), (2, 3, 4, 6))),
+    Check("alone", "a sample gives the same alone and in a batch", _alone,
+          matches_reference(samples_mix)),
+    Check("start", "weight starts at ones, bias at zeros",
+          lambda _: ReadState([5], paths=["weight", "bias"]), weight=0.5),
+    Check("learns", "weight and bias learn, and gradients pass through to x",
+          lambda d: modules.gradients(_norm(d, (2, 5, 6)), d.normal(2, 5, 6),
+                                      of_arguments=True, registration=True), gradients_match(["x"])),
+    Check("arguments", "it works in float64, and leaves x as it is",
+          lambda d: modules.in_float64(_norm(d, (2, 3, 5))),
+          no_side_effects(_wrong_token, names=["x"])),
+])

@@ -1,0 +1,94 @@
+"""Operations of lesson 04: dropout on attention weights, and weights copied from a layer of torch."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from autograder.probe.answer import Answer, StructureError, attribute, first_tensor, load
+from autograder.probe.modules import ModuleOperation
+from autograder.probe.operation import Operation
+
+LAYERS = ("w_q", "w_k", "w_v", "w_o")
+OWN = tuple(f"{layer}.{part}" for layer in LAYERS for part in ("weight", "bias"))
+CLOSE = 1e-3
+
+
+@dataclass(frozen=True)
+class DropoutOnWeights(ModuleOperation):
+    """Call an attention whose loaded weights make every value 1, and say what dropout does to it.
+
+    The result holds two facts, which are the same at every draw. `changes`: the output differs from
+    the one in eval mode without dropout. `together`: all features of a head are scaled alike, as
+    they are when whole weights are dropped.
+    """
+
+    def run(self, answer: Answer) -> Mapping[str, bool]:
+        """Build and call with dropout and without, and compare."""
+        without = replace(self, init=self.init[:2], train=False)
+        factors = (self.output(answer) / without.output(answer)).nan_to_num(1.0)  # 0 / 0 is no change
+        heads = factors.reshape(*factors.shape[:-1], self.init[1], -1)  # (B, T_q, H, K)
+        spread = heads.amax(-1) - heads.amin(-1)
+        return {
+            "changes": bool((factors - 1).abs().max() > CLOSE),
+            "together": bool(spread.max() < CLOSE),
+        }
+
+    def output(self, answer: Answer) -> torch.Tensor:
+        """Build, and return the output; StructureError if it is not of the query's shape."""
+        found = first_tensor(self.build(answer)(*self.calls[0])).detach()
+        if found.shape != self.calls[0][0].shape:
+            raise StructureError("The output should have the shape of the query.")
+        return found
+
+
+@dataclass(frozen=True)
+class CopyFromTorch(Operation):
+    """Let the function copy an nn.MultiheadAttention into a MultiHeadAttention of zeros.
+
+    `init` is d_model and num_heads, `weights` the parameters of torch's layer. The result holds the
+    parameters at `paths`, with `call` also the output for these arguments. With `afterwards`, 1 is
+    added to torch's layer before the result is read. With `facts`, `trainable` and `source kept` say
+    what the function left of the two layers.
+    """
+
+    init: Sequence[int]
+    weights: Mapping[str, torch.Tensor]
+    paths: Sequence[str] = OWN
+    call: Sequence[torch.Tensor] = ()
+    batch_first: bool = True
+    double: bool = False
+    facts: bool = False
+    afterwards: bool = False
+
+    def run(self, answer: Answer) -> Mapping[str, Any]:
+        """Make both layers, call the function, and read what is asked for."""
+        d_model, num_heads = self.init
+        theirs = nn.MultiheadAttention(d_model, num_heads, batch_first=self.batch_first)
+        mine = answer.find("MultiHeadAttention")(d_model, num_heads).eval()
+        for path, value in self.weights.items():
+            load(theirs, path, value)
+        for path in OWN:
+            load(mine, path, torch.zeros_like(attribute(mine, path)))
+        if self.double:
+            theirs, mine = theirs.double(), mine.double()
+        answer.find()(mine, theirs)
+        return self._read(mine, theirs)
+
+    def _read(self, mine: nn.Module, theirs: nn.Module) -> dict[str, Any]:
+        found: dict[str, Any] = self._facts(mine, theirs) if self.facts else {}
+        for parameter in theirs.parameters() if self.afterwards else ():
+            parameter.data.add_(1.0)
+        if self.call:
+            found["output"] = mine(*self.call)[0].detach()
+        return found | {path: attribute(mine, path).detach() for path in self.paths}
+
+    def _facts(self, mine: nn.Module, theirs: nn.Module) -> dict[str, bool]:
+        learnt = {id(p) for p in mine.parameters() if p.requires_grad}
+        source = self.weights.items()
+        return {
+            "trainable": all(id(attribute(mine, path)) in learnt for path in OWN),
+            "source kept": all(torch.equal(attribute(theirs, path), v) for path, v in source),
+        }

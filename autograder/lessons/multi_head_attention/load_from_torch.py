@@ -1,0 +1,78 @@
+"""Checks of `load_from_torch`."""
+
+from typing import Any
+
+import torch
+
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
+from autograder.judge.explain import fact, facts, near
+from autograder.judge.judges import matches_reference
+from autograder.lessons.multi_head_attention import reference
+from autograder.lessons.multi_head_attention.fixtures import CopyFromTorch
+
+
+def _copy(draw: Draw, d_model: int, num_heads: int, **more: Any) -> CopyFromTorch:
+    """Ask for a copy of a layer with drawn weights."""
+    theirs = {
+        "in_proj_weight": draw.normal(3 * d_model, d_model, scale=d_model**-0.5),
+        "in_proj_bias": draw.normal(3 * d_model, scale=0.5),
+        **draw.linear("out_proj", d_model, d_model),
+    }
+    return CopyFromTorch([d_model, num_heads], theirs, **more)
+
+
+def _same_output(draw: Draw) -> CopyFromTorch:
+    call = [draw.normal(3, length, 8) for length in (4, 5, 5)]
+    return _copy(draw, 8, 2, paths=[], call=call)
+
+
+def _first_wrong(seen: Comparison) -> str | None:
+    """Say what the first wrong parameter holds, and what it should hold."""
+    pieces = _pieces(seen.inputs["weights"])
+    for path in seen.inputs["paths"]:
+        got, want = seen.got.value[path], seen.expected.value[path]
+        if not near(got, want):
+            came = f"holds {_content(got, pieces)}" if got.any() else "was left as it was"
+            return f"`{path}` {came}; it should hold {_content(want, pieces)}."
+    return None
+
+
+def _pieces(theirs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the pieces of torch's layer by the names that a student would use."""
+    found = {f"out_proj.{part}": theirs[f"out_proj.{part}"] for part in ("weight", "bias")}
+    for name in ("in_proj_weight", "in_proj_bias"):
+        parts = zip(("queries", "keys", "values"), theirs[name].chunk(3), strict=True)
+        found |= {f"the {part}' part of {name}": piece for part, piece in parts}
+    return found
+
+
+def _content(value: torch.Tensor, pieces: dict[str, torch.Tensor]) -> str:
+    """Name the piece that a parameter holds, as it was, transposed, or changed after the copy."""
+    forms = {"": value, ", transposed": value.t(), ", changed later (shared, not copied)": value - 1}
+    named = (
+        name + how for how, form in forms.items() for name, piece in pieces.items()
+        if near(form, piece.to(form.dtype))
+    )
+    return next(named, "something else")
+
+
+exercise = ExerciseChecks(reference=reference.load_from_torch, judge=matches_reference(_first_wrong), checks=[
+    Check("weights", "the weights of queries, keys and values arrive in their places",
+          lambda d: _copy(d, 6, 2, paths=["w_q.weight", "w_k.weight", "w_v.weight"]), weight=2),
+    Check("biases", "their biases arrive as well",
+          lambda d: _copy(d, 6, 3, paths=["w_q.bias", "w_k.bias", "w_v.bias"])),
+    Check("output-layer", "the output layer arrives, weight and bias",
+          lambda d: _copy(d, 8, 2, paths=["w_o.weight", "w_o.bias"])),
+    Check("same-output", "both layers give the same output", _same_output,
+          fact("For the same input, the two layers give different outputs: some weight or bias "
+               "was not copied.")),
+    Check("copied", "it copies: what happens to the other layer afterwards changes nothing",
+          lambda d: _copy(d, 6, 2, afterwards=True)),
+    Check("facts", "the layer can still be trained, and the other one is left as it was",
+          lambda d: _copy(d, 6, 2, facts=True),
+          facts({"trainable": "After loading, some parameter of your layer can no longer be trained.",
+                 "source kept": "The weights of PyTorch's layer were changed: read them, "
+                                "but don't write to them."}, _first_wrong)),
+    Check("length-first", "a layer with the length first, of another size, in float64",
+          lambda d: _copy(d, 9, 3, batch_first=False, double=True), weight=0.5),
+])

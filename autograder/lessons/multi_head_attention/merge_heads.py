@@ -1,0 +1,21 @@
+"""Checks of `merge_heads`."""
+
+from autograder.judge.authoring import Check, ExerciseChecks, call, function_gradients
+from autograder.judge.gradients import gradients_match
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.lessons.multi_head_attention import reference
+from autograder.lessons.multi_head_attention.explainers import misplaced
+
+exercise = ExerciseChecks(reference=reference.merge_heads, judge=matches_reference(misplaced), checks=[
+    Check("side-by-side", "the heads of each token lie side by side",
+          lambda d: call(d.normal(2, 3, 5, 4)), weight=2),
+    Check("square", "as many samples as heads as tokens as features: nothing is exchanged",
+          lambda d: call(d.normal(3, 3, 3, 3))),
+    Check("one-head", "a single head, in float64, with the argument left unchanged",
+          lambda d: call(d.normal(2, 1, 4, 6).double()), no_side_effects(misplaced, names=["x"])),
+    Check("one-token", "a single token, in heads of width one",
+          lambda d: call(d.normal(2, 5, 1, 1)), weight=0.5),
+    Check("learns", "gradients find their way back",
+          lambda d: function_gradients(d.normal(2, 2, 3, 4), cotangent=d.normal(2, 3, 8)),
+          gradients_match(["x"], output=matches_reference(misplaced)), weight=0.5),
+])

@@ -1,0 +1,107 @@
+"""Checks of `MultiHeadAttention`."""
+
+from collections.abc import Sequence
+
+import torch
+
+from autograder.judge import masks, modules, weights
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, module
+from autograder.judge.explain import facts, samples_mix
+from autograder.judge.gradients import gradients_match
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.lessons.multi_head_attention import explainers, reference
+from autograder.lessons.multi_head_attention.fixtures import DropoutOnWeights
+from autograder.probe.modules import CallModule
+
+PAIR = explainers.output_and_weights
+DROPS_NOTHING = facts({
+    "changes": "Every value is 1 here, so every head should read exactly 1, and it does not: is dropout "
+               "active where it should be off?"})
+DROPS_WEIGHTS = facts({
+    "changes": "In train mode with dropout 0.8, the heads read exactly what they read without dropout.",
+    "together": "Dropout zeroes single features instead of whole weights: apply it before the values "
+                "are mixed."})
+
+
+def _attend(draw: Draw, d_model: int, num_heads: int, *calls: Sequence[torch.Tensor]) -> CallModule:
+    """Call a layer with drawn weights once per entry of `calls`."""
+    return module([d_model, num_heads], weights.attention(draw, "", d_model), *calls)
+
+
+def _cross(draw: Draw, batch: int = 3) -> list[torch.Tensor]:
+    """Return four queries (B, 4, 10), and seven keys and values (B, 7, 10)."""
+    return [draw.normal(batch, length, 10) for length in (4, 7, 7)]
+
+
+def _every_feature(draw: Draw) -> Operation:
+    """Call twice; only the last feature of the tokens differs."""
+    first, noise = draw.normal(2, 5, 6), draw.normal(2, 5, 1, scale=2)
+    second = torch.cat([first[..., :-1], first[..., -1:] + noise], dim=-1)
+    return _attend(draw, 6, 3, [first] * 3, [second] * 3)
+
+
+def _causal(draw: Draw) -> Operation:
+    """Call twice; only the last token differs."""
+    first, noise = draw.normal(3, 5, 12), draw.normal(3, 1, 12, scale=2)
+    second = torch.cat([first[:, :-1], first[:, -1:] + noise], dim=1)
+    calls = [[x, x, x, masks.causal(5)] for x in (first, second)]
+    return _attend(draw, 12, 2, *calls)
+
+
+def _nothing_to_see(draw: Draw) -> Operation:
+    mask = draw.mask(3, 4, 7)
+    mask[0, 2], mask[2, 1] = False, False
+    return _attend(draw, 10, 2, [*_cross(draw), mask])
+
+
+def _ones(draw: Draw) -> weights.Weights:
+    """Return weights that make every value 1 and leave the merged heads as they are."""
+    made = {"w_v.weight": torch.zeros(12, 12), "w_v.bias": torch.ones(12)}
+    return weights.attention(draw, "", 12) | made | {"w_o.weight": torch.eye(12), "w_o.bias": torch.zeros(12)}
+
+
+def _dropout(draw: Draw, *rate: float, train: bool) -> Operation:
+    calls = [draw.normal(2, length, 12) for length in (5, 9, 9)]
+    return modules.asked_as(DropoutOnWeights, module([12, 3, *rate], _ones(draw), calls, train=train))
+
+
+exercise = ExerciseChecks(reference=reference.MultiHeadAttention, judge=matches_reference(PAIR), checks=[
+    Check("cross", "four queries read seven keys; query, key and value all differ",
+          lambda d: _attend(d, 10, 2, _cross(d)), weight=2),
+    Check("self-attention", "self-attention: query, key and value are the same",
+          lambda d: _attend(d, 9, 3, [d.normal(2, 5, 9)] * 3)),
+    Check("one-head", "a single head",
+          lambda d: _attend(d, 6, 1, [d.normal(2, n, 6) for n in (3, 5, 5)]), weight=0.5),
+    Check("narrow", "as many heads as features, as samples, as tokens",
+          lambda d: _attend(d, 4, 4, [d.normal(4, 4, 4) for _ in range(3)]), weight=0.5),
+    Check("every-feature", "every head sees every feature", _every_feature,
+          matches_reference(explainers.heads_see_a_slice, PAIR)),
+    Check("causal", "under a causal mask the future stays out of sight", _causal,
+          matches_reference(explainers.future_leaks, PAIR)),
+    Check("alone", "a sample gives the same alone and in a batch",
+          lambda d: modules.also_alone(_attend(d, 10, 2, _cross(d))), matches_reference(samples_mix, PAIR)),
+    Check("shared-mask", "a mask (T_q, T_k) for all samples",
+          lambda d: _attend(d, 10, 2, [*_cross(d), d.mask(4, 7)])),
+    Check("own-masks", "a mask (B, T_q, T_k), another for each sample",
+          lambda d: _attend(d, 10, 2, [*_cross(d), d.mask(3, 4, 7)])),
+    Check("padding", "a padding mask (B, 1, T_k), each sample of its own length",
+          lambda d: _attend(d, 10, 2, [*_cross(d), masks.padding([4, 7, 2])])),
+    Check("batch-equals-heads", "as many samples as heads: each mask stays with its sample",
+          lambda d: _attend(d, 10, 2, [*_cross(d, 2), masks.padding([3, 7])],
+                            [*_cross(d, 2), d.mask(2, 4, 7)])),
+    Check("nothing-to-see",
+          "a query that may attend to nothing gets zero weights, and the bias of w_o", _nothing_to_see),
+    Check("dropout-off", "dropout is off in eval mode",
+          lambda d: _dropout(d, 0.8, train=False), DROPS_NOTHING),
+    Check("dropout-default", "without the argument nothing is dropped in train mode either",
+          lambda d: _dropout(d, train=True), DROPS_NOTHING, weight=0.5),
+    Check("dropout-on", "in train mode dropout acts on the weights",
+          lambda d: _dropout(d, 0.8, train=True), DROPS_WEIGHTS),
+    Check("not-divisible", "a width that cannot be divided among the heads raises ValueError",
+          lambda d: module([10, 4], {}, [d.normal(2, 3, 10)] * 3), raises="ValueError"),
+    Check("arguments", "it works in float64, and leaves its arguments as they are",
+          lambda d: modules.in_float64(_attend(d, 10, 2, [*_cross(d), d.mask(3, 4, 7)])),
+          no_side_effects(PAIR, names=["query", "key", "value", "mask"])),
+    Check("learns", "gradients reach all four layers",
+          lambda d: modules.gradients(_attend(d, 10, 2, _cross(d)), d.normal(3, 4, 10)), gradients_match()),
+])

@@ -1,0 +1,37 @@
+"""Checks of `LearnedPositionalEmbedding`."""
+
+from autograder.judge import modules
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, module
+from autograder.judge.gradients import gradients_match
+from autograder.judge.judges import no_side_effects
+from autograder.lessons.positional_encoding import judges, reference
+from autograder.probe.modules import CallModule
+
+
+def _calls(d: Draw, max_len: int, d_model: int, *sizes: tuple[int, int], train: bool = False) -> CallModule:
+    """Load a table drawn by the judge, and call with one batch for each size (B, S)."""
+    table = {"embed.weight": d.normal(max_len, d_model)}
+    batches = [[d.normal(*size, d_model)] for size in sizes]
+    return module([max_len, d_model], table, *batches, train=train)
+
+
+exercise = ExerciseChecks(reference=reference.LearnedPositionalEmbedding, judge=judges.sum_judge, checks=[
+    Check("batch", "position s of every sample gets row s of the learnt table",
+          lambda d: _calls(d, 30, 8, (3, 6)), weight=2),
+    Check("large-batch", "a larger batch than the text is long, or the table",
+          lambda d: _calls(d, 7, 10, (9, 4))),
+    Check("full-length", "one sample alone, as long as the table", lambda d: _calls(d, 7, 4, (1, 7))),
+    Check("cube", "as many samples as tokens as features: the length is the second dimension",
+          lambda d: _calls(d, 40, 6, (6, 6))),
+    Check("calls", "a short text, then a longer one: nothing is kept from call to call",
+          lambda d: _calls(d, 12, 6, (2, 3), (4, 9), (2, 1))),
+    Check("train-mode", "train mode is no different: there is no dropout here",
+          lambda d: _calls(d, 20, 8, (4, 10), train=True), weight=0.5),
+    Check("too-long", "a text longer than the table is refused with a ValueError",
+          lambda d: _calls(d, 5, 8, (2, 6)), raises="ValueError"),
+    Check("arguments", "the tensor you are given comes back unchanged, in float64 too",
+          lambda d: module([9, 6], {"embed.weight": d.normal(9, 6)}, [d.normal(2, 5, 6).double()]),
+          judges.any_float(no_side_effects(judges.wrong_row, names=["x"])), weight=0.5),
+    Check("gradients", "gradients reach the rows that were used",
+          lambda d: modules.gradients(_calls(d, 8, 6, (3, 5)), d.normal(3, 5, 6)), gradients_match()),
+])

@@ -1,0 +1,73 @@
+"""Checks of `PositionalEncoding`."""
+
+import torch
+
+from autograder.judge.authoring import Check, Comparison, ExerciseChecks, module
+from autograder.judge.explain import facts
+from autograder.judge.judges import failed, matches_reference, no_side_effects, part_of
+from autograder.lessons.positional_encoding import judges, reference
+from autograder.model.exercise import Verdict
+from autograder.probe.dropout import DropoutFact
+from autograder.probe.modules import ReadState
+
+NO_BUFFER = {
+    "parameter": "`pe` is a parameter, which is meant to be trained. Register it as a buffer.",
+    "attribute": "`pe` is a plain attribute, which `.to(device)` does not move. Register it as a buffer.",
+}
+
+
+def _holds_table(seen: Comparison) -> Verdict:
+    """Want a buffer that holds the table, with a batch dimension of size 1 or without."""
+    if seen.got.raised:
+        return matches_reference()(seen)
+    kind = seen.got.value["pe"]["kind"]
+    table = part_of(seen, lambda found: _without_batch(found["pe"]["value"]))
+    return failed(NO_BUFFER[kind]) if kind in NO_BUFFER else judges.table_judge(table)
+
+
+def _without_batch(table: torch.Tensor) -> torch.Tensor:
+    return table.flatten(0, 1) if table.dim() == 3 and 1 in table.shape[:2] else table
+
+
+def _dropped(seen: Comparison) -> str:
+    """Say how much was dropped, and how the rest was scaled."""
+    got, want = seen.got.value, seen.expected.value
+    return (
+        f"In train mode, dropout sets {got['zeroed']:.0%} of the entries to 0 and multiplies the others by "
+        f"{got['factor']:g}. It should set {want['zeroed']:.0%} to 0 and multiply the others by "
+        f"{want['factor']:g}. Is it applied to the sum, at the given rate?"
+    )
+
+
+exercise = ExerciseChecks(reference=reference.PositionalEncoding, judge=judges.sum_judge, checks=[
+    Check("batch", "position s of every sample gets row s of the table",
+          lambda d: module([12, 30], {}, [d.normal(3, 7, 12)]), weight=2),
+    Check("large-batch", "a larger batch than the text is long, or the table",
+          lambda d: module([8, 6], {}, [d.normal(9, 4, 8)])),
+    Check("full-length", "one sample alone, as long as the table",
+          lambda d: module([10, 7], {}, [d.normal(1, 7, 10)])),
+    Check("cube", "as many samples as tokens as features: the length is the second dimension",
+          lambda d: module([6, 20], {}, [d.normal(6, 6, 6)])),
+    Check("calls", "a short text, then a longer one: nothing is kept from call to call",
+          lambda d: module([6, 11], {}, *([d.normal(b, s, 6)] for b, s in ((2, 3), (4, 9), (2, 1))))),
+    Check("default-length", "300 positions fit into a table of the default length",
+          lambda d: module([16], {}, [d.normal(2, 300, 16)]),
+          judges.any_float(matches_reference(judges.wrong_row, atol=judges.LOOSE))),
+    Check("calm", "in eval mode dropout is off", lambda d: module([8, 15, 0.9], {}, [d.normal(4, 10, 8)])),
+    Check("live", "in train mode dropout acts on the sum of both",
+          lambda d: DropoutFact([32, 60, 0.8], calls=[[d.normal(8, 50, 32)]], fact="rate"),
+          matches_reference(_dropped, atol=0.11, rtol=0.02)),
+    Check("too-long", "a text longer than the table is refused with a ValueError",
+          lambda d: module([8, 5], {}, [d.normal(2, 6, 8)]), raises="ValueError"),
+    Check("arguments", "the tensor you are given comes back unchanged",
+          lambda d: module([6, 9], {}, [d.normal(2, 5, 6)]),
+          judges.any_float(no_side_effects(judges.wrong_row, names=["x"])), weight=0.5),
+    Check("dtype", "float32 in, float32 out",
+          lambda d: module([6, 9], {}, [d.normal(2, 5, 6)]), judges.is_float32, weight=0.5),
+    Check("double", "it works in float64",
+          lambda d: module([6, 9], {}, [d.normal(2, 5, 6).double()]), weight=0.5),
+    Check("table", "`pe` is a buffer and holds the table",
+          lambda _: ReadState([14, 25], paths=["pe"], facts=["value", "kind"]), _holds_table),
+    Check("nothing-learnt", "nothing in it is learnt", lambda _: ReadState([14, 25], total=True),
+          facts({"total": "The module has {} trainable numbers; it should have none."}), weight=0.5),
+])

@@ -1,0 +1,275 @@
+"""What lesson 07 needs beside the student's code: parts to pass in, a scripted model, a small one to train.
+
+This module is the only one of the lesson that the sandbox sees.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+
+from autograder.probe.answer import Answer, attribute
+from autograder.probe.modules import ModuleOperation
+from autograder.probe.operation import Operation
+
+WIDTH, WORDS = 6, 12  # of the parts to pass in
+VOCABULARY = 17  # of the scripted model
+FIRST_SOURCE = 4  # the first token of source 0; source 1 begins with 5, and so on
+LOST = 3  # what the scripted model says if it is not called as it should be
+RATE = 0.5  # the learning rate of training
+
+
+@dataclass(frozen=True)
+class MatrixStarts(ModuleOperation):
+    """Build the class; the result says how the matrix at each of `paths` was initialised, row 0 left out.
+
+    It is "Xavier-uniform" (Glorot and Bengio 2010, equation 16), or the first way in which it is not.
+    """
+
+    paths: Sequence[str] = ()
+
+    def run(self, answer: Answer) -> Any:
+        """Build, and look at each matrix."""
+        built = self.build(answer)
+        return {path: _start(attribute(built, path).detach()) for path in self.paths}
+
+
+def _start(matrix: torch.Tensor) -> str:
+    bound = (6 / sum(matrix.shape)) ** 0.5
+    values = matrix[1:]  # row 0 of an embedding is <pad>
+    spread = float(values.std()) / (bound / 3**0.5)
+    if not 0.8 <= spread <= 1.2:
+        return "too wide" if spread > 1.2 else "too narrow"
+    largest = float(values.abs().max()) / bound
+    return "Xavier-uniform" if 0.9 < largest < 1 + 1e-4 else "not uniform"
+
+
+class OwnEncoder(nn.Module):
+    """An encoder like no other: it adds to each token the mean of the tokens that its mask shows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.linspace(-1, 1, WORDS * WIDTH).sin().reshape(WORDS, WIDTH))
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """(B,S), mask that broadcasts to (B,S,S) -> (B,S,WIDTH)."""
+        x = self.table[ids]
+        return x + _means(x, mask, ids.size(1))
+
+
+class OwnDecoder(nn.Module):
+    """A decoder of the same kind, which adds means of the memory as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.linspace(0, 9, WORDS * WIDTH).cos().reshape(WORDS, WIDTH))
+
+    def forward(
+        self, ids: torch.Tensor, memory: torch.Tensor, self_mask: torch.Tensor | None = None,
+        memory_mask: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """(B,T), (B,S,WIDTH), masks -> (B,T,WIDTH)."""
+        x, length = self.table[ids], ids.size(1)
+        return x + _means(x, self_mask, length) + 2 * _means(memory, memory_mask, length)
+
+
+def _means(x: torch.Tensor, mask: torch.Tensor | None, queries: int) -> torch.Tensor:
+    """Return, for each query, the mean of x (B, N, WIDTH) over what the mask shows it."""
+    size = (x.size(0), queries, x.size(1))
+    shown = torch.ones(size) if mask is None else mask.expand(size).to(x.dtype)
+    return shown @ x / shown.sum(dim=-1, keepdim=True).clamp(min=1)
+
+
+@dataclass(frozen=True)
+class PassParts(ModuleOperation):
+    """Build the class with an encoder and a decoder passed in, and call it once with (src, tgt).
+
+    The result says whether they are in use and untouched, and holds the logits, zero at <pad>.
+    """
+
+    def run(self, answer: Answer) -> Any:
+        """Build, compare the parts, call."""
+        parts: dict[str, nn.Module] = {"encoder": OwnEncoder(), "decoder": OwnDecoder()}
+        before = {name: part.get_parameter("table").detach().clone() for name, part in parts.items()}
+        model = answer.find()(*self.init, **parts).eval()
+        facts = {f"{name} in use": attribute(model, name) is part for name, part in parts.items()}
+        for name, part in parts.items():
+            facts[f"{name} untouched"] = torch.equal(part.get_parameter("table"), before[name])
+        src, tgt = self.calls[0]
+        return {**facts, "logits": model(src, tgt).masked_fill((tgt == 0)[..., None], 0.0)}
+
+
+class Scripted(nn.Module):
+    """A model that follows a script as long as it is called as it should be, and notes how it is called.
+
+    `script` (B, N) holds the words for each source. A source is known by its first token, and so is
+    its memory. If a row is not given all its tokens so far, or gets another row's memory, the
+    likeliest next word is LOST.
+    """
+
+    def __init__(self, script: torch.Tensor, pad_id: int, sos_id: int = 1, eos_id: int = 2) -> None:
+        super().__init__()
+        self.script, self.pad_id, self.sos_id, self.eos_id = script, pad_id, sos_id, eos_id
+        self.weight = nn.Parameter(torch.ones(1))
+        self.encoded_rows = 0
+        self.in_train_mode, self.with_gradient, self.after_the_end = False, False, False
+
+    def encode(self, src: torch.Tensor) -> torch.Tensor:
+        """(B,S) -> (B,S,1), a memory that names its source."""
+        self.encoded_rows += len(src)
+        self._note()
+        return src[..., None].float() * self.weight
+
+    def decode(self, tgt: torch.Tensor, memory: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
+        """(B,T), (B,S,1), (B,S) -> logits (B,T,V)."""
+        self._note()
+        self.after_the_end |= bool((tgt[:, 1:] == self.eos_id).any(dim=1).all())
+        scores = torch.linspace(0, 1, VOCABULARY).repeat(*tgt.shape, 1)
+        for row, (tokens, source) in enumerate(zip(tgt.tolist(), src[:, 0].tolist(), strict=True)):
+            known = round(float(memory[row, 0, 0].detach())) == source
+            for place in range(len(tokens)):
+                word = self._next(tokens[: place + 1], source) if known else LOST
+                scores[row, place, word] = 2.0 + (0.5 if place % 2 else 0.0)
+        return scores * self.weight
+
+    def forward(self, src: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
+        """(B,S), (B,T) -> logits (B,T,V)."""
+        return self.decode(tgt, self.encode(src), src)
+
+    def _note(self) -> None:
+        self.in_train_mode |= self.training
+        self.with_gradient |= torch.is_grad_enabled()
+
+    def _next(self, tokens: list[int], source: int) -> int:
+        said = [self.sos_id, *self.script[source - FIRST_SOURCE].tolist()]
+        step = len(tokens)
+        return said[step] if step < len(said) and tokens == said[:step] else LOST
+
+
+@dataclass(frozen=True)
+class Decode(Operation):
+    """Let the function decode from a scripted model; the result is its ids (B, at most max_len).
+
+    Trailing columns of nothing but padding are dropped, because a function may return them or not.
+    `kwargs` (`sos_id`, `eos_id`) go to the function and to the model; `train` is the model's mode.
+    """
+
+    script: torch.Tensor
+    src: torch.Tensor
+    max_len: int
+    kwargs: Mapping[str, int] = field(default_factory=dict)
+    pad_id: int = 0
+    train: bool = False
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """The source."""
+        return [self.src]
+
+    def run(self, answer: Answer) -> Any:
+        """Decode and trim."""
+        return self._trimmed(self.decode(answer)[1])
+
+    def decode(self, answer: Answer) -> tuple[Scripted, Any]:
+        """Return the model after decoding, and what the function returned."""
+        model = Scripted(self.script, self.pad_id, **self.kwargs).train(self.train)
+        return model, answer.find()(model, self.src, self.max_len, **self.kwargs)
+
+    def _trimmed(self, ids: Any) -> Any:
+        if not isinstance(ids, torch.Tensor) or ids.dim() != 2 or ids.size(1) > self.max_len:
+            return ids
+        used = (ids != self.pad_id).any(dim=0).nonzero()
+        return ids[:, : int(used[-1]) + 1] if len(used) else ids
+
+
+@dataclass(frozen=True)
+class DecodeFacts(Decode):
+    """Let the function decode from a scripted model; the result is what it did to the model."""
+
+    def run(self, answer: Answer) -> Any:
+        """Decode, and read the model's notes."""
+        model, ids = self.decode(answer)
+        return {
+            "sources encoded": model.encoded_rows,
+            "in train mode": model.in_train_mode,
+            "with gradient": model.with_gradient,
+            "called after the end": model.after_the_end,
+            "mode afterwards": model.training,
+            "trainable afterwards": model.weight.requires_grad,
+            "gradient in the result": isinstance(ids, torch.Tensor) and ids.requires_grad,
+        }
+
+
+class SmallModel(nn.Module):
+    """The smallest model with an encoder and a decoder: logits from one token and the whole source.
+
+    `weights` are `source` (V, D), `target` (V, D), `out` (D, V) and `bias` (V,).
+    """
+
+    pad_id = 0
+
+    def __init__(self, weights: Mapping[str, torch.Tensor], dropout: float) -> None:
+        super().__init__()
+        for name, value in weights.items():
+            self.register_parameter(name, nn.Parameter(value.clone()))
+        self.dropout = nn.Dropout(dropout)
+
+    def encode(self, src: torch.Tensor) -> torch.Tensor:
+        """(B,S) -> (B,S,D)."""
+        return self.get_parameter("source")[src] * (src != self.pad_id)[..., None]
+
+    def decode(self, tgt: torch.Tensor, memory: torch.Tensor, _src: torch.Tensor) -> torch.Tensor:
+        """(B,T), (B,S,D), (B,S) -> logits (B,T,V)."""
+        features = torch.tanh(self.get_parameter("target")[tgt] + memory.sum(dim=1, keepdim=True))
+        logits: torch.Tensor = self.dropout(features) @ self.get_parameter("out")
+        return logits + self.get_parameter("bias")
+
+    def forward(self, src: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
+        """(B,S), (B,T) -> logits (B,T,V)."""
+        return self.decode(tgt, self.encode(src), src)
+
+
+class CountingSGD(torch.optim.SGD):
+    """Plain gradient descent that counts its steps, and those for which there was a gradient."""
+
+    steps = useful = 0
+
+    def step(self, closure: Any = None) -> Any:
+        """Take a step and count it."""
+        self.steps += 1
+        result = super().step(closure)  # a closure may be what makes the gradients
+        gradients = (p.grad for group in self.param_groups for p in group["params"])
+        self.useful += any(grad is not None and bool(grad.any()) for grad in gradients)
+        return result
+
+
+@dataclass(frozen=True)
+class TrainSteps(Operation):
+    """Let the function train a small model, one step for each (src, tgt) of `batches`.
+
+    `train` is the model's mode at first; `kwargs` go to the function. The result holds the losses,
+    the weights afterwards, and how often the optimiser stepped.
+    """
+
+    weights: Mapping[str, torch.Tensor]
+    batches: Sequence[Sequence[torch.Tensor]]
+    kwargs: Mapping[str, float] = field(default_factory=dict)
+    train: bool = True
+    dropout: float = 0.0
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """The tensors of all batches, one after the other."""
+        return [tensor for batch in self.batches for tensor in batch]
+
+    def run(self, answer: Answer) -> Any:
+        """Train and report."""
+        model = SmallModel(self.weights, self.dropout).train(self.train)
+        optimiser = CountingSGD(model.parameters(), lr=RATE)
+        step = answer.find()
+        losses = [step(model, src, tgt, optimiser, **self.kwargs) for src, tgt in self.batches]
+        after = {name: value.detach().clone() for name, value in model.named_parameters()}
+        counts = {"steps": optimiser.steps, "steps with a gradient": optimiser.useful}
+        return {"losses": losses, "weights": after, **counts}

@@ -1,0 +1,80 @@
+"""Checks of `greedy_decode`, with a scripted model that notes how it is called."""
+
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
+from autograder.judge.explain import facts
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.lessons.transformer import reference
+from autograder.lessons.transformer.fixtures import (
+    FIRST_SOURCE,
+    LOST,
+    VOCABULARY,
+    Decode,
+    DecodeFacts,
+)
+
+STEPS = 9  # words in a script; a row that ends there never ends
+FACTS = {
+    "sources encoded": "Your code encoded {} source rows; each needs encoding only once: keep the memory.",
+    "in train mode": "The model was called in train mode, where dropout changes the words.",
+    "with gradient": "The model was called with gradients on; torch.no_grad() saves the memory they take.",
+    "called after the end": "The model was asked for one more word after every row had ended.",
+    "mode afterwards": "The model should be left in the mode it came in (in train mode afterwards: {}).",
+    "trainable afterwards": "After decoding, the model's weights no longer require gradients.",
+    "gradient in the result": "The result requires a gradient.",
+}
+
+
+def _first_wrong_row(seen: Comparison) -> str | None:
+    """Show the first row that does not follow the script, and say where it loses the thread."""
+    got, want = seen.got.value.tolist(), seen.expected.value.tolist()
+    if len(got) != len(want):
+        return None
+    row, mine, right = next((n, a, b) for n, (a, b) in enumerate(zip(got, want, strict=True)) if a != b)
+    said = f"Row {row} should be {right}; yours is {mine}."
+    place = next((n for n, pair in enumerate(zip(mine, right, strict=False)) if len({*pair}) > 1), None)
+    if place is None or mine[place] != LOST:
+        return said
+    return (
+        f"{said} At place {place} the model lost the thread: it needs that row's memory and all tokens of "
+        "that row so far, beginning with <sos>."
+    )
+
+
+def _decode(
+    draw: Draw, ends: list[int], max_len: int, *, kind: type[Decode] = Decode, pad_id: int = 0,
+    train: bool = False, **kwargs: int,
+) -> Decode:
+    """Decode a batch in which row i says <eos> at place `ends[i]`, followed by more words."""
+    script = draw.integers(6, VOCABULARY, len(ends), STEPS)
+    for row, end in enumerate(ends):
+        script[row, end : end + 1] = kwargs.get("eos_id", 2)
+    src = draw.integers(4, VOCABULARY, len(ends), 5)
+    for row in range(len(ends)):
+        src[row, 0] = FIRST_SOURCE + row
+    return kind(script, src, max_len, kwargs, pad_id, train)
+
+
+exercise = ExerciseChecks(
+    reference=reference.greedy_decode, judge=matches_reference(_first_wrong_row, any_form=True), checks=[
+    Check("different-ends", "three rows end at different times; what follows is padding",
+          lambda d: _decode(d, [4, 1, 6], 9), weight=2),
+    Check("one-row", "one row alone", lambda d: _decode(d, [5], 9), weight=0.5),
+    Check("arguments", "the arguments stay as they are", lambda d: _decode(d, [2, 3], 7),
+          no_side_effects(_first_wrong_row, names=["src"]), weight=0.5),
+    Check("other-padding", "the model's own pad_id fills rows that have ended",
+          lambda d: _decode(d, [1, 5], 8, pad_id=5)),
+    Check("other-ids", "other ids for <sos> and <eos>",
+          lambda d: _decode(d, [3, 1, 4], 8, sos_id=5, eos_id=4), weight=0.5),
+    Check("never-ends", "rows that never end stop after max_len tokens",
+          lambda d: _decode(d, [STEPS, STEPS, 2], 6)),
+    Check("ends-at-once", "every row says <eos> at once", lambda d: _decode(d, [0, 0], 6), weight=0.5),
+    Check("one-token", "max_len is 1", lambda d: _decode(d, [3, 0, STEPS], 1), weight=0.5),
+    Check("just-in-time", "the last token that max_len allows is <eos>",
+          lambda d: _decode(d, [4, 2], 5), weight=0.5),
+    Check("from-train-mode",
+          "the source is encoded once, in eval mode and without gradient, "
+          "and nothing is asked after the end",
+          lambda d: _decode(d, [4, 1, 6], 9, kind=DecodeFacts, train=True), facts(FACTS)),
+    Check("from-eval-mode", "a model that came in eval mode stays in it",
+          lambda d: _decode(d, [3, 2], 9, kind=DecodeFacts), facts(FACTS), weight=0.5),
+])

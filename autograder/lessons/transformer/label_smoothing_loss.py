@@ -1,0 +1,65 @@
+"""Checks of `label_smoothing_loss`."""
+
+import torch
+
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    Draw,
+    ExerciseChecks,
+    call,
+    function_gradients,
+)
+from autograder.judge.gradients import gradients_match
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.masks import padded_ids
+from autograder.lessons.transformer import reference
+from autograder.probe.operation import Operation
+
+LIBRARY = "This is the library's cross-entropy; write the loss from log-probabilities yourself."
+
+
+def _about_loss(seen: Comparison) -> str | None:
+    """Say when the loss is not finite, or negative."""
+    if not seen.got.value.isfinite():
+        return "The loss is not finite: the logarithm of a softmax underflows; log_softmax does not."
+    if seen.got.value < 0:
+        return f"The loss is {seen.got.value:.4g}, but a cross-entropy is never negative."
+    return None
+
+
+def _case(draw: Draw, lengths: list[int], *args: float, **kwargs: float) -> Operation:
+    """Return a call with logits (B, T, 7); further arguments go to the loss."""
+    logits = draw.normal(len(lengths), max(lengths), 7, scale=2)
+    return call(logits, padded_ids(draw, 7, lengths, low=1), *args, **kwargs)
+
+
+def _other_padding(draw: Draw) -> Operation:
+    target = draw.integers(0, 7, 3, 5)
+    target[0, 1:3], target[2, 4] = 4, 4
+    target[1, 0], target[1, 1] = 0, 1
+    return call(draw.normal(3, 5, 7, scale=2), target, smoothing=0.6, pad_id=4)
+
+
+exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matches_reference(_about_loss),
+    forbidden=dict.fromkeys(("cross_entropy", "cross_entropy_loss"), LIBRARY), checks=[
+    Check("plain", "the smoothing that is the default, without padding",
+          lambda d: _case(d, [5] * 3), weight=2),
+    Check("padded", "the mean is over real tokens, each counting the same",
+          lambda d: _case(d, [6, 2, 3], 0.2), weight=2),
+    Check("unsmoothed", "without smoothing it is the plain cross-entropy",
+          lambda d: _case(d, [5, 3], smoothing=0.0)),
+    Check("other-padding", "much smoothing, by name, and another pad_id", _other_padding),
+    Check("square", "as many positions as words",
+          lambda d: call(d.normal(2, 6, 6, scale=2), padded_ids(d, 6, [6, 4], low=1), 0.3)),
+    Check("empty-sample", "a sample of nothing but padding, beside others",
+          lambda d: _case(d, [4, 0, 2]), weight=0.5),
+    Check("extreme", "logits of ±200 give a finite loss",
+          lambda d: call(d.normal(2, 4, 6).sign() * 200, padded_ids(d, 6, [4, 3], low=1)), weight=0.5),
+    Check("learns", "its gradient reaches the logits of real tokens, and no others",
+          lambda d: function_gradients(d.normal(2, 5, 7, scale=2), padded_ids(d, 7, [5, 2], low=1), 0.2,
+                                       cotangent=torch.tensor(1.0)), gradients_match(["logits"])),
+    Check("arguments", "it works in float64, and leaves its arguments as they are",
+          lambda d: call(d.normal(2, 5, 7, scale=2).double(), padded_ids(d, 7, [5, 3], low=1)),
+          no_side_effects(_about_loss, names=["logits", "target"]), weight=0.5),
+])

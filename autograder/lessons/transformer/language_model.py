@@ -1,0 +1,60 @@
+"""Checks of `LanguageModel`."""
+
+import torch
+
+from autograder.judge import masks, modules, weights
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, module
+from autograder.judge.dropout import NEARLY_ALL
+from autograder.judge.explain import are_probabilities, positions_change
+from autograder.judge.gradients import gradients_match, unregistered
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.lessons.transformer import reference
+from autograder.probe.modules import CallModule, ChangedPositions, ReadState
+
+WORDS = 13
+SIZES = [WORDS, 8, 2, 4, 12]  # vocabulary, d_model, layers, heads, d_ff
+
+
+def _ids(draw: Draw, texts: int, length: int) -> torch.Tensor:
+    return masks.padded_ids(draw, WORDS, [length] * texts)
+
+
+def _model(
+    draw: Draw, *shapes: tuple[int, int], init: list[int] = SIZES, train: bool = False, **options: float
+) -> CallModule:
+    """Call a model with drawn weights, once for each shape (texts, tokens)."""
+    drawn = weights.language_model(draw, init)
+    return module(init, drawn, *([_ids(draw, *shape)] for shape in shapes), train=train, **options)
+
+
+exercise = ExerciseChecks(reference=reference.LanguageModel, judge=matches_reference(are_probabilities),
+    checks=[
+    Check("logits", "logits for three texts of five tokens", lambda d: _model(d, (3, 5)), weight=2),
+    Check("other-lengths", "one token, and then as many tokens as words",
+          lambda d: _model(d, (2, 1), (2, WORDS))),
+    Check("three-layers", "another number of layers and heads",
+          lambda d: _model(d, (2, 4), init=[WORDS, 6, 3, 1, 5])),
+    Check("causal", "the future stays out of sight",
+          lambda d: modules.changed_word(module(SIZES, {}, [_ids(d, 3, 6)]), 0, 3, WORDS),
+          positions_change("token 3 changes")),
+    Check("history", "every position reads all that came before",
+          lambda d: modules.changed_word(module(SIZES, {}, [_ids(d, 3, 6)]), 0, 0, WORDS),
+          positions_change("token 0 changes"), weight=0.5),
+    Check("alone", "a text gives the same alone and in a batch", lambda d: modules.asked_as(
+              ChangedPositions, modules.also_alone(module(SIZES, {}, [_ids(d, 3, 6)]))),
+          positions_change("text 0 is taken out of its batch"), weight=0.5),
+    Check("registered", "an optimiser is given every part",
+          lambda d: ReadState(SIZES, paths=list(weights.language_model(d, SIZES)), facts=["registered"]),
+          matches_reference(unregistered)),
+    Check("learns", "gradients reach every part",
+          lambda d: modules.gradients(_model(d, (2, 5)), d.normal(2, 5, WORDS)), gradients_match()),
+    Check("dropout", "dropout is on in train mode, and as strong as asked for",
+          lambda d: _model(d, (2, 5), train=True, max_len=9, dropout=NEARLY_ALL)),
+    Check("too-long", "a text longer than max_len raises ValueError",
+          lambda d: module([*SIZES, 6], {}, [_ids(d, 2, 7)]), weight=0.5, raises="ValueError"),
+    Check("long-enough", "max_len may exceed 512",
+          lambda d: _model(d, (1, 530), init=[WORDS, 4, 1, 1, 4], max_len=540), weight=0.5),
+    Check("arguments", "it works in float64, and leaves its argument as it is",
+          lambda d: modules.in_float64(_model(d, (2, 5))),
+          no_side_effects(are_probabilities, names=["ids"]), weight=0.5),
+])

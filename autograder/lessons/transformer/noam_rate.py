@@ -1,0 +1,26 @@
+"""Checks of `noam_rate`."""
+
+import math
+
+from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call
+from autograder.judge.judges import PASSED, failed, matches_reference
+from autograder.lessons.transformer import reference
+from autograder.model.exercise import Verdict
+
+
+def _any_finite_number(seen: Comparison) -> Verdict:
+    """Judge step 0, at which the formula says nothing."""
+    given = seen.got.value
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
+        return matches_reference()(seen)
+    return PASSED if math.isfinite(given) else failed("Step 0 should give a finite number.")
+
+
+exercise = ExerciseChecks(reference=reference.noam_rate, judge=matches_reference(atol=1e-12, rtol=1e-5),
+    checks=[
+    Check("rising", "the rise, with the default warm-up", lambda _: call(700, 512)),
+    Check("peak", "the peak", lambda _: call(4000, 512)),
+    Check("falling", "the fall, at another width and warm-up", lambda _: call(3000, 96, warmup=250)),
+    Check("first", "the first step", lambda _: call(1, 256, 100)),
+    Check("zero", "step 0 gives a finite number", lambda _: call(0, 512), _any_finite_number),
+])

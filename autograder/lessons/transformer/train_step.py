@@ -1,0 +1,65 @@
+"""Checks of `train_step`, with a small model and plain gradient descent."""
+
+from typing import Any
+
+import torch
+
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
+from autograder.judge.dropout import NEARLY_ALL
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.lessons.transformer import reference
+from autograder.lessons.transformer.fixtures import TrainSteps
+
+VOCABULARY, WIDTH = 9, 6
+
+
+def _about_steps(seen: Comparison) -> str | None:
+    """Say whether the first loss, a later one or the update is wrong."""
+    got, want = seen.got.value["losses"], seen.expected.value["losses"]
+    wrong = [n for n, (mine, right) in enumerate(zip(got, want, strict=True)) if abs(mine - right) > 1e-4]
+    if not wrong:
+        return _about_update(seen)
+    said = f"The loss of step {wrong[0] + 1} is {got[wrong[0]]:.4f}; {want[wrong[0]]:.4f} was expected."
+    if wrong[0]:
+        return f"{said} The first loss is right, so look at the update."
+    return f"{said} Check what the decoder reads, and what the loss compares with."
+
+
+def _about_update(seen: Comparison) -> str:
+    before, got, want = seen.inputs["weights"], seen.got.value["weights"], seen.expected.value["weights"]
+    if all(torch.equal(got[name], before[name]) for name in want):
+        return "The loss is right, but no weight changed. Is there a step, and does it come after backward?"
+    ratio = ((got["out"] - before["out"]) / (want["out"] - before["out"])).nanmedian()
+    return f"The loss is right, but the update is about {ratio:.3g} times what it should be."
+
+
+def _batch(draw: Draw, *lengths: int) -> list[torch.Tensor]:
+    """Return source (B, 5) and target (B, T), which ends with <eos> and padding."""
+    src = draw.integers(3, VOCABULARY, len(lengths), 5)
+    tgt = draw.integers(3, VOCABULARY, len(lengths), max(lengths))
+    for row, length in enumerate(lengths):
+        tgt[row, length - 1], tgt[row, length:] = 2, 0
+    return [src, tgt]
+
+
+def _train(draw: Draw, *batches: list[torch.Tensor], **fields: Any) -> TrainSteps:
+    """Take a step for each batch; `fields` are further fields of the operation."""
+    weights = {name: draw.normal(VOCABULARY, WIDTH) for name in ("source", "target")}
+    weights |= {"out": draw.normal(WIDTH, VOCABULARY), "bias": draw.normal(VOCABULARY)}
+    return TrainSteps(weights, batches, **fields)
+
+
+exercise = ExerciseChecks(reference=reference.train_step, judge=matches_reference(_about_steps), checks=[
+    Check("one-step", "one step: the loss before the update, and the update",
+          lambda d: _train(d, _batch(d, 6, 6, 6)), weight=2),
+    Check("padded", "padding teaches nothing", lambda d: _train(d, _batch(d, 6, 2, 4))),
+    Check("three-steps", "three steps in a row, each from its own gradient",
+          lambda d: _train(d, _batch(d, 5, 3), _batch(d, 4, 4, 2), _batch(d, 6))),
+    Check("smoothed", "the smoothing that is asked for",
+          lambda d: _train(d, _batch(d, 5, 3), kwargs={"smoothing": 0.4})),
+    Check("dropout", "a model that comes in eval mode is trained with its dropout on",
+          lambda d: _train(d, _batch(d, 5, 4), train=False, dropout=NEARLY_ALL)),
+    Check("one-token", "targets of one token", lambda d: _train(d, _batch(d, 1, 1)), weight=0.5),
+    Check("arguments", "the batch stays as it was", lambda d: _train(d, _batch(d, 5, 2)),
+          no_side_effects(_about_steps, names=["src", "tgt"]), weight=0.5),
+])

@@ -1,0 +1,179 @@
+"""Checks of `Transformer`."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from autograder.judge import masks, modules, weights
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
+from autograder.judge.dropout import NEARLY_ALL
+from autograder.judge.explain import are_probabilities, facts, near, positions_change
+from autograder.judge.gradients import gradients_match
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.lessons.transformer import reference
+from autograder.lessons.transformer.fixtures import WIDTH, WORDS, MatrixStarts, PassParts
+from autograder.probe.modules import CallModule, ChangedPositions, ReadState
+
+SOURCE, TARGET = 11, 13  # vocabulary sizes
+SIZES = [SOURCE, TARGET, 8, 4, 2, 12]  # then d_model, heads, layers, d_ff
+SMALL = [9, 10, 4, 2, 1, 6]
+DEFAULTS = ["d_model", "num_heads", "num_layers", "d_ff", "max_len", "dropout", "pad_id"]
+PARTS = {
+    "encoder in use": "The encoder that was passed in is not the one in use.",
+    "decoder in use": "The decoder that was passed in is not the one in use.",
+    "encoder untouched": "The weights of the encoder that was passed in were changed.",
+    "decoder untouched": "The weights of the decoder that was passed in were changed.",
+}
+
+
+def _padded_samples_wrong(seen: Comparison) -> str | None:
+    """Say when only samples with padding are wrong."""
+    pad_id = seen.inputs["init_kwargs"].get("pad_id", 0)
+    ids = [arg for arg in seen.inputs["calls"][0] if not arg.is_floating_point()]
+    pairs = list(zip(seen.got.value.unbind(), seen.expected.value.unbind(), strict=True))
+    padded = {row for row in range(len(pairs)) if any((each[row] == pad_id).any() for each in ids)}
+    wrong = {row for row, pair in enumerate(pairs) if not near(*pair)}
+    if not wrong or not wrong <= padded or len(padded) == len(pairs):
+        return None
+    return "Only samples with padding are wrong: which attention reads <pad>?"
+
+
+EXPLAINERS = (are_probabilities, _padded_samples_wrong)
+
+
+def _matrix_starts(seen: Comparison) -> str | None:
+    """Say how many matrices are not initialised as they should be, and show one."""
+    wrong = {path: how for path, how in seen.got.value.items() if how != "Xavier-uniform"}
+    path, how = next(iter(wrong.items()))
+    return f"{len(wrong)} of {len(seen.got.value)} matrices do not start Xavier-uniform: `{path}` is {how}."
+
+
+def _src(draw: Draw, *lengths: int, longest: int = 7) -> torch.Tensor:
+    return masks.padded_ids(draw, SOURCE, lengths, longest)
+
+
+def _tgt(draw: Draw, *lengths: int) -> torch.Tensor:
+    return masks.padded_ids(draw, TARGET, lengths)
+
+
+def _full(draw: Draw) -> list[torch.Tensor]:
+    """Return three sources of seven tokens and three targets of five."""
+    return [_src(draw, 7, 7, 7), _tgt(draw, 5, 5, 5)]
+
+
+def _model(
+    draw: Draw, *calls: list[torch.Tensor], parts: Sequence[str] = (),
+    real: Sequence[torch.Tensor | None] = (), **init_kwargs: Any,
+) -> CallModule:
+    """Call a model with drawn weights; `parts` and `real` are those of CallModule."""
+    asked = module(SIZES, weights.transformer(draw, SIZES), *calls, **init_kwargs)
+    return replace(asked, parts=parts, real=real)
+
+
+def _encodes(draw: Draw) -> Operation:
+    src = _src(draw, 7, 4, 6)
+    return _model(draw, [src], parts=["encode"], real=[src != 0])
+
+
+def _decodes(draw: Draw) -> Operation:
+    return _model(draw, [_tgt(draw, 5, 5), draw.normal(2, 7, 8), _src(draw, 7, 3)], parts=["decode"])
+
+
+def _equal_lengths(draw: Draw) -> Operation:
+    src, tgt = _src(draw, 4, 6, 3, longest=6), _tgt(draw, 6, 5, 6)
+    return _model(draw, [_src(draw, 1, longest=1), _tgt(draw, 1)], [src, tgt], real=[None, tgt != 0])
+
+
+def _target_padding(draw: Draw) -> Operation:
+    tgt = _tgt(draw, 5, 5)
+    tgt[1, 2] = 0
+    return _model(draw, [_src(draw, 7, 7), tgt], real=[tgt != 0])
+
+
+def _other_padding(draw: Draw) -> Operation:
+    src, tgt = draw.integers(6, SOURCE, 2, 7), draw.integers(6, TARGET, 2, 6)
+    src[0, 4:], tgt[0, 3] = 5, 5
+    return _model(draw, [src, tgt], [src], parts=["", "encode"], real=[tgt != 5, src != 5], pad_id=5)
+
+
+def _more_padding(draw: Draw) -> Operation:
+    src, tgt = _src(draw, 7, 4, 6), _tgt(draw, 5, 5, 5)
+    return ChangedPositions(SIZES, calls=[[src, tgt], [F.pad(src, (0, 3)), tgt]])
+
+
+def _alone(draw: Draw) -> Operation:
+    src, tgt = _src(draw, 4, 7, 6), _tgt(draw, 5, 5, 5)
+    return ChangedPositions(SIZES, calls=[[src, tgt], [src[:1, :4].clone(), tgt[:1].clone()]])
+
+
+def _first_matrices(draw: Draw) -> Operation:
+    init = [51, 67, 24, 4, 2, 40]
+    drawn = weights.transformer(draw, init)
+    return MatrixStarts(init, paths=[path for path, value in drawn.items() if value.dim() == 2])
+
+
+def _own_parts(draw: Draw) -> Operation:
+    ids = [masks.padded_ids(draw, WORDS, [7, 4, 6]), masks.padded_ids(draw, WORDS, [5, 5, 5])]
+    return PassParts([WORDS, WORDS, WIDTH, 2, 1, 8], calls=[ids])
+
+
+def _too_long(draw: Draw) -> Operation:
+    """Return a source of seven tokens, and a target of words that the source's vocabulary lacks."""
+    ids = [_src(draw, 7), torch.full((1, 5), TARGET - 1)]
+    return module([SOURCE, TARGET, 8, 2, 1, 12, 6], {}, ids)
+
+
+def _long_enough(draw: Draw) -> Operation:
+    ids, init = [_src(draw, 530, longest=530), _tgt(draw, 3)], [SOURCE, TARGET, 4, 1, 1, 4, 540]
+    return module(init, weights.transformer(draw, init), ids)
+
+
+def _padded_call(draw: Draw) -> CallModule:
+    return _model(draw, [_src(draw, 7, 4), _tgt(draw, 5, 5)])
+
+
+exercise = ExerciseChecks(reference=reference.Transformer, judge=matches_reference(*EXPLAINERS), checks=[
+    Check("logits", "logits for a source of seven tokens and a target of five",
+          lambda d: _model(d, _full(d)), weight=2),
+    Check("encodes", "encode gives the memory", _encodes),
+    Check("decodes", "decode reads the memory it is given", _decodes),
+    Check("equal-lengths", "one token of each, and then source and target of one length", _equal_lengths),
+    Check("source-padding", "each source has padding of its own",
+          lambda d: _model(d, [_src(d, 7, 2, 5), _tgt(d, 5, 5, 5)])),
+    Check("target-padding", "<pad> among the target's tokens is not read", _target_padding, weight=0.5),
+    Check("other-padding", "another pad_id", _other_padding),
+    Check("keeps-pad-id", "the model keeps pad_id",
+          lambda _: ReadState(SMALL, init_kwargs={"pad_id": 5}, paths=["pad_id"]), weight=0.5),
+    Check("causal", "the future stays out of sight",
+          lambda d: modules.changed_word(module(SIZES, {}, _full(d)), 1, 3, TARGET),
+          positions_change("target token 3 changes")),
+    Check("history", "every position reads the target so far",
+          lambda d: modules.changed_word(module(SIZES, {}, _full(d)), 1, 0, TARGET),
+          positions_change("target token 0 changes"), weight=0.5),
+    Check("reads-source", "every position reads the whole source",
+          lambda d: modules.changed_word(module(SIZES, {}, _full(d)), 0, -1, SOURCE),
+          positions_change("the last source token changes")),
+    Check("padding-is-idle", "more padding behind the source changes nothing", _more_padding,
+          positions_change("the source gets three more <pad>")),
+    Check("alone", "a sample gives the same alone and in a batch", _alone,
+          positions_change("sample 0 is taken out of its batch"), weight=0.5),
+    Check("first", "every matrix that the model builds starts Xavier-uniform", _first_matrices,
+          matches_reference(_matrix_starts, any_form=True)),
+    Check("own-parts", "an encoder and a decoder that are passed in are used as they are", _own_parts,
+          facts(PARTS)),
+    Check("base-model", "the defaults are the base model of the paper",
+          lambda _: ReadState(SMALL, defaults=DEFAULTS), weight=0.5),
+    Check("too-long", "a source longer than max_len raises ValueError", _too_long,
+          weight=0.5, raises="ValueError"),
+    Check("long-enough", "max_len may exceed 512", _long_enough, weight=0.5),
+    Check("dropout", "dropout is off in eval mode, on in train mode, and as strong as asked for",
+          lambda d: module([*SIZES, 9, NEARLY_ALL], weights.transformer(d, SIZES), _full(d), train=True)),
+    Check("learns", "gradients reach both halves",
+          lambda d: modules.gradients(_padded_call(d), d.normal(2, 5, TARGET)), gradients_match()),
+    Check("arguments", "it works in float64, and leaves its arguments as they are",
+          lambda d: modules.in_float64(_padded_call(d)),
+          no_side_effects(*EXPLAINERS, names=["src", "tgt"]), weight=0.5),
+])

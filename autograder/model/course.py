@@ -1,0 +1,93 @@
+"""The layout of a course folder, which is nbgrader's own."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.model.errors import CourseError
+
+CONFIG = "nbgrader_config.py"
+
+
+class _Place:
+    """A path inside the course folder, as an attribute of `Course`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, course: "Course", _: type) -> Path:
+        return course.root / self._name
+
+
+@dataclass(frozen=True)
+class Course:
+    """A course folder and the paths in it."""
+
+    root: Path
+
+    @classmethod
+    def find(cls, start: Path | None = None) -> "Course":
+        """Return the nearest folder at or above `start` (or here) that holds nbgrader_config.py.
+
+        Falls back to the folder that contains this program. Raises CourseError if neither is a
+        course.
+        """
+        here = (start or Path.cwd()).resolve()
+        home = Path(__file__).resolve().parents[2]
+        for folder in (here, *here.parents, home):
+            if (folder / CONFIG).is_file():
+                return cls(folder)
+        raise CourseError(
+            f"no course here: expected {CONFIG} in {here} or a folder above it; "
+            "go to the course folder, or name it with --course"
+        )
+
+    source = _Place("source")  # lesson texts and the instructor's notebooks
+    release = _Place("release")  # the lessons as students get them
+    solutions = _Place("solutions")  # the lessons with their model answers, executed
+    lectures = _Place("lectures")  # slides, made from the solved lessons
+    images = _Place("images")  # figures, and the programs that draw them
+    submitted = _Place("submitted")  # submissions, one folder per student
+    autograded = _Place("autograded")  # graded notebooks, one folder per student
+    feedback = _Place("feedback")  # feedback pages, one folder per student
+    reports = _Place("reports")  # reports for the instructor, and the log of attempts
+    gradebook = _Place("gradebook.db")  # nbgrader's database
+
+    def text(self, lesson: str) -> Path:
+        """Return the path of a lesson's text, as its author writes it."""
+        return self.source / f"{lesson}.py"
+
+    def source_notebook(self, lesson: str) -> Path:
+        """Return the path of nbgrader's instructor notebook."""
+        return self.source / lesson / f"{lesson}.ipynb"
+
+    def release_notebook(self, lesson: str) -> Path:
+        """Return the path of the notebook that students get.
+
+        Raises CourseError if it was never released.
+        """
+        path = self.release / lesson / f"{lesson}.ipynb"
+        if not path.is_file():
+            raise CourseError(
+                f"no released lesson '{lesson}': expected {path}; run 'autograder build {lesson}'"
+            )
+        return path
+
+    def solved_notebook(self, lesson: str) -> Path:
+        """Return the path of a lesson with its model answers, executed."""
+        return self.solutions / f"{lesson}.ipynb"
+
+    def submission(self, student: str, lesson: str) -> Path:
+        """Return the expected path of one student's submission for one lesson."""
+        return self.submitted / student / lesson / f"{lesson}.ipynb"
+
+    def autograded_notebook(self, student: str, lesson: str) -> Path:
+        """Return the path of one student's graded notebook."""
+        return self.autograded / student / lesson / f"{lesson}.ipynb"
+
+    def feedback_page(self, student: str, lesson: str) -> Path:
+        """Return the path of one student's feedback page."""
+        return self.feedback / student / lesson / f"{lesson}.html"
+
+    def lessons(self) -> list[str]:
+        """Return the names of all lessons that have a text, in order."""
+        return sorted(path.stem for path in self.source.glob("[0-9]*.py"))

@@ -1,0 +1,44 @@
+"""Draws the inputs of a check from a seed that no submission knows."""
+
+import hashlib
+
+import torch
+
+
+class Draw:
+    """A source of random tensors. The same seed and label always draw the same."""
+
+    def __init__(self, seed: int, *labels: str) -> None:
+        """Derive a generator of its own from a secret seed and what it is for."""
+        digest = hashlib.sha256("/".join((str(seed), *labels)).encode()).digest()
+        self.seed = int.from_bytes(digest[:6], "big")
+        self._generator = torch.Generator().manual_seed(self.seed)
+
+    def normal(self, *shape: int, scale: float = 1.0) -> torch.Tensor:
+        """Return float32 normal values of the given shape and standard deviation."""
+        return torch.randn(*shape, generator=self._generator) * scale
+
+    def integers(self, low: int, high: int, *shape: int) -> torch.Tensor:
+        """Return int64 values in [low, high)."""
+        return torch.randint(low, high, shape, generator=self._generator)
+
+    def integer(self, low: int, high: int) -> int:
+        """Return one int in [low, high)."""
+        return int(self.integers(low, high))
+
+    def different(self, count: int, low: int, high: int) -> list[int]:
+        """Return `count` sizes in [low, high), no two alike."""
+        return (torch.randperm(high - low, generator=self._generator)[:count] + low).tolist()
+
+    def mask(self, *shape: int, share: float = 0.6) -> torch.Tensor:
+        """Return a random boolean mask, True with probability `share`, every row with a True."""
+        mask = torch.rand(*shape, generator=self._generator) < share
+        choice = self.integers(0, shape[-1], *shape[:-1], 1)
+        return mask.scatter(-1, choice, torch.ones_like(choice, dtype=torch.bool))
+
+    def linear(self, name: str, width_in: int, width_out: int) -> dict[str, torch.Tensor]:
+        """Return weight (width_out, width_in) and bias (width_out,) of a Linear called `name`."""
+        return {
+            f"{name}.weight": self.normal(width_out, width_in, scale=width_in**-0.5),
+            f"{name}.bias": self.normal(width_out, scale=0.5),
+        }

@@ -1,0 +1,70 @@
+"""The one hierarchy of errors: each says what was expected, what came, and what to do."""
+
+from functools import partial
+from pathlib import Path
+
+
+class AutograderError(Exception):
+    """Anything that the command line reports in one line, with exit status 2."""
+
+
+class CourseError(AutograderError):
+    """The course folder is not as it should be: no release, no permission, no such lesson."""
+
+
+class SubmissionError(AutograderError):
+    """A file that should be graded is not a lesson notebook, or cannot be read."""
+
+
+class SandboxMissingError(AutograderError):
+    """There is nothing to run untrusted code in, and nobody said to go on without."""
+
+
+class RunEndedError(AutograderError):
+    """A submission's process did not live to answer. The message says how that was noticed."""
+
+
+class RunTimedOutError(RunEndedError):
+    """It did not answer in time, and was stopped."""
+
+
+class RunCrashedError(RunEndedError):
+    """It ended by itself, or sent something other than an answer."""
+
+
+class LessonTextError(AutograderError):
+    """A lesson's text breaks a rule of the build; the message names file, cell and line."""
+
+    def __init__(self, problem: str, path: Path, *, cell: str = "", line: int = 0) -> None:
+        """Put the place in front of the problem, as compilers do."""
+        place = f"{path.name}:{line}" if line else path.name
+        super().__init__(f"{place}: cell '{cell}': {problem}" if cell else f"{place}: {problem}")
+        self.problem, self.path, self.cell, self.line = problem, path, cell, line
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the parts when the error crosses from one of our own processes to another."""
+        return partial(LessonTextError, cell=self.cell, line=self.line), (self.problem, self.path)
+
+
+class OutOfDateError(AutograderError):
+    """A built notebook differs from what its lesson's text would build now."""
+
+
+class CheckDefinitionError(AutograderError):
+    """The checks, mistakes or reference of an exercise contradict each other or its text."""
+
+
+class StaleEditError(CheckDefinitionError):
+    """A mistake's edit does not match the model answer as often as it should."""
+
+
+class VendorError(AutograderError):
+    """A script could not be fetched, or is not the one that was pinned."""
+
+
+class LectureError(AutograderError):
+    """A lesson holds something that slides without a network cannot show."""
+
+
+class BundleError(AutograderError):
+    """The students' zip cannot be made, or would give something away."""

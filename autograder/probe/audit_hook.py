@@ -1,0 +1,94 @@
+"""Notes what the Python interpreter reports about a submission: sockets, files, processes and the like.
+
+The events come from the interpreter itself (PEP 578), and Python code cannot remove the hook. Code that
+sets out to deceive it can, with ctypes for example. The sandbox does not rely on it.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any, Final
+
+from autograder.probe.notes import Kind, Notes
+
+HARMLESS: Final = ("fc-list", "uname")  # matplotlib looks for fonts, platform for the processor
+WRITABLE: Final = ("/tmp", "/dev")  # noqa: S108 - the sandbox's own
+WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+EVENTS: Final = {
+    event: kind
+    for kind, events in {
+        Kind.NETWORK: "socket.connect socket.getaddrinfo socket.gethostbyname socket.sendto "
+        "urllib.Request",
+        Kind.WROTE: "open os.remove os.rename os.mkdir os.rmdir os.chmod os.truncate os.symlink "
+        "os.link",
+        Kind.PROCESS: "subprocess.Popen os.system os.fork os.forkpty os.posix_spawn os.exec",
+        Kind.SIGNAL: "os.kill os.killpg",
+        Kind.HOOK: "sys.settrace sys.setprofile sys.addaudithook",
+        Kind.MEMORY: "gc.get_objects gc.get_referrers",
+        Kind.PATCHED: "object.__setattr__",
+    }.items()
+    for event in events.split()
+}
+
+
+class AuditHook:
+    """Adds a note for each event of a process that a person may want to know about."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes, self._paused = notes, True
+
+    def start(self) -> None:
+        """Install the hook, for as long as the process lives."""
+        sys.addaudithook(self._on_event)
+        self._paused = False
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Ignore events while the probe's own code forks."""
+        before, self._paused = self._paused, True
+        try:
+            yield
+        finally:
+            self._paused = before
+
+    def _on_event(self, event: str, args: tuple[Any, ...]) -> None:
+        """Handle an event. An exception here would be raised in the student's code, so none leaves."""
+        if self._paused or event not in EVENTS:
+            return
+        self._paused = True  # looking at an event may cause another
+        try:
+            if not _is_harmless(event, args):
+                self._notes.add(EVENTS[event], _describe(event, args))
+        except Exception:
+            self._notes.add(EVENTS[event], event)
+        finally:
+            self._paused = False
+
+
+def _is_harmless(event: str, args: tuple[Any, ...]) -> bool:
+    """Return whether an event is part of ordinary work with torch or matplotlib."""
+    if event == "open" and not int(args[2] or 0) & WRITING:
+        return True
+    if EVENTS[event] is Kind.WROTE:
+        return not isinstance(args[0], (str, bytes, os.PathLike)) or _is_writable(args[0])
+    if event == "object.__setattr__":
+        return bool(args[1] != "__code__")
+    if event == "subprocess.Popen":
+        return args[0] in HARMLESS
+    if event == "socket.connect":
+        return isinstance(args[1], (str, bytes))  # a Unix socket, of which the sandbox has none
+    return False
+
+
+def _is_writable(path: Any) -> bool:
+    full = os.path.realpath(os.fsdecode(path))
+    return any(full == folder or full.startswith(f"{folder}/") for folder in WRITABLE)
+
+
+def _describe(event: str, args: tuple[Any, ...]) -> str:
+    if event == "open":
+        return str(args[0])
+    plain = [str(arg) for arg in args if isinstance(arg, (str, bytes, int, list, tuple))]
+    return f"{event} {' '.join(plain)[:120]}".strip()

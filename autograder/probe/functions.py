@@ -1,0 +1,78 @@
+"""Operations on an answer that is a function, or a dictionary."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from autograder.probe.answer import Answer, StructureError, kind_of
+from autograder.probe.operation import Operation
+
+
+@dataclass(frozen=True)
+class CallFunction(Operation):
+    """Call the function; the result is what it returns."""
+
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """The positional arguments."""
+        return self.args
+
+    def run(self, answer: Answer) -> Any:
+        """Call the function."""
+        return answer.find()(*self.args, **self.kwargs)
+
+
+@dataclass(frozen=True)
+class CallAndReturnArguments(CallFunction):
+    """Call the function; the result is `result`, and `arguments` as they are afterwards."""
+
+    def run(self, answer: Answer) -> Any:
+        """Call the function and look at lists and dictionaries, too."""
+        return {"result": super().run(answer), "arguments": self.args}
+
+
+@dataclass(frozen=True)
+class FunctionGradients(CallFunction):
+    """Call the function and backpropagate `cotangent` from its (first) output.
+
+    The result is `output`, and `gradients` with one entry for each argument: None if it is not of
+    floats, or if no gradient reached it.
+    """
+
+    cotangent: Any = None
+
+    def run(self, answer: Answer) -> Any:
+        """Call, and backpropagate to every float argument."""
+        args = [_leaf(arg) for arg in self.args]
+        result = answer.find()(*args, **self.kwargs)
+        output = result[0] if isinstance(result, (tuple, list)) else result
+        if output.requires_grad:  # if it is cut off, no gradient reaches anything: each stays None
+            output.backward(self.cotangent)
+        return {"output": output, "gradients": [getattr(arg, "grad", None) for arg in args]}
+
+
+@dataclass(frozen=True)
+class ReadEntry(Operation):
+    """Read the entry `key` of a dictionary of answers."""
+
+    key: str
+
+    def run(self, answer: Answer) -> Any:
+        """Return the entry; StructureError if there is no such dictionary or entry."""
+        table = answer.find()
+        if not isinstance(table, Mapping):
+            raise StructureError(f"`{answer.name}` should be a dictionary, not {kind_of(table)}.")
+        if self.key not in table:
+            raise StructureError(f"`{answer.name}` has no entry '{self.key}'.")
+        return table[self.key]
+
+
+def _leaf(value: Any) -> Any:
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        return value.clone().requires_grad_()
+    return value

@@ -1,0 +1,47 @@
+"""An operation: one thing that a probe does with an answer, as a typed record.
+
+The judge runs the same operation on the reference, in its own process, and compares the results.
+General operations are in `functions`, `modules` and `dropout`. What only one lesson needs is in that
+lesson's `fixtures`, which is the only module of a lesson that the sandbox can see.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from importlib import import_module
+from typing import Any
+
+from autograder.probe.answer import Answer
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Base of all operations. A subclass is a frozen dataclass of values that can be sent."""
+
+    def run(self, answer: Answer) -> Any:
+        """Do it to an answer and return what is to be compared.
+
+        Raises what the answer raises, and StructureError if a part of the answer is not there.
+        """
+        raise NotImplementedError
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """The tensors that the answer is handed, and may not change."""
+        return ()
+
+
+def fields_of(operation: Operation) -> dict[str, Any]:
+    """Return an operation's fields by name, not copied."""
+    return {field.name: getattr(operation, field.name) for field in fields(operation)}
+
+
+def path_of(operation: Operation) -> str:
+    """Return where an operation is defined, as `module:Class`."""
+    return f"{type(operation).__module__}:{type(operation).__qualname__}"
+
+
+def make(path: str, values: Mapping[str, Any]) -> Operation:
+    """Return the operation at `path` with these fields; the inverse of `path_of` and `fields_of`."""
+    module, _, name = path.partition(":")
+    operation: Operation = getattr(import_module(module), name)(**values)
+    return operation

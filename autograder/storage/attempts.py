@@ -1,0 +1,136 @@
+"""The log of attempts: every grading of every submission, in the SQLite file reports/attempts.db."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import AliasChoices, Field, ValidationError
+
+from autograder.model.errors import CourseError
+from autograder.model.report import Document, Outcome, Report
+from autograder.storage.io_errors import PATIENCE, plain_database_errors
+
+DATABASE, EXPORT = "attempts.db", "attempts.jsonl"
+_TABLE = """CREATE TABLE attempts (
+    id INTEGER PRIMARY KEY, lesson TEXT NOT NULL, student TEXT NOT NULL, document TEXT NOT NULL
+)"""
+_INDEX = "CREATE INDEX by_lesson_and_student ON attempts (lesson, student)"
+_INSERT = "INSERT INTO attempts (lesson, student, document) VALUES (?, ?, ?)"
+_ALL = "SELECT id, document FROM attempts ORDER BY id"
+_LATEST = """SELECT id, document FROM attempts
+    WHERE id IN (SELECT max(id) FROM attempts WHERE lesson = ? GROUP BY student)"""
+_LAST = """SELECT id, document FROM attempts
+    WHERE lesson = ? AND student = ? ORDER BY id DESC LIMIT 1"""
+
+
+class Attempt(Document):
+    """One grading of one submission.
+
+    `version` is the state of lesson and grader (see `lesson_version`). `answers` holds the SHA-256
+    of each answer by exercise id. `seed` is what the inputs were drawn from, if the grader says so.
+    `detail` holds tracebacks for the instructor if the grader itself failed.
+    """
+
+    student: str
+    lesson: str
+    sha256: str
+    version: str
+    graded_at: datetime = Field(validation_alias=AliasChoices("graded_at", "marked_at"))
+    sandboxed: bool
+    seed: int | None = None
+    report: Report
+    answers: dict[str, str] = Field(default_factory=dict)
+    detail: str = ""
+
+    @property
+    def faulty(self) -> bool:
+        """Whether the grader failed on an exercise, so that grading again may do better."""
+        return any(done.outcome is Outcome.GRADER_FAULT for done in self.report.exercises)
+
+    def settles(self, sha256: str, version: str, *, sandboxed: bool) -> bool:
+        """Return whether grading a file with this digest again would give nothing new."""
+        same = (self.sha256, self.version) == (sha256, version)
+        return same and not self.faulty and (self.sandboxed or not sandboxed)
+
+
+class AttemptLog:
+    """The attempts of a course, in the order in which they were made.
+
+    Each method raises CourseError if the database is locked, full or damaged.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Keep the log in `folder`, the course's `reports`; both are made when first needed."""
+        self.path, self.export_path = folder / DATABASE, folder / EXPORT
+
+    def append(self, attempt: Attempt) -> None:
+        """Add one attempt; it is on the disk when this returns."""
+        with self._transaction() as database:
+            _insert(database, attempt)
+
+    def __iter__(self) -> Iterator[Attempt]:
+        """Return all attempts, oldest first."""
+        return iter(self._select(_ALL))
+
+    def latest(self, lesson: str) -> dict[str, Attempt]:
+        """Return the newest attempt of each student at one lesson, by student."""
+        return {attempt.student: attempt for attempt in self._select(_LATEST, lesson)}
+
+    def last(self, student: str, lesson: str) -> Attempt | None:
+        """Return a student's newest attempt at one lesson, if there is one."""
+        return next(iter(self._select(_LAST, lesson, student)), None)
+
+    def export(self) -> None:
+        """Write all attempts to attempts.jsonl, one JSON document per line, oldest first."""
+        draft = self.export_path.with_suffix(".draft")
+        with self._transaction() as database, draft.open("w", encoding="utf-8") as file:
+            file.writelines(f"{document}\n" for _, document in database.execute(_ALL))
+        draft.replace(self.export_path)
+
+    def _select(self, query: str, *values: str) -> list[Attempt]:
+        with self._transaction() as database:
+            rows = database.execute(query, values).fetchall()
+        return [self._parse(document, f"{self.path}, attempt {key}") for key, document in rows]
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Open the database for one transaction, which an exception rolls back."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            plain_database_errors(self.path),
+            closing(sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)) as database,
+            database,
+        ):
+            database.execute("BEGIN IMMEDIATE")
+            self._create_table(database)
+            yield database
+
+    def _create_table(self, database: sqlite3.Connection) -> None:
+        """Create the table if it isn't there yet, with the attempts of an exported log if there is one."""
+        if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'attempts'").fetchone():
+            return
+        database.execute(_TABLE)
+        database.execute(_INDEX)
+        if self.export_path.is_file():
+            with self.export_path.open("rb") as file:
+                for number, line in enumerate(file, start=1):
+                    if line.endswith(
+                        b"\n"
+                    ):  # versions without a database could leave a torn last line
+                        _insert(database, self._parse(line, f"{self.export_path}, line {number}"))
+
+    def _parse(self, document: str | bytes, place: str) -> Attempt:
+        try:
+            return Attempt.model_validate_json(document)
+        except ValidationError as error:
+            raise CourseError(
+                f"{place} is not an attempt that this version understands: repair it, or move "
+                f"{DATABASE} and {EXPORT} away to start a new log (the gradebook keeps its scores)"
+            ) from error
+
+
+def _insert(database: sqlite3.Connection, attempt: Attempt) -> None:
+    row = attempt.lesson, attempt.student, attempt.model_dump_json()
+    database.execute(_INSERT, row)

@@ -1,0 +1,87 @@
+"""The folder autograded/<student>/<lesson>, laid out as by nbgrader and replaced in one step."""
+
+import json
+import shutil
+import tempfile
+from datetime import datetime
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.utils import parse_utc
+
+from autograder.model.course import Course
+from autograder.storage.attempts import Attempt
+
+KEY = "autograder"  # the entry of a page's metadata that holds its attempt
+TIMESTAMP = "timestamp.txt"
+READ_ONLY = 0o444  # the mode that nbgrader gives to autograded files
+
+
+def attach_attempt(page: NotebookNode, attempt: Attempt) -> None:
+    """Store an attempt in the metadata of its page."""
+    page.metadata[KEY] = attempt.model_dump(mode="json")
+
+
+def attached_attempt(page: NotebookNode) -> Attempt | None:
+    """Return the attempt stored in a page, or None if there is none."""
+    stored = page.metadata.get(KEY)
+    return Attempt.model_validate(stored) if stored is not None else None
+
+
+def write(course: Course, attempt: Attempt, page: NotebookNode) -> None:
+    """Write the page of an attempt, the lesson's images and the time of submission.
+
+    The files are written beside the folder and moved into place, so a killed run leaves either the
+    old folder, the new one, or none.
+    """
+    folder = course.autograded_notebook(attempt.student, attempt.lesson).parent
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(folder)
+    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    _fill(course, attempt, page, fresh)
+    fresh.chmod(0o755)
+    if folder.exists():
+        folder.rename(fresh.with_suffix(".old"))
+    fresh.rename(folder)
+    _remove_leftovers(folder)
+
+
+def stored_attempt(course: Course, student: str, lesson: str) -> Attempt | None:
+    """Return the attempt whose page is in the folder, or None if there is no page of ours."""
+    path = course.autograded_notebook(student, lesson)
+    try:
+        return attached_attempt(nbformat.from_dict(json.loads(path.read_bytes())))
+    except (OSError, ValueError, AttributeError):  # absent, torn, or written by another program
+        return None
+
+
+def submission_time(course: Course, student: str, lesson: str) -> datetime | None:
+    """Return the time in the submission's timestamp.txt, in UTC, or None if there is none."""
+    path = course.submission(student, lesson).with_name(TIMESTAMP)
+    if path.is_symlink() or not path.is_file():
+        return None
+    try:
+        time: datetime = parse_utc(path.read_text(encoding="utf-8").strip())
+    except (ValueError, OverflowError):
+        return None
+    return time
+
+
+def _fill(course: Course, attempt: Attempt, page: NotebookNode, folder: Path) -> None:
+    nbformat.write(page, folder / f"{attempt.lesson}.ipynb")
+    images = course.source / attempt.lesson / "images"
+    if images.is_dir():
+        shutil.copytree(images, folder / "images")
+    stamp = course.submission(attempt.student, attempt.lesson).with_name(TIMESTAMP)
+    if stamp.is_file() and not stamp.is_symlink():
+        shutil.copyfile(stamp, folder / TIMESTAMP)
+    for path in folder.rglob("*"):
+        if path.is_file():
+            path.chmod(READ_ONLY)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what a killed run left beside the folder."""
+    for leftover in folder.parent.glob(f".{folder.name}.*"):
+        shutil.rmtree(leftover)

@@ -1,0 +1,69 @@
+"""Records an attempt in every place that keeps it, in an order that survives a kill at any time.
+
+The gradebook comes first, then the log, then the folder. A later run skips a submission only if
+the folder holds its newest attempt, so anything that was cut short is done again from the start.
+"""
+
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import AssignLatePenalties
+
+from autograder.model.course import Course
+from autograder.storage import autograded
+from autograder.storage.attempts import Attempt, AttemptLog
+from autograder.storage.error_log import log_errors
+from autograder.storage.gradebook import Withdrawn, write_scores
+from autograder.storage.nbgrader_api import database_url, open_gradebook, quiet_logger, settings
+
+
+def record_attempt(course: Course, book: Gradebook, attempt: Attempt) -> list[Withdrawn]:
+    """Write an attempt into the gradebook, then into the logs.
+
+    Returns the scores given by hand that were withdrawn because the answers have changed.
+    """
+    log = AttemptLog(course.reports)
+    withdrawn = write_scores(
+        book,
+        attempt,
+        previous=log.last(attempt.student, attempt.lesson),
+        submitted_at=autograded.submission_time(course, attempt.student, attempt.lesson),
+    )
+    log_errors(course.reports, attempt)
+    log.append(attempt)
+    return withdrawn
+
+
+class Recorder:
+    """Records the attempts of a class run and keeps the gradebook open: use it in a `with`."""
+
+    def __init__(self, course: Course) -> None:
+        """Read the course's nbgrader settings and open its gradebook."""
+        self.course, self.config = course, settings(course)
+        self.book = open_gradebook(course, self.config)
+
+    def __enter__(self) -> "Recorder":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.book.close()
+
+    def keep(self, attempt: Attempt, page: NotebookNode) -> list[Withdrawn]:
+        """Record an attempt and its page; return as `record_attempt` does."""
+        withdrawn = record_attempt(self.course, self.book, attempt)
+        self._penalise_lateness(attempt, page)
+        autograded.write(self.course, attempt, page)
+        return withdrawn
+
+    def _penalise_lateness(self, attempt: Attempt, page: NotebookNode) -> None:
+        """Apply nbgrader's rule for late work, or the one that nbgrader_config.py sets."""
+        submission = self.book.find_submission(attempt.lesson, attempt.student)
+        if submission.total_seconds_late == 0:
+            return
+        place = {
+            "notebook": attempt.lesson,
+            "assignment": attempt.lesson,
+            "student": attempt.student,
+            "db_url": database_url(self.course),
+        }
+        rule = AssignLatePenalties(config=self.config, log=quiet_logger())
+        rule.preprocess(page, {"nbgrader": place})

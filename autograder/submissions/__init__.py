@@ -1,0 +1,1 @@
+"""Finding, reading and aligning what students submitted."""

@@ -1,0 +1,117 @@
+"""Reads the text of a cell: what it defines, and which lines belong to which answer."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Set
+
+MAX_PARSED = 300_000  # characters; nobody writes a longer cell by hand
+DEFINED = re.compile(r"^(?:def |class )?[ \t]*(\w+)[ \t]*[(:=]", re.M)
+MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.M)
+
+
+def stripped(text: str) -> str:
+    """Return a text without blank lines around it and trailing spaces."""
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def parse(text: str) -> ast.Module | None:
+    """Return a cell's syntax tree with IPython magics left out; None if it is not Python."""
+    for form in (text, MAGIC.sub(r"\1pass", text)):
+        try:
+            if len(text) <= MAX_PARSED:
+                return ast.parse(form)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+    return None
+
+
+def parses(text: str) -> bool:
+    """Return whether a cell's text is valid Python."""
+    return parse(text) is not None
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a cell holds no code: it is empty, or all comments."""
+    found = parse(text)
+    return not text.strip() or (found is not None and not found.body)
+
+
+def same_code(one: str, other: str) -> bool:
+    """Return whether two cells differ only in comments and whitespace."""
+    if stripped(one) == stripped(other):
+        return True
+    trees = (parse(one), parse(other))
+    try:
+        dumped = [ast.dump(found) for found in trees if found is not None]
+    except RecursionError:
+        return False
+    return len(dumped) == 2 and dumped[0] == dumped[1]
+
+
+def defines(text: str, name: str) -> bool:
+    """Return whether a cell defines or assigns a name at its top level, even in broken code."""
+    wanted = re.escape(name)
+    pattern = rf"^(def|class)[ \t]+{wanted}\b|^{wanted}[ \t]*(:[^=\n]*)?=(?!=)"
+    return bool(name) and re.search(pattern, text, re.M) is not None
+
+
+def without(text: str, names: Set[str]) -> str:
+    """Return a cell's text without the statements that define, print or test these names.
+
+    Text that is not valid Python is returned unchanged.
+    """
+    found = parse(text)
+    if found is None or not names:
+        return text
+    dropped = [node for node in found.body if _is_about(node, names)]
+    kept = {line for node in found.body if node not in dropped for line in _lines(node)}
+    gone = {line for node in dropped for line in _lines(node)} - kept
+    lines = text.split("\n")
+    return "\n".join(line for number, line in enumerate(lines, start=1) if number not in gone)
+
+
+def extract(text: str, names: Set[str]) -> str:
+    """Return the imports, functions and classes of a cell that bind one of these names."""
+    found = parse(text)
+    nodes = found.body if found else []
+    kept = [node for node in nodes if names & set(_provided(node))]
+    lines = text.split("\n")
+    return "\n".join(lines[number - 1] for node in kept for number in _lines(node))
+
+
+def undefined_words(texts: Iterable[str]) -> set[str]:
+    """Return the words that some cells use and none of them defines."""
+    together = "\n".join(texts)
+    return set(re.findall(r"\w+", together)) - set(DEFINED.findall(together))
+
+
+def _is_about(node: ast.stmt, names: Set[str]) -> bool:
+    if isinstance(node, (ast.Expr, ast.Assert)):
+        return any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(node))
+    return bool(names & set(_bound(node)))
+
+
+def _bound(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement defines or assigns, in whole or in part."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield node.name
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    for target in targets:
+        while isinstance(target, (ast.Subscript, ast.Attribute)):
+            target = target.value  # answers["q"] is about `answers`
+        if isinstance(target, ast.Name):
+            yield target.id
+
+
+def _provided(node: ast.stmt) -> Iterator[str]:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        yield node.name
+    elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        yield from (alias.asname or alias.name.split(".")[0] for alias in node.names)
+
+
+def _lines(node: ast.stmt) -> range:
+    """Return the line numbers of a statement, including its decorators."""
+    decorators = getattr(node, "decorator_list", [])
+    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    return range(first, (node.end_lineno or node.lineno) + 1)

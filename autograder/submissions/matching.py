@@ -1,0 +1,147 @@
+"""Finds out which cell of the released lesson each submitted cell is.
+
+Unchanged cells are recognised by their text, others by grade id or cell id. An answer that is still
+missing is recognised by the name it defines, in whichever cell it stands, and a written answer by
+the cells next to it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from nbformat import NotebookNode
+
+from autograder.model.exercise import ANSWERS
+from autograder.submissions.answer_text import defines, same_code, stripped, without
+from autograder.submissions.nbgrader_cells import grade_id, is_graded, is_solution
+from autograder.submissions.notebook_file import RawCell
+
+BY_NAME = "{exercise}: the answer was recognised by what it defines"
+BY_PLACE = "{exercise}: the answer was recognised by its place in the notebook"
+
+
+@dataclass
+class _Release:
+    """The released lesson, indexed by id and by text."""
+
+    cells: Sequence[NotebookNode]
+
+    def __post_init__(self) -> None:
+        texts = [stripped(cell.source) for cell in self.cells]
+        counts = Counter(texts)
+        self.by_text = {t: n for n, t in enumerate(texts) if t and counts[t] == 1}
+        self.by_grade_id = {
+            name: n for n, cell in enumerate(self.cells) if (name := grade_id(cell))
+        }
+        self.by_id = {cell.get("id"): n for n, cell in enumerate(self.cells)}
+
+    def place(self, cell: RawCell) -> int | None:
+        """Return the place of a submitted cell according to its own text and ids, or None."""
+        found = self.by_text.get(stripped(cell.source))
+        if found is None and cell.grade_id is not None:
+            found = self.by_grade_id.get(cell.grade_id)
+        known = (self.by_id[own] for own in cell.ids if own in self.by_id)
+        return next(known, None) if found is None else found
+
+
+class Matching:
+    """The places of submitted cells in the released lesson.
+
+    `places` gives, for each submitted cell, the index of the release's cell that it is, or None.
+    `texts` are the cells' texts, without the answers that were moved to `taken`. `taken` maps the
+    index of an exercise's cell to the answer that was found in another cell.
+    """
+
+    def __init__(
+        self,
+        release: Sequence[NotebookNode],
+        submitted: Sequence[RawCell],
+        names: Mapping[str, str],
+    ) -> None:
+        """Match; `names` maps each exercise id to the name that its answer has to define."""
+        self._release, self._cells, self._names = _Release(release), submitted, names
+        self.places = [self._release.place(cell) for cell in submitted]
+        self.texts = [cell.source for cell in submitted]
+        self.taken: dict[int, str] = {}
+        self._taken_from: dict[int, int] = {}
+        self.repairs: list[str] = []
+        self._match_by_name()
+        self._match_by_neighbours()
+
+    @property
+    def found(self) -> bool:
+        """Whether any exercise of the lesson was found."""
+        graded = (self._release.cells[place] for place in self.places if place is not None)
+        return any(is_solution(cell) or is_graded(cell) for cell in graded) or any(
+            self._identifies_lesson(place, index) for place, index in self._taken_from.items()
+        )
+
+    def at(self, place: int) -> list[int]:
+        """Return the indices of the submitted cells that are this cell of the release."""
+        return [index for index, found in enumerate(self.places) if found == place]
+
+    def anchors(self) -> Iterator[tuple[int, int]]:
+        """Yield each cell that isn't in the release, and the release's cell that it runs after.
+
+        That is the cell before it, or an earlier one if the next cell comes earlier in the release.
+        """
+        before = -1
+        for index, place in enumerate(self.places):
+            if place is None:
+                after = next((p for p in self.places[index:] if p is not None), before)
+                yield index, before if after >= before else after - 1
+            else:
+                before = place
+
+    def _identifies_lesson(self, place: int, index: int) -> bool:
+        """Return whether an answer found in another cell proves which lesson this is."""
+        own_cell = self.places[index] is None and self._cells[index].grade_id is None
+        return own_cell and self._name(place) != ANSWERS
+
+    def _name(self, place: int) -> str:
+        """Return the name that the answer at a place has to define; '' for other cells."""
+        cell = self._release.cells[place]
+        answer = cell.cell_type == "code" and is_solution(cell)
+        return self._names.get(grade_id(cell) or "", "") if answer else ""
+
+    def _match_by_name(self) -> None:
+        """Look for each answer that isn't in its own cell in everything that the student wrote."""
+        for place, cell in enumerate(self._release.cells):
+            name = self._name(place)
+            defining = [n for n, text in enumerate(self.texts) if name and defines(text, name)]
+            if any(self.places[n] == place and self._edited(n, place) for n in defining):
+                continue
+            elsewhere = [n for n in defining if self._edited(n, self.places[n])]
+            if elsewhere:
+                self._take(elsewhere[-1], place, name)
+                self.repairs.append(BY_NAME.format(exercise=grade_id(cell)))
+
+    def _edited(self, index: int, place: int | None) -> bool:
+        """Return whether a student wrote or changed a cell whose place is `place`."""
+        return place is None or not same_code(self.texts[index], self._release.cells[place].source)
+
+    def _take(self, index: int, place: int, name: str) -> None:
+        """Move the answer of one exercise out of a cell; the rest of the cell stays there."""
+        text, others = self.texts[index], set(self._names.values()) - {name, ""}
+        self.taken[place], self._taken_from[place] = without(text, others), index
+        self.texts[index] = without(text, {name})
+
+    def _match_by_neighbours(self) -> None:
+        """Recognise a written answer that lost its ids by the cell before or after it."""
+        for place, cell in enumerate(self._release.cells):
+            written = is_solution(cell) and cell.cell_type == "markdown"
+            if not written or self.at(place):
+                continue
+            candidates = [index for index in self._beside(place) if self.texts[index].strip()]
+            if candidates:
+                self.places[candidates[-1]] = place
+                self.repairs.append(BY_PLACE.format(exercise=grade_id(cell)))
+
+    def _beside(self, place: int) -> Iterator[int]:
+        """Yield the unmatched text cells next to a neighbour of this place."""
+        for index, found in enumerate(self.places):
+            prose = found is None and self._cells[index].cell_type != "code"
+            before = self.places[index - 1] if index else -1
+            after = self.places[index + 1] if index + 1 < len(self.places) else -1
+            if prose and (before == place - 1 or after == place + 1):
+                yield index

@@ -1,0 +1,1 @@
+"""Reading a lesson as its author writes it: py:percent text with one tag to a cell."""

@@ -1,0 +1,1 @@
+"""Checks of the small lesson that the tests build."""

@@ -1,0 +1,1 @@
+"""Checks of the tiny lesson, which is built to be graded in tests."""

@@ -1,0 +1,186 @@
+"""A class run grades everything once, loses nothing, and continues where it stopped."""
+
+import json
+import shutil
+from collections.abc import Callable
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+from tiny_course import LESSON, RIGHT, hand_in, make_fake
+from tiny_fixtures import ReadGrades
+
+from autograder.grading import class_run
+from autograder.grading.class_run import grade_lesson
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
+from autograder.model.report import Outcome
+from autograder.reports import feedback_pages
+from autograder.storage.attempts import Attempt, AttemptLog
+
+Run = Callable[..., tuple[list[Attempt], list[str]]]
+pytestmark = pytest.mark.usefixtures("same_grader")
+
+
+@pytest.fixture
+def run(course: Course) -> Run:
+    """Give a function that runs the class and returns the attempts and the lines printed."""
+
+    def run_it(**how: Any) -> tuple[list[Attempt], list[str]]:
+        said = StringIO()
+        how = {"workers": 1, "console": Console(file=said), "make": make_fake, **how}
+        return grade_lesson(course, LESSON, **how), said.getvalue().splitlines()
+
+    return run_it
+
+
+@pytest.mark.slow
+def test_every_submission_ends_in_scores_and_a_page(
+    course: Course, run: Run, grades: ReadGrades
+) -> None:
+    """Right, half, broken, absent, and one on which the grader fails: all are recorded."""
+    hand_in(course, "alice", **RIGHT)
+    hand_in(course, "bob", double="# half")
+    hand_in(course, "carl").write_text("{")
+    (course.submitted / "dora" / LESSON).mkdir(parents=True)
+    hand_in(course, "emil", halve="# boom")
+    attempts, said = run()
+    assert [(a.student, a.report.score) for a in attempts] == [
+        ("alice", 18.0),
+        ("bob", 4.0),
+        ("carl", 0.0),
+        ("dora", 0.0),
+        ("emil", 0.0),
+    ]
+    nothing = {
+        "double-test": (0.0, None, False),
+        "halve-test": (0.0, None, False),
+        "why": (0.0, None, False),
+    }
+    assert grades("alice") == {
+        "double-test": (8.0, None, False),
+        "halve-test": (10.0, None, False),
+        "why": (None, None, True),
+    }
+    assert grades("carl") == nothing
+    assert grades("dora") == nothing
+    assert grades("emil") == dict.fromkeys(nothing, (None, None, True))
+    assert all(course.feedback_page(a.student, LESSON).is_file() for a in attempts)
+    assert any("alice: 18/20, 1 to grade by hand" in line for line in said)
+    assert "1 grader error: see reports/grader-errors.log" in said
+    errors = (course.reports / "grader-errors.log").read_text()
+    assert f"emil, {LESSON}" in errors
+    assert "RuntimeError: the grader fell over" in errors
+
+
+@pytest.mark.slow
+def test_a_second_run_grades_only_what_changed(course: Course, run: Run, grades: ReadGrades) -> None:
+    """Unchanged submissions are skipped, unless forced; grader errors are tried again."""
+    hand_in(course, "alice", **RIGHT)
+    hand_in(course, "bob", double="# fault")
+    first, _ = run()
+    hand_in(course, "carl", **RIGHT)
+    second, said = run()
+    assert said[0] == f"{LESSON}: 2 submissions to grade, 1 graded before"
+    assert second[0] == first[0]
+    assert second[1].graded_at > first[1].graded_at
+    hand_in(course, "alice", double="# half")
+    third, said = run()
+    assert third[0].report.score == 4.0
+    assert grades("alice")["halve-test"] == (0.0, None, False)
+    assert "2 graded before" not in said[0]
+    assert run(force=True)[1][0] == f"{LESSON}: 3 submissions to grade"
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_continues(
+    course: Course, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was recorded completely stays, the rest is graded, and no page is missing."""
+    for student in ("alice", "bob", "carl"):
+        hand_in(course, student, **RIGHT)
+    with monkeypatch.context() as patched:
+        patched.setattr(class_run, "_line", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    assert len(list(AttemptLog(course.reports))) == 1
+    shutil.rmtree(course.feedback, ignore_errors=True)
+    attempts, said = run()
+    assert said[0] == f"{LESSON}: 2 submissions to grade, 1 graded before"
+    assert sorted(a.student for a in AttemptLog(course.reports)) == ["alice", "bob", "carl"]
+    assert all(course.feedback_page(a.student, LESSON).is_file() for a in attempts)
+
+
+def _interrupt(_: object) -> str:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.slow
+def test_a_lost_folder_is_written_again(course: Course, run: Run) -> None:
+    """A submission counts as done only while its graded notebook is there."""
+    hand_in(course, "alice", **RIGHT)
+    run()
+    shutil.rmtree(course.autograded)
+    assert run()[1][0] == f"{LESSON}: 1 submissions to grade"
+    assert course.autograded_notebook("alice", LESSON).is_file()
+
+
+@pytest.mark.slow
+def test_scores_of_submissions_that_vanished_stay(
+    course: Course, run: Run, grades: ReadGrades
+) -> None:
+    """A student whose folder is gone is not in the run, and keeps the scores."""
+    hand_in(course, "alice", **RIGHT)
+    hand_in(course, "bob")
+    run()
+    shutil.rmtree(course.submitted / "alice")
+    attempts, _ = run()
+    assert [a.student for a in attempts] == ["bob"]
+    assert grades("alice")["double-test"][0] == 8.0
+
+
+def test_without_submissions_the_run_says_where_they_belong(course: Course, run: Run) -> None:
+    """Another lesson's submissions do not count."""
+    (course.submitted / "alice" / "04_other").mkdir(parents=True)
+    with pytest.raises(CourseError, match=f"submitted/<student>/{LESSON}/{LESSON}.ipynb"):
+        run()
+
+
+def test_a_lesson_that_was_never_released_stops_the_run(course: Course, run: Run) -> None:
+    """The error says what to run."""
+    hand_in(course, "alice")
+    course.release_notebook(LESSON).unlink()
+    with pytest.raises(CourseError, match="autograder build"):
+        run()
+
+
+def test_a_page_that_fails_costs_no_points(
+    course: Course, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run says so and completes."""
+    hand_in(course, "alice", **RIGHT)
+    monkeypatch.setattr(feedback_pages, "generate", lambda *_, **__: {"alice": "TemplateError: x"})
+    attempts, said = run()
+    assert attempts[0].report.score == 18.0
+    assert said[-1] == "  alice: no feedback page (TemplateError: x); the scores are recorded"
+
+
+@pytest.mark.slow
+def test_a_score_made_without_a_sandbox_is_replaced(course: Course, run: Run) -> None:
+    """Such a submission is graded again once there is a sandbox; the reverse is not true."""
+    hand_in(course, "alice", **RIGHT)
+    assert run(sandboxed=False)[0][0].sandboxed is False
+    assert run(sandboxed=False)[1][0].endswith("1 graded before")
+    assert run(sandboxed=True)[0][0].sandboxed is True
+    assert run(sandboxed=False)[1][0].endswith("1 graded before")
+
+
+def test_the_log_is_exported_as_one_document_per_line(course: Course, run: Run) -> None:
+    """Other programs can read it."""
+    hand_in(course, "alice", double="# half")
+    run()
+    lines = (course.reports / "attempts.jsonl").read_text(encoding="utf-8").splitlines()
+    document = json.loads(lines[0])
+    assert document["report"]["exercises"][0]["outcome"] == Outcome.FAILED
+    assert document["report"]["exercises"][0]["score"] == 4.0

@@ -1,0 +1,94 @@
+"""Submissions are graded in processes. One that dies costs no other submission its score."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_course import LESSON, RIGHT, FakeGraded, FakeGrader, hand_in, make_fake
+
+from autograder.grading.grade_submission import Result
+from autograder.grading.pool import Pool
+from autograder.model.course import Course
+from autograder.model.errors import SandboxMissingError
+from autograder.submissions.submission import Submission
+
+pytestmark = pytest.mark.slow
+
+
+class Careful(FakeGrader):
+    """Ends its process at `once` the first time only, and takes for ever at `slow`."""
+
+    def grade(self, lesson: str, path: Path) -> FakeGraded:
+        """Die, wait, or grade."""
+        text, seen = path.read_text(), path.with_name("seen")
+        if "once" in text and not seen.exists():
+            seen.touch()
+            os._exit(1)
+        if "slow" in text:
+            time.sleep(10_000)
+        return super().grade(lesson, path)
+
+    def close(self) -> None:
+        """Leave a file that says it was closed."""
+        (self.course.root / f"closed-{os.getpid()}").touch()
+
+
+def make_careful(course: Course, _: bool) -> Any:
+    """Make a Careful grader. Workers import this by name."""
+    return Careful(course)
+
+
+def refuse(*_: object) -> Any:
+    """Stand in for a grader that finds no sandbox."""
+    raise SandboxMissingError("no bubblewrap here")
+
+
+def grade_all(pool: Pool, course: Course, *students: str) -> dict[str, Result]:
+    """Grade these students' submissions; return the results by student."""
+    handed = [Submission(course, student, LESSON, "v") for student in students]
+    results = list(pool.grade_all(handed))
+    assert len(results) == len(students)
+    return {result[0].student: result for result in results}
+
+
+def test_a_death_costs_only_the_one_that_causes_it(course: Course) -> None:
+    """One kills its worker each time, one only once. All others get their scores."""
+    for student in ("a", "b", "c", "d", "e"):
+        hand_in(course, student, **RIGHT)
+    hand_in(course, "killer", double="# right but die")
+    hand_in(course, "unlucky", double="# right once")
+    pool = Pool(2, sandboxed=True, make=make_careful)
+    done = grade_all(pool, course, "a", "killer", "b", "unlucky", "c", "d", "e")
+    assert {student: result[0].report.score for student, result in done.items()} == {
+        "a": 18.0,
+        "b": 18.0,
+        "c": 18.0,
+        "d": 18.0,
+        "e": 18.0,
+        "killer": 0.0,
+        "unlucky": 8.0,
+    }
+    assert [student for student, result in done.items() if result[0].faulty] == ["killer"]
+    assert "died twice" in done["killer"][0].detail
+    assert list(course.root.glob("closed-*")), "no worker closed its grader"
+
+
+def test_a_submission_that_never_ends_is_left_to_a_person(course: Course) -> None:
+    """Past the limit its worker is ended, whatever the grader is waiting for."""
+    hand_in(course, "slow", double="# slow")
+    done = grade_all(Pool(1, sandboxed=True, make=make_careful, seconds=1), course, "slow")
+    assert done["slow"][0].faulty
+
+
+def test_no_sandbox_stops_the_run(course: Course) -> None:
+    """The error reaches the caller as it is, and no submission is marked."""
+    hand_in(course, "alice", **RIGHT)
+    with pytest.raises(SandboxMissingError, match="no bubblewrap here"):
+        grade_all(Pool(1, sandboxed=True, make=refuse), course, "alice")
+
+
+def test_nothing_to_grade_starts_nothing() -> None:
+    """An empty run yields nothing."""
+    assert list(Pool(2, sandboxed=True, make=make_fake).grade_all([])) == []

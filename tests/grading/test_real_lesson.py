@@ -1,0 +1,87 @@
+"""The real lesson through the real marker: a class run and nbgrader's command give equal marks."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+from rich.console import Console
+
+from autograder.build import build, read_lesson
+from autograder.grading.class_run import grade_lesson
+from autograder.model.course import CONFIG, Course
+from autograder.model.report import Outcome
+
+LESSON = "03_attention"
+HOME = Path(__file__).parents[2]
+
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """Build the lesson in a course of its own, with four students' submissions."""
+    course = Course(tmp_path_factory.mktemp("course"))
+    shutil.copy(HOME / CONFIG, course.root / CONFIG)
+    for folder in ("images", "coursework"):
+        shutil.copytree(HOME / folder, course.root / folder)
+    course.source.mkdir()
+    shutil.copy(HOME / "source" / f"{LESSON}.py", course.source)
+    build(course, [LESSON], execute=False)
+    right = read_lesson(course.text(LESSON))
+    answers = {ex.id: right.answer(ex.id) for ex in right.exercises}
+    hand_in(course, "right", answers)
+    hand_in(course, "untouched", {})
+    hand_in(course, "wrong", answers | {"causal-mask": "def causal_mask(size):\n    return None"})
+    hand_in(course, "broken", {}).write_text("not a notebook")
+    return course
+
+
+def hand_in(course: Course, student: str, answers: dict[str, str]) -> Path:
+    """Hand in the released notebook with these answers."""
+    notebook = nbformat.read(course.release_notebook(LESSON), as_version=4)
+    for cell in notebook.cells:
+        cell.source = answers.get(cell.metadata.get("nbgrader", {}).get("grade_id"), cell.source)
+    path = course.submission(student, LESSON)
+    path.parent.mkdir(parents=True)
+    nbformat.write(notebook, path)
+    return path
+
+
+def marks(course: Course) -> dict[str, dict[str, tuple[float | None, bool]]]:
+    """Return every student's automatic scores and what waits for a person."""
+    with Gradebook(f"sqlite:///{course.gradebook}", "transformer") as book:
+        return {
+            row.student.id: {g.name: (g.auto_score, g.needs_manual_grade) for g in row.grades}
+            for row in book.notebook_submissions(LESSON, LESSON)
+        }
+
+
+def test_both_ways_give_equal_marks(course: Course) -> None:
+    """Right answers get full marks, wrong ones lose them, broken files get nought."""
+    attempts = {a.student: a for a in grade_lesson(course, LESSON, workers=1, console=Console(quiet=True))}
+    lesson = read_lesson(course.text(LESSON))
+    points = sum(ex.points for ex in lesson.exercises if not ex.written)
+    assert attempts["right"].report.score == points
+    assert attempts["wrong"].report.exercise("causal-mask").score == 0
+    assert attempts["wrong"].report.score == points - 2
+    assert {done.outcome for done in attempts["untouched"].report.exercises} == {Outcome.UNANSWERED}
+    assert {done.outcome for done in attempts["broken"].report.exercises} == {Outcome.MISSING}
+    assert all(course.feedback_page(student, LESSON).is_file() for student in attempts)
+    ours = marks(course)
+    course.gradebook.unlink()
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", "autograde", LESSON, "--force"],
+        cwd=course.root,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PATH": path},
+    )
+    assert done.returncode == 0, done.stderr
+    assert marks(course) == ours

@@ -1,0 +1,174 @@
+"""A cell costs its own exercise at most, whatever it does."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.grading import runner, session
+from autograder.grading.grader import Grader
+from autograder.lessons.loading import load_lesson
+from autograder.model.exercise import Check, Comparison, Exercise, Verdict
+from autograder.model.report import GRADER_ERROR, Outcome, Report
+
+HandIn = Callable[..., Path]
+LESSON = "03_attention"
+HOG = "hoard = [bytearray(2**28) for _ in range(100)]\ndef causal_mask(size):\n    return None"
+FORGETFUL = """
+calls = []
+
+
+def causal_mask(size):
+    calls.append(size)
+    right = torch.ones(size, size, dtype=torch.bool).tril()
+    return right if len(calls) <= 3 else ~right
+"""
+
+
+def others_are_full(report: Report, but: str) -> bool:
+    """Return whether every other exercise has all its points."""
+    return all(ex.score == ex.points for ex in report.exercises if ex.id != but)
+
+
+@pytest.mark.parametrize(
+    ("cell", "outcome", "said"),
+    [
+        ("def softmax(x, dim=-1):\n    return x.nope()", Outcome.ERROR, "no attribute 'nope'"),
+        ("def softmax(x, dim=-1)\n    return x", Outcome.ERROR, "SyntaxError"),
+        ("def soft_max(x, dim=-1):\n    return x", Outcome.FAILED, "There is no `softmax`"),
+        ("def softmax(x, dim=-1):\n    pass", Outcome.FAILED, "is None"),
+        ("def softmax(x, dim=-1):\n    return x.tolist()", Outcome.FAILED, "of type list"),
+        (
+            "def softmax(x, dim=-1):\n    return x.double().exp() * float('nan')",
+            Outcome.FAILED,
+            "float64",
+        ),
+        ("def softmax(x, dim=-1):\n    return x * float('nan')", Outcome.FAILED, "NaN"),
+        ("def softmax(x, dim=-1):\n    return x.sum(dim)", Outcome.FAILED, "has shape"),
+        (
+            "def softmax(x, dim=-1):\n    import os; os._exit(0)",
+            Outcome.CRASHED,
+            "ended the whole Python process",
+        ),
+        ("import os; os._exit(0)", Outcome.CRASHED, "ended the whole Python process"),
+        ("exit()\nquit()\nimport sys; sys.exit()", Outcome.ERROR, "SystemExit"),
+    ],
+)
+def test_a_broken_cell_costs_its_own_exercise(
+    cell: str, outcome: Outcome, said: str, grader: Grader, hand_in: HandIn
+) -> None:
+    """The outcome is right, the message gives the reason, and the other six keep their scores."""
+    report = grader.grade(LESSON, hand_in(LESSON, softmax=cell)).report
+    told = report.exercise("softmax")
+    assert told.outcome is outcome
+    assert any(said in check.message for check in told.checks), told.checks
+    assert others_are_full(report, "softmax")
+
+
+@pytest.mark.slow
+def test_a_loop_without_end_is_a_timeout(grader: Grader, hand_in: HandIn) -> None:
+    """An answer that never returns is stopped, and costs its own exercise only."""
+    report = grader.grade(
+        LESSON, hand_in(LESSON, causal_mask="def causal_mask(size):\n    while True: pass")
+    ).report
+    assert report.exercise("causal-mask").outcome is Outcome.TIMEOUT
+    assert others_are_full(report, "causal-mask")
+
+
+def test_a_mistake_upstream_costs_once(grader: Grader, hand_in: HandIn) -> None:
+    """With a wrong softmax, attention is graded with a right one in its place."""
+    report = grader.grade(
+        LESSON, hand_in(LESSON, softmax="def softmax(x, dim=-1):\n    return x")
+    ).report
+    assert report.exercise("softmax").score == 0
+    assert others_are_full(report, "softmax")
+
+
+def test_the_model_answer_with_an_own_helper_above(grader: Grader, hand_in: HandIn) -> None:
+    """A helper in the upstream answer's cell still works when that answer is replaced."""
+    softmax = "def helper(t):\n    return t\ndef softmax(x, dim=-1):\n    return x"
+    report = grader.grade(
+        LESSON,
+        hand_in(
+            LESSON,
+            softmax=softmax,
+            attention_scores=lambda answer: answer.replace("return q", "return helper(q)"),
+        ),
+    ).report
+    assert report.exercise("attention-scores").score == 3
+
+
+def test_a_report_is_the_same_for_the_same_seed(grader: Grader, hand_in: HandIn) -> None:
+    """A score can be reproduced, message for message, from the seed that was kept with it."""
+    path = hand_in(LESSON, softmax="def softmax(x, dim=-1):\n    return x")
+    assert grader.grade(LESSON, path).report == grader.grade(LESSON, path).report
+
+
+@pytest.mark.slow
+def test_a_notebook_that_takes_too_long_is_stopped(
+    grader: Grader, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When its time is over, the remaining exercises time out, and the others keep their scores."""
+    monkeypatch.setattr(session, "TOTAL_SECONDS", 4.0)
+    slow = "import time; time.sleep(3)\n"
+    path = hand_in(
+        LESSON,
+        causal_mask=lambda answer: slow + answer,
+        padding_mask=lambda answer: slow + answer,
+    )
+    report = grader.grade(LESSON, path).report
+    assert report.exercise("softmax").outcome is Outcome.PASSED
+    assert report.exercise("self-attention-head").outcome is Outcome.TIMEOUT
+
+
+def test_names_taken_over_upstream_do_not_reach_the_stand_ins(
+    grader: Grader, hand_in: HandIn
+) -> None:
+    """A cell that reuses `F` and `math` for something else affects no other exercise."""
+    cell = "def softmax(x, dim=-1):\n    return x\nF, math_ = 96485, math"
+    report = grader.grade(LESSON, hand_in(LESSON, softmax=cell)).report
+    assert others_are_full(report, "softmax")
+
+
+def test_a_grader_fault_tells_the_student_nothing_of_the_answer(
+    grader: Grader, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The report holds one fixed sentence, the traceback is kept, and no other exercise is affected."""
+    answer = load_lesson(grader.course, LESSON)["causal-mask"].answer
+
+    def broken(exercise: Exercise, check: Check, seen: Comparison) -> Verdict:
+        if exercise.id == "causal-mask":
+            raise ZeroDivisionError(answer)
+        return judge(exercise, check, seen)
+
+    judge = runner.judge
+    monkeypatch.setattr(runner, "judge", broken)
+    graded = grader.grade(LESSON, hand_in(LESSON))
+    told = graded.report.exercise("causal-mask")
+    assert (told.outcome, told.score) == (Outcome.GRADER_FAULT, None)
+    assert told.checks == [GRADER_ERROR]
+    document = graded.report.model_dump_json()
+    assert "ZeroDivisionError" not in document
+    assert not [line for line in answer.splitlines() if line.strip() and line.strip() in document]
+    assert list(graded.tracebacks) == ["causal-mask"]
+    assert "in broken" in graded.tracebacks["causal-mask"]
+    assert "ZeroDivisionError" in graded.tracebacks["causal-mask"]
+    assert others_are_full(graded.report, "causal-mask")
+
+
+def test_a_memory_hog_costs_its_own_exercise(grader: Grader, hand_in: HandIn) -> None:
+    """The notebook is run again without its cell, so the memory is free again."""
+    report = grader.grade(LESSON, hand_in(LESSON, causal_mask=HOG)).report
+    assert report.exercise("causal-mask").outcome is Outcome.CRASHED
+    assert others_are_full(report, "causal-mask")
+
+
+def test_a_check_has_to_pass_twice(grader: Grader, hand_in: HandIn) -> None:
+    """An answer that is right only for its first calls loses the checks, and there is an incident."""
+    report = grader.grade(LESSON, hand_in(LESSON, causal_mask=FORGETFUL)).report
+    told = report.exercise("causal-mask")
+    assert told.score is not None
+    assert told.score < told.points
+    assert "passed once" in told.failures[0].message
+    assert "changing-answer" in {incident.kind for incident in report.incidents}
+    assert others_are_full(report, "causal-mask")

@@ -1,0 +1,123 @@
+"""A version changes with whatever can change a score, and with nothing else."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from tiny_course import LESSON
+
+from autograder.grading import version
+from autograder.grading.version import lesson_version, scoring_files
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
+
+SCORING = (
+    "autograder/model/exercise.py",
+    "autograder/text/lesson.py",
+    "autograder/probe/functions.py",
+    "autograder/sandbox/client.py",
+    "autograder/judge/compare.py",
+    "autograder/lessons/loading.py",
+    "autograder/lessons/attention/reference.py",
+    "autograder/lessons/attention/softmax.py",
+    "autograder/lessons/attention/softmax.yaml",
+    "autograder/submissions/align.py",
+    "autograder/submissions/submission.py",
+    "autograder/grading/grade_submission.py",
+    "autograder/grading/grader.py",
+    "autograder/grading/session.py",
+    "autograder/grading/runner.py",
+    "autograder/grading/outcomes.py",
+    "autograder/grading/incidents.py",
+    "coursework/scope.py",
+    "coursework/small_bert.py",
+    "coursework/stand_ins.py",
+    "coursework/stand_ins_models.py",
+)
+NOT_SCORING = (
+    "autograder/cli.py",
+    "autograder/nbgrader_plugin.py",
+    "autograder/build/steps.py",
+    "autograder/bundle/archive.py",
+    "autograder/lecture/slides.py",
+    "autograder/reports/table.py",
+    "autograder/storage/attempts.py",
+    "autograder/grading/pool.py",
+    "autograder/grading/class_run.py",
+    "autograder/grading/course_run.py",
+    "autograder/grading/version.py",
+    "coursework/plots.py",
+)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the folder of a project with one-line files in the place of ours, used as the grader."""
+    for name in (*SCORING, *NOT_SCORING):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("1")
+    monkeypatch.setattr(version, "PACKAGE", tmp_path / "autograder")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", [*SCORING, "autograder/judge/new.py"])
+def test_code_that_can_change_a_score_counts(course: Course, package: Path, name: str) -> None:
+    """A submission is graded again after it was edited."""
+    before = lesson_version(course, LESSON)
+    (package / name).write_text("2")
+    assert lesson_version(course, LESSON) != before
+
+
+@pytest.mark.parametrize("name", NOT_SCORING)
+def test_code_that_builds_stores_or_shows_does_not(
+    course: Course, package: Path, name: str
+) -> None:
+    """An edit of a slide, a page or the pool does not grade the class again."""
+    before = lesson_version(course, LESSON)
+    (package / name).write_text("2")
+    assert lesson_version(course, LESSON) == before
+
+
+def test_the_lists_above_name_real_files() -> None:
+    """Each file exists and is on its side; each module of `grading` is on one of them."""
+    scoring = {path.relative_to(ROOT).as_posix() for path in scoring_files(ROOT / "autograder")}
+    assert set(SCORING) <= scoring
+    assert not scoring & set(NOT_SCORING)
+    assert all((ROOT / name).is_file() for name in NOT_SCORING)
+    modules = {f"autograder/grading/{path.name}" for path in ROOT.glob("autograder/grading/*.py")}
+    assert modules - {"autograder/grading/__init__.py"} <= {*SCORING, *NOT_SCORING}
+
+
+def test_every_file_that_scoring_code_imports_counts() -> None:
+    """No module of the coursework that a reference or a fixture uses is left out."""
+    scoring = set(scoring_files(ROOT / "autograder"))
+    used = {path for name in scoring if name.suffix == ".py" for path in _coursework(name)}
+    assert used <= scoring
+
+
+def _coursework(path: Path) -> Iterator[Path]:
+    """Yield the modules of the coursework that a module imports."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("coursework"):
+            names = [node.module] if "." in node.module else [f"coursework.{a.name}" for a in node.names]
+            yield from (ROOT / f"{name.replace('.', '/')}.py" for name in names)
+
+
+def test_text_and_release_count(course: Course) -> None:
+    """An edit of the lesson's text, or of its released notebook, gives another version."""
+    seen = {lesson_version(course, LESSON)}
+    for path in (course.text(LESSON), course.release_notebook(LESSON)):
+        path.write_text(path.read_text() + "\n")
+        seen.add(lesson_version(course, LESSON))
+    assert len(seen) == 3
+
+
+def test_a_lesson_that_does_not_exist_is_an_error(course: Course) -> None:
+    """Without a text or a release, the message says what was expected."""
+    with pytest.raises(CourseError, match="05_none"):
+        lesson_version(course, "05_none")
+    course.release_notebook(LESSON).unlink()
+    with pytest.raises(CourseError, match="autograder build"):
+        lesson_version(course, LESSON)

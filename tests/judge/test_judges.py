@@ -1,0 +1,101 @@
+"""Judges look at results and at what became of the arguments, and put both into words."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from autograder.judge.gradients import gradients_match
+from autograder.judge.judges import guarded, matches_reference, no_side_effects, say_raised
+from autograder.model.exercise import Comparison
+from autograder.model.observation import Observation, Raised
+from autograder.probe.functions import CallAndReturnArguments, CallFunction
+from autograder.probe.modules import CallModule, ModuleGradients
+from autograder.probe.operation import Operation
+
+PLAIN = CallFunction([])
+
+
+def seen(got: Any, expected: Any, operation: Operation = PLAIN) -> Comparison:
+    """Return a comparison of two values."""
+    return Comparison(operation, Observation(value=got), Observation(value=expected))
+
+
+def test_explainers_may_be_asked_about_any_form() -> None:
+    """A list of another length gets the sentence; an explainer that breaks on it is passed over."""
+    judge = matches_reference(
+        lambda s: s.got.value[99], lambda _: None, lambda _: "too short", any_form=True
+    )
+    assert judge(seen(["a"], ["a", "b"])).message == "too short"
+    assert judge(seen(["a", "b"], ["a", "b"])).passed
+    assert "1 entries" in matches_reference()(seen(["a"], ["a", "b"])).message
+
+
+def test_of_several_calls_the_first_wrong_one_is_explained() -> None:
+    """An explainer of a single call is asked about that call, and the message says which it is."""
+    asked = CallModule(calls=[[1], [2], [3]])
+    got = [torch.zeros(3), torch.tensor([1.0, 2.0, 4.0]), torch.ones(3)]
+    right = [torch.zeros(3), torch.tensor([2.0, 4.0, 8.0]), torch.zeros(3)]
+    assert matches_reference()(seen(got, right, asked)).message.startswith("Call 2 of 3: Every")
+    said = matches_reference(
+        lambda s: f"asked for {s.inputs['calls'][0][0]:d}" if s.got.value.dim() else ""
+    )
+    assert said(seen(got, right, asked)).message == "Call 2 of 3: asked for 2"
+
+
+@pytest.mark.parametrize(
+    ("got", "want", "said"),
+    [
+        (torch.tensor([1, 5]), torch.tensor([1, 7]), "yours is 5; 7 was expected"),
+        (torch.tensor(0.5), torch.tensor(0.25), "is 0.5, 2 times what it should be"),
+        (0.5, 0.25, "is 0.5, 2 times what it should be"),
+    ],
+)
+def test_numbers_are_compared_in_words(got: Any, want: Any, said: str) -> None:
+    """Whole numbers are told with what was expected, single floats with their ratio."""
+    assert said in matches_reference()(seen(got, want)).message
+
+
+def test_a_changed_argument_fails_though_the_result_is_right() -> None:
+    """The message says which argument, by name or counted from 1, a list like a tensor."""
+    asked = CallAndReturnArguments([[1, 2], {"a": 1}])
+    right = {"result": 3, "arguments": [[1, 2], {"a": 1}]}
+    changed = seen({"result": 3, "arguments": [[1, 2], {"a": 1, "b": 2}]}, right, asked)
+    assert no_side_effects()(seen(right, right, asked)).passed
+    assert "argument 2" in no_side_effects()(changed).message
+    assert "`words`" in no_side_effects(names=["ids", "words"])(changed).message
+    tensor = Comparison(CallFunction([[]]), Observation(3, changed=("0.1",)), Observation(3))
+    assert "argument 1" in no_side_effects()(tensor).message
+
+
+def test_hostile_values_fail_without_breaking_the_judge() -> None:
+    """What comes back need not be what the operation would have sent."""
+    asked = CallAndReturnArguments([[1, 2]])
+    right = {"result": 3, "arguments": [[1, 2]]}
+    for value in (None, 7, {"arguments": 5}, {"result": 4, "arguments": []}):
+        assert not guarded(no_side_effects())(seen(value, right, asked)).passed
+
+
+def test_an_exception_is_told_with_one_full_stop() -> None:
+    """Whether the exception's own message ends in one or not; nothing is unpacked."""
+    for message in ("x is missing", "x is missing."):
+        assert say_raised(Raised("KeyError", message)) == "Your code raised KeyError: x is missing."
+    raised = Comparison(
+        CallAndReturnArguments([[]]), Observation(raised=Raised("KeyError", "")), Observation(1)
+    )
+    assert "KeyError" in no_side_effects()(raised).message
+
+
+@pytest.mark.parametrize(
+    ("got", "said"),
+    [
+        ({"w": None, "b": None}, "No gradient reaches `w`, `b`"),
+        ({"w": torch.ones(2), "b": torch.zeros(1)}, "Wrong gradients: `w`."),
+        ({"unregistered": ["w"]}, "does not find it. Is it an nn.Parameter"),
+        ({"unregistered": ["w", "b"]}, "does not find them. Is each of them an nn.Parameter"),
+    ],
+)
+def test_gradients_are_told_by_parameter(got: dict[str, Any], said: str) -> None:
+    """What is not registered, not reached, or wrong."""
+    right = {"w": torch.zeros(2), "b": torch.zeros(1), "unregistered": []}
+    assert said in gradients_match()(seen({**right, **got}, right, ModuleGradients())).message

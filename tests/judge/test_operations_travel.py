@@ -1,0 +1,50 @@
+"""Every check's operation arrives in the probe as the request that the judge made."""
+
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import torch
+from conftest import ROOT
+
+from autograder.lessons.loading import load_lesson
+from autograder.model.course import Course
+from autograder.model.exercise import Exercise
+from autograder.probe.operation import Operation, fields_of, make, path_of
+from autograder.probe.wire import pack, unpack
+
+COURSE = Course(ROOT)
+EXERCISES = [
+    pytest.param(exercise, id=f"{lesson[:2]}-{exercise.id}")
+    for lesson in COURSE.lessons()
+    for exercise in load_lesson(COURSE, lesson).exercises
+    if not exercise.written
+]
+
+
+def arrived(operation: Operation) -> Operation:
+    """Send an operation as the sandbox's client does, and make it again as the probe does."""
+    frame = pack({"operation": path_of(operation), "fields": fields_of(operation)})
+    (size,) = struct.unpack("!I", frame[:4])
+    order = unpack(frame[8 : 8 + size], frame[8 + size :])
+    return make(order["operation"], order["fields"])
+
+
+def plain(value: Any) -> Any:
+    """Return a value whose parts can be compared: mappings and sequences as such, tensors in full."""
+    if isinstance(value, torch.Tensor):
+        return (value.dtype, tuple(value.shape), value.nan_to_num().tolist())
+    if isinstance(value, Mapping):
+        return {key: plain(part) for key, part in value.items()}
+    return [plain(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_an_operation_arrives_as_it_was_sent(exercise: Exercise) -> None:
+    """Its class, and every field: mappings, sequences, tensors with their dtype, None and numbers."""
+    for check in exercise.checks:
+        sent = exercise.test_input(check, 1).operation
+        made = arrived(sent)
+        assert type(made) is type(sent), check.id
+        assert plain(fields_of(made)) == plain(fields_of(sent)), check.id

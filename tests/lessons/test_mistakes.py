@@ -1,0 +1,120 @@
+"""Every known mistake costs points, is named as itself, and costs no other exercise anything."""
+
+import json
+from collections.abc import Callable
+from itertools import combinations, zip_longest
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import nbformat
+import pytest
+from conftest import ROOT, solve
+from mutants import evidence, grade_mistake
+
+from autograder.grading.grader import Grader
+from autograder.judge.diagnose import diagnose
+from autograder.judge.oracle import Oracle
+from autograder.lessons.loading import load_lesson
+from autograder.model.course import Course
+from autograder.model.exercise import Exercise
+
+COURSE = Course(ROOT)
+LESSONS = COURSE.lessons()
+PAIRS = 6  # a sample: in many pairs, one edit removes the other's place
+SUBMISSIONS = 12  # a sample: each mistake alone is tried in this process
+ORACLES = {name: Oracle(load_lesson(COURSE, name)) for name in LESSONS}
+EXERCISES = [
+    pytest.param(ORACLES[name], exercise, id=f"{name[:2]}-{exercise.id}")
+    for name in LESSONS
+    for exercise in ORACLES[name].lesson.exercises
+    if not exercise.written
+]
+
+
+def runs(oracle: Oracle, exercise: Exercise) -> dict[str, dict[str, Any]]:
+    """Return how each mistake is graded under seed 1; what is frozen need not be run again."""
+    frozen = json.loads((ROOT / f"tests/lessons/frozen/{oracle.lesson.name}.json").read_text())
+    if exercise.id in frozen:
+        return {key: each["runs"][0] for key, each in frozen[exercise.id]["mistakes"].items()}
+    return {m.id: grade_mistake(oracle, exercise, m, 1) for m in exercise.mistakes}
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("oracle", "exercise"), EXERCISES)
+def test_the_model_answer_passes_every_check(oracle: Oracle, exercise: Exercise, seed: int) -> None:
+    """Whatever is drawn, the model answer agrees with the independent reference."""
+    failed = [item.check.id for item in evidence(oracle, exercise, [], seed) if not item.passed]
+    assert failed == []
+
+
+@pytest.mark.parametrize(("oracle", "exercise"), EXERCISES)
+def test_a_mistake_fails_and_is_named(oracle: Oracle, exercise: Exercise) -> None:
+    """Handed in alone, a mistake fails a check and is named as itself, and nothing else is."""
+    known = {mistake.id: {mistake.id, *mistake.same_as} for mistake in exercise.mistakes}
+    found = runs(oracle, exercise)
+    assert [key for key, run in found.items() if not run["failed"]] == []
+    wrong = {key: run["named"] for key, run in found.items() if len(run["named"]) != 1}
+    assert wrong == {}
+    assert [key for key, run in found.items() if run["named"][0] not in known[key]] == []
+
+
+@pytest.mark.parametrize(("oracle", "exercise"), EXERCISES)
+def test_of_two_mistakes_at_once_at_least_every_second_is_named(
+    oracle: Oracle, exercise: Exercise
+) -> None:
+    """In a sample of pairs that can be told from the model answer, half of the mistakes are named."""
+    pairs = list(combinations(exercise.mistakes, 2))
+    scores = []
+    for pair in Random(4).sample(pairs, min(40, len(pairs))):
+        seen = evidence(oracle, exercise, list(pair), 3)
+        if seen and not all(item.passed for item in seen):
+            named = {mistake.id for mistake in diagnose(oracle, exercise, seen)}
+            scores.append(sum(bool(named & {m.id, *m.same_as}) for m in pair) / 2)
+        if len(scores) == PAIRS:
+            break
+    assert len(scores) < PAIRS or sum(scores) / PAIRS >= 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_mistakes_handed_in_together_are_each_named(
+    lesson: str, grader: Grader, tmp_path: Path
+) -> None:
+    """With one mistake in every exercise at once, each is still named: earlier parts are replaced."""
+    exercises = ORACLES[lesson].lesson.exercises
+    faulty = [exercise for exercise in exercises if exercise.mistakes]
+    path = tmp_path / f"{lesson}.ipynb"
+    rows = list(zip_longest(*(exercise.mistakes for exercise in faulty)))
+    for row in Random(6).sample(rows, min(SUBMISSIONS, len(rows))):
+        made = {ex.id: mistake for ex, mistake in zip(faulty, row, strict=True) if mistake}
+        nbformat.write(solve(COURSE, lesson, {key: m.apply for key, m in made.items()}), path)
+        report = grader.grade(lesson, path).report
+        for exercise in exercises:
+            told = report.exercise(exercise.id)
+            if exercise.id not in made:
+                assert told.score in (exercise.points, None), told
+                continue
+            assert told.score is not None
+            assert told.score < exercise.points
+            named = {mistake.id for mistake in told.misconceptions}
+            assert named & {made[exercise.id].id, *made[exercise.id].same_as}, (exercise.id, told)
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_model_answers_get_everything(
+    lesson: str, grader: Grader, hand_in: Callable[..., Path]
+) -> None:
+    """The model answers get full points; what is to be graded by hand is left open."""
+    report = grader.grade(lesson, hand_in(lesson)).report
+    waiting = sum(exercise.points for exercise in report.open_exercises())
+    assert [ex.id for ex in report.exercises if ex.score not in (ex.points, None)] == []
+    assert report.score + waiting == report.max_score
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_the_release_as_it_is_gets_nothing(lesson: str, grader: Grader, course: Course) -> None:
+    """The untouched release gets 0, and every exercise is unanswered."""
+    report = grader.grade(lesson, course.release_notebook(lesson)).report
+    assert report.score == 0
+    assert {exercise.outcome for exercise in report.exercises} == {"unanswered"}

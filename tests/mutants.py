@@ -1,0 +1,56 @@
+"""Grades edited model answers in this process, as the runner grades a student's answer in its own."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from autograder.judge.diagnose import diagnose
+from autograder.judge.evidence import Evidence, try_edited
+from autograder.judge.oracle import Oracle
+from autograder.model.exercise import Comparison, Edit, Exercise, Mistake
+
+
+def evidence(
+    oracle: Oracle, exercise: Exercise, mistakes: Sequence[Mistake], seed: int
+) -> list[Evidence]:
+    """Try an edited model answer on every check; nothing if the edits exclude each other."""
+    if oracle.edited(exercise, mistakes) is None:
+        return []
+    return [try_edited(oracle, exercise, check, mistakes, seed) for check in exercise.checks]
+
+
+def grade_mistake(
+    oracle: Oracle, exercise: Exercise, mistake: Mistake, seed: int
+) -> dict[str, Any]:
+    """Return score, named mistakes and failed checks of a model answer with one mistake in it."""
+    seen = evidence(oracle, exercise, [mistake], seed)
+    weights = sum(check.weight for check in exercise.checks)
+    share = sum(item.check.weight for item in seen if item.passed) / weights
+    return {
+        "score": math.floor(exercise.points * share / 0.25 + 1e-9) * 0.25,
+        "named": [found.id for found in diagnose(oracle, exercise, seen)],
+        "failed": [item.check.id for item in seen if not item.passed],
+    }
+
+
+def answer_with(exercise: Exercise, source: str) -> Mistake:
+    """Return a 'mistake' that puts another source in the place of the model answer."""
+    return Mistake("another-answer", "another answer", "", (Edit(exercise.answer, source),))
+
+
+def messages(seen: Sequence[Evidence]) -> list[str]:
+    """Return what the student is told, one message for each failed check."""
+    comparisons = [(i.check, Comparison(i.test_input.operation, i.got, i.expected)) for i in seen]
+    verdicts = [check.decide(comparison) for check, comparison in comparisons]
+    return [verdict.message for verdict in verdicts if not verdict.passed]
+
+
+def failures(oracle: Oracle, exercise: Exercise, cell: str, seed: int = 20) -> dict[str, str]:
+    """Return the message of each check that fails, by id, when `cell` is handed in as the answer."""
+    return {
+        item.check.id: item.check.decide(
+            Comparison(item.test_input.operation, item.got, item.expected)
+        ).message
+        for item in evidence(oracle, exercise, [answer_with(exercise, cell)], seed)
+        if not item.passed
+    }

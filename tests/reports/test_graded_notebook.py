@@ -1,0 +1,99 @@
+"""nbgrader reads the report's scores from a graded notebook, which also shows the feedback."""
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_output
+from nbgrader.utils import determine_grade, is_grade
+from tiny_course import LESSON, RIGHT, FakeGrader, hand_in
+
+from autograder.grading.grade_submission import grade_submission
+from autograder.model.course import Course
+from autograder.model.report import Outcome
+from autograder.reports.graded_notebook import SUMMARY, graded_page
+from autograder.storage.autograded import attached_attempt
+from autograder.submissions.nbgrader_cells import exercise_of
+from autograder.submissions.submission import Submission
+
+
+def page(course: Course, **answers: str) -> nbformat.NotebookNode:
+    """Hand in, grade, and return the page."""
+    hand_in(course, "alice", **answers)
+    attempt, notebook = grade_submission(
+        FakeGrader(course), Submission(course, "alice", LESSON, "v"), sandboxed=True
+    )
+    return graded_page(notebook, attempt)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [{}, RIGHT, {"double": "# half"}, {"double": "# wrong", "why": "So."}, {"halve": "# half"}],
+)
+def test_nbgrader_reads_the_reports_scores(course: Course, answers: dict[str, str]) -> None:
+    """determine_grade gives the report's score for every exercise without a grader error."""
+    made = page(course, **answers)
+    attempt = attached_attempt(made)
+    assert attempt is not None
+    read = {
+        exercise_of(cell.metadata.nbgrader.grade_id): determine_grade(cell)[0]
+        for cell in made.cells
+        if is_grade(cell)
+    }
+    assert read == {done.id: done.score for done in attempt.report.exercises}
+
+
+def test_a_grader_error_has_feedback_and_no_score(course: Course) -> None:
+    """The output of an open exercise is shown, but nbgrader reads no score from it."""
+    made = page(course, double="# fault")
+    cell = next(
+        c for c in made.cells if c.metadata.get("nbgrader", {}).get("grade_id") == "double-test"
+    )
+    assert [output.output_type for output in cell.outputs] == ["display_data"]
+    assert "text/html" in cell.outputs[0].data
+
+
+def test_the_feedback_is_escaped_and_names_the_check(course: Course) -> None:
+    """The test cell shows the check's title with its markup escaped."""
+    made = page(course, double="# wrong")
+    cell = next(
+        c for c in made.cells if c.metadata.get("nbgrader", {}).get("grade_id") == "double-test"
+    )
+    html = cell.outputs[0].data["text/html"]
+    assert "It gives the right &lt;numbers&gt;" in html
+    assert "It gave 5, not 6." in html
+
+
+def test_a_students_own_outputs_are_dropped(course: Course) -> None:
+    """Outputs of other cells, and scripts in them, don't reach the page."""
+    hand_in(course, "alice", **RIGHT)
+    attempt, notebook = grade_submission(
+        FakeGrader(course), Submission(course, "alice", LESSON, "v"), sandboxed=True
+    )
+    script = new_output("display_data", {"text/html": "<script>steal()</script>"})
+    notebook.cells.append(new_code_cell("mine", id=SUMMARY, outputs=[script]))
+    made = graded_page(notebook, attempt)
+    assert "steal" not in nbformat.writes(made)
+    assert "steal" in nbformat.writes(notebook)  # the aligned notebook is unchanged
+    ids = [cell.id for cell in made.cells]
+    assert len(ids) == len(set(ids))
+    nbformat.validate(made)
+
+
+def test_the_attempt_travels_with_the_page(course: Course) -> None:
+    """A page that is written and read back still holds the same attempt."""
+    made = page(course, **RIGHT)
+    again = nbformat.reads(nbformat.writes(made), as_version=4)
+    attempt = attached_attempt(again)
+    assert attempt == attached_attempt(made)
+    assert attempt is not None
+    assert attempt.report.exercise("why").outcome is Outcome.NEEDS_MARKING
+    assert attached_attempt(nbformat.v4.new_notebook()) is None
+
+
+def test_repairs_come_first(course: Course) -> None:
+    """Repairs are listed at the top of the page."""
+    hand_in(course, "alice").write_text("{", encoding="utf-8")
+    attempt, notebook = grade_submission(
+        FakeGrader(course), Submission(course, "alice", LESSON, "v"), sandboxed=False
+    )
+    made = graded_page(notebook, attempt)
+    assert "is not a notebook" in made.cells[0].outputs[0].data["text/html"]

@@ -1,0 +1,1 @@
+"""Tests of where results are kept."""

@@ -1,0 +1,183 @@
+"""The log keeps every attempt, finds the newest, and imports and exports JSON lines."""
+
+import json
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from autograder.model.errors import CourseError
+from autograder.model.report import ExerciseReport, Outcome, Report
+from autograder.storage import attempts
+from autograder.storage.attempts import Attempt, AttemptLog
+
+
+def attempt(
+    student: str = "alice",
+    lesson: str = "03_tiny",
+    sha256: str = "a",
+    outcome: Outcome = Outcome.PASSED,
+    *,
+    sandboxed: bool = True,
+) -> Attempt:
+    """Make an attempt with one exercise."""
+    score = None if outcome.is_open else 2.0
+    done = ExerciseReport(id="double", points=2, score=score, outcome=outcome)
+    report = Report(lesson=lesson, score=score or 0.0, max_score=2, exercises=[done])
+    return Attempt(
+        student=student,
+        lesson=lesson,
+        sha256=sha256,
+        version="v",
+        report=report,
+        graded_at=datetime(2026, 1, 1, tzinfo=UTC),
+        sandboxed=sandboxed,
+    )
+
+
+def test_attempts_are_read_back_in_order(tmp_path: Path) -> None:
+    """Attempts come back equal, oldest first."""
+    log = AttemptLog(tmp_path / "reports")
+    made = [attempt("alice"), attempt("bob"), attempt("alice", sha256="b")]
+    for one in made:
+        log.append(one)
+    assert list(AttemptLog(tmp_path / "reports")) == made
+
+
+def test_a_new_log_is_empty(tmp_path: Path) -> None:
+    """A course without a log has no attempts."""
+    log = AttemptLog(tmp_path)
+    assert (list(log), log.latest("03_tiny"), log.last("alice", "03_tiny")) == ([], {}, None)
+
+
+def test_the_newest_attempt_counts(tmp_path: Path) -> None:
+    """`latest` and `last` return the newest, and keep lessons and students apart."""
+    log = AttemptLog(tmp_path)
+    old, new = attempt(sha256="a"), attempt(sha256="b")
+    again, other = attempt(sha256="a", sandboxed=False), attempt(lesson="04_tiny", sha256="a")
+    for one in (old, new, attempt("alice2"), again, other):
+        log.append(one)
+    assert log.latest("03_tiny") == {"alice": again, "alice2": attempt("alice2")}
+    assert log.last("alice", "03_tiny") == again
+    assert log.last("alice", "04_tiny") == other
+    assert log.last("bob", "03_tiny") is None
+
+
+@pytest.mark.parametrize("query", [attempts._LATEST, attempts._LAST])
+def test_finding_the_newest_scans_nothing(tmp_path: Path, query: str) -> None:
+    """Both queries use an index."""
+    log = AttemptLog(tmp_path)
+    log.append(attempt())
+    with closing(sqlite3.connect(log.path)) as database:
+        plan = database.execute(f"EXPLAIN QUERY PLAN {query}", ["x"] * query.count("?")).fetchall()
+    assert not [row for row in plan if str(row[3]).startswith("SCAN attempts")]
+
+
+@pytest.mark.parametrize("student", ['a"b', "zoë", "名前", "tab\there", "back\\slash", "\x7f", "a'; --"])
+def test_any_name_is_found_again(tmp_path: Path, student: str) -> None:
+    """Names may contain quotes, controls and any script."""
+    log = AttemptLog(tmp_path)
+    log.append(attempt(student))
+    assert log.last(student, "03_tiny") == attempt(student)
+
+
+def test_the_export_holds_one_document_per_line(tmp_path: Path) -> None:
+    """Exporting twice gives the same file: all attempts, oldest first, no draft left over."""
+    log = AttemptLog(tmp_path)
+    for one in (attempt("alice"), attempt("bob"), attempt("alice", sha256="b")):
+        log.append(one)
+    log.export()
+    log.export()
+    lines = log.export_path.read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["student"] for line in lines] == ["alice", "bob", "alice"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["attempts.db", "attempts.jsonl"]
+
+
+def test_an_older_log_is_imported_once(tmp_path: Path) -> None:
+    """Its lines have another name for the time, and the last one may be torn."""
+    old = attempt().model_dump_json().replace('"graded_at"', '"marked_at"')
+    (tmp_path / "attempts.jsonl").write_text(f'{old}\n{old[: len(old) // 2]}', encoding="utf-8")
+    log = AttemptLog(tmp_path)
+    assert list(log) == [attempt()]
+    log.append(attempt("bob"))
+    log.export()
+    assert list(AttemptLog(tmp_path)) == [attempt(), attempt("bob")]
+
+
+def test_a_damaged_line_of_an_older_log_is_named(tmp_path: Path) -> None:
+    """The error gives its number and what to do, and nothing has been imported."""
+    text = f"{attempt().model_dump_json()}\n{{}}\n"
+    (tmp_path / "attempts.jsonl").write_text(text)
+    for _ in range(2):
+        with pytest.raises(CourseError, match=r"line 2 .*move attempts.db and attempts.jsonl away"):
+            list(AttemptLog(tmp_path))
+
+
+def test_a_damaged_attempt_is_named(tmp_path: Path) -> None:
+    """A row that isn't an attempt raises, with its number and what to do."""
+    log = AttemptLog(tmp_path)
+    log.append(attempt())
+    log.append(attempt("bob"))
+    with closing(sqlite3.connect(log.path)) as database, database:
+        database.execute("UPDATE attempts SET document = '{}' WHERE student = 'bob'")
+    with pytest.raises(CourseError, match=r"attempts.db, attempt 2 .*repair it"):
+        list(log)
+    assert log.last("alice", "03_tiny") == attempt()
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An attempt for which there is no room raises a plain error; the others stay."""
+    log = AttemptLog(tmp_path)
+    log.append(attempt())
+
+    class Full(sqlite3.Connection):
+        """Refuses to grow, as on a full disk."""
+
+        def __init__(self, *args: object, **kw: object) -> None:
+            super().__init__(*args, **kw)  # type: ignore[arg-type]
+            self.execute("PRAGMA max_page_count = 1")
+
+    with monkeypatch.context() as patched:
+        connect = sqlite3.connect
+        patched.setattr(attempts.sqlite3, "connect", lambda *a, **k: connect(*a, **k, factory=Full))
+        with pytest.raises(CourseError, match=r"attempts.db cannot be used: database or disk is full; fix"):
+            log.append(attempt("x" * 90_000))
+    log.append(attempt("bob"))
+    assert [one.student for one in log] == ["alice", "bob"]
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+    """The error is one plain line."""
+    log = AttemptLog(tmp_path)
+    log.path.write_bytes(b"not a database " * 100)
+    with pytest.raises(CourseError, match=r"attempts.db cannot be used: file is not a database") as told:
+        list(log)
+    assert "\n" not in str(told.value)
+
+
+def test_a_locked_log_is_waited_for_and_then_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program that never ends its transaction stops the run with a plain error."""
+    monkeypatch.setattr(attempts, "PATIENCE", 0.1)
+    log = AttemptLog(tmp_path)
+    log.append(attempt())
+    with closing(sqlite3.connect(log.path)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(CourseError, match=r"attempts.db cannot be used: database is locked"):
+            log.append(attempt("bob"))
+    log.append(attempt("carl"))
+    assert [one.student for one in log] == ["alice", "carl"]
+
+
+def test_what_settles_a_submission() -> None:
+    """Same file and version, no grader error; a sandboxed run replaces an unsandboxed score."""
+    assert attempt().settles("a", "v", sandboxed=True)
+    assert attempt().settles("a", "v", sandboxed=False)
+    assert not attempt().settles("b", "v", sandboxed=True)
+    assert not attempt().settles("a", "w", sandboxed=True)
+    assert not attempt(sandboxed=False).settles("a", "v", sandboxed=True)
+    assert attempt(sandboxed=False).settles("a", "v", sandboxed=False)
+    assert not attempt(outcome=Outcome.GRADER_FAULT).settles("a", "v", sandboxed=True)

@@ -1,0 +1,172 @@
+"""The gradebook holds the newest attempt, whole, as nbgrader itself would have written it."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import pytest
+from nbgrader.api import Comment, Grade, Gradebook, Student, SubmittedAssignment
+from nbgrader.preprocessors import SaveAutoGrades
+from tiny_course import LESSON, RIGHT, FakeGrader, hand_in
+from tiny_fixtures import ReadGrades
+
+from autograder.grading.grade_submission import grade_submission
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
+from autograder.reports.graded_notebook import graded_page
+from autograder.storage.attempts import Attempt
+from autograder.storage.gradebook import Withdrawn, write_scores
+from autograder.submissions.submission import Submission
+
+Made = Callable[..., Attempt]
+
+
+@pytest.fixture
+def made(course: Course) -> Made:
+    """Give a function that hands in and grades."""
+
+    def make(student: str = "alice", **answers: str) -> Attempt:
+        hand_in(course, student, **answers)
+        submission = Submission(course, student, LESSON, "v")
+        return grade_submission(FakeGrader(course), submission, sandboxed=True)[0]
+
+    return make
+
+
+def keep(book: Gradebook, attempt: Attempt, previous: Attempt | None = None) -> list[Withdrawn]:
+    """Write without a time of submission."""
+    return write_scores(book, attempt, previous=previous, submitted_at=None)
+
+
+def grade_of(book: Gradebook, cell: str, student: str = "alice") -> Grade:
+    """Return one grade's row."""
+    return book.find_grade(cell, LESSON, LESSON, student)
+
+
+@pytest.mark.parametrize(
+    "answers", [{}, RIGHT, {"double": "# half"}, {"why": "So.", "halve": "# right"}]
+)
+def test_rows_equal_those_of_nbgraders_own_preprocessor(
+    course: Course, book: Gradebook, made: Made, answers: dict[str, str]
+) -> None:
+    """SaveAutoGrades, run on the page, leaves the same grades and comments."""
+    attempt = made("alice", **answers)
+    keep(book, attempt)
+    twin = made("twin", **answers)
+    submission = Submission(course, "twin", LESSON, "v")
+    page = graded_page(grade_submission(FakeGrader(course), submission, sandboxed=True)[1], twin)
+    book.update_or_create_student("twin")
+    book.update_or_create_submission(LESSON, "twin")
+    for cell in page.cells:  # as OverwriteCells does
+        if "nbgrader" in cell.metadata:
+            source = book.find_source_cell(cell.metadata.nbgrader.grade_id, LESSON, LESSON)
+            cell.metadata.nbgrader["checksum"] = source.checksum
+    place = {
+        "notebook": LESSON,
+        "assignment": LESSON,
+        "student": "twin",
+        "db_url": f"sqlite:///{course.gradebook}",
+    }
+    SaveAutoGrades().preprocess(page, {"nbgrader": place})
+    book.db.expire_all()
+    assert rows(book, "alice") == rows(book, "twin")
+
+
+def rows(book: Gradebook, student: str) -> dict[str, Any]:
+    """Return a student's grades and comments by cell."""
+    notebook = book.find_submission_notebook(LESSON, LESSON, student)
+    given = {g.name: (g.auto_score, g.needs_manual_grade, g.score) for g in notebook.grades}
+    return given | {f"comment {c.name}": c.auto_comment for c in notebook.comments}
+
+
+def test_a_newer_attempt_replaces_every_score(
+    book: Gradebook, made: Made, grades: ReadGrades
+) -> None:
+    """Nothing of an earlier attempt survives, and there is still one submission."""
+    first = made(**RIGHT)
+    keep(book, first)
+    second = made(double="# half")
+    keep(book, second, first)
+    assert grades("alice") == {
+        "double-test": (4.0, None, False),
+        "halve-test": (0.0, None, False),
+        "why": (0.0, None, False),
+    }
+    assert book.db.query(SubmittedAssignment).count() == 1
+    assert book.db.query(Grade).count() == 3
+    assert book.db.query(Comment).count() == 3
+
+
+def test_a_grader_error_leaves_the_score_open(book: Gradebook, made: Made, grades: ReadGrades) -> None:
+    """The exercise has no score and needs a manual grade, even if an earlier attempt had a score."""
+    first = made(**RIGHT)
+    keep(book, first)
+    keep(book, made(double="# fault"), first)
+    assert grades("alice")["double-test"] == (None, None, True)
+
+
+def test_a_score_given_by_hand_stays_with_its_answer(book: Gradebook, made: Made) -> None:
+    """When the same answer is graded again, it stays and is flagged for review, as nbgrader does."""
+    first = made(**RIGHT)
+    keep(book, first)
+    grade_of(book, "why").manual_score = 1.5
+    book.db.commit()
+    assert keep(book, made(why="Because.", double="# other"), first) == []
+    assert (grade_of(book, "why").score, grade_of(book, "why").needs_manual_grade) == (1.5, True)
+
+
+def test_a_score_given_by_hand_goes_with_its_answer(book: Gradebook, made: Made) -> None:
+    """A new answer withdraws the score, extra credit and comment given by hand, and says so."""
+    first = made(**RIGHT)
+    keep(book, first)
+    grade = grade_of(book, "why")
+    grade.manual_score, grade.extra_credit = 1.5, 1.0
+    book.find_comment("why", LESSON, LESSON, "alice").manual_comment = "Good."
+    book.db.commit()
+    assert keep(book, made(why="Another."), first) == [Withdrawn("why", 1.5)]
+    grade = grade_of(book, "why")
+    assert (grade.manual_score, grade.extra_credit, grade.score) == (None, None, 0.0)
+    assert grade.needs_manual_grade
+    assert book.find_comment("why", LESSON, LESSON, "alice").comment is None
+
+
+def test_a_hand_given_score_of_unknown_origin_stays(book: Gradebook, made: Made) -> None:
+    """Without a log it is unknown which answer it was for, so it is kept and flagged."""
+    keep(book, made(**RIGHT))
+    grade_of(book, "double-test").manual_score = 7.0
+    book.db.commit()
+    assert keep(book, made(double="# half")) == []
+    grade = grade_of(book, "double-test")
+    assert (grade.manual_score, grade.needs_manual_grade) == (7.0, True)
+
+
+def test_the_time_of_submission_is_kept(book: Gradebook, made: Made) -> None:
+    """timestamp.txt is recorded; without one the old time stays, as with nbgrader's Autograde."""
+    time = datetime(2026, 1, 2, 3, 4)
+    write_scores(book, made(), previous=None, submitted_at=time)
+    keep(book, made())
+    assert book.find_submission(LESSON, "alice").timestamp == time
+
+
+def test_what_is_known_of_a_student_stays(book: Gradebook, made: Made) -> None:
+    """A student who is already in the gradebook keeps name and address."""
+    book.add_student("alice", first_name="Alice", email="a@example.org")
+    keep(book, made())
+    student = book.db.get(Student, "alice")
+    assert (student.first_name, student.email) == ("Alice", "a@example.org")
+
+
+def test_a_failure_half_way_leaves_the_gradebook_as_it_was(
+    book: Gradebook, made: Made, grades: ReadGrades
+) -> None:
+    """A lesson with other exercises than the gradebook's raises, and no row changes."""
+    first = made(**RIGHT)
+    keep(book, first)
+    short = made(double="# half")
+    report = short.report.model_copy(update={"exercises": short.report.exercises[:1]})
+    with pytest.raises(CourseError, match="halve-test"):
+        keep(book, short.model_copy(update={"report": report}), first)
+    assert grades("alice")["double-test"] == (8.0, None, False)
+    with pytest.raises(CourseError, match="does not know lesson '04_other'"):
+        keep(book, first.model_copy(update={"lesson": "04_other", "student": "new"}))
+    assert book.db.get(Student, "new") is None

@@ -1,0 +1,1 @@
+"""Tests of reading a lesson's text."""
