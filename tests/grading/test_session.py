@@ -141,8 +141,8 @@ def test_a_grader_fault_tells_the_student_nothing_of_the_answer(
             raise ZeroDivisionError(answer)
         return judge(exercise, check, seen)
 
-    judge = runner.judge
-    monkeypatch.setattr(runner, "judge", broken)
+    judge = runner.judge_check
+    monkeypatch.setattr(runner, "judge_check", broken)
     graded = grader.grade(LESSON, hand_in(LESSON))
     told = graded.report.exercise("causal-mask")
     assert (told.outcome, told.score) == (Outcome.GRADER_FAULT, None)

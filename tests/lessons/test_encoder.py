@@ -13,7 +13,7 @@ import pytest
 from conftest import ROOT
 from mutants import answer_with, evidence, messages
 
-from autograder.judge.diagnose import Evidence
+from autograder.judge.evidence import Evidence
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course

@@ -8,7 +8,8 @@ from conftest import ROOT
 from mutants import answer_with, evidence, messages
 
 from autograder.grading.grader import Grader
-from autograder.judge.diagnose import Evidence, diagnose
+from autograder.judge.diagnose import diagnose
+from autograder.judge.evidence import Evidence
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
