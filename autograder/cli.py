@@ -103,7 +103,6 @@ def new_exercise(context: click.Context, lesson: str, exercise: str) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document.")
 @click.option("--lesson", help="The lesson, if neither the file's name nor its cells tell.")
-@click.option("--seed", type=int, help="Draw the inputs from this seed, to reproduce a score.")
 @unsandboxed_option
 @click.pass_context
 @plainly
@@ -113,7 +112,6 @@ def check(
     *,
     as_json: bool,
     lesson: str | None,
-    seed: int | None,
     unsandboxed: bool,
 ) -> None:
     """Grade one notebook FILE and say what is wrong with it."""
@@ -124,7 +122,7 @@ def check(
 
     course = _course(context)
     name = lesson or identify(course, file)
-    with Grader(course, sandboxed=not unsandboxed, seed=seed) as grader:
+    with Grader(course, sandboxed=not unsandboxed) as grader:
         graded = grader.grade(name, file)
     if as_json:
         click.echo(graded.report.model_dump_json(indent=2))

@@ -114,7 +114,6 @@ class FakeGraded:
 
     report: Report
     notebook: NotebookNode
-    seed: int = 7
     tracebacks: dict[str, str] = field(default_factory=dict)
 
 

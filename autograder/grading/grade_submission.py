@@ -48,7 +48,6 @@ def grade_submission(grader: "Grader", submission: Submission, *, sandboxed: boo
         report,
         tracebacks,
         sandboxed=sandboxed,
-        seed=graded.seed,
         answers=answer_digests(graded.notebook),
     )
     return attempt, graded.notebook
@@ -72,7 +71,6 @@ def _attempt(
     tracebacks: dict[str, str],
     *,
     sandboxed: bool,
-    seed: int | None = None,
     answers: Mapping[str, str] = MappingProxyType({}),
 ) -> Attempt:
     return Attempt(
@@ -82,7 +80,6 @@ def _attempt(
         version=submission.version,
         graded_at=datetime.now(UTC),
         sandboxed=sandboxed,
-        seed=seed,
         report=report,
         answers=dict(answers),
         detail=describe(tracebacks),

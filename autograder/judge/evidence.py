@@ -1,11 +1,9 @@
 """One check, tried on one answer: what was asked, what came, and what was expected."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from autograder.judge.compare import same
-from autograder.judge.oracle import Oracle
-from autograder.model.exercise import Check, Comparison, Exercise, Mistake, TestInput, Verdict
+from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
 from autograder.model.observation import Observation
 
 
@@ -33,18 +31,3 @@ def judge_check(exercise: Exercise, check: Check, seen: Comparison) -> Verdict:
         if name in exercise.forbidden:
             return Verdict(passed=False, message=exercise.forbidden[name])
     return check.decide(seen)
-
-
-def try_edited(
-    oracle: Oracle, exercise: Exercise, check: Check, mistakes: Sequence[Mistake], seed: int
-) -> Evidence:
-    """Try a check on the model answer with mistakes in it, in this process.
-
-    Raises CheckDefinitionError if the check, the reference or a mistake contradicts itself.
-    """
-    test_input = exercise.test_input(check, seed)
-    expected = oracle.expected(exercise, check, test_input)
-    names = oracle.edited(exercise, mistakes) or {}
-    got = oracle.observe(exercise, names, test_input, watched=bool(exercise.forbidden))
-    verdict = judge_check(exercise, check, Comparison(test_input.operation, got, expected))
-    return Evidence(check, test_input, got, expected, verdict.passed)

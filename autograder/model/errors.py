@@ -28,6 +28,10 @@ class RunTimedOutError(RunEndedError):
     """It did not answer in time, and was stopped."""
 
 
+class RunWaitedError(RunTimedOutError):
+    """It did not come back in several times its time, though it had not used up its processor time."""
+
+
 class RunCrashedError(RunEndedError):
     """It ended by itself, or sent something other than an answer."""
 

@@ -20,6 +20,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from conftest import ROOT
+from keys import KEY
 from mutants import answer_with, evidence, grade_mistake, messages
 from torch import nn
 
@@ -30,8 +31,7 @@ from autograder.model.course import Course
 from autograder.model.exercise import Exercise
 
 LESSON = "01_embeddings"
-SEED = 20
-ORACLE = Oracle(load_lesson(Course(ROOT), LESSON))
+ORACLE = Oracle(load_lesson(Course(ROOT), LESSON), KEY)
 NAMES = {"tokenise": "tokenise", "vocabulary": "build-vocabulary", "encode": "encode", "pad": "pad-batch",
          "product": "one-hot-embed", "layer": "token-embedding", "nearest": "nearest"}  # fmt: skip
 
@@ -247,13 +247,13 @@ WRONG = {
 def graded(exercise: str, cell: str) -> dict[str, Any]:
     """Grade a cell as the answer of an exercise: its score, named mistakes and failed checks."""
     asked = ORACLE.lesson[exercise]
-    return grade_mistake(ORACLE, asked, answer_with(asked, cell), SEED)
+    return grade_mistake(ORACLE, asked, answer_with(asked, cell))
 
 
 def told(exercise: str, cell: str) -> list[str]:
     """Return the messages that a cell gets as the answer of an exercise."""
     asked = ORACLE.lesson[exercise]
-    return messages(evidence(ORACLE, asked, [answer_with(asked, cell)], SEED))
+    return messages(evidence(ORACLE, asked, [answer_with(asked, cell)]))
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from keys import KEY
 from mutants import answer_with, evidence, messages
 
 from autograder.grading.grader import Grader
@@ -15,8 +16,7 @@ from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 
 LESSON = "04_multi_head_attention"
-ORACLE = Oracle(load_lesson(Course(ROOT), LESSON))
-SEED = 20
+ORACLE = Oracle(load_lesson(Course(ROOT), LESSON), KEY)
 HandIn = Callable[..., Path]
 
 SPLIT_BY_NUMPY = """
@@ -157,7 +157,7 @@ answers = {k: list(v) if isinstance(v, tuple) else v for k, v in {
 def tried(exercise: str, source: str) -> list[Evidence]:
     """Try a source in the place of an exercise's model answer."""
     checks = ORACLE.lesson[exercise]
-    return evidence(ORACLE, checks, [answer_with(checks, source)], SEED)
+    return evidence(ORACLE, checks, [answer_with(checks, source)])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import math
 
 import pytest
 from conftest import ROOT
+from keys import KEY
 from mutants import failures, grade_mistake
 
 from autograder.judge.oracle import Oracle
@@ -12,7 +13,7 @@ from autograder.lessons.positional_encoding.reference import shift_matrix, sinus
 from autograder.lessons.positional_encoding.shift_matrix import shifts
 from autograder.model.course import Course
 
-ORACLE = Oracle(load_lesson(Course(ROOT), "02_positional_encoding"))
+ORACLE = Oracle(load_lesson(Course(ROOT), "02_positional_encoding"), KEY)
 LESSON = ORACLE.lesson
 
 TABLE_BY_LOOPS = """

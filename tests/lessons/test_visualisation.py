@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from conftest import ROOT
+from keys import KEY
 from mutants import failures
 
 from autograder.judge.oracle import Oracle, stand_in_source
@@ -16,7 +17,7 @@ from coursework.small_bert import SmallBert, SmallTokeniser
 from coursework.stand_ins_models import Transformer
 
 LESSON = load_lesson(Course(ROOT), "08_attention_visualisation")
-ORACLE = Oracle(LESSON)
+ORACLE = Oracle(LESSON, KEY)
 
 MAPS_BY_PATCHING = """
 def attention_maps(model, src, tgt):
