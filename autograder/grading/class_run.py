@@ -14,6 +14,7 @@ from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.reports import feedback_pages
 from autograder.reports.graded_notebook import graded_page
+from autograder.reports.words import clean, report_total
 from autograder.storage import error_log
 from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.autograded import stored_attempt
@@ -122,10 +123,9 @@ def _say(console: Console, line: str) -> None:
 
 def _line(attempt: Attempt) -> str:
     report = attempt.report
-    by_hand = len(report.open_exercises())
-    rest = f", {by_hand} to grade by hand" if by_hand else ""
+    reason = f" ({clean(report.reason, 200)})" if report.reason else ""
     error = " (grader error)" if attempt.faulty else ""
-    return f"{attempt.student}: {report.score:g}/{report.max_score:g}{rest}{error}"
+    return f"{attempt.student}: {report_total(report)}{reason}{error}"
 
 
 def _make_pages(
