@@ -55,7 +55,7 @@ def grade_lesson(
         ]
         skipped = len(submissions) - len(todo)
         rest = f", {skipped} graded before" if skipped else ""
-        _say(console, f"{lesson}: {len(todo)} submissions to grade{rest}")
+        _say(console, f"{lesson}: {_count(todo, 'submission')} to grade{rest}")
         pool = Pool(workers or len(os.sched_getaffinity(0)), sandboxed=sandboxed, make=make)
         newest |= _grade_and_record(course, pool, todo, console)
         log.export()
@@ -102,7 +102,7 @@ def _grade_and_record(
     with (
         Recorder(course) as recorder,
         closing(pool.grade_all(todo)) as results,
-        Progress(console=console, transient=True) as bar,
+        Progress(console=console, transient=True, disable=not console.is_terminal) as bar,
     ):
         for attempt, notebook in bar.track(results, total=len(todo), description=todo[0].lesson):
             withdrawn = recorder.keep(attempt, graded_page(notebook, attempt))
@@ -115,6 +115,10 @@ def _grade_and_record(
         path = (course.reports / error_log.FILE).relative_to(course.root)
         _say(console, f"{errors} grader error{'' if errors == 1 else 's'}: see {path}")
     return made
+
+
+def _count(things: Sequence[object], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 
 
 def _say(console: Console, line: str) -> None:
@@ -135,7 +139,7 @@ def _make_pages(
     stale = [each for each in students if feedback_pages.is_stale(course, each, lesson)]
     if not stale:
         return
-    _say(console, f"{lesson}: making {len(stale)} feedback pages")
+    _say(console, f"{lesson}: making {_count(stale, 'feedback page')}")
     failed = feedback_pages.generate(course, lesson, stale, workers=workers)
     for student, problem in failed.items():
         _say(console, f"  {student}: no feedback page ({problem}); the scores are recorded")

@@ -32,11 +32,13 @@ class Bin:
 
 @dataclass(frozen=True)
 class Difficulty:
-    """How the class did in one exercise. `mean_share` is None while all scores are pending."""
+    """How the class did in one exercise. `mean_share` is of the `graded` answers; None without any."""
 
     id: str
     points: float
     mean_share: float | None
+    graded: int
+    pending: int
     outcomes: list[tuple[Outcome, int]]
     unexplained: list[str]
 
@@ -179,6 +181,8 @@ def _difficulty(exercise_id: str, answers: list[_Answer]) -> Difficulty:
         id=exercise_id,
         points=points,
         mean_share=fmean(graded) if graded else None,
+        graded=len(graded),
+        pending=sum(each.is_pending for _, each in given),
         outcomes=[(outcome, counts[outcome]) for outcome in Outcome if counts[outcome]],
         unexplained=[
             student

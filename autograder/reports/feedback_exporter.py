@@ -13,8 +13,9 @@ from nbgrader.preprocessors import GetGrades
 from traitlets.config import Config
 
 from autograder.reports.graded_notebook import show_feedback
-from autograder.reports.words import exercise_total, points, report_total, total
+from autograder.reports.words import exercise_total, points, total
 from autograder.storage.autograded import attached_attempt
+from autograder.storage.gradebook import NO_RESPONSE
 from autograder.submissions.nbgrader_cells import exercise_of, grade_id, is_graded
 
 Resources = dict[str, Any]  # nbconvert's, with nbgrader's entries in it
@@ -32,6 +33,7 @@ class FeedbackExporter(HTMLExporter):  # type: ignore[misc] # nbconvert has no t
         config.FeedbackExporter.template_file = "feedback_page.html.j2"
         super().__init__(config=config, **kw)
         self.register_filter("points", points)
+        self.environment.globals["no_response"] = NO_RESPONSE
 
 
 class GetScores(GetGrades):  # type: ignore[misc] # nbgrader has no type annotations
@@ -54,7 +56,7 @@ class GetScores(GetGrades):  # type: ignore[misc] # nbgrader has no type annotat
         show_feedback(nb, report, sandboxed=attempt.sandboxed)
         nb.cells[0].metadata["transient"] = {"remove_source": True}  # "# Summary" says nothing
         if not report.is_graded:
-            place["total"], nb.cells = report_total(report), nb.cells[:1]
+            place["total"], nb.cells = "nothing was graded", nb.cells[:1]
         return nb, resources
 
     def preprocess_cell(

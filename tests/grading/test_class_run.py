@@ -128,7 +128,7 @@ def test_a_lost_folder_is_written_again(course: Course, run: Run) -> None:
     hand_in(course, "alice", **RIGHT)
     run()
     shutil.rmtree(course.autograded)
-    assert run()[1][0] == f"{LESSON}: 1 submissions to grade"
+    assert run()[1][0] == f"{LESSON}: 1 submission to grade"
     assert course.autograded_notebook("alice", LESSON).is_file()
 
 

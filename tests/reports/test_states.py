@@ -38,7 +38,7 @@ def graded(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Course:
     course = Course(tmp_path_factory.mktemp("class") / "course")
     shutil.copytree(built, course.root)
     hand_in(course, "perfect", **RIGHT)
-    hand_in(course, "faulty", **{name: "# fault" for name in RIGHT})
+    hand_in(course, "faulty", **dict.fromkeys(RIGHT, "# fault"))
     hand_in(course, "unreadable").write_text("{")
     other = hand_in(course, "other")
     other.rename(other.with_suffix(".pdf"))
@@ -111,9 +111,9 @@ def exported(course: Course, student: str) -> str:
 SAID: list[tuple[Callable[[Course, str], str], str, list[str]]] = [
     (feedback_page, "perfect", ["18 of 18 points graded, 2 pending", "why: 2 points pending", "All 2 graded"]),
     (feedback_page, "faulty", ["nothing graded yet, 20 points pending", "Nothing has been graded yet"]),
-    (feedback_page, "unreadable", [f"{LESSON}: unreadable", AGAIN, NO_NOTEBOOK]),
-    (feedback_page, "other", [f"{LESSON}: wrong file", "Hand in the one notebook", f"found '{LESSON}.pdf'"]),
-    (feedback_page, "empty", [f"{LESSON}: absent", "Nothing was handed in"]),
+    (feedback_page, "unreadable", [f"{LESSON}: nothing was graded", AGAIN, NO_NOTEBOOK]),
+    (feedback_page, "other", [f"{LESSON}: nothing was graded", "Hand in the one notebook", f"found '{LESSON}.pdf'"]),
+    (feedback_page, "empty", [f"{LESSON}: nothing was graded", "Nothing was handed in"]),
     (summary_text, "perfect", ["All 2 graded exercises correct", "why: Your instructor grades"]),
     (summary_text, "faulty", ["Nothing has been graded yet", "double, halve: The autograder failed"]),
     (summary_text, "unreadable", ["We could not open this file; nothing was graded.", AGAIN, NO_NOTEBOOK]),
