@@ -123,8 +123,8 @@ STATES: dict[State, StateWording] = {
         "wrong file",
         "We could not find this lesson's notebook in what you handed in; nothing was graded. Hand in "
         "the one notebook of this lesson, under the name that it came with.",
-        "What was handed in could not be taken for this lesson's notebook, so nothing was graded. "
-        "Ask for the notebook.",
+        "No single notebook of this lesson was found among the files, so nothing was graded. Ask for "
+        "the right one.",
     ),
     State.ABSENT: StateWording(
         "absent",
