@@ -153,13 +153,18 @@ def grade(
 ) -> None:
     """Grade a class: every submission of LESSONS (all that were submitted, if none is named)."""
     from autograder.grading.course_run import grade_lessons, submitted_lessons
+    from autograder.reports.words import class_total
 
     course = _course(context)
     names = list(lessons) or submitted_lessons(course)
-    for path in grade_lessons(
-        course, names, sandboxed=not unsandboxed, workers=workers, force=force
-    ):
+    done = grade_lessons(course, names, sandboxed=not unsandboxed, workers=workers, force=force)
+    for path in done.paths:
         click.echo(f"wrote {path.relative_to(course.root)}")
+    for name in names:
+        click.echo(f"{name}: {class_total(done.reports[name].values())}")
+    if len(names) > 1:
+        every = [report for name in names for report in done.reports[name].values()]
+        click.echo(f"{len(names)} lessons: {class_total(every)}")
 
 
 @main.command()

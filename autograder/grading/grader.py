@@ -59,9 +59,9 @@ class Grader:
         names = load_lesson(self.course, lesson).names
         return self._grade(lesson, align(self.course, lesson, path, names))
 
-    def grade_broken(self, lesson: str, reason: str) -> GradedSubmission:
-        """Give every exercise of a file that cannot be read the outcome `missing`."""
-        return self._grade(lesson, empty(self.course, lesson, reason))
+    def grade_broken(self, lesson: str) -> GradedSubmission:
+        """Give every exercise the outcome `missing`, for a submission without a notebook to grade."""
+        return self._grade(lesson, empty(self.course, lesson))
 
     def _grade(self, lesson: str, aligned: Aligned) -> GradedSubmission:
         oracle = _oracle(load_lesson(self.course, lesson), self._key)

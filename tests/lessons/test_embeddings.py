@@ -339,5 +339,5 @@ def test_a_solved_lesson_gets_all_points_but_the_written_ones(
 ) -> None:
     """The whole way through the sandbox: only `recurrence` waits to be graded by hand."""
     report = grader.grade(LESSON, hand_in(LESSON)).report
-    assert [exercise.id for exercise in report.open_exercises()] == ["recurrence"]
+    assert [exercise.id for exercise in report.pending_exercises()] == ["recurrence"]
     assert report.score == 18
