@@ -27,14 +27,14 @@ def _square_mask(draw: Draw) -> Operation:
 
 
 def _large_scores(draw: Draw) -> Operation:
-    """Hide key 4, whose score is near 200, while all others are near −200.
+    """Hide key 4, whose scores lie between 100 and 300, while all others are as far below 0.
 
     Queries and keys are multiples of 1/8, so that every order of summation gives the same scores.
     """
     q, k, v = _qkv(draw, 2)
     hidden = torch.arange(7) == 4
     q, k = (q * 8).round() / 8, (k * 8).round() / 8
-    q[..., 0], k[..., 0] = 16.0, torch.where(hidden, 50.0, -50.0)
+    q[..., 0], k[..., 0] = torch.arange(8.0, 28.0, 4.0), torch.where(hidden, 50.0, -50.0)
     return call(q, k, v, mask=~hidden.expand(2, 5, 7))
 
 
