@@ -6,8 +6,10 @@ from typing import Any, TypeVar
 import torch
 from torch.utils._pytree import tree_map_only
 
+from autograder.judge.weights import decided
 from autograder.probe.modules import ChangedPositions, ModuleGradients, ModuleOperation
 
+SMALL = 0.1
 AnyModuleOperation = TypeVar("AnyModuleOperation", bound=ModuleOperation)
 
 
@@ -30,9 +32,12 @@ def also_alone(asked: AnyModuleOperation) -> AnyModuleOperation:
 def gradients(asked: ModuleOperation, cotangent: Any, **fields: bool) -> ModuleGradients:
     """Ask for the gradients of the loaded weights, given the gradient `cotangent` of the output.
 
+    The cotangent is scaled down, so that rounding stays far below the tolerance in deep models too,
+    and the weights are `decided`: no hidden unit is so close to 0 that rounding could turn it off.
     `fields` are those of ModuleGradients: `of_arguments`, `registration`, `one_output`.
     """
-    return asked_as(ModuleGradients, asked, cotangent=cotangent, **fields)
+    weights = decided({**asked.weights})
+    return asked_as(ModuleGradients, asked, weights=weights, cotangent=SMALL * cotangent, **fields)
 
 
 def changed_positions(

@@ -63,13 +63,19 @@ class ReadEntry(Operation):
     key: str
 
     def run(self, answer: Answer) -> Any:
-        """Return the entry; StructureError if there is no such dictionary or entry."""
+        """Return the entry, a list for a tensor or an array; StructureError if there is none."""
         table = answer.find()
         if not isinstance(table, Mapping):
             raise StructureError(f"`{answer.name}` should be a dictionary, not {kind_of(table)}.")
         if self.key not in table:
             raise StructureError(f"`{answer.name}` has no entry '{self.key}'.")
-        return table[self.key]
+        entry = table[self.key]
+        return entry.tolist() if isinstance(entry, torch.Tensor) or _is_array(entry) else entry
+
+
+def _is_array(value: Any) -> bool:
+    """Return whether a value is numpy's, which a lesson need not have imported."""
+    return type(value).__module__ == "numpy"
 
 
 def _leaf(value: Any) -> Any:

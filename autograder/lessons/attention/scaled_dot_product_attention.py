@@ -27,12 +27,15 @@ def _square_mask(draw: Draw) -> Operation:
 
 
 def _large_scores(draw: Draw) -> Operation:
-    """Hide key 4, whose score is far above all others."""
+    """Hide key 4, whose scores lie between 100 and 300, while all others are as far below 0.
+
+    Queries and keys are multiples of 1/8, so that every order of summation gives the same scores.
+    """
     q, k, v = _qkv(draw, 2)
     hidden = torch.arange(7) == 4
-    towards = q.mean(-2, keepdim=True) * 200
-    k = torch.where(hidden[:, None], towards + 300, k - towards - 300)
-    return call(q + 2, k, v, mask=~hidden.expand(2, 5, 7))
+    q, k = (q * 8).round() / 8, (k * 8).round() / 8
+    q[..., 0], k[..., 0] = torch.arange(8.0, 28.0, 4.0), torch.where(hidden, 50.0, -50.0)
+    return call(q, k, v, mask=~hidden.expand(2, 5, 7))
 
 
 def _nothing_to_see(draw: Draw) -> Operation:

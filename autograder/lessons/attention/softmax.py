@@ -9,11 +9,16 @@ from autograder.lessons.attention import reference
 
 LIBRARY = "The library's softmax does the work here; write the exponential and the sum yourself."
 LARGE = torch.tensor([[1e4], [-1e4], [0.0]])
-DISTANT = torch.tensor([[40.0], [-40.0], [-300.0]])
+DISTANT = torch.tensor([[40.0], [-40.0], [-150.0]])
 
 
 def _some_minus_infinity(draw: Draw) -> torch.Tensor:
     return draw.normal(4, 6).masked_fill(~draw.mask(4, 6), float("-inf"))
+
+
+def _large_entries(draw: Draw) -> torch.Tensor:
+    """Return rows around ±10 000 in which entries lie 12 apart: rounding there changes no weight."""
+    return 12.0 * torch.tensor([draw.different(7, 0, 7) for _ in LARGE]) + LARGE
 
 
 def _sums(seen: Comparison) -> str | None:
@@ -32,7 +37,7 @@ exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_
           lambda d: call(d.normal(3, 7, scale=2)), weight=2),
     Check("other-dimension", "it works along any dimension, not only the last",
           lambda d: call(d.normal(3, 4, 5, scale=2), dim=1)),
-    Check("large-entries", "entries of ±10 000 give finite weights", lambda d: call(d.normal(3, 7) + LARGE)),
+    Check("large-entries", "entries of ±10 000 give finite weights", lambda d: call(_large_entries(d))),
     Check("distant-rows", "rows that differ by hundreds do not disturb each other",
           lambda d: call(d.normal(3, 7) + DISTANT)),
     Check("minus-infinity", "an entry of minus infinity gets a weight of exactly 0",

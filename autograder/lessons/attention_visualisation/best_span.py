@@ -37,14 +37,19 @@ def _peaks(draw: Draw, size: int, both_peaks: tuple[Peaks, Peaks], most: int, sh
     return FindSpan([*both, most])
 
 
-def _drawn(draw: Draw, size: int, most: int, dtype: torch.dtype, scale: float = 1.0) -> FindSpan:
-    return FindSpan([*(draw.normal(size, scale=scale).to(dtype) for _ in range(2)), most])
+def _drawn(draw: Draw, size: int, most: int, dtype: torch.dtype) -> FindSpan:
+    """Ask about logits of which the best allowed span is raised, so that no other comes close."""
+    starts, ends = draw.normal(size, scale=2.0), draw.normal(size, scale=2.0)
+    first, last = reference.best_span(starts, ends, most)
+    starts[first] += 0.5
+    ends[last] += 0.5
+    return FindSpan([starts.to(dtype), ends.to(dtype), most])
 
 
 exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference(_about_span, any_form=True),
     checks=[
     Check("drawn", "the highest sum of all allowed spans",
-          lambda d: _drawn(d, 12, 5, torch.float32, 2.0), weight=2),
+          lambda d: _drawn(d, 12, 5, torch.float32), weight=2),
     Check("crossed", "the best end lies before the best start",
           lambda d: _peaks(d, 11, ({8: 6.0, 3: 4.0}, {2: 6.0, 5: 4.5, 9: 2.0}), 4)),
     Check("far-apart", "the best start and the best end lie too far apart",
@@ -52,7 +57,7 @@ exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference
     Check("boundary", "a span of exactly max_length tokens is allowed, one more is not",
           lambda d: _peaks(d, 10, ({2: 6.0}, {6: 5.0, 5: 3.5, 4: 2.5}), 4)),
     Check("negative", "all logits are negative",
-          lambda d: _peaks(d, 9, ({4: -3.0}, {6: -2.0}), 3, shift=-5.0)),
+          lambda d: _peaks(d, 9, ({4: 3.0}, {6: 2.0}), 3, shift=-5.5)),
     Check("single", "max_length is 1: a single token",
           lambda d: _peaks(d, 8, ({2: 5.0, 6: 3.0}, {3: 5.0, 6: 3.5}), 1)),
     Check("whole", "the whole text may be the span, and max_length may exceed it",

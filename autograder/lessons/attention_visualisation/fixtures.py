@@ -1,6 +1,5 @@
 """What lesson 08 does beside the student's code: models to look into, pictures read off the page."""
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +10,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from autograder.probe.answer import Answer, StructureError, kind_of, load
 from autograder.probe.functions import CallFunction
+from autograder.probe.heat_map import read_heat_map
 from autograder.probe.operation import Operation
 from coursework.small_bert import SmallBert, SmallTokeniser
 from coursework.stand_ins_models import Decoder, Encoder, Transformer
@@ -195,55 +195,7 @@ class DrawHeatMap(Operation):
             plt.sca(first)
         options = {} if given is None else {"ax": given}
         returned = draw(self.weights, list(self.queries), list(self.keys), **options)
-        found = _describe(returned)
+        found = read_heat_map(returned)
         if first is None:
             return found
         return found | {"on the axes given": returned is given, "elsewhere": first.has_data()}
-
-
-def _describe(ax: Any) -> dict[str, Any]:
-    """Read the cells and their labels off the page, top to bottom and left to right."""
-    mesh = _mesh(ax)
-    corners = torch.as_tensor(mesh.get_coordinates())  # (R + 1, C + 1, 2)
-    cells = _cells(mesh).reshape(corners.size(0) - 1, corners.size(1) - 1)
-    rows = _labels(corners[:, 0, 1].tolist(), ax.yaxis)
-    columns = _labels(corners[0, :, 0].tolist(), ax.xaxis)
-    if bool(corners[-1, 0, 1] > corners[0, 0, 1]) != ax.yaxis_inverted():  # the first is below
-        cells, rows = cells.flip(0), rows[::-1]
-    if bool(corners[0, -1, 0] > corners[0, 0, 0]) == ax.xaxis_inverted():  # the first is right
-        cells, columns = cells.flip(1), columns[::-1]
-    scale = [round(float(end), 4) for end in mesh.get_clim()]
-    return {"cells": cells, "rows": rows, "columns": columns, "scale": scale}
-
-
-def _mesh(ax: Any) -> Any:
-    from matplotlib.axes import Axes
-    from matplotlib.collections import QuadMesh
-
-    if not isinstance(ax, Axes):
-        raise StructureError(f"The Axes that were drawn on should be returned, not {kind_of(ax)}.")
-    meshes = [part for part in ax.collections if isinstance(part, QuadMesh)]
-    if not meshes:
-        raise StructureError(
-            "There is no heat map on the Axes that came back: sns.heatmap(…, ax=ax) draws one."
-        )
-    return meshes[-1]
-
-
-def _cells(mesh: Any) -> torch.Tensor:
-    """Return the numbers behind the colours, NaN where a cell is left blank."""
-    from numpy import ma
-
-    return torch.as_tensor(ma.filled(mesh.get_array().astype("float64"), float("nan"))).float()
-
-
-def _labels(edges: list[float], axis: Any) -> list[str]:
-    """Return what is written beside each cell, "" where nothing is."""
-    written = [""] * (len(edges) - 1)
-    for tick in axis.get_major_ticks():
-        shown = [label.get_text() for label in (tick.label1, tick.label2) if label.get_visible()]
-        text = next(filter(None, shown), "")
-        for cell, ends in enumerate(itertools.pairwise(edges)):
-            if min(ends) < tick.get_loc() < max(ends) and text:
-                written[cell] = text
-    return written

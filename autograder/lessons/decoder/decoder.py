@@ -45,7 +45,7 @@ def _two_calls(draw: Draw) -> Operation:
 
 
 def _long_sentence(draw: Draw) -> Operation:
-    call, init = [draw.integers(1, 7, 1, 515), draw.normal(1, 2, 4)], [7, 4, 1, 1, 5, 520]
+    call, init = [draw.integers(1, 7, 1, 515), draw.normal(1, 2, 8)], [7, 8, 1, 1, 5, 520]
     return module([*init, 0.0], weights.decoder(draw, init), call)
 
 

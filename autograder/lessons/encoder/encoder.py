@@ -83,7 +83,7 @@ exercise = ExerciseChecks(reference=reference.Encoder, checks=[
     Check("too-long", "a sentence longer than max_len raises ValueError",
           lambda d: _encoder(d, [_ids(d, 2, 6)], max_len=5), weight=0.5, raises="ValueError"),
     Check("very-long", "max_len may be more than 512",
-          lambda d: _encoder(d, [_ids(d, 1, 514)], sizes=(13, 4, 1, 1, 4), max_len=514), weight=0.5),
+          lambda d: _encoder(d, [_ids(d, 1, 514)], sizes=(13, 8, 1, 1, 4), max_len=514), weight=0.5),
     Check("dropout-off", "nothing is dropped in eval mode",
           lambda d: _encoder(d, [_ids(d, 2, 5)], dropout=dropout.NEARLY_ALL), dropout.nothing_dropped, 0.5),
     Check("dropout-none", "dropout 0 drops nothing in train mode",

@@ -2,6 +2,7 @@
 
 import torch
 
+from autograder.judge import modules
 from autograder.judge.authoring import Check, Comparison, ExerciseChecks, module
 from autograder.judge.explain import facts
 from autograder.judge.judges import failed, matches_reference, no_side_effects, part_of
@@ -65,7 +66,7 @@ exercise = ExerciseChecks(reference=reference.PositionalEncoding, judge=judges.s
     Check("dtype", "float32 in, float32 out",
           lambda d: module([6, 9], {}, [d.normal(2, 5, 6)]), judges.is_float32, weight=0.5),
     Check("double", "it works in float64",
-          lambda d: module([6, 9], {}, [d.normal(2, 5, 6).double()]), weight=0.5),
+          lambda d: modules.in_float64(module([6, 9], {}, [d.normal(2, 5, 6)])), weight=0.5),
     Check("table", "`pe` is a buffer and holds the table",
           lambda _: ReadState([14, 25], paths=["pe"], facts=["value", "kind"]), _holds_table),
     Check("nothing-learnt", "nothing in it is learnt", lambda _: ReadState([14, 25], total=True),

@@ -127,7 +127,7 @@ def _too_long(draw: Draw) -> Operation:
 
 
 def _long_enough(draw: Draw) -> Operation:
-    ids, init = [_src(draw, 530, longest=530), _tgt(draw, 3)], [SOURCE, TARGET, 4, 1, 1, 4, 540]
+    ids, init = [_src(draw, 530, longest=530), _tgt(draw, 3)], [SOURCE, TARGET, 8, 1, 1, 4, 540]
     return module(init, weights.transformer(draw, init), ids)
 
 
