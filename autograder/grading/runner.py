@@ -86,8 +86,8 @@ class ExerciseRunner:
     A check that ends its probe fails, and the next one gets a new probe. After a time-out or
     `MAX_CRASHES` crashes, the remaining checks fail without being run.
 
-    `stand_ins` are sources of right versions of earlier parts, which replace the student's. The
-    student's cell, `source`, is then run again.
+    `source` is the student's cell, which messages quote. `stand_ins` are sources of right versions
+    of earlier parts, which replace the student's; the cell is then run again.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class ExerciseRunner:
         seed: int,
         out_of_time: Callable[[], bool],
         stand_ins: Sequence[str] = (),
-        source: str | None = None,
+        source: str = "",
     ) -> None:
         self.oracle, self.exercise, self.seed = oracle, exercise, seed
         self.result = ExerciseRun(exercise)
@@ -134,7 +134,8 @@ class ExerciseRunner:
     def _open_probe(self) -> Probe | None:
         """Fork a probe; return None if the process did not survive that."""
         try:
-            return self._process.probe(PROBE_SECONDS, self._stand_ins, self._source)
+            rerun = self._source if self._stand_ins else None
+            return self._process.probe(PROBE_SECONDS, self._stand_ins, rerun)
         except RunEndedError as ending:
             self.result.endings.append(ending)
             return None
@@ -159,7 +160,7 @@ class ExerciseRunner:
         if got.ended:
             verdict = Verdict(passed=False, message=describe_end(got.ended, check.seconds))
         else:
-            seen = Comparison(test_input.operation, got, expected)
+            seen = Comparison(test_input.operation, got, expected, source=self._source)
             verdict = judge_check(self.exercise, check, seen)
         return _report(check, verdict), Evidence(check, test_input, got, expected, verdict.passed)
 

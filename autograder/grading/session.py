@@ -139,7 +139,7 @@ class GradingSession:
         self.incidents.add(exercise.id, ((Kind.CHANGING, title) for title in best.changing))
         raised = self._raised.get(exercise.id)
         if raised and best.undefined:
-            return outcomes.cell_raised(exercise, raised)
+            return outcomes.cell_raised(exercise, raised, self._answers[exercise.id].source)
         mistakes = [] if best.perfect else diagnose(self.oracle, exercise, latest.evidence)
         return outcomes.graded(exercise, best, mistakes)
 
@@ -153,7 +153,7 @@ class GradingSession:
             seed=self.seed,
             out_of_time=self._out_of_time,
             stand_ins=stand_ins,
-            source=self._answers[exercise.id].source if stand_ins else None,
+            source=self._answers[exercise.id].source,
         ).run()
 
 

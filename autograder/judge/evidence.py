@@ -1,7 +1,7 @@
 """One check, tried on one answer: what was asked, what came, and what was expected."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograder.judge.compare import same
 from autograder.judge.oracle import Oracle
@@ -32,7 +32,7 @@ def judge_check(exercise: Exercise, check: Check, seen: Comparison) -> Verdict:
     for name in sorted(seen.got.library):
         if name in exercise.forbidden:
             return Verdict(passed=False, message=exercise.forbidden[name])
-    return check.decide(seen)
+    return check.decide(replace(seen, name=exercise.name))
 
 
 def try_edited(

@@ -34,6 +34,16 @@ class CollectMaps(Operation):
     facts: bool = False
 
     @property
+    def faults(self) -> Mapping[str, str]:
+        """What can be wrong with the maps."""
+        return {"map": "Every map should be a tensor, not {kind}."}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The keys of the maps."""
+        return frozenset(["encoder", "decoder", "cross"])
+
+    @property
     def arguments(self) -> Sequence[Any]:
         """The ids."""
         return self.calls
@@ -77,9 +87,9 @@ class CollectMaps(Operation):
 
 def _require_tensors(found: Any) -> Any:
     """Return a dictionary of tensors, or of lists of them; StructureError for anything else in it."""
-    for key, value in found.items() if isinstance(found, dict) else ():
+    for value in found.values() if isinstance(found, dict) else ():
         if not isinstance(value, (torch.Tensor, list, tuple)):
-            raise StructureError(f"The map {key!r} should be a tensor, not {kind_of(value)}.")
+            raise StructureError("map", detail=kind_of(value))
     return found
 
 
@@ -108,6 +118,11 @@ class AttendToPairs(Operation):
     seed: int
     calls: Sequence[Sequence[str]]
 
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """What can be wrong with the attentions."""
+        return {"array": "The attentions should be a tensor, not a NumPy array."}
+
     def run(self, answer: Answer) -> Any:
         """Build model and tokeniser, and ask."""
         tokeniser = SmallTokeniser(self.pieces)
@@ -132,7 +147,7 @@ def _with_whole_start(found: Any) -> Any:
         return found
     attentions, tokens, start = found
     if type(attentions).__name__ == "ndarray":
-        raise StructureError("The attentions should be a tensor, not ndarray.")
+        raise StructureError("array")
     return attentions, tokens, _whole_number(start)
 
 
@@ -171,6 +186,15 @@ class DrawHeatMap(Operation):
     queries: Sequence[str]
     keys: Sequence[str]
     second: bool = False
+
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """What can be wrong with the Axes that are returned."""
+        return {
+            "axes": "The Axes that were drawn on should be returned, not {kind}.",
+            "heat map": "There is no heat map on the Axes that were returned. "
+            "sns.heatmap(…, ax=ax) draws one.",
+        }
 
     @property
     def arguments(self) -> Sequence[Any]:
@@ -221,12 +245,10 @@ def _mesh(ax: Any) -> Any:
     from matplotlib.collections import QuadMesh
 
     if not isinstance(ax, Axes):
-        raise StructureError(f"The Axes that were drawn on should be returned, not {kind_of(ax)}.")
+        raise StructureError("axes", detail=kind_of(ax))
     meshes = [part for part in ax.collections if isinstance(part, QuadMesh)]
     if not meshes:
-        raise StructureError(
-            "There is no heat map on the Axes that came back: sns.heatmap(…, ax=ax) draws one."
-        )
+        raise StructureError("heat map")
     return meshes[-1]
 
 

@@ -4,6 +4,7 @@ import torch
 from torch.utils._pytree import tree_map_only
 
 from autograder.judge.authoring import Comparison
+from autograder.judge.compare import times
 from autograder.judge.explain import CLOSE, near
 from autograder.judge.judges import PASSED, failed, matches_reference, part_of
 from autograder.model.exercise import Judge, Verdict
@@ -41,8 +42,8 @@ def wrong_pair(seen: Comparison) -> str | None:
     if near(mine, right):
         return None
     return (
-        f"Pair i = {pair} (columns {2 * pair} and {2 * pair + 1}) is wrong: at position 1, its angle should "
-        f"be 1 / 10000^(2i / d_model) = {right:.3g}. Yours is {mine:.3g}."
+        f"Pair i = {pair} (columns {2 * pair} and {2 * pair + 1}) is wrong. At position 1, its angle should "
+        f"be 1 / 10000^(2i / d_model). It is {times(float(mine), float(right))}."
     )
 
 
@@ -53,8 +54,7 @@ def wrong_row(seen: Comparison) -> str:
     wrong = (added - table).abs().amax(-1) > CLOSE
     sample, position = wrong.nonzero()[0].tolist()
     rows = [row for row in range(len(table)) if near(added[sample, position], table[row])]
-    start = ", ".join(f"{number:.3g}" for number in added[sample, position, :3].tolist())
-    came = f"row {rows[0]}" if rows else f"{start}, …, which is none of its first {len(table)} rows"
+    came = f"row {rows[0]}" if rows else "something that is no row of it"
     return f"Position {position} of sample {sample} should get row {position} of the table. It gets {came}."
 
 
