@@ -55,7 +55,9 @@ class _Place:
     @property
     def subject(self) -> str:
         """What the place is called at the beginning of a sentence."""
-        named = [f"`{key}`" if key in self.names else "" for key in self.steps if isinstance(key, str)]
+        named = [
+            f"`{key}`" if key in self.names else "" for key in self.steps if isinstance(key, str)
+        ]
         if named:
             return named[-1] or "One entry of the result"
         steps = " of entry ".join(str(step) for step in self.steps[::-1])
@@ -129,7 +131,9 @@ def _tensors(got: Any, want: torch.Tensor, place: _Place) -> Difference | None:
     if not isinstance(got, torch.Tensor):
         return _wrong_type(got, "a tensor", place)
     if got.shape != want.shape:
-        return Difference("shape", f"{place.subject} has {shape_difference(got.shape, want.shape)}.")
+        return Difference(
+            "shape", f"{place.subject} has {shape_difference(got.shape, want.shape)}."
+        )
     if got.dtype != want.dtype:
         text = f"{place.subject} is {_dtype(got)}; {_dtype(want)} was expected."
         return Difference("dtype", text)

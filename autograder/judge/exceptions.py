@@ -33,8 +33,12 @@ FAULTS: Mapping[str, tuple[str, str]] = {
         "This is the stand-in that comes with the course: write your own.",
     ),
     Fault.NO_ATTRIBUTE: (
-        "{owner} has no attribute `{step}`. Is it set in `__init__`, under this name?",
+        "{whose} has no attribute `{step}`. Is it set in `__init__`, under this name?",
         "An attribute that the exercise asks for is missing. Is it set in `__init__`?",
+    ),
+    Fault.NO_PART: (
+        "`{owner}` has no entry {step}. Does it hold as many parts as were asked for?",
+        "A list of parts is too short.",
     ),
     Fault.NONE: (
         "`{path}` is None. Was it built with bias=False?",
@@ -63,7 +67,7 @@ FAULTS: Mapping[str, tuple[str, str]] = {
     ),
     Fault.SHAPE_VARIES: (
         "",
-        "`forward` returns another shape for the second of two calls of the same sizes.",
+        "`forward` gives outputs of different lengths or widths in two calls where they should be equal.",
     ),
     Fault.NOT_A_DICTIONARY: (
         "`{path}` should be a dictionary, not {kind}.",
@@ -106,7 +110,9 @@ def say_raised(raised: Raised, cell: Cell) -> str:
         return _say_fault(raised, cell)
     if raised.kind == "NotImplementedError":
         return UNFINISHED
-    return " ".join(filter(None, (f"Your code raised {what_raised(raised, cell)}.", _advice(raised, cell))))
+    return " ".join(
+        filter(None, (f"Your code raised {what_raised(raised, cell)}.", _advice(raised, cell)))
+    )
 
 
 def what_raised(raised: Raised, cell: Cell) -> str:
@@ -151,7 +157,7 @@ def _say_fault(raised: Raised, cell: Cell) -> str:
         return unnamed.format(kind=kind)
     owner, _, step = raised.path.rpartition(".")
     whose = f"`{owner}`" if owner else "Your module"
-    return named.format(path=raised.path, kind=kind, owner=whose, step=step)
+    return named.format(path=raised.path, kind=kind, owner=owner, whose=whose, step=step)
 
 
 def _shortened(line: str) -> str:

@@ -33,7 +33,10 @@ def _about_gradients(wrong: Mapping[str, Any], names: Sequence[str]) -> str | No
     lost = [path for path, gradient in wrong.items() if gradient is None]
     if lost:
         return f"No gradient reaches {_listed(lost, names)}: nothing would be learnt there."
-    return f"Wrong gradients: {_listed([*wrong], names)}." if wrong else None
+    if not wrong:
+        return None
+    which, are = ("gradient", "is") if len(wrong) == 1 else ("gradients", "are")
+    return f"The {which} of {_listed([*wrong], names)} {are} wrong."
 
 
 def _wrong(got: dict[str, Any], want: dict[str, Any]) -> dict[str, Any]:

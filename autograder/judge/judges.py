@@ -11,7 +11,7 @@ from autograder.judge.exceptions import Cell, say_raised, what_raised
 from autograder.judge.known_types import of_type
 from autograder.judge.patterns import pattern
 from autograder.model.exercise import Comparison, Explainer, Judge, Verdict
-from autograder.model.observation import Observation, Raised
+from autograder.model.observation import Raised
 from autograder.probe.functions import CallAndReturnArguments
 from autograder.probe.modules import ModuleOperation
 

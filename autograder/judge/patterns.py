@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from autograder.judge.compare import times
+from autograder.judge.compare import MANY_TIMES, times
 
 Pattern = Callable[[torch.Tensor, torch.Tensor], str | None]
 CLOSE = 1e-3
@@ -16,7 +16,7 @@ def pattern(got: Any, want: Any) -> str | None:
     """Return a sentence on how the first wrong tensor of floats relates to the right one, or None."""
     for mine, right in zip(tree_leaves(got), tree_leaves(want), strict=False):
         if _comparable(mine, right) and not _same(mine, right):
-            found = (find(mine.detach().double(), right.double()) for find in PATTERNS)
+            found = (find(mine.detach().double(), right.detach().double()) for find in PATTERNS)
             return next(filter(None, found), None)
     return None
 
@@ -43,7 +43,7 @@ def _factor(got: torch.Tensor, want: torch.Tensor) -> str | None:
     ratio = (got[large] / want[large]).median()
     if not _same(got, want * ratio):
         return None
-    return f"Every number is {times(float(ratio), 1.0)}: a scale factor is off."
+    return f"Every number is {times(ratio.item(), 1.0)}: a scale factor is off."
 
 
 def _offset(got: torch.Tensor, want: torch.Tensor) -> str | None:
@@ -89,13 +89,14 @@ def _some_rows(got: torch.Tensor, want: torch.Tensor) -> str | None:
 def _spread(got: torch.Tensor, want: torch.Tensor) -> str | None:
     """Say when all values are wrong and vary too little, or too much."""
     ratio = got.std() / want.std()
-    if want.std() < CLOSE or torch.isclose(got, want).any() or 0.8 < ratio < 1.25:
+    known = want.std() > CLOSE and 1 / MANY_TIMES < ratio < MANY_TIMES and not 0.8 < ratio < 1.25
+    if not known or torch.isclose(got, want).any():
         return None
     how = "much" if ratio > 1 else "little"
     question = "" if ratio > 1 else " Is something scaled down, or normalised twice?"
     return (
         f"Every value is wrong, and the values vary too {how}: their standard deviation is "
-        f"{times(float(ratio), 1.0)}.{question}"
+        f"{times(ratio.item(), 1.0)}.{question}"
     )
 
 

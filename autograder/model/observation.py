@@ -12,9 +12,10 @@ PLACE = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})*")  # a tensor among the arguments
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception, as the probe described it. Of a part that is missing, `fault`, `path` and `detail` say more.
+    """An exception, as the probe described it.
 
-    The student's code had a hand in all of it, so messages repeat none of it as it is.
+    Of a part that is missing, `fault`, `path` and `detail` say more. The student's code had a hand in
+    all of it, so messages repeat none of it as it is.
     """
 
     kind: str

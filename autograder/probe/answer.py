@@ -17,6 +17,7 @@ class Fault(StrEnum):
     UNBOUND = "unbound"
     STAND_IN = "stand-in"
     NO_ATTRIBUTE = "no attribute"
+    NO_PART = "no part"
     NONE = "none"
     NOT_A_PARAMETER = "not a parameter"
     EXCHANGED = "exchanged"
@@ -80,7 +81,8 @@ def attribute(built: Any, path: str) -> Any:
         try:
             here = here[int(step)] if step.isdigit() else getattr(here, step)
         except (AttributeError, IndexError, TypeError):
-            raise StructureError(Fault.NO_ATTRIBUTE, walked) from None
+            fault = Fault.NO_PART if step.isdigit() else Fault.NO_ATTRIBUTE
+            raise StructureError(fault, walked) from None
         if here is None:
             raise StructureError(Fault.NONE, walked)
     return here

@@ -31,7 +31,7 @@ def _first_wrong_map(seen: Comparison) -> str | None:
         if wrong and (said := explain.attention_weights(got, want > 0)):
             return f"In '{key}': {said}"
         if wrong:
-            return f"In '{key}', layer {wrong[0]} does not hold the weights that the model uses on this input."
+            return f"In '{key}', layer {wrong[0]} does not hold the weights that the model uses here."
     return None
 
 

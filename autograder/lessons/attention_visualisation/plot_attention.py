@@ -34,13 +34,14 @@ def _about_picture(seen: Comparison) -> str | None:
 
 def _about_labels(got: Any, want: list[str], what: str) -> str | None:
     """Say how the labels of one side differ."""
+    if got == want:
+        return None
     missing = [place for place, mine in enumerate(got[: len(want)]) if not mine]
     if missing:
-        return f"{len(missing)} of {len(want)} {what} have no label. The first of these is number {missing[0]}."
+        return f"{len(missing)} of {len(want)} {what} are without a label, from number {missing[0]} on."
     if got[::-1] == want:
         return f"The labels of the {what} are in reverse order."
-    said = f"The labels of the {what} are not their tokens, in their order."
-    return said if got != want else None
+    return f"The labels of the {what} are not their tokens, in their order."
 
 
 def _drawn(draw: Draw, queries: list[str], keys: list[str], *, second: bool = False) -> DrawHeatMap:

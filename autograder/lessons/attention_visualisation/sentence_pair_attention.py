@@ -39,7 +39,8 @@ def _about_tokens(got: list[str], want: list[str]) -> str:
 
 def _about_attentions(got: Any, want: Any) -> str | None:
     if got.shape != want.shape:
-        return f"The attentions should have shape (L, H, S, S). Yours have {shape_difference(got.shape, want.shape)}."
+        came = shape_difference(got.shape, want.shape)
+        return f"The attentions should have shape (L, H, S, S). Yours have {came}."
     if near(got, want):
         return None
     if near(got.mT, want):

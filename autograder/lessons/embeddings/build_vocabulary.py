@@ -45,6 +45,16 @@ def _wrong_size(seen: Comparison) -> str | None:
     return said if got != want else None
 
 
+def _wrong_tokens(seen: Comparison) -> str | None:
+    """Say when the specials have other ids, or other tokens are kept."""
+    got, want = seen.got.value, seen.expected.value
+    if any(got.get(token) != want[token] for token in reference.SPECIALS):
+        return "The four specials should have the ids 0 to 3, in their order."
+    if got.keys() == want.keys():
+        return None
+    return "Other tokens should be kept: those that occur most often, and if equally often, by sorted()."
+
+
 def _wrong_order(seen: Comparison) -> str | None:
     """Say where two tokens are in the wrong order, and why."""
     tokens, got = seen.inputs["args"][0], seen.got.value
@@ -60,7 +70,7 @@ def _wrong_order(seen: Comparison) -> str | None:
     return None
 
 
-EXPLAINERS = (_wrong_size, _wrong_order)
+EXPLAINERS = (_wrong_size, _wrong_tokens, _wrong_order)
 
 exercise = ExerciseChecks(
     reference=reference.build_vocabulary, judge=matches_reference(*EXPLAINERS, any_form=True), checks=[

@@ -27,7 +27,9 @@ def _wrong_piece(seen: Comparison) -> str | None:
         return f"There are too few pieces: piece {place} is missing."
     if not got:
         return f"Piece {place} is empty. Drop empty strings."
-    return f"Piece {place} is wrong. The pieces, put together again, should give the text."
+    if "".join(seen.got.value) != seen.inputs["args"][0]:
+        return f"Piece {place} is wrong. The pieces, put together again, should give the text."
+    return f"Piece {place} begins or ends in the wrong place. What stands between two words is one piece."
 
 
 exercise = ExerciseChecks(reference=reference.tokenise, judge=matches_reference(_wrong_piece, any_form=True),

@@ -28,7 +28,7 @@ def _wrong_token(seen: Comparison) -> str | None:
         return None
     if mean.abs() >= 1e-2:
         return f"{said} should have mean 0, and they do not."
-    return f"{said} have a standard deviation that is {times(float(spread), float(right))}."
+    return f"{said} have a standard deviation that is {times(spread.item(), right.item())}."
 
 
 def _norm(d: Draw, *shapes: Sequence[int], scale: float = 1.0, **options: Any) -> CallModule:

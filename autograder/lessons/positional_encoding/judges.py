@@ -43,7 +43,7 @@ def wrong_pair(seen: Comparison) -> str | None:
         return None
     return (
         f"Pair i = {pair} (columns {2 * pair} and {2 * pair + 1}) is wrong. At position 1, its angle should "
-        f"be 1 / 10000^(2i / d_model). It is {times(float(mine), float(right))}."
+        f"be 1 / 10000^(2i / d_model). It is {times(mine.item(), right.item())}."
     )
 
 

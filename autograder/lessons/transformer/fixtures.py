@@ -96,8 +96,8 @@ class PassParts(ModuleOperation):
 
     @property
     def names(self) -> frozenset[str]:
-        """The two parts."""
-        return frozenset(["encoder", "decoder"])
+        """The two parts, and what the model returns."""
+        return super().names | {"encoder", "decoder", "logits"}
 
     def run(self, answer: Answer) -> Any:
         """Build, compare the parts, call."""
