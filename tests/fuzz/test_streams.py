@@ -11,10 +11,9 @@ from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.grading import runner
 from autograder.judge.compare import difference, same
 from autograder.judge.diagnose import diagnose
-from autograder.judge.evidence import Evidence
+from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.judges import choice, number, shape_of
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
@@ -151,7 +150,7 @@ def test_every_check_gives_a_verdict(lesson: str, data: st.DataObject) -> None:
     twist = twisted(right.expected.value).map(lambda value: sent({"value": value}))
     message = data.draw(observations() | twist)
     got = Observation.of(message if isinstance(message, dict) else {})
-    verdict = runner.judge(exercise, check, Comparison(right.operation, got, right.expected))
+    verdict = judge_check(exercise, check, Comparison(right.operation, got, right.expected))
     assert isinstance(verdict, Verdict)
     assert isinstance(verdict.message, str)
 
