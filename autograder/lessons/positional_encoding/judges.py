@@ -53,9 +53,20 @@ def wrong_row(seen: Comparison) -> str:
     added, table = seen.got.value - x, (seen.expected.value - x)[0]
     wrong = (added - table).abs().amax(-1) > CLOSE
     sample, position = wrong.nonzero()[0].tolist()
-    rows = [row for row in range(len(table)) if near(added[sample, position], table[row])]
-    came = f"row {rows[0]}" if rows else "something that is no row of it"
+    came = _origin(added[sample, position], table, position)
     return f"Position {position} of sample {sample} should get row {position} of the table. It gets {came}."
+
+
+def _origin(added: torch.Tensor, table: torch.Tensor, position: int) -> str:
+    """Name the row (D,) of a table (N, D) that was added at a position, or its multiple."""
+    rows = [row for row in range(len(table)) if near(added, table[row])]
+    if rows or not added.abs().max() > CLOSE:
+        return f"row {rows[0]}" if rows else "nothing"
+    right = table[position]
+    ratio = (added @ right / (right @ right)).item()
+    if near(added, ratio * right):
+        return f"this row, but every number is {times(ratio, 1.0)}"
+    return "something that is no row of it"
 
 
 table_judge = any_float(matches_reference(wrong_pair))
