@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.judge.diagnose import diagnose
-from autograder.judge.evidence import Evidence
+from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.oracle import Oracle
 from autograder.model.exercise import Comparison, Edit, Exercise, Mistake
 
@@ -43,12 +43,20 @@ def messages(seen: Sequence[Evidence]) -> list[str]:
     return [verdict.message for verdict in verdicts if not verdict.passed]
 
 
+def told(exercise: Exercise, seen: Sequence[Evidence], cell: str) -> list[str]:
+    """Return what the student who handed in `cell` is told, one message for each failed check."""
+    return [_message(exercise, item, cell) for item in seen if not item.passed]
+
+
 def failures(oracle: Oracle, exercise: Exercise, cell: str) -> dict[str, str]:
     """Return the message of each check that fails, by id, when `cell` is handed in as the answer."""
     return {
-        item.check.id: item.check.decide(
-            Comparison(item.test_input.operation, item.got, item.expected)
-        ).message
+        item.check.id: _message(exercise, item, cell)
         for item in evidence(oracle, exercise, [answer_with(exercise, cell)])
         if not item.passed
     }
+
+
+def _message(exercise: Exercise, item: Evidence, cell: str) -> str:
+    seen = Comparison(item.test_input.operation, item.got, item.expected, source=cell)
+    return judge_check(exercise, item.check, seen).message

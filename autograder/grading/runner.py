@@ -96,8 +96,8 @@ class ExerciseRunner:
     A check that ends its probe fails, and the next one gets a new probe. After a time-out or
     `MAX_CRASHES` crashes, the remaining checks fail without being run.
 
-    Each probe first runs `cells`, with the parts that `stand_ins` define in place: for a process
-    that has not run the notebook.
+    Messages quote `source`, the student's cell. Each probe first runs `cells`, with the parts that
+    `stand_ins` define in place: for a process that has not run the notebook.
     """
 
     def __init__(
@@ -108,12 +108,13 @@ class ExerciseRunner:
         *,
         out_of_time: Callable[[], bool],
         stand_ins: Sequence[str] = (),
+        source: str,
         cells: Sequence[str] = (),
     ) -> None:
         self.oracle, self.exercise = oracle, exercise
         self.result = ExerciseRun(exercise)
         self._process, self._out_of_time = process, out_of_time
-        self._stand_ins, self._cells = stand_ins, cells
+        self._stand_ins, self._source, self._cells = stand_ins, source, cells
 
     def run(self) -> ExerciseRun:
         """Run every check, and once more those that passed."""
@@ -169,7 +170,7 @@ class ExerciseRunner:
         if got.ended:
             verdict = Verdict(passed=False, message=describe_end(got.ended, check.seconds))
         else:
-            seen = Comparison(test_input.operation, got, expected)
+            seen = Comparison(test_input.operation, got, expected, source=self._source)
             verdict = judge_check(self.exercise, check, seen)
         return _report(check, verdict), Evidence(check, test_input, got, expected, verdict.passed)
 

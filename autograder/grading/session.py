@@ -141,7 +141,7 @@ class GradingSession:
 
     def _graded(self, exercise: Exercise, run: Run) -> ExerciseReport:
         """Grade the answer as it stands in the notebook, and if need be alone; keep the better."""
-        best = ExerciseRunner(self.oracle, exercise, run, out_of_time=self._out_of_time).run()
+        best = self._run_checks(exercise, run)
         self.incidents.add(exercise.id, run.take_notes())
         if not best.perfect and not self._out_of_time():
             alone = self._run_alone(exercise)
@@ -150,30 +150,38 @@ class GradingSession:
 
     def _run_alone(self, exercise: Exercise) -> ExerciseRun:
         """Run the checks in a fresh process: the answer, the helpers it needs, and right parts."""
-        stand_ins = self.oracle.stand_ins(exercise)
         given = BASICS.keys() | self.oracle.lesson.given.keys()
         given |= {other.name for other in self.oracle.lesson.upstream(exercise)}
         cells = [IMPORT_BASICS, *needed_cells(self.parts, exercise.id, given)]
         cells.append(self._answers[exercise.id].source)
         with self._warm.run() as run:
-            runner = ExerciseRunner(
-                self.oracle,
-                exercise,
-                run,
-                out_of_time=self._out_of_time,
-                stand_ins=stand_ins,
-                cells=cells,
-            )
-            done = runner.run()
+            done = self._run_checks(exercise, run, self.oracle.stand_ins(exercise), cells)
             run.leave()
             self.incidents.add(exercise.id, run.take_notes())
         return done
+
+    def _run_checks(
+        self,
+        exercise: Exercise,
+        run: Run,
+        stand_ins: Sequence[str] = (),
+        cells: Sequence[str] = (),
+    ) -> ExerciseRun:
+        return ExerciseRunner(
+            self.oracle,
+            exercise,
+            run,
+            out_of_time=self._out_of_time,
+            source=self._answers[exercise.id].source,
+            stand_ins=stand_ins,
+            cells=cells,
+        ).run()
 
     def _report(self, exercise: Exercise, best: ExerciseRun) -> ExerciseReport:
         self.incidents.add(exercise.id, ((Kind.CHANGING, title) for title in best.changing))
         raised = self._raised.get(exercise.id)
         if raised and best.undefined:
-            return outcomes.cell_raised(exercise, raised)
+            return outcomes.cell_raised(exercise, raised, self._answers[exercise.id].source)
         mistakes = [] if best.perfect else diagnose(self.oracle, exercise, best.evidence)
         return outcomes.graded(exercise, best, mistakes)
 

@@ -1,6 +1,6 @@
 """One check, tried on one answer: what was asked, what came, and what was expected."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograder.judge.compare import same
 from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
@@ -30,4 +30,4 @@ def judge_check(exercise: Exercise, check: Check, seen: Comparison) -> Verdict:
     for name in sorted(seen.got.library):
         if name in exercise.forbidden:
             return Verdict(passed=False, message=exercise.forbidden[name])
-    return check.decide(seen)
+    return check.decide(replace(seen, name=exercise.name))

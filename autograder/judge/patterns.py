@@ -6,16 +6,17 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
+from autograder.judge.compare import MANY_TIMES, times
+
 Pattern = Callable[[torch.Tensor, torch.Tensor], str | None]
 CLOSE = 1e-3
-MANY_TIMES = 1e4  # beyond that, a number means another thing altogether
 
 
 def pattern(got: Any, want: Any) -> str | None:
     """Return a sentence on how the first wrong tensor of floats relates to the right one, or None."""
     for mine, right in zip(tree_leaves(got), tree_leaves(want), strict=False):
         if _comparable(mine, right) and not _same(mine, right):
-            found = (find(mine.double(), right.double()) for find in PATTERNS)
+            found = (find(mine.detach().double(), right.detach().double()) for find in PATTERNS)
             return next(filter(None, found), None)
     return None
 
@@ -42,7 +43,7 @@ def _factor(got: torch.Tensor, want: torch.Tensor) -> str | None:
     ratio = (got[large] / want[large]).median()
     if not _same(got, want * ratio):
         return None
-    return f"Every number is {ratio:.4g} times what it should be: a scale factor is off."
+    return f"Every number is {times(ratio.item(), 1.0)}: a scale factor is off."
 
 
 def _offset(got: torch.Tensor, want: torch.Tensor) -> str | None:
@@ -54,7 +55,7 @@ def _constant(got: torch.Tensor, want: torch.Tensor) -> str | None:
     first = got.flatten()[0]
     if not _same(got, first.expand_as(got)) or _same(want, want.flatten()[0].expand_as(want)):
         return None
-    return f"Every number is the same, {first:.4g}: the input makes no difference."
+    return "Every number is the same: the input makes no difference."
 
 
 def _exchanged(got: torch.Tensor, want: torch.Tensor) -> str | None:
@@ -81,20 +82,21 @@ def _some_rows(got: torch.Tensor, want: torch.Tensor) -> str | None:
             places = [int(place) for place in hit.nonzero()[:, 0]]
             listed = ", ".join(map(str, places[:5])) + (", …" if len(places) > 5 else "")
             which = f"index {listed} is" if hit.sum() == 1 else f"indices {listed} are"
-            return f"Along dimension {dim} (size {len(hit)}) only {which} wrong; the rest is right."
+            return f"Along dimension {dim}, only {which} wrong; the rest is right."
     return None
 
 
 def _spread(got: torch.Tensor, want: torch.Tensor) -> str | None:
     """Say when all values are wrong and vary too little, or too much."""
-    ratio = got.std() / want.std().clamp(min=CLOSE)
-    if torch.isclose(got, want).any() or 0.8 < ratio < 1.25 or ratio > MANY_TIMES:
+    ratio = got.std() / want.std()
+    known = want.std() > CLOSE and 1 / MANY_TIMES < ratio < MANY_TIMES and not 0.8 < ratio < 1.25
+    if not known or torch.isclose(got, want).any():
         return None
     how = "much" if ratio > 1 else "little"
     question = "" if ratio > 1 else " Is something scaled down, or normalised twice?"
     return (
         f"Every value is wrong, and the values vary too {how}: their standard deviation is "
-        f"{ratio:.2g} times what it should be.{question}"
+        f"{times(ratio.item(), 1.0)}.{question}"
     )
 
 

@@ -35,11 +35,17 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was asked, what the answer gave, and what the reference gives."""
+    """What was asked, what the answer gave, and what the reference gives.
+
+    `name` is what the exercise defines, `source` the student's cell as it was handed in. Messages
+    name the one and quote lines of the other.
+    """
 
     operation: Operation
     got: Observation
     expected: Observation
+    name: str = ""
+    source: str = ""
 
     @property
     def inputs(self) -> Mapping[str, Any]:

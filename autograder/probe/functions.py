@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from autograder.probe.answer import Answer, StructureError, kind_of
+from autograder.probe.answer import Answer, Fault, StructureError, kind_of
 from autograder.probe.operation import Operation
 
 
@@ -21,6 +21,11 @@ class CallFunction(Operation):
     def arguments(self) -> Sequence[Any]:
         """The positional arguments."""
         return self.args
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The keyword arguments."""
+        return frozenset(self.kwargs)
 
     def run(self, answer: Answer) -> Any:
         """Call the function."""
@@ -62,13 +67,18 @@ class ReadEntry(Operation):
 
     key: str
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The key."""
+        return frozenset([self.key])
+
     def run(self, answer: Answer) -> Any:
         """Return the entry, a list for a tensor or an array; StructureError if there is none."""
         table = answer.find()
         if not isinstance(table, Mapping):
-            raise StructureError(f"`{answer.name}` should be a dictionary, not {kind_of(table)}.")
+            raise StructureError(Fault.NOT_A_DICTIONARY, answer.name, kind_of(table))
         if self.key not in table:
-            raise StructureError(f"`{answer.name}` has no entry '{self.key}'.")
+            raise StructureError(Fault.NO_ENTRY, self.key)
         entry = table[self.key]
         return entry.tolist() if isinstance(entry, torch.Tensor) or _is_array(entry) else entry
 

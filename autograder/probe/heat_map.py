@@ -5,12 +5,17 @@ the cells, which way the axes run, or how the labels were set. Matplotlib is imp
 most lessons do without it.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import torch
 
 from autograder.probe.answer import StructureError, kind_of
 
+FAULTS: Final = {
+    "axes": "The Axes that were drawn on should be returned, not {kind}.",
+    "heat map": "There is no heat map on the Axes that were returned. sns.heatmap(…, ax=ax) draws one.",
+    "grid": "The cells of the heat map should lie in rows and columns.",
+}
 Span = tuple[float, float]  # of a row or a column, in pixels
 
 
@@ -27,7 +32,7 @@ def read_heat_map(ax: Any) -> dict[str, Any]:
     rows = sorted({down for _, down in boxes}, reverse=True)
     table = dict(zip(boxes, values.flatten().tolist(), strict=True))
     if len(table) != len(rows) * len(columns):
-        raise StructureError("The cells of the heat map should lie in rows and columns.")
+        raise StructureError("grid")
     return {
         "cells": torch.tensor([[table[across, down] for across in columns] for down in rows]),
         "rows": _labels(ax, ax.yaxis, rows),
@@ -42,13 +47,11 @@ def _picture(ax: Any) -> Any:
     from matplotlib.collections import PolyQuadMesh, QuadMesh
 
     if not isinstance(ax, Axes):
-        raise StructureError(f"The Axes that were drawn on should be returned, not {kind_of(ax)}.")
+        raise StructureError("axes", detail=kind_of(ax))
     meshes = [part for part in ax.collections if isinstance(part, (QuadMesh, PolyQuadMesh))]
     found = [part for part in (*ax.images, *meshes) if part.get_visible() and _is_table(part)]
     if not found:
-        raise StructureError(
-            "There is no heat map on the Axes that came back: sns.heatmap(…, ax=ax) draws one."
-        )
+        raise StructureError("heat map")
     return found[-1]
 
 

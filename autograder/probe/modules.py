@@ -11,6 +11,7 @@ from torch import nn
 
 from autograder.probe.answer import (
     Answer,
+    Fault,
     StructureError,
     attribute,
     first_tensor,
@@ -43,6 +44,11 @@ class ModuleOperation(Operation):
         """The arguments of all calls."""
         return self.calls
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The parameters of the constructor that are given by name, and the paths of the weights."""
+        return frozenset(self.init_kwargs) | frozenset(self.weights)
+
     def build(self, answer: Answer) -> nn.Module:
         """Construct the class, load every weight, set the mode; StructureError if that cannot be."""
         built = self._construct(answer)
@@ -61,9 +67,7 @@ class ModuleOperation(Operation):
     def _construct(self, answer: Answer) -> nn.Module:
         built = answer.find()(*self.init, **self.init_kwargs)
         if not isinstance(built, nn.Module):
-            raise StructureError(
-                f"`{answer.name}(…)` should be an nn.Module, not {kind_of(built)}."
-            )
+            raise StructureError(Fault.NOT_A_MODULE, answer.name, kind_of(built))
         return built
 
 
@@ -78,6 +82,11 @@ class CallModule(ModuleOperation):
 
     parts: Sequence[str] = ()
     real: Sequence[torch.Tensor | None] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The paths of weights, and of what is called."""
+        return super().names | frozenset(self.parts)
 
     def run(self, answer: Answer) -> Any:
         """Build and call."""
@@ -111,6 +120,11 @@ class ModuleGradients(ModuleOperation):
     registration: bool = False
     one_output: bool = False
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The paths of weights, and of what gradients are asked for."""
+        return super().names | frozenset(self.paths)
+
     def run(self, answer: Answer) -> Any:
         """Build, call, backpropagate."""
         built = self.build(answer)
@@ -140,6 +154,11 @@ class ReadState(ModuleOperation):
     facts: Sequence[str] = ("value",)
     total: bool = False
     defaults: Sequence[str] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The paths that are read, the facts, and the parameters whose defaults are wanted."""
+        return super().names | {*self.paths, *self.facts, *self.defaults, "total"}
 
     def run(self, answer: Answer) -> Any:
         """Build and read."""
@@ -178,12 +197,12 @@ class ChangedPositions(ModuleOperation):
         built = self.build_leniently(answer)
         before, after = (returned_tensor(built(*args)) for args in self.calls)
         if before.dim() != 3 or after.dim() != 3:
-            raise StructureError(f"`forward` should return (B, T, D), not {tuple(before.shape)}.")
+            raise StructureError(Fault.NOT_THREE_DIMENSIONS, detail=str(before.dim()))
         if self.order:
             before, after = before[:, : len(self.order)], after[:, self.order]
         batch = min(len(before), len(after))
         if before.shape[1:] != after.shape[1:]:
-            raise StructureError(f"`forward` should not return {tuple(after.shape)} here.")
+            raise StructureError(Fault.SHAPE_VARIES, detail=str(tuple(after.shape)))
         moved = ~torch.isclose(after[:batch], before[:batch], atol=STILL, rtol=STILL)
         return moved.any(dim=-1)
 

@@ -67,19 +67,34 @@ def _fresh_defaults(seed: int) -> Iterator[None]:
 
 
 def describe(problem: BaseException) -> dict[str, Any]:
-    """Return an exception's type, bases and message, and the line of the student's cell it came from."""
+    """Return an exception's type, bases and message, and the line of the student's cell it came from.
+
+    A StructureError is described by its fault, path and detail as well. All of this is for the judge:
+    it was made beside the student's code, so none of it is shown as it is.
+    """
     frames = traceback.extract_tb(problem.__traceback__)
     own = [frame for frame in frames if any(name in frame.filename for name in CELL_FILES)]
     last = own[-1] if own else None
     line = last.lineno if last else getattr(problem, "lineno", None)
     text = last.line if last else getattr(problem, "text", None)
+    structural = isinstance(problem, StructureError)
+    parts = ("fault", "path", "detail") if structural else ()
     return {
-        "type": "Structure" if isinstance(problem, StructureError) else type(problem).__name__,
+        "type": "Structure" if structural else type(problem).__name__,
         "bases": [base.__name__ for base in type(problem).__mro__],
-        "message": str(problem)[:1000],
+        "message": _message(problem),
         "line": int(line) if isinstance(line, int) else None,
         "text": str(text).strip()[:200] if text else "",
+        **{part: getattr(problem, part) for part in parts},
     }
+
+
+def _message(problem: BaseException) -> str:
+    """Return an exception's message, "" if its class cannot make one."""
+    try:
+        return str(problem)[:1000]
+    except Exception:
+        return ""
 
 
 def _tensors(arguments: Sequence[Any]) -> Iterator[tuple[str, torch.Tensor]]:

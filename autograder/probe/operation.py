@@ -29,6 +29,16 @@ class Operation:
         """The tensors that the answer is handed, and may not change."""
         return ()
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The paths, keys and parameters that messages may name. The table declares them; none is drawn."""
+        return frozenset()
+
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """A sentence for each fault that only this operation finds; `{kind}` is the type that came."""
+        return {}
+
 
 def fields_of(operation: Operation) -> dict[str, Any]:
     """Return an operation's fields by name, not copied."""

@@ -8,11 +8,13 @@ answers that round more often than the model answer does, by numpy or one sample
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
 import torch
 from conftest import ROOT
+from keys import keys
 from reordered import reordered
 from torch.utils._pytree import tree_leaves, tree_map_only
 
@@ -20,32 +22,38 @@ from autograder.judge.oracle import BASE, Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.lessons.transformer.fixtures import VOCABULARY, Scripted
 from autograder.model.course import Course
-from autograder.model.exercise import Check, Comparison, Exercise, TestInput
+from autograder.model.exercise import Check, Comparison, Exercise, Lesson, TestInput
 from autograder.probe import modules
 from autograder.probe.functions import CallFunction
 from autograder.probe.operation import Operation, fields_of
 
 COURSE = Course(ROOT)
-ORACLES = [Oracle(load_lesson(COURSE, name)) for name in COURSE.lessons()]
-SEEDS = range(5)
+LESSONS = [load_lesson(COURSE, name) for name in COURSE.lessons()]
+KEYS = keys(5)
 MAGNIFIED = 5
 CLEAR = (
     1e-3  # what decides between two discrete results lies at least this far, relatively, from equal
 )
 EXERCISES = [
-    pytest.param(oracle, exercise, id=f"{oracle.lesson.name[:2]}-{exercise.id}")
-    for oracle in ORACLES
-    for exercise in oracle.lesson.exercises
+    pytest.param(lesson, exercise, id=f"{lesson.name[:2]}-{exercise.id}")
+    for lesson in LESSONS
+    for exercise in lesson.exercises
     if exercise.reference is not None
 ]
 
 
-def asked(exercise: Exercise) -> Iterator[tuple[Check, TestInput]]:
-    """Yield each check that expects a value, with its input under each seed."""
+@cache
+def oracles(lesson: Lesson) -> list[Oracle]:
+    """Return the oracles of a lesson under each key."""
+    return [Oracle(lesson, key) for key in KEYS]
+
+
+def asked(lesson: Lesson, exercise: Exercise) -> Iterator[tuple[Oracle, Check, TestInput]]:
+    """Yield each check that expects a value, with its input under each key."""
     for check in exercise.checks:
-        for seed in SEEDS:
+        for oracle in oracles(lesson):
             if not check.raises:
-                yield check, exercise.test_input(check, seed)
+                yield oracle, check, oracle.test_input(exercise, check)
 
 
 def in_float64(operation: Operation) -> Operation:
@@ -88,16 +96,16 @@ def shaken(operation: Operation, seed: int) -> Operation:
     return replace(operation, **tree_map_only(torch.Tensor, shake, fields_of(operation)))
 
 
-@pytest.mark.parametrize(("oracle", "exercise"), EXERCISES)
+@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
 def test_no_order_of_summation_and_no_precision_changes_a_verdict(
-    oracle: Oracle, exercise: Exercise
+    lesson: Lesson, exercise: Exercise
 ) -> None:
     """Reference and model answer, summed in another order, and the reference in float64."""
-    earlier = {other.name: other.reference for other in oracle.lesson.upstream(exercise)}
-    right = {**BASE, **oracle.lesson.given, **earlier, exercise.name: exercise.reference}
-    answer = oracle.edited(exercise, []) or {}
+    earlier = {other.name: other.reference for other in lesson.upstream(exercise)}
+    right = {**BASE, **lesson.given, **earlier, exercise.name: exercise.reference}
+    answer = oracles(lesson)[0].edited(exercise, []) or {}
     failed = []
-    for number, (check, test_input) in enumerate(asked(exercise)):
+    for number, (oracle, check, test_input) in enumerate(asked(lesson, exercise)):
         expected = oracle.expected(exercise, check, test_input)
         exact = replace(test_input, operation=in_float64(test_input.operation))
         ways: list[tuple[str, Any, TestInput, Callable[[], Any]]] = [
@@ -114,10 +122,10 @@ def test_no_order_of_summation_and_no_precision_changes_a_verdict(
     assert failed == []
 
 
-@pytest.mark.parametrize(("oracle", "exercise"), EXERCISES)
-def test_discrete_results_have_a_margin(oracle: Oracle, exercise: Exercise) -> None:
+@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+def test_discrete_results_have_a_margin(lesson: Lesson, exercise: Exercise) -> None:
     """Which row, which span, which word: inputs a thousandth larger or smaller give the same."""
-    for number, (check, test_input) in enumerate(asked(exercise)):
+    for number, (oracle, check, test_input) in enumerate(asked(lesson, exercise)):
         right = oracle.expected(exercise, check, test_input).value
         discrete = all(
             not isinstance(leaf, float) and not _is_float(leaf) for leaf in tree_leaves(right)
@@ -130,31 +138,33 @@ def test_discrete_results_have_a_margin(oracle: Oracle, exercise: Exercise) -> N
             assert all(_equal(*pair) for pair in pairs), check.id
 
 
-@pytest.mark.parametrize(("oracle", "exercise"), EXERCISES)
+@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
 @pytest.mark.parametrize("factor", [0.1, 10.0])
 def test_positions_change_clearly_or_not_at_all(
-    oracle: Oracle, exercise: Exercise, factor: float, monkeypatch: pytest.MonkeyPatch
+    lesson: Lesson, exercise: Exercise, factor: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A threshold ten times as low or as high finds the same positions, in any order of summation."""
     right = {check.id: [] for check in exercise.checks}
     found = {check.id: [] for check in exercise.checks}
     cases = [
-        each for each in asked(exercise) if isinstance(each[1].operation, modules.ChangedPositions)
+        each
+        for each in asked(lesson, exercise)
+        if isinstance(each[2].operation, modules.ChangedPositions)
     ]
-    for check, test_input in cases:
+    for oracle, check, test_input in cases:
         right[check.id].append(oracle.expected(exercise, check, test_input).value.tolist())
     monkeypatch.setattr(modules, "STILL", factor * modules.STILL)
-    answer = oracle.edited(exercise, []) or {}
-    for number, (check, test_input) in enumerate(cases):
+    answer = oracles(lesson)[0].edited(exercise, []) or {}
+    for number, (oracle, check, test_input) in enumerate(cases):
         with reordered(number):
             found[check.id].append(oracle.observe(exercise, answer, test_input).value.tolist())
     assert found == right
 
 
-@pytest.mark.parametrize(("oracle", "exercise"), EXERCISES)
-def test_a_module_is_asked_in_the_dtype_of_its_weights(oracle: Oracle, exercise: Exercise) -> None:
+@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+def test_a_module_is_asked_in_the_dtype_of_its_weights(lesson: Lesson, exercise: Exercise) -> None:
     """float64 goes to modules in float64 only, float32 to those in float32."""
-    for check, test_input in asked(exercise):
+    for _, check, test_input in asked(lesson, exercise):
         operation = test_input.operation
         if isinstance(operation, modules.ModuleOperation):
             wanted = torch.float64 if operation.double else torch.float32

@@ -165,13 +165,13 @@ def test_right_answers_in_unusual_forms_pass(exercise: str, cell: str) -> None:
     ("exercise", "old", "new", "said"),
     [
         ("decoder-layer", "x = self.norm1(x + self.dropout(attended))",
-         "x = self.norm1(x + 0.5 * self.dropout(attended))", "Wrong gradients"),
+         "x = self.norm1(x + 0.5 * self.dropout(attended))", "gradients of"),
         ("decoder-layer", "return self.norm3(x + self.dropout(changed))",
          "return 1.5 * self.norm3(x + self.dropout(changed)) + 0.25", "not the output of `norm3`"),
         ("decoder", "return self.project(x)", "return self.project(x.flip(1))", "changes, and it must not"),
         ("causal-decoder-layer", "return x + self.dropout(changed)", "return x - self.dropout(changed)", "Call 1 of 3"),
         ("target-mask", "return causal & real", "return causal & real & causal.flip(0)", "your mask hides key"),
-        ("shift-right", "dim=1)", "dim=1).flip(0)", "was expected"),
+        ("shift-right", "dim=1)", "dim=1).flip(0)", "entries are wrong"),
     ],
 )  # fmt: skip
 def test_an_unknown_mistake_is_put_into_words(exercise: str, old: str, new: str, said: str) -> None:

@@ -285,25 +285,25 @@ def test_a_lookup_earns_nothing(name: str) -> None:
 @pytest.mark.parametrize(
     ("exercise", "cell", "said"),
     [
-        ("tokenise", "def tokenise(text):\n    return text.replace(',', '').split(' ')", "should be ' '"),
-        ("tokenise", "def tokenise(text):\n    return re.split(r'\\b', text)", "Piece 0 is ''"),
-        ("tokenise", "def tokenise(text):\n    return re.split(r'\\b', text)[1:3]", "is missing; it should be"),
+        ("tokenise", "def tokenise(text):\n    return text.replace(',', '').split(' ')", "should give the text"),
+        ("tokenise", "def tokenise(text):\n    return re.split(r'\\b', text)", "Piece 0 is empty"),
+        ("tokenise", "def tokenise(text):\n    return re.split(r'\\b', text)[1:3]", "too few pieces"),
         ("build-vocabulary", "def build_vocabulary(tokens, max_size=None):\n"
          "    n = {t: len(t) * tokens.count(t) for t in sorted(set(tokens) - set(SPECIALS))}\n"
          "    ranked = sorted(n, key=n.get, reverse=True)\n"
-         "    return {t: i for i, t in enumerate([*SPECIALS, *ranked][:max_size])}", "comes before"),
+         "    return {t: i for i, t in enumerate([*SPECIALS, *ranked][:max_size])}", "in the wrong order"),
         ("build-vocabulary", "def build_vocabulary(tokens, max_size=None):\n"
-         "    return {t: i for i, t in enumerate(SPECIALS)}", "specials included"),
+         "    return {t: i for i, t in enumerate(SPECIALS)}", "too few entries"),
         ("encode", "def encode(tokens, vocabulary):\n"
          "    return torch.tensor([vocabulary.get(t, 2) for t in tokens], dtype=torch.long)",
          "not in the vocabulary"),
         ("pad-batch", "def pad_batch(sequences, pad_id=0):\n    n = max(map(len, sequences))\n"
          "    return torch.tensor([list(s) + [-1] * (n - len(s)) for s in sequences])",
-         "yours is -1; 0 was expected"),
+         "entries are wrong"),
         ("one-hot-embed", "def one_hot_embed(ids, table):\n"
          "    return 2 * F.one_hot(ids, len(table)).to(table) @ table", "2 times"),
         ("one-hot-embed", "def one_hot_embed(ids, table):\n"
-         "    return F.one_hot((ids + 2) % len(table), len(table)).to(table) @ table", "entries that are wrong"),
+         "    return F.one_hot((ids + 2) % len(table), len(table)).to(table) @ table", "entries are wrong"),
         ("one-hot-embed", "def one_hot_embed(ids, table):\n"
          "    return F.one_hot(ids, len(table)).to(table) @ table.data", "missing or wrong"),
         ("token-embedding", "class TokenEmbedding(nn.Module):\n"
@@ -316,9 +316,9 @@ def test_a_lookup_earns_nothing(name: str) -> None:
          "    def forward(self, ids):\n        return self.embed(ids) * self.embed.embedding_dim**0.5 + 1",
          "off by the same amount"),
         ("nearest", "def nearest(table, query, k):\n"
-         "    return torch.topk(table.norm(dim=-1), k).indices", "whose cosine is"),
+         "    return torch.topk(table.norm(dim=-1), k).indices", "higher cosine with the query"),
         ("nearest", "def nearest(table, query, k):\n"
-         "    return torch.arange(len(table), len(table) + k)", "was expected"),
+         "    return torch.arange(len(table), len(table) + k)", "entries are wrong"),
     ],
 )  # fmt: skip
 def test_an_unknown_mistake_is_described(exercise: str, cell: str, said: str) -> None:

@@ -10,35 +10,43 @@ is a fault of the check.
 import struct
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
 import yaml
 from conftest import ROOT
+from keys import KEY, keys
 from mutants import answer_with
 
 from autograder.judge.evidence import judge_check
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
-from autograder.model.exercise import Comparison, Exercise
+from autograder.model.exercise import Comparison, Exercise, Lesson
 from autograder.probe import wire
 
 COURSE = Course(ROOT)
-ORACLES = {name: Oracle(load_lesson(COURSE, name)) for name in COURSE.lessons()}
+LESSONS = [load_lesson(COURSE, name) for name in COURSE.lessons()]
 FEWEST = 2  # of each exercise
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))]
+KEYS = [KEY, *(pytest.param(key, marks=pytest.mark.slow) for key in keys(4))]
+
+
+@cache
+def oracle(lesson: Lesson, key: bytes) -> Oracle:
+    """Return the oracle of a lesson under a key, one for all tests of a process."""
+    return Oracle(lesson, key)
 
 
 def _forms() -> list[Any]:
-    """Return a parameter for each answer: its oracle, its exercise and its cell."""
+    """Return a parameter for each answer: its lesson, its exercise and its cell."""
     found = []
-    for lesson, oracle in ORACLES.items():
-        text = (ROOT / f"tests/lessons/unusual/{lesson}.yaml").read_text(encoding="utf-8")
+    for lesson in LESSONS:
+        text = (ROOT / f"tests/lessons/unusual/{lesson.name}.yaml").read_text(encoding="utf-8")
         for exercise, cells in yaml.safe_load(text).items():
             for number, cell in enumerate(cells):
-                name = f"{lesson[:2]}-{exercise}-{number}"
-                found.append(pytest.param(oracle, oracle.lesson[exercise], cell, id=name))
+                name = f"{lesson.name[:2]}-{exercise}-{number}"
+                found.append(pytest.param(lesson, lesson[exercise], cell, id=name))
     return found
 
 
@@ -49,11 +57,11 @@ def sent(value: Any) -> Any:
     return wire.unpack(frame[8 : 8 + size], frame[8 + size :])
 
 
-def failures(oracle: Oracle, exercise: Exercise, cell: str, seed: int) -> dict[str, str]:
+def failures(oracle: Oracle, exercise: Exercise, cell: str) -> dict[str, str]:
     """Return what is said of each check that an answer fails."""
     names, failed = oracle.edited(exercise, [answer_with(exercise, cell)]) or {}, {}
     for check in exercise.checks:
-        asked = exercise.test_input(check, seed)
+        asked = oracle.test_input(exercise, check)
         got = oracle.observe(exercise, names, asked, watched=True)
         expected = oracle.expected(exercise, check, asked)
         seen = Comparison(asked.operation, replace(got, value=sent(got.value)), expected)
@@ -62,17 +70,17 @@ def failures(oracle: Oracle, exercise: Exercise, cell: str, seed: int) -> dict[s
     return failed
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("oracle", "exercise", "cell"), _forms())
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize(("lesson", "exercise", "cell"), _forms())
 def test_a_right_answer_in_an_unusual_form_passes(
-    oracle: Oracle, exercise: Exercise, cell: str, seed: int
+    lesson: Lesson, exercise: Exercise, cell: str, key: bytes
 ) -> None:
     """Every check passes, seen as the grader sees it."""
-    assert failures(oracle, exercise, cell, seed) == {}
+    assert failures(oracle(lesson, key), exercise, cell) == {}
 
 
 def test_every_exercise_with_code_has_some() -> None:
     """None is left out."""
     counted = Counter(form.values[1].id for form in _forms())
-    coded = [e.id for o in ORACLES.values() for e in o.lesson.exercises if not e.written]
+    coded = [e.id for lesson in LESSONS for e in lesson.exercises if not e.written]
     assert {name: counted[name] for name in coded if counted[name] < FEWEST} == {}

@@ -237,7 +237,7 @@ def test_a_forward_that_stays_replaced_counts_as_a_hook() -> None:
     """Patching without undoing it leaves something behind, whatever it is called."""
     cell = MAPS_BY_PATCHING.replace("    for module in patched: del module.forward\n", "")
     told = failures(ORACLE, LESSON["attention-maps"], cell).values()
-    assert any("hooks are still on the model" in message for message in told)
+    assert any("Hooks are still on the model" in message for message in told)
 
 
 def test_a_cache_that_outlives_the_call_is_noticed() -> None:

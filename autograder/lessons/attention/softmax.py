@@ -27,8 +27,13 @@ def _sums(seen: Comparison) -> str | None:
     sums = seen.got.value.sum(dim)
     if near(sums, torch.ones_like(sums)) or not sums.isfinite().all():
         return None
-    worst = sums.flatten()[(sums - 1).abs().argmax()]
-    return f"With dim={dim}, the result should sum to 1 along that dimension; one sum is {worst:.3g}."
+    other = next((d for d in range(-1, -sums.dim() - 2, -1) if _sums_to_one(seen.got.value, d)), None)
+    turned = "" if other is None else f" It does along dimension {other}."
+    return f"With dim={dim}, the result should sum to 1 along that dimension, and it does not.{turned}"
+
+
+def _sums_to_one(value: torch.Tensor, dim: int) -> bool:
+    return near(value.sum(dim), torch.ones_like(value.sum(dim)))
 
 
 exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_sums),

@@ -17,11 +17,11 @@ def _impossible(seen: Comparison) -> str | None:
     got, keys = seen.got.value, seen.inputs["args"][0].size(-1)
     if not got.isfinite().all():
         return "Some entropies are NaN or infinite: 0 · log 0 is 0 here, but log(0) is −∞ and 0 · −∞ is NaN."
-    low, high = got.min(), got.max()
-    if low > -1e-4 and high < math.log(keys) + 1e-4:
-        return None
-    most = f"ln {keys} = {math.log(keys):.3g}"
-    return f"Entropies of {keys} weights lie from 0 to {most}; yours lie from {low:.3g} to {high:.3g}."
+    if got.min() < -1e-4:
+        return "Some entropies are negative. The entropy of N weights lies from 0 to ln N."
+    if got.max() > math.log(keys) + 1e-4:
+        return "Some entropies are too large. The entropy of N weights lies from 0 to ln N."
+    return None
 
 
 def _weights(draw: Draw, *shape: int, scale: float = 1.0) -> torch.Tensor:

@@ -13,10 +13,10 @@ from autograder.lessons.attention_visualisation.fixtures import CollectMaps
 
 SIZES = (13, 17, 8, 4, 2, 12)  # vocabularies, d_model, heads, layers, d_ff
 FACTS = {
-    "hooks left": "{} hooks are still on the model afterwards: keep what register_forward_hook returns, "
+    "hooks left": "Hooks are still on the model afterwards: keep what register_forward_hook returns, "
     "and call its remove().",
-    "train mode afterwards": "The model is left in another mode than before (train mode afterwards: {}).",
-    "parts in another mode": "{} parts of the model are left in another mode than the model itself.",
+    "train mode afterwards": "The model is left in another mode than before. Note `model.training` first.",
+    "parts in another mode": "Some parts of the model are left in another mode than the model itself.",
     "weights unchanged": "The model's weights are not what they were before.",
     "trainable afterwards": "The model's weights no longer require a gradient.",
     "changed later": "Running the model again changes the maps that were returned earlier.",
@@ -31,7 +31,7 @@ def _first_wrong_map(seen: Comparison) -> str | None:
         if wrong and (said := explain.attention_weights(got, want > 0)):
             return f"In '{key}': {said}"
         if wrong:
-            return f"In '{key}', layers {wrong} do not hold the weights that the model uses on this input."
+            return f"In '{key}', layer {wrong[0]} does not hold the weights that the model uses here."
     return None
 
 

@@ -21,8 +21,8 @@ def _own_share(seen: Comparison) -> str | None:
     if own > least - 1e-4:
         return None
     return (
-        f"A position keeps {own:.3f} of its own word. Half of it stays in each of {layers} layers, so it "
-        f"should keep at least {least:.3f}."
+        "A position keeps too little of its own word. Half of it stays in each layer, so after L layers at "
+        "least (1/2)^L of it should be left."
     )
 
 

@@ -10,7 +10,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from autograder.probe.answer import Answer, StructureError, kind_of, load
 from autograder.probe.functions import CallFunction
-from autograder.probe.heat_map import read_heat_map
+from autograder.probe.heat_map import FAULTS, read_heat_map
 from autograder.probe.operation import Operation
 from coursework.small_bert import SmallBert, SmallTokeniser
 from coursework.stand_ins_models import Decoder, Encoder, Transformer
@@ -32,6 +32,16 @@ class CollectMaps(Operation):
     double: bool = False
     passed: bool = False
     facts: bool = False
+
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """What can be wrong with the maps."""
+        return {"map": "Every map should be a tensor, not {kind}."}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The keys of the maps."""
+        return frozenset(["encoder", "decoder", "cross"])
 
     @property
     def arguments(self) -> Sequence[Any]:
@@ -77,9 +87,9 @@ class CollectMaps(Operation):
 
 def _require_tensors(found: Any) -> Any:
     """Return a dictionary of tensors, or of lists of them; StructureError for anything else in it."""
-    for key, value in found.items() if isinstance(found, dict) else ():
+    for value in found.values() if isinstance(found, dict) else ():
         if not isinstance(value, (torch.Tensor, list, tuple)):
-            raise StructureError(f"The map {key!r} should be a tensor, not {kind_of(value)}.")
+            raise StructureError("map", detail=kind_of(value))
     return found
 
 
@@ -108,6 +118,11 @@ class AttendToPairs(Operation):
     seed: int
     calls: Sequence[Sequence[str]]
 
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """What can be wrong with the attentions."""
+        return {"array": "The attentions should be a tensor, not a NumPy array."}
+
     def run(self, answer: Answer) -> Any:
         """Build model and tokeniser, and ask."""
         tokeniser = SmallTokeniser(self.pieces)
@@ -132,7 +147,7 @@ def _with_whole_start(found: Any) -> Any:
         return found
     attentions, tokens, start = found
     if type(attentions).__name__ == "ndarray":
-        raise StructureError("The attentions should be a tensor, not ndarray.")
+        raise StructureError("array")
     return attentions, tokens, _whole_number(start)
 
 
@@ -171,6 +186,11 @@ class DrawHeatMap(Operation):
     queries: Sequence[str]
     keys: Sequence[str]
     second: bool = False
+
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """What can be wrong with the Axes that are returned."""
+        return FAULTS
 
     @property
     def arguments(self) -> Sequence[Any]:

@@ -27,18 +27,21 @@ def _about_picture(seen: Comparison) -> str | None:
         found = (said for said, form in known.items() if near(got["cells"], form))
         return next(found, "The heat map shows other numbers than the weights it was given.")
     if got["scale"] != [0.0, 1.0]:
-        return f"The colour scale should go from 0 to 1 (vmin, vmax); yours goes through {got['scale']}."
+        return "The colour scale should go from 0 to 1. Set vmin and vmax."
     rows = _about_labels(got["rows"], want["rows"], "queries (rows)")
     return rows or _about_labels(got["columns"], want["columns"], "keys (columns)")
 
 
 def _about_labels(got: Any, want: list[str], what: str) -> str | None:
     """Say how the labels of one side differ."""
-    missing = [token for mine, token in zip(got, want, strict=False) if not mine]
+    if got == want:
+        return None
+    missing = [place for place, mine in enumerate(got[: len(want)]) if not mine]
     if missing:
-        return f"{len(missing)} of {len(want)} {what} have no label, such as {missing[0]!r}."
-    said = f"The {what} should be labelled {want[:8]}; in your picture they are {got[:8]}."
-    return said if got != want else None
+        return f"{len(missing)} of {len(want)} {what} are without a label, from number {missing[0]} on."
+    if got[::-1] == want:
+        return f"The labels of the {what} are in reverse order."
+    return f"The labels of the {what} are not their tokens, in their order."
 
 
 def _drawn(draw: Draw, queries: list[str], keys: list[str], *, second: bool = False) -> DrawHeatMap:
@@ -52,7 +55,7 @@ def _small_weights(draw: Draw) -> DrawHeatMap:
 
 
 exercise = ExerciseChecks(reference=reference.plot_attention,
-    judge=no_side_effects(_about_picture, names=["weights"], any_form=True), checks=[
+    judge=no_side_effects(_about_picture, names=["weights"], any_form=True, titled=False), checks=[
     Check("five-by-seven", "five queries down, seven keys across",
           lambda d: _drawn(d, Q[:5], K[:7]), weight=2),
     Check("axes-given", "drawn on the Axes that are handed over, and on no other",

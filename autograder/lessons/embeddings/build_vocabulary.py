@@ -40,23 +40,37 @@ def _specials_in_text(draw: Draw) -> Operation:
 def _wrong_size(seen: Comparison) -> str | None:
     """Say when there are too many tokens or too few."""
     got, want = len(seen.got.value), len(seen.expected.value)
-    said = f"Your vocabulary has {got} entries; {want} were expected, specials included."
+    how = "many" if got > want else "few"
+    said = f"Your vocabulary has too {how} entries. The four specials count, and each token counts once."
     return said if got != want else None
 
 
+def _wrong_tokens(seen: Comparison) -> str | None:
+    """Say when the specials have other ids, or other tokens are kept."""
+    got, want = seen.got.value, seen.expected.value
+    if any(got.get(token) != want[token] for token in reference.SPECIALS):
+        return "The four specials should have the ids 0 to 3, in their order."
+    if got.keys() == want.keys():
+        return None
+    return "Other tokens should be kept: those that occur most often, and if equally often, by sorted()."
+
+
 def _wrong_order(seen: Comparison) -> str | None:
-    """Name two tokens in the wrong order, and why."""
+    """Say where two tokens are in the wrong order, and why."""
     tokens, got = seen.inputs["args"][0], seen.got.value
     known = got.keys() & set(tokens) - set(reference.SPECIALS)
-    for before, after in pairwise(sorted(known, key=lambda token: (got[token], token))):
+    ranked = sorted(known, key=lambda token: (got[token], token))
+    for place, (before, after) in enumerate(pairwise(ranked)):
         more, fewer = tokens.count(before), tokens.count(after)
         if (-more, before) > (-fewer, after):
-            said = f"{before!r} (count {more}) comes before {after!r} (count {fewer})."
-            return f"{said} For equal counts, sorted() decides." if more == fewer else said
+            said = f"After the specials, tokens {place} and {place + 1} are in the wrong order:"
+            if more == fewer:
+                return f"{said} both occur equally often, so sorted() decides."
+            return f"{said} the second of them occurs more often."
     return None
 
 
-EXPLAINERS = (_wrong_size, _wrong_order)
+EXPLAINERS = (_wrong_size, _wrong_tokens, _wrong_order)
 
 exercise = ExerciseChecks(
     reference=reference.build_vocabulary, judge=matches_reference(*EXPLAINERS, any_form=True), checks=[

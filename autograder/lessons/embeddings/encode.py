@@ -16,12 +16,12 @@ def _vocabulary(draw: Draw) -> dict[str, int]:
 
 
 def _wrong_token(seen: Comparison) -> str | None:
-    """Say which token got which id."""
+    """Say which token got a wrong id, and whether it is in the vocabulary."""
     tokens, vocabulary = seen.inputs["args"]
-    got, want = seen.got.value, seen.expected.value
-    place = int((got != want).nonzero()[0])
-    what = "its id" if tokens[place] in vocabulary else "the id of <unk>, as it is not in the vocabulary"
-    return f"{tokens[place]!r} became {got[place]}; it should become {want[place]}, {what}."
+    place = int((seen.got.value != seen.expected.value).nonzero()[0])
+    if tokens[place] in vocabulary:
+        return f"Token {place} is in the vocabulary, but it does not get its id."
+    return f"Token {place} is not in the vocabulary, so it should get the id of <unk>."
 
 
 exercise = ExerciseChecks(reference=reference.encode, judge=matches_reference(_wrong_token), checks=[

@@ -36,13 +36,15 @@ def _zero_row(draw: Draw) -> Operation:
 
 
 def _wrong_row(seen: Comparison) -> str | None:
-    """Name the first wrong row, with its cosine and that of the right one."""
+    """Say where the first wrong row is, and how its cosine compares with that of the right one."""
     table, query, _ = seen.inputs["args"]
     got, want = seen.got.value, seen.expected.value
     place = int((got != want).nonzero()[0])
     cosines = F.cosine_similarity(table, query, dim=-1)
-    came, right = (f"row {row}, whose cosine is {cosines[row]:.2f}" for row in (got[place], want[place]))
-    return f"Entry {place} of your result is {came}; it should be {right}."
+    said = f"Entry {place} of your result is not the right row:"
+    if cosines[got[place]] < cosines[want[place]]:
+        return f"{said} another row has a higher cosine with the query."
+    return f"{said} its cosine with the query is higher than that of the row that belongs there."
 
 
 exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_wrong_row), checks=[

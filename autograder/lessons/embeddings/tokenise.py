@@ -18,12 +18,18 @@ def _sentence(draw: Draw, words: int) -> str:
 
 
 def _wrong_piece(seen: Comparison) -> str | None:
-    """Say what the first wrong piece is, and what it should be."""
+    """Say which piece is the first wrong one."""
     pairs = enumerate(zip_longest(seen.got.value, seen.expected.value))
     place, (got, want) = next((place, pair) for place, pair in pairs if pair[0] != pair[1])
     if want is None:
-        return f"Piece {place}, {got!r}, should not be there."
-    return f"Piece {place} is {'missing' if got is None else repr(got)}; it should be {want!r}."
+        return f"There are too many pieces: piece {place} should not be there."
+    if got is None:
+        return f"There are too few pieces: piece {place} is missing."
+    if not got:
+        return f"Piece {place} is empty. Drop empty strings."
+    if "".join(seen.got.value) != seen.inputs["args"][0]:
+        return f"Piece {place} is wrong. The pieces, put together again, should give the text."
+    return f"Piece {place} begins or ends in the wrong place. What stands between two words is one piece."
 
 
 exercise = ExerciseChecks(reference=reference.tokenise, judge=matches_reference(_wrong_piece, any_form=True),

@@ -62,7 +62,8 @@ def _survivors(*rate: float) -> Operation:
 
 SHARE = facts({
     "some zeros": "Nothing is dropped in train mode.",
-    "largest": "What is not dropped is {} times what it was. It should be 1 / (1 − dropout) times that."})
+    "largest": "The share that is dropped is another than was asked for, or what is left is not scaled: it "
+               "should become 1 / (1 − dropout) times what it was."})
 
 exercise = ExerciseChecks(reference=reference.FeedForward, checks=[
     Check("formula", "linear, ReLU, linear",

@@ -7,6 +7,7 @@ import torch
 
 from autograder.judge import modules, weights
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
+from autograder.judge.compare import times
 from autograder.judge.explain import near, samples_mix, without_norm
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference, no_side_effects
@@ -17,17 +18,17 @@ LIBRARY = "PyTorch's own layer norm does the work here; write out the mean, the 
 
 
 def _wrong_token(seen: Comparison) -> str | None:
-    """Say what mean and standard deviation the first wrong token has, before `weight` and `bias`."""
+    """Say whether mean or spread of the worst token is wrong, before `weight` and `bias`."""
     got, want = (without_norm(each.value, seen).flatten(0, -2) for each in (seen.got, seen.expected))
     token = int((got - want).abs().amax(-1).argmax())
     mean, spread = got[token].mean(), got[token].std(unbiased=False)
     right = want[token].std(unbiased=False)
+    said = f"With `weight` and `bias` taken away, the features of token {token}"
     if not got.isfinite().all() or (mean.abs() < 1e-2 and near(spread, right)):
         return None
-    return (
-        f"With `weight` and `bias` taken away, the features of token {token} have mean {mean:.2g} and "
-        f"standard deviation {spread:.3g}; they should have mean 0 and standard deviation {right:.3g}."
-    )
+    if mean.abs() >= 1e-2:
+        return f"{said} should have mean 0, and they do not."
+    return f"{said} have a standard deviation that is {times(spread.item(), right.item())}."
 
 
 def _norm(d: Draw, *shapes: Sequence[int], scale: float = 1.0, **options: Any) -> CallModule:

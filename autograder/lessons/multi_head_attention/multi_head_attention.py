@@ -18,7 +18,7 @@ DROPS_NOTHING = facts({
     "changes": "Every value is 1 here, so every head should read exactly 1, and it does not: is dropout "
                "active where it should be off?"})
 DROPS_WEIGHTS = facts({
-    "changes": "In train mode with dropout 0.8, the heads read exactly what they read without dropout.",
+    "changes": "In train mode with much dropout, the heads read exactly what they read without dropout.",
     "together": "Dropout zeroes single features instead of whole weights: apply it before the values "
                 "are mixed."})
 

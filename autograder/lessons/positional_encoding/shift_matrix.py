@@ -30,12 +30,13 @@ def _shifts_positions(seen: Comparison) -> Verdict:
 def _another_shift(seen: Comparison) -> str | None:
     """Say when the matrix shifts by another offset."""
     offset = seen.inputs["args"][0]
-    others = {-offset, 1, 2 * offset, offset + 1, offset - 1} - {offset}
-    found = [other for other in others if shifts(seen.got.value, other)]
-    if not found:
-        return None
-    turned = " Does it turn the wrong way, or is it transposed?" if found == [-offset] else ""
-    return f"Your matrix moves every position by {found[0]}; {offset} was asked for.{turned}"
+    others = {
+        -offset: "by the offset, but the other way. Does it turn the wrong way, or is it transposed?",
+        2 * offset: "by twice the offset.", 1: "by one, whatever the offset is.",
+        offset + 1: "by one more than the offset.", offset - 1: "by one less than the offset.",
+    }
+    found = (said for other, said in others.items() if other != offset and shifts(seen.got.value, other))
+    return next((f"Your matrix moves every position {said}" for said in found), None)
 
 
 def _wrong_entry(seen: Comparison) -> str:

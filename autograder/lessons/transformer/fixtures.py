@@ -30,6 +30,11 @@ class MatrixStarts(ModuleOperation):
 
     paths: Sequence[str] = ()
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The paths of the matrices."""
+        return super().names | frozenset(self.paths)
+
     def run(self, answer: Answer) -> Any:
         """Build, and look at each matrix."""
         built = self.build(answer)
@@ -88,6 +93,11 @@ class PassParts(ModuleOperation):
 
     The result says whether they are in use and untouched, and holds the logits, zero at <pad>.
     """
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The two parts, and what the model returns."""
+        return super().names | {"encoder", "decoder", "logits"}
 
     def run(self, answer: Answer) -> Any:
         """Build, compare the parts, call."""

@@ -14,28 +14,32 @@ from autograder.lessons.transformer.fixtures import (
 
 STEPS = 9  # words in a script; a row that ends there never ends
 FACTS = {
-    "sources encoded": "Your code encoded {} source rows; each needs encoding only once: keep the memory.",
+    "sources encoded": "Your code should encode each source exactly once. Keep the memory.",
     "in train mode": "The model was called in train mode, where dropout changes the words.",
     "with gradient": "The model was called with gradients on; torch.no_grad() saves the memory they take.",
     "called after the end": "The model was asked for one more word after every row had ended.",
-    "mode afterwards": "The model should be left in the mode it came in (in train mode afterwards: {}).",
+    "mode afterwards": "The model should be left in the mode it came in: train mode or eval mode.",
     "trainable afterwards": "After decoding, the model's weights no longer require gradients.",
     "gradient in the result": "The result requires a gradient.",
 }
 
 
 def _first_wrong_row(seen: Comparison) -> str | None:
-    """Show the first row that does not follow the script, and say where it loses the thread."""
+    """Say which row is the first that does not follow the script, and where it goes wrong."""
     got, want = seen.got.value.tolist(), seen.expected.value.tolist()
     if len(got) != len(want):
         return None
     row, mine, right = next((n, a, b) for n, (a, b) in enumerate(zip(got, want, strict=True)) if a != b)
-    said = f"Row {row} should be {right}; yours is {mine}."
     place = next((n for n, pair in enumerate(zip(mine, right, strict=False)) if len({*pair}) > 1), None)
-    if place is None or mine[place] != LOST:
+    if place is None:
+        return f"The result has too {'many' if len(mine) > len(right) else 'few'} columns."
+    said = f"Row {row} is wrong at place {place}."
+    if seen.inputs["kwargs"].get("eos_id", 2) in right[:place]:
+        return f"{said} What follows <eos> in a row should be the model's `pad_id`."
+    if mine[place] != LOST:
         return said
     return (
-        f"{said} At place {place} the model lost the thread: it needs that row's memory and all tokens of "
+        f"{said} There the model lost the thread: it needs that row's memory and all tokens of "
         "that row so far, beginning with <sos>."
     )
 

@@ -24,7 +24,7 @@ def _about_loss(seen: Comparison) -> str | None:
     if not seen.got.value.isfinite():
         return "The loss is not finite: the logarithm of a softmax underflows; log_softmax does not."
     if seen.got.value < 0:
-        return f"The loss is {seen.got.value:.4g}, but a cross-entropy is never negative."
+        return "The loss is negative. A cross-entropy never is."
     return None
 
 

@@ -21,6 +21,9 @@ SOURCE, TARGET = 11, 13  # vocabulary sizes
 SIZES = [SOURCE, TARGET, 8, 4, 2, 12]  # then d_model, heads, layers, d_ff
 SMALL = [9, 10, 4, 2, 1, 6]
 DEFAULTS = ["d_model", "num_heads", "num_layers", "d_ff", "max_len", "dropout", "pad_id"]
+STARTS = {
+    "too wide": "spreads too widely", "too narrow": "spreads too little", "not uniform": "is not uniform",
+}
 PARTS = {
     "encoder in use": "The encoder that was passed in is not the one in use.",
     "decoder in use": "The decoder that was passed in is not the one in use.",
@@ -45,10 +48,13 @@ EXPLAINERS = (are_probabilities, _padded_samples_wrong)
 
 
 def _matrix_starts(seen: Comparison) -> str | None:
-    """Say how many matrices are not initialised as they should be, and show one."""
-    wrong = {path: how for path, how in seen.got.value.items() if how != "Xavier-uniform"}
-    path, how = next(iter(wrong.items()))
-    return f"{len(wrong)} of {len(seen.got.value)} matrices do not start Xavier-uniform: `{path}` is {how}."
+    """Say how many matrices are not initialised as they should be, and name one."""
+    wrong = [path for path in seen.expected.value if seen.got.value[path] != "Xavier-uniform"]
+    how = STARTS.get(seen.got.value[wrong[0]], "is another matrix")
+    return (
+        f"{len(wrong)} of {len(seen.expected.value)} matrices do not start Xavier-uniform. The first is "
+        f"`{wrong[0]}`, which {how}."
+    )
 
 
 def _src(draw: Draw, *lengths: int, longest: int = 7) -> torch.Tensor:
