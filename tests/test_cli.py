@@ -52,7 +52,7 @@ def test_check_says_where_the_traceback_of_a_grader_error_is(
 
     for name in ("nbgrader_config.py", "source", "release"):
         (tmp_path / name).symlink_to(ROOT / name)
-    monkeypatch.setattr(runner, "judge", broken)
+    monkeypatch.setattr(runner, "judge_check", broken)
     arguments = ["--course", str(tmp_path), "check", str(hand_in("03_attention")), "--json"]
     result = CliRunner().invoke(main, [*arguments, *SANDBOX])
     assert result.exit_code == 0
