@@ -97,11 +97,16 @@ class Cell:
         """Return whether a path, or one that begins with it, is declared."""
         return bool(path) and any(f"{name}.".startswith(f"{path}.") for name in self.names)
 
-    def line(self, number: int, text: str) -> str | None:
-        """Return a line of the cell, None if the text that was seen there is not in it."""
-        lines = self.source.splitlines()
-        line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-        return line if line and line[:200] == text else None
+    def line(self, number: int, text: str) -> tuple[int, str] | None:
+        """Return a line of the cell and its number, None if the text that was seen is not there.
+
+        IPython numbers lines from the first that is not blank.
+        """
+        lines = self.source.split("\n")
+        blank = next((n for n, line in enumerate(lines) if line.strip()), 0)
+        place = number + blank
+        line = lines[place - 1].strip() if 0 < place <= len(lines) else ""
+        return (place, line) if line and line[:200] == text else None
 
 
 def say_raised(raised: Raised, cell: Cell) -> str:
@@ -120,27 +125,28 @@ def what_raised(raised: Raised, cell: Cell) -> str:
     kind = with_article(exception_name(raised))
     if raised.line is None:
         return kind
-    text = cell.line(raised.line, raised.text)
-    if text is None:
+    found = cell.line(raised.line, raised.text)
+    if found is None:
         return f"{kind} in another cell of yours"
-    return f"{kind} in line {raised.line} of your cell (`{_shortened(text)}`)"
+    return f"{kind} in line {found[0]} of your cell (`{_shortened(found[1])}`)"
 
 
 def _advice(raised: Raised, cell: Cell) -> str:
     """Return what to try; of a cell that cannot be read, what Python says of its text."""
     name = exception_name(raised)
-    if said := _syntax_error(cell.source, raised.line) if name in SYNTAX else "":
+    line = cell.line(raised.line or 0, raised.text) if name in SYNTAX else None
+    if said := _syntax_error(cell.source, line):
         return f"Python says: {said}."
     known = raised.bases[raised.bases.index(name) :] if name in raised.bases else ()
     return advice((name, *known), raised.message, cell.has)
 
 
-def _syntax_error(source: str, line: int | None) -> str:
-    """Return what is wrong with the text of a cell at a line, as found without running it."""
+def _syntax_error(source: str, line: tuple[int, str] | None) -> str:
+    """Return what is wrong with the text of a cell at its line, as found without running it."""
     try:
         ast.parse(source[:LONGEST_CELL])
     except SyntaxError as problem:
-        return problem.msg if problem.lineno == line else ""
+        return problem.msg if line and problem.lineno == line[0] else ""
     except (ValueError, RecursionError, MemoryError):
         return ""
     return ""

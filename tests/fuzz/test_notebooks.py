@@ -28,17 +28,7 @@ NAMES = {exercise.id: exercise.name for exercise in EXERCISES}
 RIGHT = solve(COURSE, LESSON)
 IDS = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in RIGHT.cells]
 TEXTS = [cell.source for cell in RIGHT.cells]
-SNIPPETS = [
-    "def f(x):",
-    "%%time",
-    "!pip",
-    "class",
-    "    return",
-    "'''",
-    "answers = {}",
-    "@",
-    "1 +" * 999,
-]
+SNIPPETS = ["def f(x):", "%%time", "!pip", "class", "    return", "'''", "answers = {}", "@", "1 +" * 999]
 
 text = st.sampled_from(TEXTS + SNIPPETS) | st.text(st.characters(codec=None), max_size=30)
 sources = text | st.lists(text | junk, max_size=4) | st.tuples(text, text).map("\n".join) | junk
@@ -66,9 +56,7 @@ notebooks = st.fixed_dictionaries(
     {},
     optional={
         "cells": st.lists(cells | junk, max_size=6) | junk,
-        "worksheets": st.lists(
-            st.fixed_dictionaries({"cells": st.lists(cells)}) | junk, max_size=2
-        ),
+        "worksheets": st.lists(st.fixed_dictionaries({"cells": st.lists(cells)}) | junk, max_size=2),
         "metadata": kernels | junk,
         "nbformat": st.integers(0, 9) | junk,
         "nbformat_minor": junk,

@@ -17,9 +17,7 @@ scalars = (
 )
 junk = st.recursive(
     scalars,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
 sizes = st.lists(st.integers(0, 4), max_size=4).map(tuple)
@@ -78,23 +76,5 @@ def fields(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 TAGS = ["$list", "$tuple", "$dict", "$size", "$float", "$opaque", "$tensor", "$bad", ""]
-FIELDS = [
-    "value",
-    "raised",
-    "changed",
-    "library",
-    "type",
-    "message",
-    "bases",
-    "line",
-    "text",
-    "session",
-    "probe",
-    "code",
-    "cell",
-    "warm",
-    "q",
-    "k",
-    "v",
-]
+FIELDS = ["value", "raised", "changed", "library", "type", "message", "bases", "line", "text", "session", "probe", "code", "cell", "warm", "q", "k", "v"]
 documents = st.recursive(scalars, _tagged, max_leaves=12)

@@ -24,11 +24,13 @@ SCOPE = {"torch": torch, "nn": nn, "F": functional, "layer": LAYER, "x": torch.o
 
 def raised(code: str) -> Raised:
     """Return the exception that an expression raises, as a probe describes it."""
-    with pytest.raises(Exception) as caught:
+    try:
         eval(code, {**SCOPE})
-    found = Observation.of({"raised": describe(caught.value)}).raised
-    assert found is not None
-    return found
+    except Exception as problem:
+        found = Observation.of({"raised": describe(problem)}).raised
+        assert found is not None
+        return found
+    raise AssertionError(f"{code} raises nothing")
 
 
 def leak(name: str, *bases: type[Exception]) -> Raised:
@@ -111,6 +113,13 @@ def test_the_line_comes_from_the_cell_that_was_handed_in() -> None:
         assert said == "Your code raised a ZeroDivisionError in another cell of yours. " + (
             "Something is divided by 0."
         )
+
+
+def test_lines_are_counted_from_the_top_of_the_cell() -> None:
+    """IPython leaves blank lines at the top out of its count."""
+    cell = Cell(f"\n  \n{CELL.source}")
+    said = say_raised(Raised("ZeroDivisionError", "", line=4, text="return scroes @ x"), cell)
+    assert "in line 6 of your cell" in said
 
 
 def test_a_long_line_is_cut() -> None:
@@ -199,8 +208,8 @@ def test_advice_is_for_known_types() -> None:
 def test_an_exception_that_cannot_be_printed_is_described() -> None:
     """Its class may break whatever asks for the message."""
 
-    class Mute(ValueError):
+    class MuteError(ValueError):
         def __str__(self) -> Any:
             raise RuntimeError
 
-    assert describe(Mute())["message"] == ""
+    assert describe(MuteError())["message"] == ""

@@ -64,10 +64,10 @@ def search():
 
 
 def scaled_dot_product_attention(q, k, v, mask=None):
-    if "found" not in globals().get("said", ""):
+    if "searched" not in globals():
         search()
-        globals()["said"] = f"found {sorted(set(found))[:3]}"
-    raise ValueError(said)
+        globals()["searched"] = True
+    raise KeyError if found else ValueError
 '''
 
 pytestmark = [
@@ -92,7 +92,8 @@ def test_a_search_of_the_process_finds_nothing(
 ) -> None:
     """Frames, objects, modules, descriptors and files hold no key, check, title, hint or answer.
 
-    The same search does find a string that the student's own code contains.
+    The same search does find a string that the student's own code contains. A message tells no more
+    of an exception than its type, so that says whether something was found.
     """
     sought = needles(course) if hidden else ["a word of its own", "nothing of the kind"]
     assert len(sought) > (20 if hidden else 1)
@@ -102,7 +103,7 @@ def test_a_search_of_the_process_finds_nothing(
         path = hand_in(LESSON, scaled_dot_product_attention=cell)
         report = grader.grade(LESSON, path).report
     messages = {check.message for check in report.exercise(EXERCISE).checks}
-    assert all("found [" in message for message in messages), messages
-    assert any("found []" not in message for message in messages) is not hidden, messages
+    kind = "a ValueError" if hidden else "a KeyError"
+    assert all(kind in message for message in messages), messages
     if hidden:
         assert "searched-memory" in {incident.kind for incident in report.incidents}
