@@ -77,12 +77,15 @@ def oracle(lesson: str, key: bytes = KEY) -> Oracle:
     return Oracle(load_lesson(REAL_COURSE, lesson), key)
 
 
-def exercises() -> Iterator[object]:
+def _exercises() -> Iterator[object]:
     """Yield lesson and exercise of everything that is graded by checks."""
     for lesson in REAL_COURSE.lessons():
         for exercise in load_lesson(REAL_COURSE, lesson).exercises:
             if not exercise.written:
                 yield pytest.param(lesson, exercise, id=f"{lesson[:2]}-{exercise.id}")
+
+
+EXERCISES = list(_exercises())
 
 
 def hostile(exercise: Exercise, leak: str) -> str:
@@ -120,7 +123,7 @@ def decimals(message: str) -> list[str]:
     return re.findall(r"\d+\.\d+|\d+e[+-]?\d+", re.sub(RATIO, "", message))
 
 
-@pytest.mark.parametrize(("lesson", "exercise"), exercises())
+@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
 def test_a_hostile_answer_learns_nothing_from_its_messages(lesson: str, exercise: Exercise) -> None:
     """Under two keys it is told the same, apart from places and ratios; nothing that it packed occurs."""
     for leak, code in LEAKS.items():
@@ -133,7 +136,7 @@ def test_a_hostile_answer_learns_nothing_from_its_messages(lesson: str, exercise
             assert not re.search(r"\d{6}|Leak", message), (leak, message)
 
 
-@pytest.mark.parametrize(("lesson", "exercise"), exercises())
+@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
 def test_messages_about_known_mistakes_hold_no_values(lesson: str, exercise: Exercise) -> None:
     """No decimal number occurs but a ratio, whichever key is used, and never NaN times anything."""
     for mistake in exercise.mistakes[::EVERY]:
