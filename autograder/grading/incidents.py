@@ -9,6 +9,7 @@ from autograder.probe.notes import Kind, Note
 MAX_DETAILS = 5  # shown of one kind in one exercise; the rest are counted
 MAX_KEPT = 100
 MAX_DETAIL = 120  # characters
+KNOWN = frozenset({Kind.CHANGING, Kind.LOCKED_CELL})  # noted by the grader itself
 
 
 @dataclass(frozen=True)
@@ -105,15 +106,20 @@ class Incidents:
     def found(self) -> list[Incident]:
         """The incidents, in the order in which they were first seen."""
         return [
-            Incident(exercise=exercise, kind=kind, message=_message(kind, details))
+            _incident(exercise, kind, _listed(details))
             for (exercise, kind), details in self._details.items()
         ]
 
 
-def _message(kind: str, details: list[str]) -> str:
-    """Return what was seen, with the first details, and what to do about it."""
-    sentences = SENTENCES[kind]
+def _incident(exercise: str | None, kind: str, details: str) -> Incident:
+    """Return an incident. Its message quotes only what we know ourselves, not the student's process."""
+    sentences, known = SENTENCES[kind], kind in KNOWN and details
+    seen = f"{sentences.seen} ({details})" if known else sentences.seen
+    message = f"{seen}. {sentences.advice}"
+    return Incident(exercise=exercise, kind=kind, message=message, detail="" if known else details)
+
+
+def _listed(details: list[str]) -> str:
+    """Return the first details, and how many more there are."""
     shown, rest = "; ".join(details[:MAX_DETAILS]), len(details) - MAX_DETAILS
-    more = f"; and {rest} more" if rest > 0 else ""
-    evidence = f" ({shown}{more})" if shown else ""
-    return f"{sentences.seen}{evidence}. {sentences.advice}"
+    return f"{shown}; and {rest} more" if rest > 0 else shown

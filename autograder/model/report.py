@@ -74,12 +74,14 @@ class NamedMistake(Document):
 class Incident(Document):
     """Something that code did besides computing, as evidence for the instructor; never a penalty.
 
-    `exercise` is None if it happened outside the exercises.
+    `exercise` is None if it happened outside the exercises. Students read `message`; `detail` is for
+    the instructor alone, because the student's own process may have written it.
     """
 
     exercise: str | None
     kind: str
     message: str
+    detail: str = ""
 
 
 class ExerciseReport(Document):

@@ -12,7 +12,7 @@ from statistics import fmean, median
 from urllib.parse import quote
 
 from autograder.model.report import ExerciseReport, NamedMistake, Outcome, Report, State
-from autograder.reports.words import distinct
+from autograder.reports.words import distinct, with_detail
 
 BINS = 10
 MOST_PER_STUDENT = 8  # incidents or repairs shown for one student; the rest are counted
@@ -228,7 +228,7 @@ def _notes(reports: Reports, of_student: Callable[[str, Report], list[Note]]) ->
 
 
 def _incidents(student: str, report: Report) -> list[Note]:
-    return [Note(student, it.exercise or "", it.kind, it.message) for it in report.incidents]
+    return [Note(student, it.exercise or "", it.kind, with_detail(it)) for it in report.incidents]
 
 
 def _repairs(student: str, report: Report) -> list[Note]:

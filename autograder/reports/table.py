@@ -20,6 +20,7 @@ from autograder.reports.words import (
     points,
     report_total,
     sentence,
+    with_detail,
     wording,
 )
 
@@ -51,7 +52,7 @@ def _print_graded(report: Report, console: Console) -> None:
     for exercises in _grouped(report.exercises):
         _print_exercises(exercises, console)
     _print_list("Repaired before grading (no points taken off)", report.repairs, console)
-    incidents = [f"{place(it)}: {it.message}" for it in report.incidents]
+    incidents = [f"{place(it)}: {with_detail(it)}" for it in report.incidents]
     _print_list("Noticed while the code ran (no points taken off)", incidents, console)
 
 

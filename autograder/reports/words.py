@@ -23,10 +23,6 @@ from autograder.model.report import (
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 LONGEST = 1200
-UNDEFINED = (
-    "Restart the kernel and run all cells from the top: an error that appears only then often means "
-    "that a name is defined further down, or in a cell that you have deleted."
-)
 
 
 @dataclass(frozen=True)
@@ -215,6 +211,11 @@ def wording(exercise: ExerciseReport) -> Wording:
     return WORDING[exercise.outcome]
 
 
+def with_detail(incident: Incident) -> str:
+    """Return an incident for the instructor: the student's process may have written the detail."""
+    return f"{incident.message} [{incident.detail}]" if incident.detail else incident.message
+
+
 def place(incident: Incident) -> str:
     """Return where an incident happened."""
     return incident.exercise or "outside the exercises"
@@ -224,9 +225,7 @@ def sentence(exercise: ExerciseReport) -> str:
     """Return a few sentences for the student: what happened and what to do."""
     failed, count = len(exercise.failures), len(exercise.checks)
     if exercise.outcome is not Outcome.FAILED or not 0 < failed < count:
-        undefined = any("NameError" in check.message for check in exercise.failures)
-        advice = f" {UNDEFINED}" if exercise.outcome is Outcome.ERROR and undefined else ""
-        return wording(exercise).sentence + advice
+        return wording(exercise).sentence
     return f"Part of it works: {count - failed} of {count} checks passed, {failed} failed."
 
 
