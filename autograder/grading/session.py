@@ -106,6 +106,9 @@ class GradingSession:
         used = run.seconds
         try:
             return run.cell(part.source, OWN_CELL_SECONDS if own else ANSWER_SECONDS)
+        except RunEndedError:
+            self._own_seconds += OWN_CELL_SECONDS if own else 0.0
+            raise
         finally:
             self._own_seconds += run.seconds - used if own else 0.0
             self.incidents.add(part.exercise, run.take_notes())
