@@ -5,7 +5,7 @@ This module is the only one of the lesson that the sandbox sees.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -173,6 +173,8 @@ class Decode(Operation):
     pad_id: int = 0
     train: bool = False
 
+    handed: ClassVar[Sequence[str]] = ("src",)
+
     @property
     def arguments(self) -> Sequence[Any]:
         """The source."""
@@ -268,6 +270,8 @@ class TrainSteps(Operation):
     kwargs: Mapping[str, float] = field(default_factory=dict)
     train: bool = True
     dropout: float = 0.0
+
+    handed: ClassVar[Sequence[str]] = ("batches",)
 
     @property
     def arguments(self) -> Sequence[Any]:

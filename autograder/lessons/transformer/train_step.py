@@ -10,6 +10,7 @@ from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import near
 from autograder.judge.judges import matches_reference, no_side_effects
 from autograder.judge.known_types import of_type
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import TrainSteps
 
@@ -73,4 +74,9 @@ exercise = ExerciseChecks(
     Check("one-token", "targets of one token", lambda d: _train(d, _batch(d, 1, 1)), weight=0.5),
     Check("arguments", "the batch stays as it was", lambda d: _train(d, _batch(d, 5, 2)),
           no_side_effects(_about_steps, names=["src", "tgt"], any_form=True), weight=0.5),
+    Check("padding-first", "padding may come first, and teaches nothing there either",
+          lambda d: _train(d, [part.flip(1) for part in _batch(d, 6, 2, 4)]), weight=0.5),
+    *properties(lambda d: _train(d, _batch(d, 5, 2)), judge=matches_reference(_about_steps, any_form=True),
+                sizes=lambda d: [_train(d, _batch(d, 1)), _train(d, _batch(d, *range(1, 40)))]),
+    defaults(lambda d: [_train(d, _batch(d, 5, 3))], smoothing=(0.0, 0.4)),
 ])
