@@ -58,14 +58,15 @@ def properties(
     judge: Judge | None = None,
     sizes: Callable[[Draw], Sequence[Operation]] | None = None,
     strided: bool = True,
+    separates: Sequence[str] = (),
 ) -> list[Check]:
     """Return the rows that most exercises have: settings, memory layout, and sizes if some are given.
 
     `judge` is the exercise's own, `matches_reference()` by default. Without `strided`, there are no
-    tensors to lay out.
+    tensors to lay out. `separates` is that of the rows that use `ask`.
     """
-    checks = [settings(ask, judge)]
-    checks += [layout(ask, judge)] if strided else []
+    checks = [settings(ask, judge)] + ([layout(ask, judge)] if strided else [])
+    checks = [replace(check, separates=separates) for check in checks]
     return checks + ([all_sizes(sizes, judge)] if sizes else [])
 
 

@@ -19,5 +19,5 @@ exercise = ExerciseChecks(reference=reference.attention_scores, checks=[
           lambda d: call(d.normal(2, 4, 9), d.normal(2, 6, 9)), no_side_effects(names=["q", "k"])),
     *properties(lambda d: call(d.normal(2, 4, 9), d.normal(2, 6, 9)),
                 sizes=lambda d: [call(d.normal(1, 1), d.normal(1, 1)),
-                                 call(d.normal(40, 50, 64), d.normal(40, 60, 64))]),
+                                 call(d.normal(2, 40, 64), d.normal(2, 50, 64))]),
 ])

@@ -81,7 +81,7 @@ exercise = ExerciseChecks(reference=reference.PositionalEncoding, judge=judges.s
           gradients_match(["x"]), weight=0.5),
     *properties(lambda d: module([6, 9], {}, [d.normal(2, 5, 6)]), judge=LOOSELY,
                 sizes=lambda d: [module([2, 1], {}, [d.normal(1, 1, 2)]),
-                                 module([64, 150], {}, [d.normal(30, 140, 64)])]),
+                                 module([64, 150], {}, [d.normal(3, 140, 64)])]),
     defaults(lambda d: [module([4], {}, [d.normal(1, length, 4)], train=True) for length in (4, 512, 513)],
              max_len=(512, 600), dropout=(0.1, 0.5)),
 ])

@@ -280,10 +280,24 @@ class TrainSteps(Operation):
 
     def run(self, answer: Answer) -> Any:
         """Train and report."""
+        return self.trained(answer)[1]
+
+    def trained(self, answer: Answer) -> tuple[SmallModel, dict[str, Any]]:
+        """Return the model after training, and the report."""
         model = SmallModel(self.weights, self.dropout).train(self.train)
         optimiser = CountingSGD(model.parameters(), lr=RATE)
         step = answer.find()
         losses = [step(model, src, tgt, optimiser, **self.kwargs) for src, tgt in self.batches]
         after = {name: value.detach().clone() for name, value in model.named_parameters()}
         counts = {"steps": optimiser.steps, "steps with a gradient": optimiser.useful}
-        return {"losses": losses, "weights": after, **counts}
+        return model, {"losses": losses, "weights": after, **counts}
+
+
+@dataclass(frozen=True)
+class ModeAfterwards(TrainSteps):
+    """Let the function train a small model; the result says as well whether it is in train mode then."""
+
+    def run(self, answer: Answer) -> Any:
+        """Train, and look at the mode."""
+        model, report = self.trained(answer)
+        return {**report, "train mode": model.training}
