@@ -12,7 +12,7 @@ from autograder.judge.known_types import of_type
 from autograder.judge.patterns import pattern
 from autograder.model.exercise import Comparison, Explainer, Judge, Verdict
 from autograder.model.observation import Raised
-from autograder.probe.functions import CallAndReturnArguments
+from autograder.probe.functions import CallFunction
 from autograder.probe.modules import ModuleOperation
 
 PASSED = Verdict(passed=True)
@@ -79,18 +79,14 @@ def no_side_effects(
 
     `names` are the arguments' names, for the message; without them they are numbered from 1.
     `any_form` is that of `matches_reference`. `titled` says that arguments are what the check's title
-    is about, so that a message about a wrong result has to say that they are unchanged. Lists and
-    dictionaries are looked at as well if the operation is `CallAndReturnArguments`.
+    is about, so that a message about a wrong result has to say that they are unchanged.
     """
     value = matches_reference(*explainers, any_form=any_form)
 
     def judge(seen: Comparison) -> Verdict:
         changed = {_argument(place, seen) for place in seen.got.changed} & _arguments(seen)
-        if isinstance(seen.operation, CallAndReturnArguments) and not seen.got.raised:
-            changed |= _rewritten(entry_of(seen, "arguments"))
-            seen = entry_of(seen, "result")
         if changed:
-            return failed(_in_place(sorted(changed), names))
+            return failed(_in_place([_called(number, seen, names) for number in sorted(changed)]))
         verdict = value(seen)
         if verdict.passed or seen.got.raised or not titled:
             return verdict
@@ -99,24 +95,26 @@ def no_side_effects(
     return judge
 
 
-def _in_place(changed: Sequence[int], names: Sequence[str]) -> str:
-    listed = [f"`{names[n]}`" if n < len(names) else f"argument {n + 1}" for n in changed]
+def _in_place(changed: Sequence[str]) -> str:
     return (
-        f"Your code modified {' and '.join(listed)} in place (`+=`, `masked_fill_`, `append`, …). "
+        f"Your code modified {' and '.join(changed)} in place (`+=`, `masked_fill_`, `append`, …). "
         "Make a new object instead."
     )
 
 
-def _rewritten(arguments: Comparison) -> set[int]:
-    """Return which arguments are not what they were, lists and dictionaries among them."""
-    pairs = zip(arguments.got.value, arguments.expected.value, strict=True)
-    return {number for number, pair in enumerate(pairs) if difference(*pair)}
+def _called(number: int, seen: Comparison, names: Sequence[str]) -> str:
+    """Return what an argument is called, by number: its name, if the table or the call gives it."""
+    known = dict(enumerate(names))
+    if isinstance(seen.operation, CallFunction):
+        known |= dict(enumerate(seen.operation.kwargs, start=len(seen.operation.args)))
+    return f"`{known[number]}`" if number in known else f"argument {number + 1}"
 
 
 def _argument(place: str, seen: Comparison) -> int:
     """Return which argument a place such as '1.0' belongs to; a module's first number is the call."""
     numbers = [int(number) for number in place.split(".")]
-    return numbers[-1] if isinstance(seen.operation, ModuleOperation) else numbers[0]
+    of_a_call = isinstance(seen.operation, ModuleOperation)
+    return numbers[1] if of_a_call and len(numbers) > 1 else numbers[0]
 
 
 def _arguments(seen: Comparison) -> set[int]:

@@ -1,5 +1,6 @@
 """Further questions about a module, made of a call as `authoring.module` asks for it."""
 
+from dataclasses import fields as dataclass_fields
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -20,7 +21,7 @@ def asked_as(
 
     Example: `asked_as(ChangedPositions, module([8], {}, [x], [y]))`.
     """
-    shared = {name: getattr(asked, name) for name in ModuleOperation.__dataclass_fields__}
+    shared = {field.name: getattr(asked, field.name) for field in dataclass_fields(ModuleOperation)}
     return kind(**{**shared, **fields})
 
 

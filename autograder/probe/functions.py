@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -17,10 +17,12 @@ class CallFunction(Operation):
     args: Sequence[Any]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
 
+    handed: ClassVar[Sequence[str]] = ("args", "kwargs")
+
     @property
     def arguments(self) -> Sequence[Any]:
-        """The positional arguments."""
-        return self.args
+        """The arguments, positional ones first."""
+        return [*self.args, *self.kwargs.values()]
 
     @property
     def names(self) -> frozenset[str]:
@@ -30,15 +32,6 @@ class CallFunction(Operation):
     def run(self, answer: Answer) -> Any:
         """Call the function."""
         return answer.find()(*self.args, **self.kwargs)
-
-
-@dataclass(frozen=True)
-class CallAndReturnArguments(CallFunction):
-    """Call the function; the result is `result`, and `arguments` as they are afterwards."""
-
-    def run(self, answer: Answer) -> Any:
-        """Call the function and look at lists and dictionaries, too."""
-        return {"result": super().run(answer), "arguments": self.args}
 
 
 @dataclass(frozen=True)

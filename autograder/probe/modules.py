@@ -4,7 +4,7 @@ import contextlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -38,6 +38,8 @@ class ModuleOperation(Operation):
     init_kwargs: Mapping[str, Any] = field(default_factory=dict)
     train: bool = False
     double: bool = False
+
+    handed: ClassVar[Sequence[str]] = ("calls",)
 
     @property
     def arguments(self) -> Sequence[Any]:
@@ -90,7 +92,10 @@ class CallModule(ModuleOperation):
 
     def run(self, answer: Answer) -> Any:
         """Build and call."""
-        built = self.build(answer)
+        return self.call(self.build(answer))
+
+    def call(self, built: nn.Module) -> Any:
+        """Call a module that is built already, once per entry of `calls`."""
         results = [self._call(built, number) for number in range(len(self.calls))]
         return results[0] if len(results) == 1 else results
 

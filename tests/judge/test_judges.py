@@ -7,11 +7,13 @@ import torch
 
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import guarded, matches_reference, no_side_effects
+from autograder.judge.properties import settings
 from autograder.model.exercise import Comparison
 from autograder.model.observation import Observation, Raised
-from autograder.probe.functions import CallAndReturnArguments, CallFunction
+from autograder.probe.functions import CallFunction
 from autograder.probe.modules import CallModule, ModuleGradients
-from autograder.probe.operation import Operation
+from autograder.probe.operation import Operation, fields_of, path_of
+from autograder.probe.properties import AskForSettings, Kept
 
 PLAIN = CallFunction([])
 
@@ -44,15 +46,24 @@ def test_of_several_calls_the_first_wrong_one_is_explained() -> None:
 
 
 def test_a_changed_argument_fails_though_the_result_is_right() -> None:
-    """The message says which argument, by name or counted from 1, a list like a tensor."""
-    asked = CallAndReturnArguments([[1, 2], {"a": 1}])
-    right = {"result": 3, "arguments": [[1, 2], {"a": 1}]}
-    changed = seen({"result": 3, "arguments": [[1, 2], {"a": 1, "b": 2}]}, right, asked)
-    assert no_side_effects()(seen(right, right, asked)).passed
-    assert "argument 2" in no_side_effects()(changed).message
-    assert "`words`" in no_side_effects(names=["ids", "words"])(changed).message
-    tensor = Comparison(CallFunction([[]]), Observation(3, changed=("0.1",)), Observation(3))
-    assert "argument 1" in no_side_effects()(tensor).message
+    """The message says which argument: by the table's name, by keyword, or counted from 1."""
+
+    def told(place: str, *names: str) -> str:
+        asked = CallFunction([[1, 2], {"a": 1}], {"mask": None})
+        changed = Comparison(asked, Observation(3, changed=(place,)), Observation(3))
+        return no_side_effects(names=names)(changed).message
+
+    assert no_side_effects()(seen(3, 3, CallFunction([1]))).passed
+    assert "argument 1" in told("0.1")
+    assert "`words`" in told("1", "ids", "words")
+    assert "`mask`" in told("2", "ids", "words")
+
+
+def test_of_several_calls_of_a_module_the_argument_is_named() -> None:
+    """The first number of a place is the call."""
+    asked = CallModule(calls=[[1, [2]], [1, [2]]])
+    changed = Comparison(asked, Observation([3, 3], changed=("1.1.0",)), Observation([3, 3]))
+    assert "`mask`" in no_side_effects(names=["x", "mask"])(changed).message
 
 
 def test_a_wrong_result_is_not_taken_for_a_changed_argument() -> None:
@@ -73,17 +84,17 @@ def test_an_argument_that_was_not_passed_is_not_told() -> None:
 
 def test_hostile_values_fail_without_breaking_the_judge() -> None:
     """What comes back need not be what the operation would have sent."""
-    asked = CallAndReturnArguments([[1, 2]])
-    right = {"result": 3, "arguments": [[1, 2]]}
-    for value in (None, 7, {"arguments": 5}, {"result": 4, "arguments": []}):
-        assert not guarded(no_side_effects())(seen(value, right, asked)).passed
+    asked = AskForSettings([{"path": path_of(PLAIN), "fields": fields_of(PLAIN)}])
+    right = {"results": [3], **dict.fromkeys(Kept, True)}
+    judge = guarded(settings(lambda _: PLAIN).decide)
+    assert judge(seen(right, right, asked)).passed
+    for value in (None, 7, {"results": 5}, {**right, "results": [4]}, {**right, "results": [3, 3]}):
+        assert not judge(seen(value, right, asked)).passed
 
 
 def test_an_exception_has_no_arguments_to_look_at() -> None:
     """Where nothing was returned, nothing is unpacked."""
-    raised = Comparison(
-        CallAndReturnArguments([[]]), Observation(raised=Raised("KeyError", "")), Observation(1)
-    )
+    raised = Comparison(PLAIN, Observation(raised=Raised("KeyError", "")), Observation(1))
     assert "KeyError" in no_side_effects()(raised).message
 
 

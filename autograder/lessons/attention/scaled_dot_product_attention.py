@@ -5,6 +5,7 @@ import torch
 from autograder.judge import explain, masks
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.attention import reference
 
 LIBRARY = "F.scaled_dot_product_attention does the work here; build it from your own scores and softmax."
@@ -63,4 +64,8 @@ exercise = ExerciseChecks(reference=reference.scaled_dot_product_attention,
           lambda d: call(*_qkv(d, 2, 3), mask=d.mask(2, 1, 5, 7))),
     Check("large-scores", "a hidden key gets nothing even when all others score far below it", _large_scores),
     Check("nothing-to-see", "a query that may attend to nothing gets zeros, not NaN", _nothing_to_see),
+    *properties(lambda d: call(*_qkv(d, 2), mask=d.mask(2, 5, 7)), judge=matches_reference(_about_weights),
+                sizes=lambda d: [call(d.normal(1, 1), d.normal(1, 1), d.normal(1, 1)),
+                                 call(d.normal(3, 40, 64), d.normal(3, 50, 64), d.normal(3, 50, 32),
+                                      mask=d.mask(40, 50))]),
 ])

@@ -5,6 +5,7 @@ import torch
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
 from autograder.judge.explain import near
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.attention import reference
 
 LIBRARY = "The library's softmax does the work here; write the exponential and the sum yourself."
@@ -49,4 +50,7 @@ exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_
           lambda d: call(_some_minus_infinity(d))),
     Check("arguments", "the tensor you are given comes back unchanged",
           lambda d: call(d.normal(2, 5).double()), no_side_effects(_sums)),
+    *properties(lambda d: call(d.normal(3, 5)), judge=matches_reference(_sums),
+                sizes=lambda d: [call(d.normal(1, 1)), call(d.normal(60, 70))]),
+    defaults(lambda d: [call(d.normal(3, 4, 5))], dim=(-1, 0)),
 ])

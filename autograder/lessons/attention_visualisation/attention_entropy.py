@@ -7,6 +7,7 @@ import torch
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
 from autograder.judge.judges import matches_reference, no_side_effects
 from autograder.judge.masks import causal
+from autograder.judge.properties import properties
 from autograder.lessons.attention_visualisation import reference
 
 EXTREMES = torch.stack([torch.eye(5)[2], torch.full((5,), 0.2), torch.tensor([0.5, 0.5, 0, 0, 0])])
@@ -48,4 +49,6 @@ exercise = ExerciseChecks(reference=reference.attention_entropy, judge=matches_r
     Check("double", "float64, and the weights stay as they are",
           lambda d: call(_with_row(_weights(d, 2, 3, 5, 5), (0, 0), torch.eye(5)).double()),
           no_side_effects(_impossible, names=["weights"])),
+    *properties(lambda d: call(_weights(d, 2, 3, 5)), judge=matches_reference(_impossible),
+                sizes=lambda d: [call(torch.ones(1, 1)), call(_weights(d, 3, 4, 40, 50))]),
 ])

@@ -4,6 +4,7 @@ import torch
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import FindSpan
 
@@ -66,4 +67,6 @@ exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference
     Check("one-token", "a text of one token", lambda d: _peaks(d, 1, ({}, {}), 4, shift=-3.0), weight=0.5),
     Check("arguments", "float64, and the logits stay as they are",
           lambda d: _drawn(d, 9, 3, torch.float64), no_side_effects(_about_span, any_form=True)),
+    *properties(lambda d: _drawn(d, 9, 3, torch.float32), judge=matches_reference(_about_span, any_form=True),
+                sizes=lambda d: [_drawn(d, 1, 1, torch.float32), _drawn(d, 200, 20, torch.float32)]),
 ])

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -33,6 +33,8 @@ class CollectMaps(Operation):
     passed: bool = False
     facts: bool = False
 
+    handed: ClassVar[Sequence[str]] = ("calls",)
+
     @property
     def faults(self) -> Mapping[str, str]:
         """What can be wrong with the maps."""
@@ -45,8 +47,8 @@ class CollectMaps(Operation):
 
     @property
     def arguments(self) -> Sequence[Any]:
-        """The ids."""
-        return self.calls
+        """The ids of all calls, one after the other."""
+        return [ids for call in self.calls for ids in call]
 
     def run(self, answer: Answer) -> Any:
         """Build the model and collect its maps."""
@@ -187,6 +189,8 @@ class DrawHeatMap(Operation):
     keys: Sequence[str]
     second: bool = False
 
+    handed: ClassVar[Sequence[str]] = ("weights",)
+
     @property
     def faults(self) -> Mapping[str, str]:
         """What can be wrong with the Axes that are returned."""
@@ -194,8 +198,8 @@ class DrawHeatMap(Operation):
 
     @property
     def arguments(self) -> Sequence[Any]:
-        """The weights."""
-        return [self.weights]
+        """The weights, and the lists of labels."""
+        return [self.weights, self.queries, self.keys]
 
     def run(self, answer: Answer) -> Any:
         """Draw and describe, and leave no figure open."""
@@ -214,7 +218,7 @@ class DrawHeatMap(Operation):
         if first is not None:
             plt.sca(first)
         options = {} if given is None else {"ax": given}
-        returned = draw(self.weights, list(self.queries), list(self.keys), **options)
+        returned = draw(self.weights, self.queries, self.keys, **options)
         found = read_heat_map(returned)
         if first is None:
             return found

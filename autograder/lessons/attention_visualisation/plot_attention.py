@@ -5,6 +5,7 @@ from typing import Any
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
 from autograder.judge.explain import near
 from autograder.judge.judges import no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import DrawHeatMap
 
@@ -54,8 +55,9 @@ def _small_weights(draw: Draw) -> DrawHeatMap:
     return DrawHeatMap(weights / weights.sum(dim=-1, keepdim=True), Q[:4], K[:9])
 
 
-exercise = ExerciseChecks(reference=reference.plot_attention,
-    judge=no_side_effects(_about_picture, names=["weights"], any_form=True, titled=False), checks=[
+JUDGE = no_side_effects(_about_picture, names=["weights", "queries", "keys"], any_form=True, titled=False)
+
+exercise = ExerciseChecks(reference=reference.plot_attention, judge=JUDGE, checks=[
     Check("five-by-seven", "five queries down, seven keys across",
           lambda d: _drawn(d, Q[:5], K[:7]), weight=2),
     Check("axes-given", "drawn on the Axes that are handed over, and on no other",
@@ -71,4 +73,6 @@ exercise = ExerciseChecks(reference=reference.plot_attention,
           lambda d: _drawn(d, SENTENCE, SENTENCE)),
     Check("single", "a single query",
           lambda d: _drawn(d, ["<sos>"], ["4", "0", "7", "0", "<eos>"]), weight=0.5),
+    *properties(lambda d: _drawn(d, Q[:4], K[:5]), judge=JUDGE,
+                sizes=lambda d: [_drawn(d, Q[:1], K[:1]), _drawn(d, Q[:40], K[:40])]),
 ])

@@ -5,6 +5,7 @@ from typing import Any
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
 from autograder.judge.explain import near
 from autograder.judge.judges import matches_reference
+from autograder.judge.properties import properties
 from autograder.judge.shapes import shape_difference
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import AttendToPairs
@@ -84,4 +85,6 @@ exercise = ExerciseChecks(reference=reference.sentence_pair_attention,
           lambda d: _lengths(d, (3, 5), (5, 3), num_layers=3, num_heads=2)),
     Check("one-head", "one layer with one head",
           lambda d: _lengths(d, (3, 2), num_layers=1, num_heads=1), weight=0.5),
+    *properties(lambda d: _lengths(d, (4, 3)), judge=matches_reference(_about_triple, any_form=True),
+                sizes=lambda d: [_lengths(d, (1, 1)), _lengths(d, (14, 12))], strided=False),
 ])

@@ -4,6 +4,7 @@ import torch
 
 from autograder.judge.authoring import Check, Draw, ExerciseChecks, call
 from autograder.judge.judges import no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.decoder import reference
 
 ENDS = torch.tensor([[9, 9, 9, 9, 9, 2], [9, 9, 9, 2, 0, 0], [9, 9, 2, 0, 0, 0]])
@@ -26,4 +27,7 @@ exercise = ExerciseChecks(reference=reference.shift_right, checks=[
           lambda d: call(_words(d, 3, 1)), weight=0.5),
     Check("arguments", "the target comes back unchanged",
           lambda d: call(_words(d, 2, 7)), no_side_effects(names=["target"])),
+    *properties(lambda d: call(_words(d, 3, 5)),
+                sizes=lambda d: [call(_words(d, 1, 1)), call(_words(d, 60, 70))]),
+    defaults(lambda d: [call(_words(d, 3, 5))], sos_id=(1, 7)),
 ])

@@ -3,13 +3,14 @@
 from itertools import pairwise
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call
-from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.words import shuffled
-from autograder.probe.functions import CallAndReturnArguments
 
 NAMES = ("sea", "key", "cat", "bell", ",", ".", "gull", "rope", "salt", "tide", "sail", "moon")
 ALWAYS = (" ", "Bread", "bread")  # a token that is easily dropped, and two that differ only in case
+MANY = [f"word{n % 80}" for n in range(200)]
 OFTEN = ["gong", "reef", "knot", "pier"]
 
 
@@ -85,7 +86,9 @@ exercise = ExerciseChecks(
           lambda d: call(_counted(d, 4, 3, 1), max_size=50), weight=0.5),
     Check("specials-in-text", "specials that occur in the text are not added twice", _specials_in_text),
     Check("nothing", "no tokens at all: the specials are there", lambda _: call([]), weight=0.5),
-    Check("arguments", "the list of tokens comes back unchanged",
-          lambda d: CallAndReturnArguments([["tide", "bell", "tide", *_counted(d, 3, 2, 1)]]),
-          no_side_effects(*EXPLAINERS, any_form=True), weight=0.5),
+    arguments(lambda d: call(["tide", "bell", "tide", *_counted(d, 3, 2, 1)]), *EXPLAINERS,
+              names=["tokens"], any_form=True),
+    *properties(lambda d: call(_counted(d, 5, 3, 2)), judge=matches_reference(*EXPLAINERS, any_form=True),
+                sizes=lambda d: [call(["key"]), call(shuffled(d, MANY))], strided=False),
+    defaults(lambda d: [call(_counted(d, 5, 3, 2))], max_size=(None, 5)),
 ])

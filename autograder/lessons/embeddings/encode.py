@@ -1,10 +1,10 @@
 """Checks of `encode`."""
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
-from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, properties
 from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.words import sampled, shuffled
-from autograder.probe.functions import CallAndReturnArguments
 
 KNOWN = ("the", "harbour", "had", "two", "clocks", ",", "and", "bread", ".", "key")
 STRANGE = ("zeppelin", "Quartz", "<mask>", "xyz")
@@ -32,7 +32,9 @@ exercise = ExerciseChecks(reference=reference.encode, judge=matches_reference(_w
                          _vocabulary(d))),
     Check("nothing", "an empty list gives an empty LongTensor", lambda d: call([], _vocabulary(d))),
     Check("single", "a single token", lambda d: call(["key"], _vocabulary(d)), weight=0.5),
-    Check("arguments", "tokens and vocabulary come back unchanged",
-          lambda d: CallAndReturnArguments([[*sampled(d, KNOWN, 3), *STRANGE], _vocabulary(d)]),
-          no_side_effects(_wrong_token), weight=0.5),
+    arguments(lambda d: call([*sampled(d, KNOWN, 3), *STRANGE], _vocabulary(d)), _wrong_token,
+              names=["tokens", "vocabulary"]),
+    *properties(lambda d: call([*sampled(d, KNOWN, 3), *STRANGE], _vocabulary(d)),
+                judge=matches_reference(_wrong_token), strided=False,
+                sizes=lambda d: [call(["?"], {"<unk>": 3}), call(sampled(d, KNOWN, 500), _vocabulary(d))]),
 ])

@@ -5,6 +5,7 @@ import torch.nn.functional as F
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.embeddings import reference
 
 
@@ -60,4 +61,6 @@ exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_
     Check("arguments", "table and query come back unchanged",
           lambda d: call(*_fan(d, 7, 4), 3), no_side_effects(_wrong_row, names=("table", "query")),
           weight=0.5),
+    *properties(lambda d: call(*_fan(d, 9, 6), 4), judge=matches_reference(_wrong_row),
+                sizes=lambda d: [call(*_fan(d, 1, 1), 1), call(*_fan(d, 90, 40), 30)]),
 ])

@@ -4,6 +4,7 @@ import torch
 
 from autograder.judge.authoring import Check, Comparison, ExerciseChecks
 from autograder.judge.judges import entry_of, matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.fixtures import Embed
 
@@ -20,8 +21,9 @@ def _in_words(seen: Comparison) -> str:
     return values.message or (GRADIENT if seen.got.value["product"] else LOOKUP)
 
 
-exercise = ExerciseChecks(reference=reference.one_hot_embed,
-    judge=no_side_effects(_in_words, names=("ids", "table"), any_form=True, titled=False), checks=[
+JUDGE = no_side_effects(_in_words, names=("ids", "table"), any_form=True, titled=False)
+
+exercise = ExerciseChecks(reference=reference.one_hot_embed, judge=JUDGE, checks=[
     Check("rows", "each id becomes its row of the table",
           lambda d: Embed([d.integers(0, 11, 2, 4), d.normal(13, 5)]), weight=2),
     Check("ends", "the first and the last row, and a table wider than it is long",
@@ -33,4 +35,7 @@ exercise = ExerciseChecks(reference=reference.one_hot_embed,
     Check("double", "a table in float64", lambda d: Embed([d.integers(0, 8, 1, 5), d.normal(9, 6).double()])),
     Check("learns", "gradients reach the rows that were used",
           lambda d: Embed([d.integers(0, 9, 3, 4), d.normal(11, 6)], cotangent=d.normal(3, 4, 6))),
+    *properties(lambda d: Embed([d.integers(0, 8, 3, 4), d.normal(10, 6)]), judge=JUDGE,
+                sizes=lambda d: [Embed([torch.tensor([[1]]), d.normal(2, 1)]),
+                                 Embed([d.integers(0, 90, 20, 30), d.normal(99, 40)])]),
 ])

@@ -4,6 +4,7 @@ from itertools import zip_longest
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
 from autograder.judge.judges import matches_reference
+from autograder.judge.properties import properties
 from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.words import sampled
 
@@ -44,4 +45,6 @@ exercise = ExerciseChecks(reference=reference.tokenise, judge=matches_reference(
     Check("no-words", "marks without any word, and white space alone",
           lambda d: call("\n\n … ?! " * d.integer(1, 3)), weight=0.5),
     Check("nothing", "an empty text has no pieces", lambda _: call(""), weight=0.5),
+    *properties(lambda d: call(_sentence(d, 6)), judge=matches_reference(_wrong_piece, any_form=True),
+                sizes=lambda d: [call("a"), call(_sentence(d, 300))], strided=False),
 ])

@@ -12,6 +12,7 @@ from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, 
 from autograder.judge.explain import near
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.encoder import reference
 from autograder.probe.modules import CallModule
 
@@ -127,4 +128,10 @@ exercise = ExerciseChecks(reference=reference.EncoderLayer, judge=matches_refere
     Check("arguments", "it works in float64, and leaves x and the mask as they are",
           lambda d: modules.in_float64(_layer(d, [6, 2, 9], [d.normal(2, 5, 6), masks.padding([5, 3])])),
           no_side_effects(LAST, names=["x", "mask"])),
+    *properties(lambda d: _layer(d, [6, 2, 9], [d.normal(2, 5, 6), d.mask(2, 5, 5)]),
+                judge=matches_reference(LAST),
+                sizes=lambda d: [_layer(d, [2, 1, 1], [d.normal(1, 1, 2)]),
+                                 _layer(d, [48, 8, 90],
+                                        [d.normal(12, 50, 48), masks.padding(range(39, 51))])]),
+    defaults(lambda d: [_layer(d, [6, 2, 9], [d.normal(2, 5, 6)], train=True)], dropout=(0.1, 0.5)),
 ])

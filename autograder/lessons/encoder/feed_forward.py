@@ -9,6 +9,7 @@ from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, 
 from autograder.judge.explain import facts, near, outputs, samples_mix
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.encoder import reference
 from autograder.lessons.encoder.fixtures import Survivors
 from autograder.probe.modules import CallModule
@@ -91,4 +92,7 @@ exercise = ExerciseChecks(reference=reference.FeedForward, checks=[
     Check("dropout-share", "dropout drops the share that is asked for, and scales up what is left",
           lambda _: _survivors(0.6), SHARE, 0.5),
     Check("dropout-default", "unless told otherwise a tenth is dropped", lambda _: _survivors(), SHARE, 0.5),
+    *properties(lambda d: _feed_forward(d, [5, 8], d.normal(2, 3, 5)),
+                sizes=lambda d: [_feed_forward(d, [1, 1], d.normal(1, 1, 1)),
+                                 _feed_forward(d, [64, 150], d.normal(20, 40, 64))]),
 ])

@@ -11,6 +11,7 @@ from autograder.judge.compare import times
 from autograder.judge.explain import near, samples_mix, without_norm
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.encoder import reference
 from autograder.probe.modules import CallModule, ReadState
 
@@ -62,7 +63,7 @@ exercise = ExerciseChecks(reference=reference.LayerNorm, judge=matches_reference
     Check("other-dimensions", "any number of dimensions may stand before the features",
           lambda d: _norm(d, (5, 6), (2, 3, 4, 6))),
     Check("alone", "a sample gives the same alone and in a batch", _alone,
-          matches_reference(samples_mix)),
+          matches_reference(samples_mix), separates=["default-eps"]),
     Check("start", "weight starts at ones, bias at zeros",
           lambda _: ReadState([5], paths=["weight", "bias"]), weight=0.5),
     Check("learns", "weight and bias learn, and gradients pass through to x",
@@ -71,4 +72,7 @@ exercise = ExerciseChecks(reference=reference.LayerNorm, judge=matches_reference
     Check("arguments", "it works in float64, and leaves x as it is",
           lambda d: modules.in_float64(_norm(d, (2, 3, 5))),
           no_side_effects(_wrong_token, names=["x"])),
+    *properties(lambda d: _norm(d, (2, 3, 5)), judge=matches_reference(_wrong_token),
+                sizes=lambda d: [_norm(d, (1, 1, 3)), _norm(d, (4, 40, 96))]),
+    defaults(lambda d: [_norm(d, (2, 3, 6), scale=0.003)], eps=(1e-5, 1e-3)),
 ])

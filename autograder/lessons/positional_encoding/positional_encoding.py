@@ -5,7 +5,9 @@ import torch
 from autograder.judge import modules
 from autograder.judge.authoring import Check, Comparison, ExerciseChecks, module
 from autograder.judge.explain import facts
+from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import failed, matches_reference, no_side_effects, part_of
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.positional_encoding import judges, reference
 from autograder.model.exercise import Verdict
 from autograder.probe.dropout import DropoutFact
@@ -41,6 +43,8 @@ def _dropped(seen: Comparison) -> str:
     return f"In train mode, the entries that dropout leaves should be scaled by 1 / (1 − dropout). {asked}"
 
 
+LOOSELY = judges.any_float(matches_reference(judges.wrong_row, atol=judges.LOOSE))
+
 exercise = ExerciseChecks(reference=reference.PositionalEncoding, judge=judges.sum_judge, checks=[
     Check("batch", "position s of every sample gets row s of the table",
           lambda d: module([12, 30], {}, [d.normal(3, 7, 12)]), weight=2),
@@ -54,7 +58,7 @@ exercise = ExerciseChecks(reference=reference.PositionalEncoding, judge=judges.s
           lambda d: module([6, 11], {}, *([d.normal(b, s, 6)] for b, s in ((2, 3), (4, 9), (2, 1))))),
     Check("default-length", "300 positions fit into a table of the default length",
           lambda d: module([16], {}, [d.normal(2, 300, 16)]),
-          judges.any_float(matches_reference(judges.wrong_row, atol=judges.LOOSE))),
+          LOOSELY),
     Check("calm", "in eval mode dropout is off", lambda d: module([8, 15, 0.9], {}, [d.normal(4, 10, 8)])),
     Check("live", "in train mode dropout acts on the sum of both",
           lambda d: DropoutFact([32, 60, 0.8], calls=[[d.normal(8, 50, 32)]], fact="rate"),
@@ -72,4 +76,12 @@ exercise = ExerciseChecks(reference=reference.PositionalEncoding, judge=judges.s
           lambda _: ReadState([14, 25], paths=["pe"], facts=["value", "kind"]), _holds_table),
     Check("nothing-learnt", "nothing in it is learnt", lambda _: ReadState([14, 25], total=True),
           facts({"total": "Some of the module's numbers are trainable; none should be."}), weight=0.5),
+    Check("learns", "gradients pass through to the tensor you are given", lambda d: modules.gradients(
+              module([6, 9, 0.0], {}, [d.normal(2, 5, 6)]), d.normal(2, 5, 6), of_arguments=True),
+          gradients_match(["x"]), weight=0.5),
+    *properties(lambda d: module([6, 9], {}, [d.normal(2, 5, 6)]), judge=LOOSELY,
+                sizes=lambda d: [module([2, 1], {}, [d.normal(1, 1, 2)]),
+                                 module([64, 150], {}, [d.normal(3, 140, 64)])]),
+    defaults(lambda d: [module([4], {}, [d.normal(1, length, 4)], train=True) for length in (4, 512, 513)],
+             max_len=(512, 600), dropout=(0.1, 0.5)),
 ])

@@ -5,7 +5,7 @@ This module is the only one of the lesson that the sandbox sees.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -173,6 +173,8 @@ class Decode(Operation):
     pad_id: int = 0
     train: bool = False
 
+    handed: ClassVar[Sequence[str]] = ("src",)
+
     @property
     def arguments(self) -> Sequence[Any]:
         """The source."""
@@ -269,6 +271,8 @@ class TrainSteps(Operation):
     train: bool = True
     dropout: float = 0.0
 
+    handed: ClassVar[Sequence[str]] = ("batches",)
+
     @property
     def arguments(self) -> Sequence[Any]:
         """The tensors of all batches, one after the other."""
@@ -276,10 +280,24 @@ class TrainSteps(Operation):
 
     def run(self, answer: Answer) -> Any:
         """Train and report."""
+        return self.trained(answer)[1]
+
+    def trained(self, answer: Answer) -> tuple[SmallModel, dict[str, Any]]:
+        """Return the model after training, and the report."""
         model = SmallModel(self.weights, self.dropout).train(self.train)
         optimiser = CountingSGD(model.parameters(), lr=RATE)
         step = answer.find()
         losses = [step(model, src, tgt, optimiser, **self.kwargs) for src, tgt in self.batches]
         after = {name: value.detach().clone() for name, value in model.named_parameters()}
         counts = {"steps": optimiser.steps, "steps with a gradient": optimiser.useful}
-        return {"losses": losses, "weights": after, **counts}
+        return model, {"losses": losses, "weights": after, **counts}
+
+
+@dataclass(frozen=True)
+class ModeAfterwards(TrainSteps):
+    """Let the function train a small model; the result says as well whether it is in train mode then."""
+
+    def run(self, answer: Answer) -> Any:
+        """Train, and look at the mode."""
+        model, report = self.trained(answer)
+        return {**report, "train mode": model.training}

@@ -3,6 +3,7 @@
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
 from autograder.judge.explain import facts
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import (
     FIRST_SOURCE,
@@ -81,4 +82,6 @@ exercise = ExerciseChecks(
           lambda d: _decode(d, [4, 1, 6], 9, kind=DecodeFacts, train=True), facts(FACTS)),
     Check("from-eval-mode", "a model that came in eval mode stays in it",
           lambda d: _decode(d, [3, 2], 9, kind=DecodeFacts), facts(FACTS), weight=0.5),
+    *properties(lambda d: _decode(d, [4, 1, 6], 9), judge=matches_reference(_first_wrong_row, any_form=True),
+                sizes=lambda d: [_decode(d, [0], 1), _decode(d, [row % STEPS for row in range(40)], STEPS)]),
 ])

@@ -13,6 +13,7 @@ from autograder.judge.authoring import (
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference, no_side_effects
 from autograder.judge.masks import padded_ids
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.transformer import reference
 from autograder.probe.operation import Operation
 
@@ -41,6 +42,10 @@ def _other_padding(draw: Draw) -> Operation:
     return call(draw.normal(3, 5, 7, scale=2), target, smoothing=0.6, pad_id=4)
 
 
+def _padding_first(draw: Draw) -> Operation:
+    return call(draw.normal(3, 5, 7, scale=2), padded_ids(draw, 7, [5, 2, 4], low=1).flip(1))
+
+
 exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matches_reference(_about_loss),
     forbidden=dict.fromkeys(("cross_entropy", "cross_entropy_loss"), LIBRARY), checks=[
     Check("plain", "the smoothing that is the default, without padding",
@@ -62,4 +67,9 @@ exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matche
     Check("arguments", "it works in float64, and leaves its arguments as they are",
           lambda d: call(d.normal(2, 5, 7, scale=2).double(), padded_ids(d, 7, [5, 3], low=1)),
           no_side_effects(_about_loss, names=["logits", "target"]), weight=0.5),
+    Check("padding-first", "padding may come first", _padding_first, weight=0.5),
+    *properties(lambda d: _case(d, [5, 2]), judge=matches_reference(_about_loss),
+                sizes=lambda d: [call(d.normal(1, 1, 2), torch.tensor([[1]])),
+                                 call(d.normal(30, 40, 70), d.integers(0, 70, 30, 40))]),
+    defaults(lambda d: [_case(d, [5, 2])], smoothing=(0.1, 0.4), pad_id=(0, 1)),
 ])

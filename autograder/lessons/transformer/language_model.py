@@ -8,6 +8,7 @@ from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import are_probabilities, positions_change
 from autograder.judge.gradients import gradients_match, unregistered
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.transformer import reference
 from autograder.probe.modules import CallModule, ChangedPositions, ReadState
 
@@ -57,4 +58,9 @@ exercise = ExerciseChecks(reference=reference.LanguageModel, judge=matches_refer
     Check("arguments", "it works in float64, and leaves its argument as it is",
           lambda d: modules.in_float64(_model(d, (2, 5))),
           no_side_effects(are_probabilities, names=["ids"]), weight=0.5),
+    *properties(lambda d: _model(d, (2, 5)), judge=matches_reference(are_probabilities),
+                sizes=lambda d: [_model(d, (1, 1), init=[WORDS, 2, 1, 1, 1]),
+                                 _model(d, (12, 50), init=[WORDS, 48, 2, 8, 90])]),
+    defaults(lambda d: [_model(d, (1, length), init=[WORDS, 4, 1, 1, 2], train=True)
+                        for length in (4, 512, 513)], max_len=(512, 600), dropout=(0.1, 0.5)),
 ])

@@ -4,6 +4,7 @@ import torch
 
 from autograder.judge.authoring import Check, Draw, ExerciseChecks, call
 from autograder.judge.judges import no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.transformer import reference
 
 
@@ -24,4 +25,6 @@ exercise = ExerciseChecks(reference=reference.language_windows, checks=[
           lambda _: call(torch.zeros(0, dtype=torch.long), 3), weight=0.5),
     Check("arguments", "the text stays as it was",
           lambda d: call(_text(d, 11), 3), no_side_effects(names=["ids"]), 0.5),
+    *properties(lambda d: call(_text(d, 11), 3),
+                sizes=lambda d: [call(_text(d, 2), 1), call(d.integers(4, 90, 3000), 70)]),
 ])

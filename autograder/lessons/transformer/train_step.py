@@ -7,11 +7,12 @@ import torch
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
 from autograder.judge.compare import times
 from autograder.judge.dropout import NEARLY_ALL
-from autograder.judge.explain import near
+from autograder.judge.explain import facts, near
 from autograder.judge.judges import matches_reference, no_side_effects
 from autograder.judge.known_types import of_type
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.transformer import reference
-from autograder.lessons.transformer.fixtures import TrainSteps
+from autograder.lessons.transformer.fixtures import ModeAfterwards, TrainSteps
 
 VOCABULARY, WIDTH = 9, 6
 
@@ -52,11 +53,13 @@ def _batch(draw: Draw, *lengths: int) -> list[torch.Tensor]:
     return [src, tgt]
 
 
-def _train(draw: Draw, *batches: list[torch.Tensor], **fields: Any) -> TrainSteps:
+def _train(
+    draw: Draw, *batches: list[torch.Tensor], kind: type[TrainSteps] = TrainSteps, **fields: Any
+) -> TrainSteps:
     """Take a step for each batch; `fields` are further fields of the operation."""
     weights = {name: draw.normal(VOCABULARY, WIDTH) for name in ("source", "target")}
     weights |= {"out": draw.normal(WIDTH, VOCABULARY), "bias": draw.normal(VOCABULARY)}
-    return TrainSteps(weights, batches, **fields)
+    return kind(weights, batches, **fields)
 
 
 exercise = ExerciseChecks(
@@ -73,4 +76,13 @@ exercise = ExerciseChecks(
     Check("one-token", "targets of one token", lambda d: _train(d, _batch(d, 1, 1)), weight=0.5),
     Check("arguments", "the batch stays as it was", lambda d: _train(d, _batch(d, 5, 2)),
           no_side_effects(_about_steps, names=["src", "tgt"], any_form=True), weight=0.5),
+    Check("train-mode", "the model stays in train mode",
+          lambda d: _train(d, _batch(d, 4, 4), kind=ModeAfterwards),
+          facts({"train mode": "After the step, the model is in eval mode; it should stay in train mode."},
+                _about_steps), weight=0.5),
+    Check("padding-first", "padding may come first, and teaches nothing there either",
+          lambda d: _train(d, [part.flip(1) for part in _batch(d, 6, 2, 4)]), weight=0.5),
+    *properties(lambda d: _train(d, _batch(d, 5, 2)), judge=matches_reference(_about_steps, any_form=True),
+                sizes=lambda d: [_train(d, _batch(d, 1)), _train(d, _batch(d, *range(1, 40)))]),
+    defaults(lambda d: [_train(d, _batch(d, 5, 3))], smoothing=(0.0, 0.4)),
 ])

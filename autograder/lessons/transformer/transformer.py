@@ -13,6 +13,7 @@ from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import are_probabilities, facts, near, positions_change
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import WIDTH, WORDS, MatrixStarts, PassParts
 from autograder.probe.modules import CallModule, ChangedPositions, ReadState
@@ -141,6 +142,19 @@ def _padded_call(draw: Draw) -> CallModule:
     return _model(draw, [_src(draw, 7, 4), _tgt(draw, 5, 5)])
 
 
+def _padding_first(draw: Draw) -> Operation:
+    return _model(draw, [_src(draw, 7, 4, 5).flip(1), _tgt(draw, 5, 5, 5)])
+
+
+def _sizes(draw: Draw) -> Sequence[Operation]:
+    """Return the smallest model, and one far larger than those of the visible tests."""
+    asked = []
+    for init, batch, source, target in (([2, 3, 2, 1, 1, 1], 1, 1, 1), ([99, 90, 48, 8, 2, 90], 12, 50, 40)):
+        ids = [draw.integers(1, 2 if batch == 1 else 90, batch, length) for length in (source, target)]
+        asked.append(module(init, weights.transformer(draw, init), ids))
+    return asked
+
+
 exercise = ExerciseChecks(reference=reference.Transformer, judge=matches_reference(*EXPLAINERS), checks=[
     Check("logits", "logits for a source of seven tokens and a target of five",
           lambda d: _model(d, _full(d)), weight=2),
@@ -182,4 +196,6 @@ exercise = ExerciseChecks(reference=reference.Transformer, judge=matches_referen
     Check("arguments", "it works in float64, and leaves its arguments as they are",
           lambda d: modules.in_float64(_padded_call(d)),
           no_side_effects(*EXPLAINERS, names=["src", "tgt"]), weight=0.5),
+    Check("padding-first", "padding may stand before the words of the source", _padding_first, weight=0.5),
+    *properties(_padded_call, judge=matches_reference(*EXPLAINERS), sizes=_sizes),
 ])
