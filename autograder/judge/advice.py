@@ -30,3 +30,12 @@ def advice(kinds: Iterable[str], message: str, may_name: Callable[[str], bool]) 
             if found and ("{name}" not in said or (name and may_name(name))):
                 return said.replace("{name}", name or "")
     return ""
+
+
+def cause(kinds: Iterable[str], message: str) -> str:
+    """Return which row an exception belongs to, whatever it names; "" if none."""
+    for kind in kinds:
+        for pattern in rows().get(kind, {}):
+            if re.search(pattern, message):
+                return f"{kind}: {pattern}"
+    return ""

@@ -10,9 +10,10 @@ from typing import Any
 
 import torch
 
+from autograder.judge.advice import cause
 from autograder.judge.known_types import of_type, type_words
 from autograder.judge.shapes import shape_difference
-from autograder.model.observation import Observation
+from autograder.model.observation import Observation, Raised
 from autograder.probe.answer import kind_of
 from autograder.probe.wire import Opaque
 
@@ -106,10 +107,15 @@ def same(a: Observation, b: Observation) -> bool:
         return False
     if a.raised and b.raised:
         structural = a.raised.structural or b.raised.structural
-        return a.raised.kind == b.raised.kind and (
-            not structural or a.raised.message == b.raised.message
-        )
+        if structural:
+            return a.raised.kind == b.raised.kind and a.raised.message == b.raised.message
+        return a.raised.kind == b.raised.kind and _cause(a.raised) == _cause(b.raised)
     return difference(a.value, b.value) is None and difference(b.value, a.value) is None
+
+
+def _cause(raised: Raised) -> str:
+    """Return what an exception is about, as far as advice tells causes apart."""
+    return cause((raised.kind, *raised.bases), raised.message)
 
 
 def same_form(got: Any, want: Any) -> bool:

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from autograder.judge.compare import same
+from autograder.judge.compare import same, same_form
 from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
 from autograder.model.observation import Observation
+
+BY_ACCIDENT = {"IndexError", "RuntimeError"}  # raised by torch, not by a `raise` in the answer
 
 
 @dataclass(frozen=True)
@@ -17,12 +19,25 @@ class Evidence:
     expected: Observation
     passed: bool
 
-    def fits(self, mistaken: Observation) -> bool:
-        """Return whether a mistake does what was seen, or does not show where the check passed."""
-        if same(mistaken, self.got):
+    def fits(self, mistaken: Observation, *, loosely: bool = False) -> bool:
+        """Return whether a mistake does what was seen, or does not show where the check passed.
+
+        Loosely, exceptions count as equal whatever they are about, and so do values of one form
+        where an exception is expected.
+        """
+        if same(mistaken, self.got) or (loosely and self._alike(mistaken)):
             return True
         seen = Comparison(self.test_input.operation, mistaken, self.expected)
         return self.passed and self.check.decide(seen).passed
+
+    def _alike(self, mistaken: Observation) -> bool:
+        """Return whether both raise, or both miss the exception that is expected."""
+        one, other = mistaken.raised, self.got.raised
+        if one and other:
+            kinds = {one.kind, other.kind}
+            return not one.structural and (len(kinds) == 1 or kinds <= BY_ACCIDENT)
+        missed = self.expected.raised and not (one or other)
+        return bool(missed) and same_form(mistaken.value, self.got.value)
 
 
 def judge_check(exercise: Exercise, check: Check, seen: Comparison) -> Verdict:

@@ -65,7 +65,7 @@ def _about_first_wrong_call(asked: Sequence[Explainer], seen: Comparison, found:
         which = f"Call {number + 1} of {len(calls)}: "
     said = explain(asked, seen)
     if not said and found.about_numbers:
-        said = pattern(seen.got.value, seen.expected.value)
+        said = pattern(seen.got.value, seen.expected.value, seen.operation.arguments)
     return which + (said or found.text)
 
 

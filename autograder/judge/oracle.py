@@ -15,6 +15,7 @@ from torch import nn
 from torch.utils._pytree import tree_map_only
 
 from autograder.judge.evidence import Evidence, judge_check
+from autograder.judge.merge import merged
 from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
 from autograder.model.exercise import Check, Comparison, Exercise, Lesson, Mistake, TestInput
@@ -184,7 +185,7 @@ class Oracle:
 
 
 def edited_source(exercise: Exercise, mistakes: Sequence[Mistake]) -> str | None:
-    """Return the model answer with mistakes in it; None where one edit removes another's place.
+    """Return the model answer with mistakes in it; None where they change the same tokens.
 
     Raises StaleEditError if a single mistake has no place.
     """
@@ -198,7 +199,7 @@ def edited_source(exercise: Exercise, mistakes: Sequence[Mistake]) -> str | None
         except StaleEditError:
             continue
         return source
-    return None
+    return merged(exercise.answer, *(mistake.apply(exercise.answer) for mistake in mistakes))
 
 
 def stand_in_source(reference: Any, name: str) -> str:

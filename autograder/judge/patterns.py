@@ -1,23 +1,40 @@
 """How wrong numbers relate to right ones, for results that no explainer of an exercise knows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
+from torch.nn import functional
 from torch.utils._pytree import tree_leaves
 
 from autograder.judge.compare import MANY_TIMES, times
 
 Pattern = Callable[[torch.Tensor, torch.Tensor], str | None]
 CLOSE = 1e-3
+MOST_ROWS = 100  # more are not compared with each other
 
 
-def pattern(got: Any, want: Any) -> str | None:
-    """Return a sentence on how the first wrong tensor of floats relates to the right one, or None."""
+def pattern(got: Any, want: Any, arguments: Any = ()) -> str | None:
+    """Return a sentence on how the first wrong tensor of floats relates to the right one, or None.
+
+    `arguments` are those of the call, among which a term may be found that is missing or too much.
+    """
     for mine, right in zip(tree_leaves(got), tree_leaves(want), strict=False):
         if _comparable(mine, right) and not _same(mine, right):
-            found = (find(mine.detach().double(), right.detach().double()) for find in PATTERNS)
-            return next(filter(None, found), None)
+            pair = mine.detach().double(), right.detach().double()
+            found = (find(*pair) for find in PATTERNS)
+            return _term(*pair, arguments) or next(filter(None, found), None)
+    return None
+
+
+def _term(got: torch.Tensor, want: torch.Tensor, arguments: Any) -> str | None:
+    """Say when the result differs from the right one by an argument of the call."""
+    for given in tree_leaves(arguments):
+        if _comparable(given, want) and not _same(given, torch.zeros_like(given)):
+            if _same(got, want + given):
+                return "Every number is too large by the input: the input is added once too often."
+            if _same(got, want - given):
+                return "Every number is too small by the input: the input is not added."
     return None
 
 
@@ -66,9 +83,85 @@ def _exchanged(got: torch.Tensor, want: torch.Tensor) -> str | None:
     return None
 
 
+def _permuted(got: torch.Tensor, want: torch.Tensor) -> str | None:
+    """Say along which dimension the right entries come in another order, or moved by some places."""
+    for dim, size in enumerate(got.shape):
+        if not 2 < size <= MOST_ROWS:
+            continue
+        mine, right = (each.movedim(dim, 0).reshape(size, -1) for each in (got, want))
+        source = torch.cdist(mine, right, p=torch.inf).argmin(1)  # where each entry comes from
+        if len(source.unique()) == size and _same(mine, right[source]):
+            return f"Along dimension {dim}, the entries are right but {_order(source)}."
+        if overlap := next((k for k in (1, -1) if _moved(mine, right, k)), 0):
+            return f"Along dimension {dim}, the entries are {_places(overlap)}."
+    return None
+
+
+def _order(source: torch.Tensor) -> str:
+    size = len(source)
+    if torch.equal(source, torch.arange(size).flip(0)):
+        return "in reverse order"
+    shift = int(-source[0]) % size
+    if torch.equal(source, torch.arange(size).roll(shift)):
+        return _places(shift if shift <= size // 2 else shift - size) + ", and come in again at the end"
+    return "in another order"
+
+
+def _places(shift: int) -> str:
+    places = f"{abs(shift)} place{'' if abs(shift) == 1 else 's'}"
+    return f"{places} too {'late' if shift > 0 else 'early'}"
+
+
+def _moved(mine: torch.Tensor, right: torch.Tensor, shift: int) -> bool:
+    """Return whether all rows but those at the edge are those of `shift` places before."""
+    inner = slice(max(shift, 0), len(mine) + min(shift, 0))
+    return _same(mine[inner], right.roll(shift, 0)[inner])
+
+
 def _rearranged(got: torch.Tensor, want: torch.Tensor) -> str | None:
     if _same(got.flatten().sort().values, want.flatten().sort().values):
         return "The numbers are right, but in the wrong places. Is there a reshape in place of a transpose?"
+    return None
+
+
+def _function(got: torch.Tensor, want: torch.Tensor) -> str | None:
+    """Say when one more function was applied to every number, or one too few."""
+    for words, function in FUNCTIONS.items():
+        expected = function(want)
+        if expected.isfinite().all() and not _same(expected, want) and _same(got, expected):
+            return f"Every number is {words} what it should be."
+    return None
+
+
+def _normalised(got: torch.Tensor, want: torch.Tensor) -> str | None:
+    """Say when the result was normalised once more, or should have been."""
+    for dim in range(got.dim()):
+        if got.size(dim) < 2:
+            continue
+        for words, function in NORMALISATIONS.items():
+            if _same(got, function(want, dim)):
+                return f"The result has been through {words} along dimension {dim}, and should not have been."
+            if _same(function(got, dim), want):
+                return f"The result should have been through {words} along dimension {dim}."
+    return None
+
+
+def _factor_each(got: torch.Tensor, want: torch.Tensor) -> str | None:
+    """Say along which dimension all numbers share one factor, or one difference."""
+    for dim, size in enumerate(got.shape):
+        if size < 3 or want.abs().amax() < CLOSE:
+            continue
+        factor = (got * want).sum(dim, keepdim=True) / (want * want).sum(dim, keepdim=True)
+        if _same(got, want * factor):
+            return (
+                f"Along dimension {dim}, all numbers are wrong by one factor, which differs from row to "
+                "row. Over which dimension do you sum, or normalise?"
+            )
+        if _same(got - want, (got - want).mean(dim, keepdim=True).expand_as(got)):
+            return (
+                f"Along dimension {dim}, all numbers are wrong by the same amount, which differs from "
+                "row to row. Is a term missing, or added to the wrong rows?"
+            )
     return None
 
 
@@ -100,6 +193,28 @@ def _spread(got: torch.Tensor, want: torch.Tensor) -> str | None:
     )
 
 
+FUNCTIONS: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "1 minus": lambda right: 1 - right,
+    "the square of": torch.square,
+    "the square root of": torch.sqrt,
+    "1 divided by": torch.reciprocal,
+    "the exponential of": torch.exp,
+    "the logarithm of": torch.log,
+    "never negative, but otherwise": torch.relu,
+    "the absolute value of": torch.abs,
+    "a whole number close to": torch.round,
+    "the tanh of": torch.tanh,
+}
+NORMALISATIONS: Mapping[str, Callable[[torch.Tensor, int], torch.Tensor]] = {
+    "a softmax": torch.softmax,
+    "a log-softmax": torch.log_softmax,
+    "a division by its sum": lambda right, dim: right / right.sum(dim, keepdim=True),
+    "a division by its length": lambda right, dim: functional.normalize(right, dim=dim),
+    "a normalisation to mean 0 and variance 1": lambda right, dim: (
+        (right - right.mean(dim, keepdim=True)) / right.std(dim, correction=0, keepdim=True)
+    ),
+}
 PATTERNS: tuple[Pattern, ...] = (
-    _sign, _constant, _factor, _offset, _exchanged, _rearranged, _some_rows, _spread,
+    _sign, _constant, _factor, _offset, _exchanged, _permuted, _rearranged, _some_rows, _function,
+    _normalised, _factor_each, _spread,
 )  # fmt: skip

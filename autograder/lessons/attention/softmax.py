@@ -11,6 +11,7 @@ from autograder.lessons.attention import reference
 LIBRARY = "The library's softmax does the work here; write the exponential and the sum yourself."
 LARGE = torch.tensor([[1e4], [-1e4], [0.0]])
 DISTANT = torch.tensor([[40.0], [-40.0], [-150.0]])
+FAR_BELOW = torch.tensor([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -150.0])
 
 
 def _some_minus_infinity(draw: Draw) -> torch.Tensor:
@@ -45,11 +46,11 @@ exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_
           lambda d: call(d.normal(3, 4, 5, scale=2), dim=1)),
     Check("large-entries", "entries of ±10 000 give finite weights", lambda d: call(_large_entries(d))),
     Check("distant-rows", "rows that differ by hundreds do not disturb each other",
-          lambda d: call(d.normal(3, 7) + DISTANT)),
+          lambda d: call(d.normal(3, 7) + DISTANT + FAR_BELOW)),
     Check("minus-infinity", "an entry of minus infinity gets a weight of exactly 0",
           lambda d: call(_some_minus_infinity(d))),
     Check("arguments", "the tensor you are given comes back unchanged",
-          lambda d: call(d.normal(2, 5).double()), no_side_effects(_sums)),
+          lambda d: call(d.normal(2, 3, 5).double()), no_side_effects(_sums)),
     *properties(lambda d: call(d.normal(3, 5)), judge=matches_reference(_sums),
                 sizes=lambda d: [call(d.normal(1, 1)), call(d.normal(60, 70))]),
     defaults(lambda d: [call(d.normal(3, 4, 5))], dim=(-1, 0)),

@@ -9,6 +9,10 @@ from autograder.judge.properties import properties
 from autograder.lessons.embeddings import reference
 
 
+OTHER_ORDERS = ("dot-product", "euclidean", "columns-normalised", "squared-length", "centred", "ranks")
+SEVERAL = (*OTHER_ORDERS, "by-row-number")
+
+
 def _fan(draw: Draw, rows: int, width: int, low: float = -0.9) -> tuple[torch.Tensor, torch.Tensor]:
     """Return a table and a query with cosines spread evenly from `low` to 0.93, shuffled.
 
@@ -50,17 +54,20 @@ def _wrong_row(seen: Comparison) -> str | None:
 
 exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_wrong_row), checks=[
     Check("rows", "rows by falling cosine, whatever their lengths",
-          lambda d: call(*_fan(d, 12, 7), 5), weight=2),
-    Check("one", "the single nearest row", lambda d: call(*_fan(d, 9, 6), 1)),
+          lambda d: call(*_fan(d, 12, 7), 5), weight=2, separates=SEVERAL),
+    Check("one", "the single nearest row", lambda d: call(*_fan(d, 30, 6), 1),
+          separates=OTHER_ORDERS),
     Check("everything", "all rows, down to those that point the other way",
-          lambda d: call(*_fan(d, 8, 5), 8)),
-    Check("itself", "a query that is itself a row of the table comes first", _itself, weight=0.5),
-    Check("zero-row", "a row of zeros has similarity 0", _zero_row),
+          lambda d: call(*_fan(d, 8, 5), 8), separates=SEVERAL),
+    Check("itself", "a query that is itself a row of the table comes first", _itself, weight=0.5,
+          separates=SEVERAL),
+    Check("zero-row", "a row of zeros has similarity 0", _zero_row, separates=SEVERAL),
     Check("double", "a table and a query in float64",
-          lambda d: call(*(x.double() for x in _fan(d, 11, 9)), 6), weight=0.5),
+          lambda d: call(*(x.double() for x in _fan(d, 11, 9)), 6), weight=0.5,
+          separates=SEVERAL),
     Check("arguments", "table and query come back unchanged",
           lambda d: call(*_fan(d, 7, 4), 3), no_side_effects(_wrong_row, names=("table", "query")),
-          weight=0.5),
+          weight=0.5, separates=SEVERAL),
     *properties(lambda d: call(*_fan(d, 9, 6), 4), judge=matches_reference(_wrong_row),
                 sizes=lambda d: [call(*_fan(d, 1, 1), 1), call(*_fan(d, 90, 40), 30)]),
 ])

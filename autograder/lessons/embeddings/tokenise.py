@@ -20,6 +20,8 @@ def _sentence(draw: Draw, words: int) -> str:
 
 def _wrong_piece(seen: Comparison) -> str | None:
     """Say which piece is the first wrong one."""
+    if not isinstance(seen.got.value, list):
+        return None
     pairs = enumerate(zip_longest(seen.got.value, seen.expected.value))
     place, (got, want) = next((place, pair) for place, pair in pairs if pair[0] != pair[1])
     if want is None:
@@ -38,7 +40,8 @@ exercise = ExerciseChecks(reference=reference.tokenise, judge=matches_reference(
     Check("words", "words, and what stands between them, each become a piece",
           lambda d: call(_sentence(d, d.integer(9, 14))), weight=2),
     Check("marks-outside", "a text that begins and ends with a mark loses neither",
-          lambda d: call(f'"{_sentence(d, 5)}!" ')),
+          lambda d: call(f'"{_sentence(d, 5)}!" '),
+          separates=("white-space-dropped", "lower-case", "each-once")),
     Check("odd-characters", "apostrophes, numbers, underscores and letters beyond A to Z",
           lambda d: call(f"they weren't {d.integer(10, 99)}.5 km_away:  {_sentence(d, 3)}"
                          " – déjà vu, Zoë?!")),
