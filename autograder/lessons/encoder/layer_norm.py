@@ -32,6 +32,14 @@ def _wrong_token(seen: Comparison) -> str | None:
     return f"{said} have a standard deviation that is {times(spread.item(), right.item())}."
 
 
+def _wrong_start(seen: Comparison) -> str | None:
+    """Say which parameter does not start as it should."""
+    for path, start in (("weight", "ones"), ("bias", "zeros")):
+        if not near(seen.got.value[path], seen.expected.value[path]):
+            return f"`{path}` should start at {start}, so that a fresh norm only normalises."
+    return None
+
+
 def _norm(d: Draw, *shapes: Sequence[int], scale: float = 1.0, **options: Any) -> CallModule:
     """Call a norm with drawn weights once for each shape (…, D)."""
     drawn = weights.norm(d, "", shapes[0][-1])
@@ -54,8 +62,8 @@ exercise = ExerciseChecks(reference=reference.LayerNorm, judge=matches_reference
     forbidden=dict.fromkeys(("layer_norm", "native_layer_norm"), LIBRARY), checks=[
     Check("tokens", "each token's features are brought to mean 0 and variance 1, then scaled and shifted",
           lambda d: module([7], weights.norm(d, "", 7), [d.normal(3, 5, 7, scale=2) + 1]), weight=2),
-    Check("narrow", "few features: the variance divides by their number",
-          lambda d: _norm(d, (2, 6, 4))),
+    Check("narrow", "few features, as many as tokens and samples: the variance divides by their number",
+          lambda d: _norm(d, (4, 4, 4))),
     Check("large-eps", "eps is the one that is asked for, and stands under the root",
           lambda d: _norm(d, (2, 3, 6), scale=0.7, eps=0.5)),
     Check("constant", "a token whose features are all equal gives the bias, not NaN", _constant_token,
@@ -65,7 +73,7 @@ exercise = ExerciseChecks(reference=reference.LayerNorm, judge=matches_reference
     Check("alone", "a sample gives the same alone and in a batch", _alone,
           matches_reference(samples_mix), separates=["default-eps"]),
     Check("start", "weight starts at ones, bias at zeros",
-          lambda _: ReadState([5], paths=["weight", "bias"]), weight=0.5),
+          lambda _: ReadState([5], paths=["weight", "bias"]), matches_reference(_wrong_start), 0.5),
     Check("learns", "weight and bias learn, and gradients pass through to x",
           lambda d: modules.gradients(_norm(d, (2, 5, 6)), d.normal(2, 5, 6),
                                       of_arguments=True, registration=True), gradients_match(["x"])),
