@@ -43,6 +43,6 @@ def test_a_mistake_has_one_score_and_one_name(
         for mistake in exercise.mistakes:
             graded = grade_mistake(oracle, exercise, mistake)
             own = {mistake.id, *mistake.same_as} >= set(graded["named"]) != set()
-            found[mistake.id].add((graded["score"], *graded["failed"], own or graded["named"][:2]))
+            found[mistake.id].add((graded["score"], *graded["failed"], own or tuple(graded["named"][:2])))
     assert {mistake: seen for mistake, seen in found.items() if len(seen) != 1} == {}
     assert [mistake for mistake, ((_, *failed, own),) in found.items() if not failed or own is not True] == []

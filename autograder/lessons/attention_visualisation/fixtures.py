@@ -15,6 +15,8 @@ from autograder.probe.operation import Operation
 from coursework.small_bert import SmallBert, SmallTokeniser
 from coursework.stand_ins_models import Decoder, Encoder, Transformer
 
+BACKEND = "module://autograder.probe.still_canvas"
+
 
 @dataclass(frozen=True)
 class CollectMaps(Operation):
@@ -205,8 +207,8 @@ class DrawHeatMap(Operation):
         """Draw and describe, and leave no figure open."""
         from matplotlib import pyplot as plt
 
-        if plt.get_backend().lower() != "agg":
-            plt.switch_backend("agg")
+        if plt.get_backend() != BACKEND:
+            plt.switch_backend(BACKEND)
         plt.close("all")
         try:
             return self._described(answer.find(), plt)
