@@ -103,7 +103,10 @@ def _order(source: torch.Tensor) -> str:
         return "in reverse order"
     shift = int(-source[0]) % size
     if torch.equal(source, torch.arange(size).roll(shift)):
-        return _places(shift if shift <= size // 2 else shift - size) + ", and come in again at the end"
+        return (
+            _places(shift if shift <= size // 2 else shift - size)
+            + ", and come in again at the end"
+        )
     return "in another order"
 
 
