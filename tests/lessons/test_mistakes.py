@@ -84,11 +84,12 @@ def test_mistakes_handed_in_together_are_each_named(
 def test_model_answers_get_everything(
     lesson: str, grader: Grader, hand_in: Callable[..., Path]
 ) -> None:
-    """The model answers get full points; what is to be graded by hand is left open."""
+    """The model answers get full points, and nobody is suspected; what is to be graded by hand is open."""
     report = grader.grade(lesson, hand_in(lesson)).report
     waiting = sum(exercise.points for exercise in report.pending_exercises())
     assert [ex.id for ex in report.exercises if ex.score not in (ex.points, None)] == []
     assert report.score + waiting == report.max_score
+    assert (report.incidents, report.repairs) == ([], [])
 
 
 @pytest.mark.parametrize("lesson", LESSONS)

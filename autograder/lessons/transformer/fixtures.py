@@ -257,6 +257,10 @@ class CountingSGD(torch.optim.SGD):
         return result
 
 
+# Torch wraps the `step` of a class when the first of it is made. Here, so that nobody seems to do it.
+CountingSGD([torch.zeros(1)], lr=1.0)
+
+
 @dataclass(frozen=True)
 class TrainSteps(Operation):
     """Let the function train a small model, one step for each (src, tgt) of `batches`.
