@@ -25,11 +25,18 @@ def _about_steps(seen: Comparison) -> str | None:
         n for n, (mine, right) in enumerate(zip(got, want, strict=True)) if not abs(mine - right) <= 1e-4
     ]
     if not wrong:
-        return _about_update(seen)
+        return _about_mode(seen) or _about_update(seen)
     if wrong[0]:
         return f"The loss of step {wrong[0] + 1} is wrong. Those before it are right, so look at the update."
     how = times(got[0], want[0])
     return f"The first loss is {how}. Check what the decoder reads, and what the loss compares with."
+
+
+def _about_mode(seen: Comparison) -> str | None:
+    """Say when the model is not left in train mode."""
+    if seen.got.value["train mode afterwards"]:
+        return None
+    return "The model should be in train mode during the update, and stay in it."
 
 
 def _about_update(seen: Comparison) -> str:
@@ -65,7 +72,7 @@ exercise = ExerciseChecks(
           lambda d: _train(d, _batch(d, 6, 6, 6)), weight=2),
     Check("padded", "padding teaches nothing", lambda d: _train(d, _batch(d, 6, 2, 4))),
     Check("three-steps", "three steps in a row, each from its own gradient",
-          lambda d: _train(d, _batch(d, 5, 3), _batch(d, 4, 4, 2), _batch(d, 6))),
+          lambda d: _train(d, _batch(d, 5, 3), _batch(d, 4, 4, 2), _batch(d, 6), stale=True)),
     Check("smoothed", "the smoothing that is asked for",
           lambda d: _train(d, _batch(d, 5, 3), kwargs={"smoothing": 0.4})),
     Check("dropout", "a model that comes in eval mode is trained with its dropout on",
