@@ -16,6 +16,7 @@ FAULTS: Final = {
     "heat map": "There is no heat map on the Axes that were returned. sns.heatmap(…, ax=ax) draws one.",
     "grid": "The cells of the heat map should lie in rows and columns.",
 }
+EDGE = 0.6  # pixels: a tick that is nearer to the edge of a cell stands on it
 Span = tuple[float, float]  # of a row or a column, in pixels
 
 
@@ -23,7 +24,8 @@ def read_heat_map(ax: Any) -> dict[str, Any]:
     """Return `cells` (R, C), labels `rows` and `columns`, and the `scale` of colours of an Axes.
 
     Rows are numbered from the top, columns from the left. A cell that is left blank is NaN, a label
-    that is missing is "". Raises StructureError if it is no Axes, or if there is no heat map on it.
+    that is missing is "". `on edges` says whether a label stands between two cells. Raises
+    StructureError if it is no Axes, or if there is no heat map on it.
     """
     picture = _picture(ax)
     values = _values(picture)
@@ -33,10 +35,12 @@ def read_heat_map(ax: Any) -> dict[str, Any]:
     table = dict(zip(boxes, values.flatten().tolist(), strict=True))
     if len(table) != len(rows) * len(columns):
         raise StructureError("grid")
+    down, across = _written(ax, ax.yaxis), _written(ax, ax.xaxis)
     return {
-        "cells": torch.tensor([[table[across, down] for across in columns] for down in rows]),
-        "rows": _labels(ax, ax.yaxis, rows),
-        "columns": _labels(ax, ax.xaxis, columns),
+        "cells": torch.tensor([[table[column, row] for column in columns] for row in rows]),
+        "rows": _labels(down, rows),
+        "columns": _labels(across, columns),
+        "on edges": _on_edges(down, rows) or _on_edges(across, columns),
         "scale": [round(float(end), 4) for end in picture.get_clim()],
     }
 
@@ -94,15 +98,29 @@ def _corners(picture: Any, rows: int, columns: int) -> torch.Tensor:
     return torch.stack(torch.meshgrid(across, down, indexing="xy"), dim=-1)
 
 
-def _labels(ax: Any, axis: Any, spans: list[Span]) -> list[str]:
-    """Return what is written beside each row or column, "" where nothing is."""
-    written = [""] * len(spans)
+def _written(ax: Any, axis: Any) -> list[tuple[float, str]]:
+    """Return what is written along an axis, and where, in pixels."""
     axis.get_ticklabels(which="both")  # sets the labels of the ticks, as drawing does
     shown = ax.axison and axis.get_visible()
+    found = []
     for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()] if shown else ():
         labels = [label.get_text() for label in (tick.label1, tick.label2) if label.get_visible()]
-        text = next(filter(None, labels), "")
         place = float(ax.transData.transform([tick.get_loc()] * 2)[int(axis is ax.yaxis)])
+        found += [(place, text) for text in labels if text][:1]
+    return found
+
+
+def _labels(written: list[tuple[float, str]], spans: list[Span]) -> list[str]:
+    """Return what is written beside each row or column, "" where nothing is."""
+    found = [""] * len(spans)
+    for place, text in written:
         for number, (low, high) in enumerate(spans):
-            written[number] = written[number] or (text if low < place < high else "")
-    return written
+            if low + EDGE < place < high - EDGE:
+                found[number] = found[number] or text
+    return found
+
+
+def _on_edges(written: list[tuple[float, str]], spans: list[Span]) -> bool:
+    """Return whether something is written beside the edge of a cell."""
+    edges = {edge for span in spans for edge in span}
+    return any(abs(place - edge) <= EDGE for place, _ in written for edge in edges)

@@ -1,7 +1,5 @@
 """Checks of `best_span`."""
 
-import torch
-
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
 from autograder.judge.judges import matches_reference, no_side_effects
 from autograder.judge.properties import properties
@@ -37,19 +35,22 @@ def _peaks(draw: Draw, size: int, both_peaks: tuple[Peaks, Peaks], most: int, sh
     return FindSpan([*both, most])
 
 
-def _drawn(draw: Draw, size: int, most: int, dtype: torch.dtype) -> FindSpan:
-    """Ask about logits of which the best allowed span is raised, so that no other comes close."""
-    starts, ends = draw.normal(size, scale=2.0), draw.normal(size, scale=2.0)
-    first, last = reference.best_span(starts, ends, most)
-    starts[first] += 0.5
-    ends[last] += 0.5
-    return FindSpan([starts.to(dtype), ends.to(dtype), most])
+def _many(draw: Draw) -> FindSpan:
+    """Ask about a text in which better spans end too early or too late, and two low logits meet."""
+    at = draw.integer(0, 4)
+    starts = {at + 3: 5.5, at + 8: 5.0, at + 14: 6.0, at + 11: -6.0}
+    ends = {at + 1: 6.5, at + 10: 5.0, at + 12: 5.7, at + 11: -6.0}
+    return _peaks(draw, 20, (starts, ends), 4)
+
+
+def _float64(draw: Draw) -> FindSpan:
+    starts, ends, most = _peaks(draw, 9, ({2: 5.0}, {3: 5.0}), 3).args
+    return FindSpan([starts.double(), ends.double(), most])
 
 
 exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference(_about_span, any_form=True),
     checks=[
-    Check("drawn", "the highest sum of all allowed spans",
-          lambda d: _drawn(d, 12, 5, torch.float32), weight=2),
+    Check("drawn", "the highest sum of all allowed spans", _many, weight=2),
     Check("crossed", "the best end lies before the best start",
           lambda d: _peaks(d, 11, ({8: 6.0, 3: 4.0}, {2: 6.0, 5: 4.5, 9: 2.0}), 4)),
     Check("far-apart", "the best start and the best end lie too far apart",
@@ -66,7 +67,7 @@ exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference
           lambda d: _peaks(d, 7, ({6: 5.0}, {6: 5.0, 0: 7.0}), 3), weight=0.5),
     Check("one-token", "a text of one token", lambda d: _peaks(d, 1, ({}, {}), 4, shift=-3.0), weight=0.5),
     Check("arguments", "float64, and the logits stay as they are",
-          lambda d: _drawn(d, 9, 3, torch.float64), no_side_effects(_about_span, any_form=True)),
-    *properties(lambda d: _drawn(d, 9, 3, torch.float32), judge=matches_reference(_about_span, any_form=True),
-                sizes=lambda d: [_drawn(d, 1, 1, torch.float32), _drawn(d, 200, 20, torch.float32)]),
+          _float64, no_side_effects(_about_span, any_form=True)),
+    *properties(_many, judge=matches_reference(_about_span, any_form=True),
+                sizes=lambda d: [_peaks(d, 1, ({}, {}), 1), _peaks(d, 200, ({90: 9.0}, {97: 9.0}), 20)]),
 ])

@@ -29,6 +29,8 @@ def _about_picture(seen: Comparison) -> str | None:
         return next(found, "The heat map shows other numbers than the weights it was given.")
     if got["scale"] != [0.0, 1.0]:
         return "The colour scale should go from 0 to 1. Set vmin and vmax."
+    if got["on edges"]:
+        return "The labels stand between two cells: cell i of a heat map reaches from i to i + 1."
     rows = _about_labels(got["rows"], want["rows"], "queries (rows)")
     return rows or _about_labels(got["columns"], want["columns"], "keys (columns)")
 

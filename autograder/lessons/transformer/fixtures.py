@@ -5,12 +5,14 @@ This module is the only one of the lesson that the sandbox sees.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, ClassVar
 
 import torch
 from torch import nn
 
 from autograder.probe.answer import Answer, attribute
+from autograder.probe.functions import CallFunction
 from autograder.probe.modules import ModuleOperation
 from autograder.probe.operation import Operation
 
@@ -141,6 +143,7 @@ class Scripted(nn.Module):
             known = round(float(memory[row, 0, 0].detach())) == source
             for place in range(len(tokens)):
                 word = self._next(tokens[: place + 1], source) if known else LOST
+                scores[row, place] += place / 100  # a later position is a likelier one, for any word
                 scores[row, place, word] = 2.0 + (0.5 if place % 2 else 0.0)
         return scores * self.weight
 
@@ -214,6 +217,17 @@ class DecodeFacts(Decode):
         }
 
 
+@dataclass(frozen=True)
+class Rate(CallFunction):
+    """Call the function; a number comes back in millionths, since rates are small beside a tolerance."""
+
+    def run(self, answer: Answer) -> Any:
+        """Call, and scale."""
+        rate = super().run(answer)
+        known = isinstance(rate, (Real, torch.Tensor)) and not isinstance(rate, bool)
+        return rate * 1e6 if known else rate
+
+
 class SmallModel(nn.Module):
     """The smallest model with an encoder and a decoder: logits from one token and the whole source.
 
@@ -265,8 +279,9 @@ CountingSGD([torch.zeros(1)], lr=1.0)
 class TrainSteps(Operation):
     """Let the function train a small model, one step for each (src, tgt) of `batches`.
 
-    `train` is the model's mode at first; `kwargs` go to the function. The result holds the losses,
-    the weights afterwards, and how often the optimiser stepped.
+    `train` is the model's mode at first; `kwargs` go to the function. With `stale`, the weights come
+    with gradients of an earlier batch. The result holds the losses, the weights and the mode
+    afterwards, and how often the optimiser stepped.
     """
 
     weights: Mapping[str, torch.Tensor]
@@ -274,6 +289,7 @@ class TrainSteps(Operation):
     kwargs: Mapping[str, float] = field(default_factory=dict)
     train: bool = True
     dropout: float = 0.0
+    stale: bool = False
 
     handed: ClassVar[Sequence[str]] = ("batches",)
 
@@ -289,6 +305,8 @@ class TrainSteps(Operation):
     def trained(self, answer: Answer) -> tuple[SmallModel, dict[str, Any]]:
         """Return the model after training, and the report."""
         model = SmallModel(self.weights, self.dropout).train(self.train)
+        for weight in model.parameters() if self.stale else ():
+            weight.grad = torch.ones_like(weight)
         optimiser = CountingSGD(model.parameters(), lr=RATE)
         step = answer.find()
         losses = [step(model, src, tgt, optimiser, **self.kwargs) for src, tgt in self.batches]

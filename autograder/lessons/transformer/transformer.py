@@ -63,7 +63,10 @@ def _src(draw: Draw, *lengths: int, longest: int = 7) -> torch.Tensor:
 
 
 def _tgt(draw: Draw, *lengths: int) -> torch.Tensor:
-    return masks.padded_ids(draw, TARGET, lengths)
+    """Return targets (B, T), in the first of which is a word that the source's vocabulary lacks."""
+    ids = masks.padded_ids(draw, TARGET, lengths)
+    ids[0, 1:2] = TARGET - 1
+    return ids
 
 
 def _full(draw: Draw) -> list[torch.Tensor]:
@@ -129,8 +132,8 @@ def _own_parts(draw: Draw) -> Operation:
 
 def _too_long(draw: Draw) -> Operation:
     """Return a source of seven tokens, and a target of words that the source's vocabulary lacks."""
-    ids = [_src(draw, 7), torch.full((1, 5), TARGET - 1)]
-    return module([SOURCE, TARGET, 8, 2, 1, 12, 6], {}, ids)
+    ids, init = [_src(draw, 7), torch.full((1, 5), TARGET - 1)], [SOURCE, TARGET, 8, 2, 1, 12, 6]
+    return module(init, weights.transformer(draw, init), ids)
 
 
 def _long_enough(draw: Draw) -> Operation:
