@@ -35,7 +35,7 @@ exercise = ExerciseChecks(reference=reference.one_hot_embed, judge=JUDGE, checks
     Check("double", "a table in float64", lambda d: Embed([d.integers(0, 8, 1, 5), d.normal(9, 6).double()])),
     Check("learns", "gradients reach the rows that were used",
           lambda d: Embed([d.integers(0, 9, 3, 4), d.normal(11, 6)], cotangent=d.normal(3, 4, 6))),
-    *properties(lambda d: Embed([d.integers(0, 8, 3, 4), d.normal(10, 6)]), judge=JUDGE,
+    *properties(lambda d: Embed([torch.tensor([[0, 6], [5, 0], [2, 4]]), d.normal(8, 6)]), judge=JUDGE,
                 sizes=lambda d: [Embed([torch.tensor([[1]]), d.normal(2, 1)]),
                                  Embed([d.integers(0, 90, 20, 30), d.normal(99, 40)])]),
 ])
