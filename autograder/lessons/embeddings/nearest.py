@@ -62,6 +62,6 @@ exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_
           lambda d: call(*_fan(d, 7, 4), 3), no_side_effects(_wrong_row, names=("table", "query")),
           weight=0.5),
     *properties(lambda d: call(*_fan(d, 12, 7), 5), judge=matches_reference(_wrong_row),
-                separates=["centred", "squared-length", "columns-normalised"],
+                separates=["centred", "squared-length", "columns-normalised", "euclidean"],
                 sizes=lambda d: [call(*_fan(d, 1, 1), 1), call(*_fan(d, 90, 40), 30)]),
 ])
