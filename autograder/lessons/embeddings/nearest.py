@@ -67,6 +67,7 @@ exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_
     Check("arguments", "table and query come back unchanged",
           lambda d: call(*_fan(d, 7, 4), 3), no_side_effects(_wrong_row, names=("table", "query")),
           weight=0.5, separates=SEVERAL),
-    *properties(lambda d: call(*_fan(d, 9, 6), 4), judge=matches_reference(_wrong_row),
+    *properties(lambda d: call(*_fan(d, 12, 7), 5), judge=matches_reference(_wrong_row),
+                separates=SEVERAL,
                 sizes=lambda d: [call(*_fan(d, 1, 1), 1), call(*_fan(d, 90, 40), 30)]),
 ])

@@ -48,6 +48,7 @@ exercise = ExerciseChecks(reference=reference.tokenise, judge=matches_reference(
     Check("no-words", "marks without any word, and white space alone",
           lambda d: call("\n\n … ?! " * d.integer(1, 3)), weight=0.5),
     Check("nothing", "an empty text has no pieces", lambda _: call(""), weight=0.5),
-    *properties(lambda d: call(_sentence(d, 6)), judge=matches_reference(_wrong_piece, any_form=True),
+    *properties(lambda d: call(f"Yes, {_sentence(d, 6)}"),
+                judge=matches_reference(_wrong_piece, any_form=True),
                 sizes=lambda d: [call("a"), call(_sentence(d, 300))], strided=False),
 ])
