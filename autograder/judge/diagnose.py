@@ -40,7 +40,7 @@ def _explained(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence])
         search.explain_all(1)
         or search.explain_all(2)
         or loose.explain_alone()
-        or loose.explain_all(2)
+        or loose.explain_missed()
         or search.explain_forms()
     )
 
@@ -76,6 +76,15 @@ class _Search:
             return []  # loosely or not, it is the same
         found = {mistake.id: mistake for (mistake,) in self._explanations(1)}
         return list(found.values()) if len(found) == 1 else []
+
+    def explain_missed(self) -> list[Mistake]:
+        """Return two mistakes that explain all, where an exception that is expected did not come.
+
+        Where others came, two mistakes that raise anything at all would be too easily found.
+        """
+        missed = [item.expected.raised and not item.got.raised for item in self._failures()]
+        others = any(i.got.raised and not i.expected.raised for i in self._failures())
+        return self.explain_all(2) if any(missed) and not others else []
 
     def _failures(self) -> list[Evidence]:
         return [item for item in self.evidence if not item.passed]
@@ -127,7 +136,7 @@ class _Search:
     def explain_forms(self) -> list[Mistake]:
         """Return what is wrong with the form of the results, and a mistake that does the rest."""
         found: list[Mistake] = []
-        search: _Search | None = self
+        search = self
         while len(found) < MOST_FORMS and (done := search._put_right()):
             first, evidence = done
             found.append(self._known_form(first) or first.mistake)
@@ -149,7 +158,7 @@ class _Search:
             return None
         pairs = zip(self.evidence, steps, strict=True)
         return first, [
-            self._with_value(item, done) if done and done.title == first.title else item
+            self._with_value(item, done) if done and done.same(first) else item
             for item, done in pairs
         ]
 
@@ -164,10 +173,12 @@ class _Search:
         return None
 
     def _only_in_form(self, mistake: Mistake, first: Step) -> bool:
-        item = next(item for item in self.evidence if not item.passed)
+        if not all(self._fits([mistake], item) for item in self.evidence if item.passed):
+            return False
+        item = self._failures()[0]
         alone = self.oracle.mistaken(self.exercise, [mistake], item.test_input)
         done = step(alone.value, item.expected.value) if alone and not alone.raised else None
-        return bool(done and done.title == first.title and self._with_value(item, done).passed)
+        return bool(done and done.same(first) and self._with_value(item, done).passed)
 
     def explain_entries(self) -> list[Mistake]:
         """Return the mistakes that explain most wrong entries of a dictionary of answers.

@@ -6,8 +6,6 @@ from autograder.judge.compare import same, same_form
 from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
 from autograder.model.observation import Observation
 
-BY_ACCIDENT = {"IndexError", "RuntimeError"}  # raised by torch, not by a `raise` in the answer
-
 
 @dataclass(frozen=True)
 class Evidence:
@@ -34,8 +32,7 @@ class Evidence:
         """Return whether both raise, or both miss the exception that is expected."""
         one, other = mistaken.raised, self.got.raised
         if one and other:
-            kinds = {one.kind, other.kind}
-            return not one.structural and (len(kinds) == 1 or kinds <= BY_ACCIDENT)
+            return one.kind == other.kind and not one.structural
         missed = self.expected.raised and not (one or other)
         return bool(missed) and same_form(mistaken.value, self.got.value)
 

@@ -28,6 +28,11 @@ class Step:
     value: Any
     kind: str
     title: str
+    key: str = ""
+
+    def same(self, other: "Step") -> bool:
+        """Return whether both put the same thing right."""
+        return (self.key or self.title) == (other.key or other.title)
 
     @property
     def mistake(self) -> Mistake:
@@ -60,18 +65,19 @@ def _in_entries(got: dict[Any, Any], want: dict[Any, Any], keys: list[Any]) -> S
     if first is None:
         return None
     entries = {
-        key: steps[key].value if key in steps and steps[key].title == first.title else got[key]
+        key: steps[key].value if key in steps and steps[key].same(first) else got[key]
         for key in got
     }
     value = entries if isinstance(keys[0], str) else list(entries.values())
-    return Step(value, first.kind, first.title)
+    return Step(value, first.kind, first.title, first.key)
 
 
 def _type(got: Any, want: Any, found: Difference) -> Step | None:
     title = found.text.removesuffix(".")
     if isinstance(want, torch.Tensor):
         tensors = [part for part in got if isinstance(part, torch.Tensor)]
-        value = tensors[0] if tensors else torch.tensor(got)
+        floats = {"dtype": want.dtype} if want.is_floating_point() else {}  # lists know no precision
+        value = tensors[0] if tensors else torch.tensor(got, **floats)
         return Step(value, "type", title)
     if isinstance(got, torch.Tensor) and isinstance(want, (list, int, float, bool)):
         return Step(got.tolist(), "type", title)
@@ -81,17 +87,17 @@ def _type(got: Any, want: Any, found: Difference) -> Step | None:
 def _dtype(got: torch.Tensor, want: torch.Tensor, found: Difference) -> Step | None:
     if want.dtype is not torch.bool:
         return Step(got.to(want.dtype), "dtype", found.text.removesuffix("."))
+    if got.is_floating_point() and ((got == 0) | (got < -1e4)).all() and (got.any() or want.all()):
+        return Step(got == 0, "dtype", "The result holds 0 and −∞, not True and False")
     if ((got == 0) | (got == 1)).all():
         return Step(got.bool(), "dtype", "The result holds numbers, not True and False")
-    if got.is_floating_point() and ((got == 0) | (got < -1e4)).all():
-        return Step(got == 0, "dtype", "The result holds 0 and −∞, not True and False")
     return None
 
 
 def _shape(got: torch.Tensor, want: torch.Tensor, found: Difference) -> Step | None:
     title = found.text.removesuffix(".")
     if [size for size in got.shape if size != 1] == [size for size in want.shape if size != 1]:
-        return Step(got.reshape(want.shape), "shape", title)
+        return Step(got.reshape(want.shape), "shape", title, f"{got.dim()} for {want.dim()}")
     if sorted(got.shape) == sorted(want.shape):
         for one, other in combinations(range(got.dim()), 2):
             if got.transpose(one, other).shape == want.shape:

@@ -3,6 +3,7 @@
 import re
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import pairwise
 
 TOKENS = re.compile(r"\w+|[^\S\n]+|.", re.DOTALL)
 
@@ -12,8 +13,8 @@ Change = tuple[int, int, tuple[str, ...]]  # from one token to another, and what
 def merged(source: str, *changed: str) -> str | None:
     """Return a source with all changes made to it; None where two of them meet."""
     changes = sorted(change for other in changed for change in _changes(source, other))
-    for (start, end, _), (following, _, _) in zip(changes, changes[1:], strict=False):
-        if following < end or following == start:
+    for (start, end, _), (following, _, _) in pairwise(changes):
+        if following < end or (following == start and start < end):
             return None
     tokens = _tokens(source)
     for start, end, new in reversed(changes):

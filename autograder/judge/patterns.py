@@ -15,15 +15,17 @@ MOST_ROWS = 100  # more are not compared with each other
 
 
 def pattern(got: Any, want: Any, arguments: Any = ()) -> str | None:
-    """Return a sentence on how the first wrong tensor of floats relates to the right one, or None.
+    """Return a sentence on how a wrong tensor of floats relates to the right one, or None.
 
     `arguments` are those of the call, among which a term may be found that is missing or too much.
     """
-    for mine, right in zip(tree_leaves(got), tree_leaves(want), strict=False):
+    leaves = list(zip(tree_leaves(got), tree_leaves(want), strict=False))
+    for number, (mine, right) in enumerate(leaves):
         if _comparable(mine, right) and not _same(mine, right):
             pair = mine.detach().double(), right.detach().double()
             found = (find(*pair) for find in PATTERNS)
-            return _term(*pair, arguments) or next(filter(None, found), None)
+            if said := _term(*pair, arguments) or next(filter(None, found), None):
+                return f"Entry {number} of the result: {said}" if len(leaves) > 1 else said
     return None
 
 
@@ -90,7 +92,7 @@ def _permuted(got: torch.Tensor, want: torch.Tensor) -> str | None:
             continue
         mine, right = (each.movedim(dim, 0).reshape(size, -1) for each in (got, want))
         source = torch.cdist(mine, right, p=torch.inf).argmin(1)  # where each entry comes from
-        if len(source.unique()) == size and _same(mine, right[source]):
+        if len(set(source.tolist())) == size and _same(mine, right[source]):
             return f"Along dimension {dim}, the entries are right but {_order(source)}."
         if overlap := next((k for k in (1, -1) if _moved(mine, right, k)), 0):
             return f"Along dimension {dim}, the entries are {_places(overlap)}."

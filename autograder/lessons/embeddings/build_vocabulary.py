@@ -29,7 +29,7 @@ def _counted(draw: Draw, *counts: int) -> list[str]:
 def _frequent_last(draw: Draw) -> Operation:
     """Put the rare tokens first, so that those met first are not the most frequent."""
     rare = _names(draw, 9)[:5]
-    text = shuffled(draw, OFTEN * 3 + OFTEN[:3] * 2 + OFTEN[:1])
+    text = shuffled(draw, OFTEN * 4 + OFTEN[:3] * 2 + OFTEN[:1])
     return call([*rare, rare[0], *text], max_size=draw.integer(6, 9))
 
 

@@ -8,7 +8,10 @@ from autograder.judge.judges import matches_reference, no_side_effects
 from autograder.judge.properties import properties
 from autograder.lessons.embeddings import reference
 
-OTHER_ORDERS = ("dot-product", "euclidean", "columns-normalised", "squared-length", "centred", "ranks")
+OTHER_ORDERS = (
+    "dot-product", "euclidean", "columns-normalised", "columns-compared", "squared-length", "centred",
+    "ranks",
+)  # fmt: skip
 SEVERAL = (*OTHER_ORDERS, "by-row-number")
 
 
