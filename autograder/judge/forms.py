@@ -76,8 +76,8 @@ def _type(got: Any, want: Any, found: Difference) -> Step | None:
     title = found.text.removesuffix(".")
     if isinstance(want, torch.Tensor):
         tensors = [part for part in got if isinstance(part, torch.Tensor)]
-        floats = {"dtype": want.dtype} if want.is_floating_point() else {}  # lists know no precision
-        value = tensors[0] if tensors else torch.tensor(got, **floats)
+        dtype = want.dtype if want.is_floating_point() else None  # a list knows no precision
+        value = tensors[0] if tensors else torch.tensor(got, dtype=dtype)
         return Step(value, "type", title)
     if isinstance(got, torch.Tensor) and isinstance(want, (list, int, float, bool)):
         return Step(got.tolist(), "type", title)
