@@ -76,7 +76,7 @@ def _type(got: Any, want: Any, found: Difference) -> Step | None:
     title = found.text.removesuffix(".")
     if isinstance(want, torch.Tensor):
         tensors = [part for part in got if isinstance(part, torch.Tensor)]
-        dtype = want.dtype if want.is_floating_point() else None  # lists know no precision
+        dtype = want.dtype if want.is_floating_point() else None  # a list knows no precision
         value = tensors[0] if tensors else torch.tensor(got, dtype=dtype)
         return Step(value, "type", title)
     if isinstance(got, torch.Tensor) and isinstance(want, (list, int, float, bool)):

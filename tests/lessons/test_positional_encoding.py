@@ -289,7 +289,7 @@ def test_unknown_mistakes_are_put_into_words(exercise: str, cell: str, said: str
 def test_a_small_slip_fails_its_own_check_only(exercise: str, mistake: str, check: str) -> None:
     """A wrong dtype or a modified argument does not fail the checks of the numbers."""
     known = {made.id: made for made in LESSON[exercise].mistakes}
-    assert grade_mistake(ORACLE, LESSON[exercise], known[mistake], 1)["failed"] == [check]
+    assert grade_mistake(ORACLE, LESSON[exercise], known[mistake])["failed"] == [check]
 
 
 def test_a_missing_entry_fails_its_own_check_only() -> None:
