@@ -77,7 +77,7 @@ def _float64(draw: Draw) -> Operation:
 
 
 def _padding_first(draw: Draw) -> Operation:
-    return call(draw.normal(3, 5, 7, scale=2), padded_ids(draw, 7, [5, 2, 4], low=1).flip(1))
+    return call(draw.normal(3, 5, 7, scale=2), padded_ids(draw, 7, [5, 2, 4], low=1).flip(1), 0.0)
 
 
 exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matches_reference(_about_loss),
@@ -101,7 +101,7 @@ exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matche
     Check("padding-first", "padding may come first", _padding_first, weight=0.5, separates=UNEVEN),
     *properties(lambda d: _case(d, [6, 2]), judge=matches_reference(_about_loss),
                 sizes=lambda d: [call(d.normal(1, 1, 2), torch.tensor([[1]])),
-                                 call(d.normal(30, 40, 70), d.integers(0, 70, 30, 40))],
+                                 call(d.normal(30, 40, 70), d.integers(1, 70, 30, 40))],
                 separates=UNEVEN),
     defaults(lambda d: [_case(d, [5, 2])], smoothing=(0.1, 0.4), pad_id=(0, 1)),
 ])
