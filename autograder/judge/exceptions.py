@@ -113,11 +113,16 @@ def say_raised(raised: Raised, cell: Cell) -> str:
     """Return an exception in a sentence or two: what it is, where it came from, what to try."""
     if raised.structural:
         return _say_fault(raised, cell)
-    if raised.kind == "NotImplementedError":
+    if is_unfinished(raised):
         return UNFINISHED
     return " ".join(
         filter(None, (f"Your code raised {what_raised(raised, cell)}.", _advice(raised, cell)))
     )
+
+
+def is_unfinished(raised: Raised) -> bool:
+    """Return whether an exception is the one that every unfilled cell raises, and not one of torch's."""
+    return raised.kind == "NotImplementedError" and "not implemented for" not in raised.message
 
 
 def what_raised(raised: Raised, cell: Cell) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from autograder.judge.compare import ATOL, RTOL, Difference, difference, same_form
-from autograder.judge.exceptions import Cell, say_raised, what_raised
+from autograder.judge.exceptions import Cell, is_unfinished, say_raised, what_raised
 from autograder.judge.known_types import of_type
 from autograder.judge.patterns import pattern
 from autograder.model.exercise import Comparison, Explainer, Judge, Verdict
@@ -181,7 +181,7 @@ def _wants_exception(seen: Comparison, wanted: Raised) -> Verdict:
         return failed(f"A {wanted.kind} should be raised here, and none was.")
     if wanted.kind in raised.bases:
         return PASSED
-    if raised.structural or raised.kind == "NotImplementedError":
+    if raised.structural or is_unfinished(raised):
         return failed(say_raised(raised, cell_of(seen)))
     return failed(
         f"A {wanted.kind} should be raised here. Instead, your code raised "

@@ -40,28 +40,34 @@ def _wrong_start(seen: Comparison) -> str | None:
     return None
 
 
+def _tokens(d: Draw, *shape: int, scale: float = 1.0) -> torch.Tensor:
+    """Return tokens of one standard deviation: next to it, the default eps cannot be seen."""
+    x = d.normal(*shape)
+    return x / x.std(-1, keepdim=True, unbiased=False) * scale
+
+
 def _norm(d: Draw, *shapes: Sequence[int], scale: float = 1.0, **options: Any) -> CallModule:
     """Call a norm with drawn weights once for each shape (…, D)."""
     drawn = weights.norm(d, "", shapes[0][-1])
-    return module([shapes[0][-1]], drawn, *([d.normal(*shape, scale=scale)] for shape in shapes), **options)
+    return module([shapes[0][-1]], drawn, *([_tokens(d, *shape, scale=scale)] for shape in shapes), **options)
 
 
 def _constant_token(d: Draw) -> Operation:
-    x = d.normal(2, 3, 8)
+    x = _tokens(d, 2, 3, 8)
     x[0, 1] = 2.0
     return module([8], weights.norm(d, "", 8), [x])
 
 
 def _alone(d: Draw) -> Operation:
     """Ask for three samples of different spread, then for the first of them."""
-    x = d.normal(3, 5, 6) * torch.tensor([1.0, 3.0, 0.3])[:, None, None]
+    x = _tokens(d, 3, 5, 6) * torch.tensor([2.0, 6.0, 1.0])[:, None, None]
     return modules.also_alone(module([6], weights.norm(d, "", 6), [x]))
 
 
 exercise = ExerciseChecks(reference=reference.LayerNorm, judge=matches_reference(_wrong_token),
     forbidden=dict.fromkeys(("layer_norm", "native_layer_norm"), LIBRARY), checks=[
     Check("tokens", "each token's features are brought to mean 0 and variance 1, then scaled and shifted",
-          lambda d: module([7], weights.norm(d, "", 7), [d.normal(3, 5, 7, scale=2) + 1]), weight=2),
+          lambda d: module([7], weights.norm(d, "", 7), [_tokens(d, 3, 5, 7, scale=2) + 1]), weight=2),
     Check("narrow", "few features, as many as tokens and samples: the variance divides by their number",
           lambda d: _norm(d, (4, 4, 4))),
     Check("large-eps", "eps is the one that is asked for, and stands under the root",

@@ -17,8 +17,8 @@ def _what_is_counted(seen: Comparison) -> str | None:
     if count < right:
         return "The count is too small, though it is large enough for all weights. Which bias is missing?"
     return (
-        "The count is too large. Print the shapes of the layer's parameters: which of them has a head of "
-        "its own?"
+        "The count is too large. Print the shapes of the layer's parameters, for two heads and for three: "
+        "what changes?"
     )
 
 
