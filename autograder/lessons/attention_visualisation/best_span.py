@@ -44,7 +44,7 @@ def _many(draw: Draw) -> FindSpan:
 
 
 def _float64(draw: Draw) -> FindSpan:
-    starts, ends, most = _peaks(draw, 9, ({2: 5.0}, {3: 5.0}), 3).args
+    starts, ends, most = _peaks(draw, 9, ({2: 5.0, 3: -1.0}, {3: 5.0, 2: -1.0}), 3).args
     return FindSpan([starts.double(), ends.double(), most])
 
 

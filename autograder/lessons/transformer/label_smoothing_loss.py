@@ -18,6 +18,7 @@ from autograder.lessons.transformer import reference
 from autograder.probe.operation import Operation
 
 UNEVEN = ["mean-of-means"]  # sentences of other lengths may have equal mean losses by chance
+PADDED = [*UNEVEN, "pads-counted-in-part"]
 LIBRARY = "This is the library's cross-entropy; write the loss from log-probabilities yourself."
 
 
@@ -85,24 +86,24 @@ exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matche
     Check("plain", "the smoothing that is the default, without padding",
           lambda d: _case(d, [5] * 3), weight=2),
     Check("padded", "the mean is over real tokens, each counting the same",
-          lambda d: _case(d, [6, 2, 3], 0.2), weight=2, separates=UNEVEN),
+          lambda d: _case(d, [6, 2, 3], 0.2), weight=2, separates=PADDED),
     Check("unsmoothed", "without smoothing it is the plain cross-entropy",
           lambda d: _case(d, [6, 1], smoothing=0.0), separates=UNEVEN),
-    Check("other-padding", "much smoothing, by name, and another pad_id", _other_padding, separates=UNEVEN),
-    Check("square", "as many positions as words", _square, separates=UNEVEN),
+    Check("other-padding", "much smoothing, by name, and another pad_id", _other_padding, separates=PADDED),
+    Check("square", "as many positions as words", _square, separates=PADDED),
     Check("empty-sample", "a sample of nothing but padding, beside others",
-          lambda d: _case(d, [4, 0, 1]), weight=0.5, separates=UNEVEN),
+          lambda d: _case(d, [4, 0, 1]), weight=0.5, separates=PADDED),
     Check("extreme", "logits of ±200 give a finite loss", _extreme, weight=0.5,
           separates=["last-word-first"]),
     Check("learns", "its gradient reaches the logits of real tokens, and no others", _gradients,
           gradients_match(["logits"])),
     Check("arguments", "it works in float64, and leaves its arguments as they are", _float64,
-          no_side_effects(_about_loss, names=["logits", "target"]), weight=0.5, separates=UNEVEN),
+          no_side_effects(_about_loss, names=["logits", "target"]), weight=0.5, separates=PADDED),
     Check("padding-first", "padding may come first", _padding_first, weight=0.5,
-          separates=[*UNEVEN, "smoothing-fixed"]),
+          separates=[*PADDED, "smoothing-fixed"]),
     *properties(lambda d: _case(d, [6, 2]), judge=matches_reference(_about_loss),
                 sizes=lambda d: [call(d.normal(1, 1, 2), torch.tensor([[1]])),
                                  call(d.normal(30, 40, 70), d.integers(1, 70, 30, 40))],
-                separates=UNEVEN),
+                separates=PADDED),
     defaults(lambda d: [_case(d, [5, 2])], smoothing=(0.1, 0.4), pad_id=(0, 1)),
 ])

@@ -36,10 +36,7 @@ def _about_one(mine: torch.Tensor, right: torch.Tensor) -> str | None:
     if {column for _, column in wrong} == {right.size(1) - 1} and right.size(1) > 1:
         return "are right but for the last one in a window."
     if first:
-        return (
-            f"are right in the first window, and go wrong in window {first}. Where does it begin in the "
-            "text?"
-        )
+        return f"are right up to window {first}, which is wrong. Where does it begin in the text?"
     return f"go wrong in the first window, at place {place}." if place else "are wrong from the first one on."
 
 
