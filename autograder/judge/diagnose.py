@@ -158,7 +158,7 @@ class _Search:
             return None
         pairs = zip(self.evidence, steps, strict=True)
         return first, [
-            self._with_value(item, done) if done and done.same(first) else item
+            self._with_value(item, like) if done and (like := done.like(first)) else item
             for item, done in pairs
         ]
 

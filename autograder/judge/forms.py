@@ -5,7 +5,7 @@ been right.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -23,16 +23,27 @@ HINTS = {
 
 @dataclass(frozen=True)
 class Step:
-    """A result with one thing put right, and the sentence on what it was."""
+    """A result with one thing put right, and the sentence on what it was.
+
+    `key` tells forms apart where the sentence differs from input to input. `other` is a second way to
+    read the result.
+    """
 
     value: Any
     kind: str
     title: str
     key: str = ""
+    other: "Step | None" = None
 
     def same(self, other: "Step") -> bool:
         """Return whether both put the same thing right."""
         return (self.key or self.title) == (other.key or other.title)
+
+    def like(self, first: "Step") -> "Step | None":
+        """Return this step, or the other way to read the result, if it puts right what `first` does."""
+        if self.same(first):
+            return self
+        return self.other if self.other and self.other.same(first) else None
 
     @property
     def mistake(self) -> Mistake:
@@ -87,11 +98,13 @@ def _type(got: Any, want: Any, found: Difference) -> Step | None:
 def _dtype(got: torch.Tensor, want: torch.Tensor, found: Difference) -> Step | None:
     if want.dtype is not torch.bool:
         return Step(got.to(want.dtype), "dtype", found.text.removesuffix("."))
-    if got.is_floating_point() and ((got == 0) | (got < -1e4)).all() and (got.any() or want.all()):
-        return Step(got == 0, "dtype", "The result holds 0 and −∞, not True and False")
+    numbers = Step(got.bool(), "dtype", "The result holds numbers, not True and False")
+    added = Step(got == 0, "dtype", "The result holds 0 and −∞, not True and False")
+    if not got.any():
+        return replace(numbers, other=added)
     if ((got == 0) | (got == 1)).all():
-        return Step(got.bool(), "dtype", "The result holds numbers, not True and False")
-    return None
+        return numbers
+    return added if got.is_floating_point() and ((got == 0) | (got < -1e4)).all() else None
 
 
 def _shape(got: torch.Tensor, want: torch.Tensor, found: Difference) -> Step | None:
