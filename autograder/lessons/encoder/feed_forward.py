@@ -50,7 +50,7 @@ def _sum_of_two(d: Draw) -> Operation:
 
 
 def _positions(d: Draw) -> Operation:
-    x = d.normal(3, 5, 6)
+    x = d.normal(3, 4, 6)
     return _feed_forward(d, [6, 8], x, x[:, 2:3])
 
 
