@@ -6,7 +6,7 @@ seaborn draws every heat map once, only to see whether labels overlap. No one lo
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 
-class FigureCanvas(FigureCanvasAgg):
+class FigureCanvas(FigureCanvasAgg):  # type: ignore[misc] # matplotlib is not typed here
     """A canvas that stays blank until the figure is saved."""
 
     def draw(self) -> None:
