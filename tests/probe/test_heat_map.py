@@ -59,7 +59,7 @@ PLACES = {
 
 @pytest.fixture(autouse=True)
 def _no_figures_left() -> Iterator[None]:
-    plt.switch_backend("agg")
+    plt.switch_backend("module://autograder.probe.still_canvas")
     yield
     plt.close("all")
 
@@ -108,6 +108,14 @@ def test_labels_that_no_reader_sees_are_missing(hidden: str) -> None:
     """Hidden ones, and those that stand elsewhere."""
     found = read_heat_map(drawn(f"{RIGHT['image']}; {hidden}", PLACES["subplots"]()))
     assert found["rows"] == ["", "", ""]
+
+
+def test_labels_between_two_cells_belong_to_neither() -> None:
+    """The ticks of an image are at whole numbers, where a mesh has the edges of its cells."""
+    found = read_heat_map(drawn(f"sns.heatmap(W, ax=ax); {IMAGE_TICKS}", PLACES["subplots"]()))
+    assert (found["rows"], found["columns"]) == ([""] * N, [""] * M)
+    assert found["on edges"]
+    assert not read_heat_map(drawn(RIGHT["image"], PLACES["subplots"]()))["on edges"]
 
 
 @pytest.mark.parametrize("code", ["pass", "ax.imshow(plt.cm.viridis(W))", "ax.plot(W)"])
