@@ -46,9 +46,9 @@ LEFT = {
 }
 WRONG = "PyTorch's settings are as they were, but the result is wrong. {message}"
 DEFAULTS = {
-    "another default": "Without `{name}`, your code does not do what it does with {name}={value!r}, which "
-    "is the default.",
-    "unused": "Your code does the same with {name}={value!r} and with another value. Is `{name}` used?",
+    "another default": "If `{name}` is left out, your code does not do what it does with the default in the "
+    "title. Which default does your signature have?",
+    "unused": "Your code does the same whatever `{name}` is. Is `{name}` used?",
 }
 
 
@@ -132,10 +132,10 @@ def defaults(
         return _asked(AskForDefaults, *ask(d), defaults=values)
 
     def decide(seen: Comparison) -> Verdict:
-        for name, (default, _) in values.items() if not seen.got.raised else ():
+        for name in values if not seen.got.raised else ():
             found = seen.got.value.get(name)
             if found in DEFAULTS:
-                return failed(DEFAULTS[found].format(name=name, value=default))
+                return failed(DEFAULTS[found].format(name=name))
         return matches_reference()(seen)
 
     return Check("defaults", title, asked, decide, weight)
