@@ -77,7 +77,7 @@ exercise = ExerciseChecks(
     Check("arguments", "the batch stays as it was", lambda d: _train(d, _batch(d, 5, 2)),
           no_side_effects(_about_steps, names=["src", "tgt"], any_form=True), weight=0.5),
     Check("train-mode", "the model stays in train mode",
-          lambda d: _train(d, _batch(d, 4, 4), kind=ModeAfterwards),
+          lambda d: _train(d, _batch(d, 4, 4), kind=ModeAfterwards, train=False),
           facts({"train mode": "After the step, the model is in eval mode; it should stay in train mode."},
                 _about_steps), weight=0.5),
     Check("padding-first", "padding may come first, and teaches nothing there either",
