@@ -5,14 +5,12 @@ This module is the only one of the lesson that the sandbox sees.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any
 
 import torch
 from torch import nn
 
 from autograder.probe.answer import Answer, attribute
-from autograder.probe.functions import CallFunction
 from autograder.probe.modules import ModuleOperation
 from autograder.probe.operation import Operation
 
@@ -215,17 +213,6 @@ class DecodeFacts(Decode):
         }
 
 
-@dataclass(frozen=True)
-class Rate(CallFunction):
-    """Call the function; a number comes back in millionths, since rates are small beside a tolerance."""
-
-    def run(self, answer: Answer) -> Any:
-        """Call, and scale."""
-        rate = super().run(answer)
-        known = isinstance(rate, (Real, torch.Tensor)) and not isinstance(rate, bool)
-        return rate * 1e6 if known else rate
-
-
 class SmallModel(nn.Module):
     """The smallest model with an encoder and a decoder: logits from one token and the whole source.
 
@@ -267,6 +254,9 @@ class CountingSGD(torch.optim.SGD):
         gradients = (p.grad for group in self.param_groups for p in group["params"])
         self.useful += any(grad is not None and bool(grad.any()) for grad in gradients)
         return result
+
+
+CountingSGD.step.hooked = True  # type: ignore[attr-defined] # or torch replaces it at first use
 
 
 @dataclass(frozen=True)
