@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, ClassVar
 
 import torch
@@ -32,6 +33,17 @@ class CallFunction(Operation):
     def run(self, answer: Answer) -> Any:
         """Call the function."""
         return answer.find()(*self.args, **self.kwargs)
+
+
+@dataclass(frozen=True)
+class CallInMillionths(CallFunction):
+    """Call the function; a number comes back in millionths, because small ones vanish in a tolerance."""
+
+    def run(self, answer: Answer) -> Any:
+        """Call, and scale."""
+        result = super().run(answer)
+        known = isinstance(result, (Real, torch.Tensor)) and not isinstance(result, bool)
+        return result * 1e6 if known else result
 
 
 @dataclass(frozen=True)

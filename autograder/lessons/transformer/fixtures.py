@@ -5,14 +5,12 @@ This module is the only one of the lesson that the sandbox sees.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, ClassVar
 
 import torch
 from torch import nn
 
 from autograder.probe.answer import Answer, attribute
-from autograder.probe.functions import CallFunction
 from autograder.probe.modules import ModuleOperation
 from autograder.probe.operation import Operation
 
@@ -217,17 +215,6 @@ class DecodeFacts(Decode):
         }
 
 
-@dataclass(frozen=True)
-class Rate(CallFunction):
-    """Call the function; a number comes back in millionths, since rates are small beside a tolerance."""
-
-    def run(self, answer: Answer) -> Any:
-        """Call, and scale."""
-        rate = super().run(answer)
-        known = isinstance(rate, (Real, torch.Tensor)) and not isinstance(rate, bool)
-        return rate * 1e6 if known else rate
-
-
 class SmallModel(nn.Module):
     """The smallest model with an encoder and a decoder: logits from one token and the whole source.
 
@@ -271,8 +258,7 @@ class CountingSGD(torch.optim.SGD):
         return result
 
 
-# Torch wraps the `step` of a class when the first of it is made. Here, so that nobody seems to do it.
-CountingSGD([torch.zeros(1)], lr=1.0)
+CountingSGD.step.hooked = True  # type: ignore[attr-defined] # or torch replaces it at first use
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,9 @@ def _train(
     return kind(weights, batches, **fields)
 
 
+STAYS = facts({"train mode": "After the step, the model is in eval mode; it should stay in train mode."},
+              _about_steps)
+
 exercise = ExerciseChecks(
     reference=reference.train_step, judge=matches_reference(_about_steps, any_form=True), checks=[
     Check("one-step", "one step: the loss before the update, and the update",
@@ -77,9 +80,9 @@ exercise = ExerciseChecks(
     Check("arguments", "the batch stays as it was", lambda d: _train(d, _batch(d, 5, 2)),
           no_side_effects(_about_steps, names=["src", "tgt"], any_form=True), weight=0.5),
     Check("train-mode", "the model stays in train mode",
-          lambda d: _train(d, _batch(d, 4, 4), kind=ModeAfterwards, train=False),
-          facts({"train mode": "After the step, the model is in eval mode; it should stay in train mode."},
-                _about_steps), weight=0.5),
+          lambda d: _train(d, _batch(d, 4, 4), kind=ModeAfterwards), STAYS, weight=0.5),
+    Check("from-eval-mode", "a model that comes in eval mode is in train mode afterwards",
+          lambda d: _train(d, _batch(d, 4, 4), kind=ModeAfterwards, train=False), STAYS, weight=0.5),
     Check("padding-first", "padding may come first, and teaches nothing there either",
           lambda d: _train(d, [part.flip(1) for part in _batch(d, 6, 2, 4)]), weight=0.5),
     *properties(lambda d: _train(d, _batch(d, 5, 2)), judge=matches_reference(_about_steps, any_form=True),
