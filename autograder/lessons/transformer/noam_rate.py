@@ -23,7 +23,8 @@ CLOSELY = matches_reference(atol=1e-6, rtol=1e-5)
 exercise = ExerciseChecks(reference=reference.noam_rate, judge=CLOSELY, checks=[
     Check("rising", "the rise, with the default warm-up", lambda _: CallInMillionths([700, 512])),
     Check("peak", "the peak", lambda _: CallInMillionths([4000, 512])),
-    Check("falling", "the fall, at another width and warm-up", lambda _: CallInMillionths([3000, 96], {"warmup": 250})),
+    Check("falling", "the fall, at another width and warm-up",
+          lambda _: CallInMillionths([3000, 96], {"warmup": 250})),
     Check("first", "the first step", lambda _: CallInMillionths([1, 256, 100])),
     Check("zero", "step 0 gives a finite number", lambda _: CallInMillionths([0, 512]), _any_finite_number),
     *properties(lambda _: CallInMillionths([30, 64]), judge=CLOSELY, strided=False,
