@@ -100,7 +100,7 @@ def test_advice_fits_what_torch_and_python_say(code: str, said: str) -> None:
     assert found.message not in say_raised(found, CELL)
 
 
-@pytest.mark.parametrize("kind", EXCEPTIONS)
+@pytest.mark.parametrize("kind", sorted(EXCEPTIONS))
 def test_undefined_names_are_spoken_of_after_name_errors_only(kind: str) -> None:
     """Whatever a message says, the advice is that of the type."""
     said = advice([kind], "name 'scroes' is not defined", lambda _: True)
