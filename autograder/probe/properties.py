@@ -166,7 +166,11 @@ class AskForDefaults(AskEach):
         return super().names | frozenset(self.defaults)
 
     def run(self, answer: Answer) -> Any:
-        """Call without each argument, with its default, and with the other value."""
+        """Call without each argument, with its default, and with the other value.
+
+        Raises what the first operation raises: an answer that fails anyway has no defaults.
+        """
+        self.operations[0].run(answer)
         return {name: self._found(answer, name, *self.defaults[name]) for name in self.defaults}
 
     def _found(self, answer: Answer, name: str, default: Any, other: Any) -> str:
