@@ -104,7 +104,7 @@ def settings(ask: Ask, judge: Judge | None = None, weight: float = 0.5) -> Check
 
 def layout(ask: Ask, judge: Judge | None = None, weight: float = 0.5) -> Check:
     """Return the row "layout": tensors need not be contiguous."""
-    title = "it works on tensors that are not contiguous in memory, such as transposed ones"
+    title = "it works on tensors that are not contiguous in memory, such as slices of larger ones"
     decide = each(judge or matches_reference())
     return Check("layout", title, lambda d: _asked(AskStrided, ask(d)), decide, weight)
 

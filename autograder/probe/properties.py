@@ -60,7 +60,7 @@ class AskEach(Operation):
 
 @dataclass(frozen=True)
 class AskStrided(AskEach):
-    """Run operations with arguments that hold the same numbers in another order in memory."""
+    """Run operations with tensors that hold the same numbers, but with gaps between them in memory."""
 
     @property
     def operations(self) -> list[Operation]:
@@ -74,9 +74,9 @@ def _strided(operation: Operation) -> Operation:
 
 
 def _not_contiguous(x: torch.Tensor) -> torch.Tensor:
-    """Return the same numbers, with the first dimension closest in memory, or else with gaps."""
-    turned = list(range(x.dim()))[::-1]
-    found = x.permute(turned).contiguous().permute(turned)
+    """Return the same numbers as a slice of a larger tensor, or else as every second of a row."""
+    large = x.new_zeros([size + 1 for size in x.shape])
+    found = large[tuple(slice(size) for size in x.shape)].copy_(x)
     return torch.stack([x, x], dim=-1)[..., 0] if found.is_contiguous() else found
 
 
@@ -166,7 +166,11 @@ class AskForDefaults(AskEach):
         return super().names | frozenset(self.defaults)
 
     def run(self, answer: Answer) -> Any:
-        """Call without each argument, with its default, and with the other value."""
+        """Call without each argument, with its default, and with the other value.
+
+        Raises what the first operation raises: an answer that fails anyway has no defaults.
+        """
+        self.operations[0].run(answer)
         return {name: self._found(answer, name, *self.defaults[name]) for name in self.defaults}
 
     def _found(self, answer: Answer, name: str, default: Any, other: Any) -> str:
