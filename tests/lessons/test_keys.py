@@ -26,6 +26,8 @@ LARGE = {
     "causal-decoder-layer",
     "transformer",
     "language-model",
+    "greedy-decode",
+    "train-step",
     "label-smoothing-loss",
     "attention-maps",
     "plot-attention",
