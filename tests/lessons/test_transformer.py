@@ -206,7 +206,7 @@ def test_wrong_names_are_told_and_behaviour_still_counts() -> None:
 def test_the_reference_agrees_with_torch_nn_transformer() -> None:
     """With the same weights, and without its extra norms, nn.Transformer gives the same logits."""
     model = reference.Transformer(11, 13, 8, 4, 2, 12).eval()
-    for path, value in transformer(Draw(3, "parity"), [11, 13, 8, 4, 2, 12]).items():
+    for path, value in transformer(Draw(b"3", "parity"), [11, 13, 8, 4, 2, 12]).items():
         load(model, path, value)
     src, tgt = torch.tensor([[5, 9, 4, 7, 2], [8, 3, 2, 0, 0]]), torch.tensor([[1, 7, 9], [1, 4, 0]])
     theirs = into_torch(model, 4)
