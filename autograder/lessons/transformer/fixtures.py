@@ -265,9 +265,8 @@ CountingSGD.step.hooked = True  # type: ignore[attr-defined] # or torch replaces
 class TrainSteps(Operation):
     """Let the function train a small model, one step for each (src, tgt) of `batches`.
 
-    `train` is the model's mode at first; `kwargs` go to the function. With `stale`, the weights come
-    with gradients of an earlier batch. The result holds the losses, the weights and the mode
-    afterwards, and how often the optimiser stepped.
+    `train` is the model's mode at first; `kwargs` go to the function. The result holds the losses,
+    the weights and the mode afterwards, and how often the optimiser stepped.
     """
 
     weights: Mapping[str, torch.Tensor]
@@ -275,7 +274,6 @@ class TrainSteps(Operation):
     kwargs: Mapping[str, float] = field(default_factory=dict)
     train: bool = True
     dropout: float = 0.0
-    stale: bool = False
 
     handed: ClassVar[Sequence[str]] = ("batches",)
 
@@ -291,8 +289,6 @@ class TrainSteps(Operation):
     def trained(self, answer: Answer) -> tuple[SmallModel, dict[str, Any]]:
         """Return the model after training, and the report."""
         model = SmallModel(self.weights, self.dropout).train(self.train)
-        for weight in model.parameters() if self.stale else ():
-            weight.grad = torch.ones_like(weight)
         optimiser = CountingSGD(model.parameters(), lr=RATE)
         step = answer.find()
         losses = [step(model, src, tgt, optimiser, **self.kwargs) for src, tgt in self.batches]

@@ -71,7 +71,7 @@ exercise = ExerciseChecks(
           lambda d: _train(d, _batch(d, 6, 6, 6)), weight=2),
     Check("padded", "padding teaches nothing", lambda d: _train(d, _batch(d, 6, 2, 4))),
     Check("three-steps", "three steps in a row, each from its own gradient",
-          lambda d: _train(d, _batch(d, 5, 3), _batch(d, 4, 4, 2), _batch(d, 6), stale=True)),
+          lambda d: _train(d, _batch(d, 5, 3), _batch(d, 4, 4, 2), _batch(d, 6))),
     Check("smoothed", "the smoothing that is asked for",
           lambda d: _train(d, _batch(d, 5, 3), kwargs={"smoothing": 0.4})),
     Check("dropout", "a model that comes in eval mode is trained with its dropout on",
