@@ -123,7 +123,7 @@ def decimals(message: str) -> list[str]:
     return re.findall(r"\d+\.\d+|\d+e[+-]?\d+", re.sub(RATIO, "", message))
 
 
-@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+@pytest.mark.parametrize(("lesson", "name"), EXERCISES)
 def test_a_hostile_answer_learns_nothing_from_its_messages(lesson: str, name: str) -> None:
     """Under two keys it is told the same, apart from places and ratios; nothing that it packed occurs."""
     for leak, code in LEAKS.items():
@@ -137,7 +137,7 @@ def test_a_hostile_answer_learns_nothing_from_its_messages(lesson: str, name: st
             assert not re.search(r"\d{6}|Leak", message), (leak, message)
 
 
-@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+@pytest.mark.parametrize(("lesson", "name"), EXERCISES)
 def test_messages_about_known_mistakes_hold_no_values(lesson: str, name: str) -> None:
     """No decimal number occurs but a ratio, whichever key is used, and never NaN times anything."""
     exercise = oracle(lesson).lesson[name]
