@@ -103,7 +103,6 @@ def new_exercise(context: click.Context, lesson: str, exercise: str) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document.")
 @click.option("--lesson", help="The lesson, if neither the file's name nor its cells tell.")
-@click.option("--seed", type=int, help="Draw the inputs from this seed, to reproduce a score.")
 @unsandboxed_option
 @click.pass_context
 @plainly
@@ -113,7 +112,6 @@ def check(
     *,
     as_json: bool,
     lesson: str | None,
-    seed: int | None,
     unsandboxed: bool,
 ) -> None:
     """Grade one notebook FILE and say what is wrong with it."""
@@ -124,7 +122,7 @@ def check(
 
     course = _course(context)
     name = lesson or identify(course, file)
-    with Grader(course, sandboxed=not unsandboxed, seed=seed) as grader:
+    with Grader(course, sandboxed=not unsandboxed) as grader:
         graded = grader.grade(name, file)
     if as_json:
         click.echo(graded.report.model_dump_json(indent=2))
@@ -155,13 +153,18 @@ def grade(
 ) -> None:
     """Grade a class: every submission of LESSONS (all that were submitted, if none is named)."""
     from autograder.grading.course_run import grade_lessons, submitted_lessons
+    from autograder.reports.words import class_total
 
     course = _course(context)
     names = list(lessons) or submitted_lessons(course)
-    for path in grade_lessons(
-        course, names, sandboxed=not unsandboxed, workers=workers, force=force
-    ):
+    done = grade_lessons(course, names, sandboxed=not unsandboxed, workers=workers, force=force)
+    for path in done.paths:
         click.echo(f"wrote {path.relative_to(course.root)}")
+    for name in names:
+        click.echo(f"{name}: {class_total(done.reports[name].values())}")
+    if len(names) > 1:
+        every = [report for name in names for report in done.reports[name].values()]
+        click.echo(f"{len(names)} lessons: {class_total(every)}")
 
 
 @main.command()

@@ -5,25 +5,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.judge.diagnose import diagnose
-from autograder.judge.evidence import Evidence, try_edited
+from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.oracle import Oracle
 from autograder.model.exercise import Comparison, Edit, Exercise, Mistake
 
 
 def evidence(
-    oracle: Oracle, exercise: Exercise, mistakes: Sequence[Mistake], seed: int
+    oracle: Oracle, exercise: Exercise, mistakes: Sequence[Mistake]
 ) -> list[Evidence]:
     """Try an edited model answer on every check; nothing if the edits exclude each other."""
     if oracle.edited(exercise, mistakes) is None:
         return []
-    return [try_edited(oracle, exercise, check, mistakes, seed) for check in exercise.checks]
+    return [oracle.try_edited(exercise, check, mistakes) for check in exercise.checks]
 
 
-def grade_mistake(
-    oracle: Oracle, exercise: Exercise, mistake: Mistake, seed: int
-) -> dict[str, Any]:
+def grade_mistake(oracle: Oracle, exercise: Exercise, mistake: Mistake) -> dict[str, Any]:
     """Return score, named mistakes and failed checks of a model answer with one mistake in it."""
-    seen = evidence(oracle, exercise, [mistake], seed)
+    seen = evidence(oracle, exercise, [mistake])
     weights = sum(check.weight for check in exercise.checks)
     share = sum(item.check.weight for item in seen if item.passed) / weights
     return {
@@ -45,12 +43,20 @@ def messages(seen: Sequence[Evidence]) -> list[str]:
     return [verdict.message for verdict in verdicts if not verdict.passed]
 
 
-def failures(oracle: Oracle, exercise: Exercise, cell: str, seed: int = 20) -> dict[str, str]:
+def told(exercise: Exercise, seen: Sequence[Evidence], cell: str) -> list[str]:
+    """Return what the student who handed in `cell` is told, one message for each failed check."""
+    return [_message(exercise, item, cell) for item in seen if not item.passed]
+
+
+def failures(oracle: Oracle, exercise: Exercise, cell: str) -> dict[str, str]:
     """Return the message of each check that fails, by id, when `cell` is handed in as the answer."""
     return {
-        item.check.id: item.check.decide(
-            Comparison(item.test_input.operation, item.got, item.expected)
-        ).message
-        for item in evidence(oracle, exercise, [answer_with(exercise, cell)], seed)
+        item.check.id: _message(exercise, item, cell)
+        for item in evidence(oracle, exercise, [answer_with(exercise, cell)])
         if not item.passed
     }
+
+
+def _message(exercise: Exercise, item: Evidence, cell: str) -> str:
+    seen = Comparison(item.test_input.operation, item.got, item.expected, source=cell)
+    return judge_check(exercise, item.check, seen).message

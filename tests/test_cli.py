@@ -28,7 +28,10 @@ def test_check_prints_exactly_one_document(hand_in: Callable[..., Path]) -> None
     result = run("check", path, "--json", *SANDBOX)
     assert result.exit_code == 0
     report = json.loads(result.stdout)
-    assert set(report) == {"lesson", "score", "max_score", "exercises", "repairs", "incidents"}
+    assert set(report) == {
+        "lesson", "score", "max_score", "exercises", "repairs", "incidents", "pending",
+    }  # fmt: skip
+    assert report["pending"] == 0
     scores = next(ex for ex in report["exercises"] if ex["id"] == "attention-scores")
     assert set(scores) == {"id", "points", "score", "outcome", "checks", "misconceptions"}
     assert [m["id"] for m in scores["misconceptions"]] == ["scale-missing"]

@@ -114,7 +114,6 @@ class FakeGraded:
 
     report: Report
     notebook: NotebookNode
-    seed: int = 7
     tracebacks: dict[str, str] = field(default_factory=dict)
 
 
@@ -145,17 +144,14 @@ class FakeGrader:
         answers = {key: cell.source for key, cell in solutions(submitted).items()}
         return self._graded(lesson, answers)
 
-    def grade_broken(self, lesson: str, reason: str) -> FakeGraded:
+    def grade_broken(self, lesson: str) -> FakeGraded:
         """Give `missing` throughout."""
         graded = self._graded(lesson, {})
         missing = [
             done.model_copy(update={"score": 0.0, "outcome": Outcome.MISSING})
             for done in graded.report.exercises
         ]
-        report = graded.report.model_copy(
-            update={"exercises": missing, "score": 0.0, "repairs": [reason]}
-        )
-        return replace(graded, report=report)
+        return replace(graded, report=graded.report.with_exercises(missing))
 
     def _graded(self, lesson: str, answers: dict[str, str]) -> FakeGraded:
         notebook = nbformat.read(self.course.release_notebook(lesson), as_version=4)

@@ -41,6 +41,8 @@ def refuse_secrets(course: Course, contents: Mapping[str, bytes]) -> None:
 def secrets(course: Course) -> list[Secret]:
     """Return all that must not be found: words, answers, mark schemes, mistakes and checks."""
     found = [Secret(_bare(word), f"the word '{word}'") for word in WORDS]
+    if course.key.is_file():
+        found.append(Secret(_bare(course.key.read_text()), "the private key of the course"))
     for name in course.lessons():
         found += _of_text(read_lesson(course.text(name)))
         found += _of_checks(course, name)

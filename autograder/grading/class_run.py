@@ -14,6 +14,7 @@ from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.reports import feedback_pages
 from autograder.reports.graded_notebook import graded_page
+from autograder.reports.words import clean, report_total
 from autograder.storage import error_log
 from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.autograded import stored_attempt
@@ -54,7 +55,7 @@ def grade_lesson(
         ]
         skipped = len(submissions) - len(todo)
         rest = f", {skipped} graded before" if skipped else ""
-        _say(console, f"{lesson}: {len(todo)} submissions to grade{rest}")
+        _say(console, f"{lesson}: {_count(todo, 'submission')} to grade{rest}")
         pool = Pool(workers or len(os.sched_getaffinity(0)), sandboxed=sandboxed, make=make)
         newest |= _grade_and_record(course, pool, todo, console)
         log.export()
@@ -101,7 +102,7 @@ def _grade_and_record(
     with (
         Recorder(course) as recorder,
         closing(pool.grade_all(todo)) as results,
-        Progress(console=console, transient=True) as bar,
+        Progress(console=console, transient=True, disable=not console.is_terminal) as bar,
     ):
         for attempt, notebook in bar.track(results, total=len(todo), description=todo[0].lesson):
             withdrawn = recorder.keep(attempt, graded_page(notebook, attempt))
@@ -116,16 +117,19 @@ def _grade_and_record(
     return made
 
 
+def _count(things: Sequence[object], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
+
+
 def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _line(attempt: Attempt) -> str:
     report = attempt.report
-    by_hand = len(report.open_exercises())
-    rest = f", {by_hand} to grade by hand" if by_hand else ""
+    reason = f" ({clean(report.reason, 200)})" if report.reason else ""
     error = " (grader error)" if attempt.faulty else ""
-    return f"{attempt.student}: {report.score:g}/{report.max_score:g}{rest}{error}"
+    return f"{attempt.student}: {report_total(report)}{reason}{error}"
 
 
 def _make_pages(
@@ -135,7 +139,7 @@ def _make_pages(
     stale = [each for each in students if feedback_pages.is_stale(course, each, lesson)]
     if not stale:
         return
-    _say(console, f"{lesson}: making {len(stale)} feedback pages")
+    _say(console, f"{lesson}: making {_count(stale, 'feedback page')}")
     failed = feedback_pages.generate(course, lesson, stale, workers=workers)
     for student, problem in failed.items():
         _say(console, f"  {student}: no feedback page ({problem}); the scores are recorded")

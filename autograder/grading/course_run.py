@@ -1,13 +1,12 @@
 """Grades lessons of a class one after the other, and writes the reports."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.console import Console
 
 from autograder.grading.class_run import grade_lesson, nothing_submitted
 from autograder.model.course import Course
-from autograder.reports.publish import publish
+from autograder.reports.publish import Published, publish
 from autograder.storage.io_errors import plain_io_errors
 
 
@@ -28,8 +27,8 @@ def grade_lessons(
     workers: int | None = None,
     force: bool = False,
     console: Console | None = None,
-) -> list[Path]:
-    """Grade each lesson's submissions (see `grade_lesson`); return the report files written."""
+) -> Published:
+    """Grade each lesson's submissions (see `grade_lesson`), and write the reports of all lessons."""
     for lesson in lessons:
         grade_lesson(
             course, lesson, sandboxed=sandboxed, workers=workers, force=force, console=console

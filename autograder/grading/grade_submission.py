@@ -8,13 +8,18 @@ import traceback
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.model.errors import AutograderError, SubmissionError
-from autograder.model.report import GRADER_ERROR, ExerciseReport, Outcome, Report
+from autograder.model.errors import (
+    AutograderError,
+    NothingSubmittedError,
+    SubmissionError,
+    WrongFileError,
+)
+from autograder.model.report import GRADER_ERROR, ExerciseReport, Outcome, Report, State
 from autograder.storage.attempts import Attempt
 from autograder.storage.error_log import describe
 from autograder.submissions.nbgrader_cells import answer_digests, graded_cells, metadata
@@ -24,31 +29,30 @@ if TYPE_CHECKING:  # the process that only collects results does without torch
     from autograder.grading.grader import GradedSubmission, Grader
 
 Result = tuple[Attempt, NotebookNode]
-NOT_GRADED = "The autograder failed on this notebook. Your submission is kept as it is."
 
 
 def grade_submission(grader: "Grader", submission: Submission, *, sandboxed: bool) -> Result:
     """Grade one submission and return the attempt with the aligned notebook.
 
-    A broken or absent file gives `missing`, a failure of the grader `grader-fault`. Raises only
-    those AutograderErrors that concern the course and would stop every submission alike.
+    Without a notebook to grade, the report's state says why, and every exercise is `missing`. A
+    failure of the grader gives `grader-fault`. Raises only those AutograderErrors that concern the
+    course and would stop every submission alike.
     """
     sha256 = submission.sha256()
     try:
-        graded, repairs = _grade(grader, submission)
+        graded, found = _grade(grader, submission)
         report, tracebacks = _checked(graded)
     except AutograderError:
         raise
     except Exception:  # a bug of ours must not stop the run
         return ungraded(submission, sha256, traceback.format_exc(), sandboxed=sandboxed)
-    report = report.model_copy(update={"repairs": [*repairs, *report.repairs]})
+    report = report.model_copy(update=found)
     attempt = _attempt(
         submission,
         sha256,
         report,
         tracebacks,
         sandboxed=sandboxed,
-        seed=graded.seed,
         answers=answer_digests(graded.notebook),
     )
     return attempt, graded.notebook
@@ -72,7 +76,6 @@ def _attempt(
     tracebacks: dict[str, str],
     *,
     sandboxed: bool,
-    seed: int | None = None,
     answers: Mapping[str, str] = MappingProxyType({}),
 ) -> Attempt:
     return Attempt(
@@ -82,7 +85,6 @@ def _attempt(
         version=submission.version,
         graded_at=datetime.now(UTC),
         sandboxed=sandboxed,
-        seed=seed,
         report=report,
         answers=dict(answers),
         detail=describe(tracebacks),
@@ -101,19 +103,25 @@ def _all_open(lesson: str, notebook: NotebookNode) -> Report:
         for exercise, cell in graded_cells(notebook)
     ]
     points = sum(exercise.points for exercise in exercises)
-    return Report(
-        lesson=lesson, score=0.0, max_score=points, exercises=exercises, repairs=[NOT_GRADED]
-    )
+    return Report(lesson=lesson, score=0.0, max_score=points, exercises=exercises)
 
 
-def _grade(grader: "Grader", submission: Submission) -> tuple["GradedSubmission", list[str]]:
-    """Return the graded submission, and what is unusual about the name of its file."""
+def _grade(grader: "Grader", submission: Submission) -> tuple["GradedSubmission", dict[str, Any]]:
+    """Return the graded submission, and the fields of its report that depend on its file."""
     try:
         path = submission.require_file()
         graded = grader.grade(submission.lesson, path)
     except SubmissionError as error:
-        return grader.grade_broken(submission.lesson, str(error)), []
-    return graded, list(submission.repairs(path))
+        nothing = grader.grade_broken(submission.lesson)
+        return nothing, {"state": _state(error), "reason": str(error), "repairs": []}
+    return graded, {"repairs": [*submission.repairs(path), *graded.report.repairs]}
+
+
+def _state(error: SubmissionError) -> State:
+    """Return what became of a submission that could not be graded."""
+    if isinstance(error, NothingSubmittedError):
+        return State.ABSENT
+    return State.WRONG_FILE if isinstance(error, WrongFileError) else State.UNREADABLE
 
 
 def _checked(graded: "GradedSubmission") -> tuple[Report, dict[str, str]]:
@@ -125,13 +133,13 @@ def _checked(graded: "GradedSubmission") -> tuple[Report, dict[str, str]]:
         else:
             tracebacks[done.id] = f"impossible score: {done.score} of {done.points} points"
             exercises.append(_left_open(done))
-    return graded.report.model_copy(update={"exercises": exercises}), tracebacks
+    return graded.report.with_exercises(exercises), tracebacks
 
 
 def _is_possible(done: ExerciseReport) -> bool:
     """Return whether nbgrader reads a score as it is: finite, and within the points."""
     if done.score is None:
-        return done.outcome.is_open
+        return done.outcome.is_pending
     return math.isfinite(done.score) and 0 <= done.score <= done.points
 
 

@@ -1,7 +1,6 @@
 """Grades submissions of one course: one warm sandbox for any number of notebooks."""
 
 import ast
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +11,7 @@ from typing import Any, Self
 import nbformat
 import torch
 
+from autograder.grading.basics import with_basics
 from autograder.grading.session import GradingSession
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import PACKAGE, load_lesson
@@ -21,31 +21,20 @@ from autograder.model.report import Report
 from autograder.probe.notes import Kind
 from autograder.sandbox.bubblewrap import find_bubblewrap
 from autograder.sandbox.client import WarmProcess
-from autograder.submissions.align import Aligned, Part, Role, align, empty
-
-BASICS = {
-    "math": "import math",
-    "torch": "import torch",
-    "F": "import torch.nn.functional as F",
-    "nn": "from torch import nn",
-}
-IMPORT_BASICS = "\n".join(BASICS.values())
-RESTORE_BASICS = "\n".join(
-    f"try: {name}\nexcept NameError: {line}" for name, line in BASICS.items()
-)
+from autograder.storage.course_key import course_key
+from autograder.submissions.align import Aligned, align, empty
 
 
 @dataclass(frozen=True)
 class GradedSubmission:
     """A graded submission: its report, and the notebook that the report is about.
 
-    `notebook` has the cells of the released one. `seed` is what the inputs were drawn from.
-    `tracebacks` are the grader's own failures, by exercise: they may quote model answers.
+    `notebook` has the cells of the released one. `tracebacks` are the grader's own failures, by
+    exercise: they may quote model answers.
     """
 
     report: Report
     notebook: Any
-    seed: int
     tracebacks: dict[str, str]
 
 
@@ -53,15 +42,13 @@ class Grader:
     """Grades notebooks of one course. Use it as a context manager: it keeps a process open.
 
     `sandboxed=False` runs submissions with the caller's own rights, and is for code that you trust.
-    `seed` is what inputs are drawn from. Without one, a seed is drawn once, so that everything graded
-    together gets the same inputs, and the outputs of known mistakes are computed once.
     """
 
-    def __init__(self, course: Course, *, sandboxed: bool = True, seed: int | None = None) -> None:
+    def __init__(self, course: Course, *, sandboxed: bool = True) -> None:
         """Raises SandboxMissingError if bubblewrap is wanted and not installed."""
         torch.set_num_threads(1)
         self.course, self.sandboxed = course, sandboxed
-        self._seed = secrets.randbits(62) if seed is None else seed
+        self._key = course_key(course)
         if sandboxed:
             find_bubblewrap()
         self._modules: frozenset[str] = frozenset()
@@ -72,15 +59,15 @@ class Grader:
         names = load_lesson(self.course, lesson).names
         return self._grade(lesson, align(self.course, lesson, path, names))
 
-    def grade_broken(self, lesson: str, reason: str) -> GradedSubmission:
-        """Give every exercise of a file that cannot be read the outcome `missing`."""
-        return self._grade(lesson, empty(self.course, lesson, reason))
+    def grade_broken(self, lesson: str) -> GradedSubmission:
+        """Give every exercise the outcome `missing`, for a submission without a notebook to grade."""
+        return self._grade(lesson, empty(self.course, lesson))
 
     def _grade(self, lesson: str, aligned: Aligned) -> GradedSubmission:
-        oracle = _oracle(load_lesson(self.course, lesson))
-        session = GradingSession(oracle, _with_basics(aligned.parts), self._seed)
+        oracle = _oracle(load_lesson(self.course, lesson), self._key)
+        session = GradingSession(oracle, with_basics(aligned.parts), self._warmed_up(oracle.lesson))
         session.incidents.add(None, ((Kind.LOCKED_CELL, name) for name in aligned.changed))
-        exercises = session.grade(self._warmed_up(oracle.lesson))
+        exercises = session.grade()
         report = Report(
             lesson=lesson,
             score=sum(exercise.score or 0.0 for exercise in exercises),
@@ -89,7 +76,7 @@ class Grader:
             repairs=aligned.repairs,
             incidents=session.incidents.found,
         )
-        return GradedSubmission(report, aligned.notebook, self._seed, session.tracebacks)
+        return GradedSubmission(report, aligned.notebook, session.tracebacks)
 
     def _warmed_up(self, lesson: Lesson) -> WarmProcess:
         """Return a warm process that has imported what this lesson and those before it need."""
@@ -114,19 +101,9 @@ class Grader:
 
 
 @lru_cache(maxsize=16)
-def _oracle(lesson: Lesson) -> Oracle:
+def _oracle(lesson: Lesson, key: bytes) -> Oracle:
     """Return the oracle of a lesson: one for as long as the lesson's text stays as it is."""
-    return Oracle(lesson)
-
-
-def _with_basics(parts: list[Part]) -> list[Part]:
-    """Put the basic imports first, and before each test restore those that were deleted."""
-    found = [Part(Role.LOCKED, IMPORT_BASICS)]
-    for part in parts:
-        if part.role is Role.TEST:
-            found.append(Part(Role.LOCKED, RESTORE_BASICS))
-        found.append(part)
-    return found
+    return Oracle(lesson, key)
 
 
 def _fixtures(lesson: Lesson) -> list[str]:

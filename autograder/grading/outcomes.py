@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from autograder.grading.runner import ExerciseRun, describe_end
-from autograder.judge.judges import say_raised
+from autograder.judge.exceptions import Cell, say_raised
 from autograder.model.errors import RunEndedError, RunTimedOutError
 from autograder.model.exercise import Exercise, Mistake
 from autograder.model.observation import Raised
@@ -37,9 +37,14 @@ def cell_ended(exercise: Exercise, ending: RunEndedError, seconds: float) -> Exe
     return _report(exercise, outcome, 0.0, [_failed("runs", "the cell runs", message)])
 
 
-def cell_raised(exercise: Exercise, raised: Raised) -> ExerciseReport:
-    """Return the report of a cell that raised an exception before it defined the answer."""
-    check = _failed("runs", "the cell runs", say_raised(raised))
+def cell_raised(exercise: Exercise, raised: Raised, source: str) -> ExerciseReport:
+    """Return the report of a cell that raised an exception before it defined the answer.
+
+    The exception is put into words like one of a check: the probes of earlier exercises could have
+    left something for this cell to say.
+    """
+    said = say_raised(raised, Cell(source, frozenset([exercise.name])))
+    check = _failed("runs", "the cell runs", said)
     return _report(exercise, Outcome.ERROR, 0.0, [check])
 
 

@@ -1,35 +1,45 @@
 """Runs the checks of one exercise against a submission, and judges what comes back."""
 
 import math
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from autograder.judge.compare import same
 from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.oracle import Oracle
-from autograder.model.errors import RunEndedError, RunTimedOutError
+from autograder.model.errors import RunEndedError, RunTimedOutError, RunWaitedError
 from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
 from autograder.model.observation import Observation
 from autograder.model.report import CheckReport, Outcome
+from autograder.probe.limits import WALL_FACTOR
 from autograder.sandbox.client import Probe, Run
 
 SCORE_STEP = 0.25
 MAX_CRASHES = 2
-SLOW_SECONDS = 20.0  # checks that took longer together are not run again
+SLOW_SECONDS = 20.0  # of processor time; checks that took longer together are not run again
 PROBE_SECONDS = 10
-TIMED_OUT = "Your code did not finish within {seconds:g} seconds. Is there a loop that never ends?"
+TIMED_OUT = (
+    "Your code did not finish within {seconds:g} seconds of processor time. Is there a loop that never "
+    "ends?"
+)
+WAITED = (
+    "Your code did not come back within {seconds:g} seconds, though it had not used up its processor "
+    "time. Does it wait for something, such as `time.sleep()`?"
+)
 CRASHED = (
     "Your code ended the whole Python process here. Does it call `exit()`, or use too much memory?"
 )
 CHANGED = (
-    "This check passed once and failed when it was run again with other numbers. An answer must not "
-    "depend on what was called before. {message}"
+    "Asked the same question twice, your code gave two different answers; the first was right. An "
+    "answer must not depend on what was called before."
 )
 NOT_RUN = "Not run, because an earlier check did not come to an end."
 
 
 def describe_end(ending: RunEndedError, seconds: float) -> str:
     """Return what to tell a student whose code, given `seconds`, ended its process."""
+    if isinstance(ending, RunWaitedError):
+        return WAITED.format(seconds=seconds * WALL_FACTOR)
     return TIMED_OUT.format(seconds=seconds) if isinstance(ending, RunTimedOutError) else CRASHED
 
 
@@ -81,13 +91,13 @@ class ExerciseRun:
 
 
 class ExerciseRunner:
-    """Runs the checks of one exercise once, on the process that has run the cells before its test.
+    """Runs the checks of one exercise once, on a process that has run what comes before.
 
     A check that ends its probe fails, and the next one gets a new probe. After a time-out or
     `MAX_CRASHES` crashes, the remaining checks fail without being run.
 
-    `stand_ins` are sources of right versions of earlier parts, which replace the student's. The
-    student's cell, `source`, is then run again.
+    Messages quote `source`, the student's cell. Each probe first runs `cells`, with the parts that
+    `stand_ins` define in place: for a process that has not run the notebook.
     """
 
     def __init__(
@@ -96,30 +106,30 @@ class ExerciseRunner:
         exercise: Exercise,
         process: Run,
         *,
-        seed: int,
         out_of_time: Callable[[], bool],
         stand_ins: Sequence[str] = (),
-        source: str | None = None,
+        source: str,
+        cells: Sequence[str] = (),
     ) -> None:
-        self.oracle, self.exercise, self.seed = oracle, exercise, seed
+        self.oracle, self.exercise = oracle, exercise
         self.result = ExerciseRun(exercise)
         self._process, self._out_of_time = process, out_of_time
-        self._stand_ins, self._source = stand_ins, source
+        self._stand_ins, self._source, self._cells = stand_ins, source, cells
 
     def run(self) -> ExerciseRun:
         """Run every check, and once more those that passed."""
-        started, probe = time.monotonic(), None
+        used, probe = self._process.seconds, None
         for check in self.exercise.checks:
             if self._should_stop():
                 self.result.checks.append(_report(check, Verdict(passed=False, message=NOT_RUN)))
                 continue
             if probe is None or not probe.ready:
                 probe = self._open_probe()
-            report, evidence = self._tried(check, probe, self.seed)
+            report, evidence = self._tried(check, probe)
             self.result.checks.append(report)
             self.result.evidence.append(evidence)
         if probe is not None:
-            if time.monotonic() - started < SLOW_SECONDS:
+            if self._process.seconds - used < SLOW_SECONDS:
                 self._run_again(probe)
             self._close(probe)
         return self.result
@@ -134,32 +144,33 @@ class ExerciseRunner:
     def _open_probe(self) -> Probe | None:
         """Fork a probe; return None if the process did not survive that."""
         try:
-            return self._process.probe(PROBE_SECONDS, self._stand_ins, self._source)
+            return self._process.probe(PROBE_SECONDS, self._stand_ins, self._cells)
         except RunEndedError as ending:
             self.result.endings.append(ending)
             return None
 
     def _run_again(self, probe: Probe) -> None:
-        """Run what passed again, last first and on fresh inputs: answers must not depend on state."""
+        """Ask what passed again, last first: the same question should get the same answer."""
         result = self.result
         for index, first in reversed([*enumerate(result.evidence)]):
             if not first.passed or not probe.ready or self._out_of_time():
                 continue
-            report, again = self._tried(first.check, probe, self.seed + 1)
-            if not again.passed:
+            got = self._observe(first.check, first.test_input, probe)
+            if got.ended:
+                self.result.endings.remove(got.ended)  # the check has passed: no proof of anything
+            elif not same(first.got, got):
                 result.changing.append(first.check.title)
-                message = CHANGED.format(message=report.message)
-                result.checks[index] = report.model_copy(update={"message": message})
-                result.evidence[index] = again
+                result.checks[index] = _report(first.check, Verdict(passed=False, message=CHANGED))
+                result.evidence[index] = replace(first, got=got, passed=False)
 
-    def _tried(self, check: Check, probe: Probe | None, seed: int) -> tuple[CheckReport, Evidence]:
-        test_input = self.exercise.test_input(check, seed)
+    def _tried(self, check: Check, probe: Probe | None) -> tuple[CheckReport, Evidence]:
+        test_input = self.oracle.test_input(self.exercise, check)
         expected = self.oracle.expected(self.exercise, check, test_input)
         got = self._observe(check, test_input, probe)
         if got.ended:
             verdict = Verdict(passed=False, message=describe_end(got.ended, check.seconds))
         else:
-            seen = Comparison(test_input.operation, got, expected)
+            seen = Comparison(test_input.operation, got, expected, source=self._source)
             verdict = judge_check(self.exercise, check, seen)
         return _report(check, verdict), Evidence(check, test_input, got, expected, verdict.passed)
 

@@ -6,10 +6,12 @@ and the exercises that were already graded keep their scores.
 
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from autograder.grading import outcomes
+from autograder.grading.basics import BASICS, IMPORT_BASICS
 from autograder.grading.incidents import Incidents
 from autograder.grading.runner import ExerciseRun, ExerciseRunner
 from autograder.judge.diagnose import diagnose
@@ -21,6 +23,7 @@ from autograder.model.report import ExerciseReport
 from autograder.probe.notes import Kind
 from autograder.sandbox.client import Run, WarmProcess
 from autograder.submissions.align import Part, Role
+from autograder.submissions.needed import needed_cells
 
 ANSWER_SECONDS = 20.0
 OWN_CELL_SECONDS = 10.0  # for a cell that the student added
@@ -35,8 +38,8 @@ class GradingSession:
     the grader's own failures, by exercise.
     """
 
-    def __init__(self, oracle: Oracle, parts: Sequence[Part], seed: int) -> None:
-        self.oracle, self.parts, self.seed = oracle, parts, seed
+    def __init__(self, oracle: Oracle, parts: Sequence[Part], warm: WarmProcess) -> None:
+        self.oracle, self.parts, self._warm = oracle, parts, warm
         self.incidents = Incidents()
         self.tracebacks: dict[str, str] = {}
         self._exercises = {exercise.id: exercise for exercise in oracle.lesson.exercises}
@@ -47,13 +50,13 @@ class GradingSession:
         self._own_seconds = 0.0
         self._deadline = time.monotonic() + TOTAL_SECONDS
 
-    def grade(self, warm: WarmProcess) -> list[ExerciseReport]:
+    def grade(self) -> list[ExerciseReport]:
         """Grade every exercise, and return the reports in the lesson's order."""
         for exercise in self._exercises.values():
             if report := outcomes.without_running(exercise, self._answers.get(exercise.id)):
                 self._reports[exercise.id] = report
         while self._open() and not self._out_of_time():
-            with warm.run() as run:
+            with self._warm.run() as run:
                 self._run_notebook(run)
                 run.leave()
                 self.incidents.add(None, run.take_notes())
@@ -91,9 +94,7 @@ class GradingSession:
         except RunEndedError as ending:
             self._skipped.add(index)
             if part.role is Role.SOLUTION and part.exercise:
-                exercise = self._exercises[part.exercise]
-                report = outcomes.cell_ended(exercise, ending, ANSWER_SECONDS)
-                self._reports[exercise.id] = report
+                self._keep(part.exercise, partial(self._ended, ending=ending))
         else:
             self._keep_exception(part, raised)
 
@@ -102,11 +103,14 @@ class GradingSession:
         own = part.role is Role.OWN
         if own and self._own_seconds > OWN_CELLS_SECONDS:
             return None
-        started = time.monotonic()
+        used = run.seconds
         try:
             return run.cell(part.source, OWN_CELL_SECONDS if own else ANSWER_SECONDS)
+        except RunEndedError:
+            self._own_seconds += OWN_CELL_SECONDS if own else 0.0
+            raise
         finally:
-            self._own_seconds += time.monotonic() - started if own else 0.0
+            self._own_seconds += run.seconds - used if own else 0.0
             self.incidents.add(part.exercise, run.take_notes())
 
     def _keep_exception(self, part: Part, raised: Mapping[str, Any] | None) -> None:
@@ -117,44 +121,72 @@ class GradingSession:
             self.incidents.add(part.exercise, [(Kind.ENDED, "exit()")])
 
     def _grade_exercise(self, exercise_id: str | None, run: Run) -> None:
-        """Grade an exercise unless it is graded already. A fault of the grader leaves it to a person."""
-        exercise = self._exercises.get(exercise_id or "")
-        if exercise is None or exercise.id in self._reports:
-            return
+        """Grade an exercise, unless it is graded already."""
+        if exercise_id in {exercise.id for exercise in self._open()}:
+            self._keep(exercise_id, partial(self._graded, run=run))
+
+    def _keep(self, exercise_id: str, grade: Callable[[Exercise], ExerciseReport]) -> None:
+        """Keep the report that `grade` gives. A fault of the grader leaves it to a person."""
+        exercise = self._exercises[exercise_id]
         try:
-            report = self._graded(exercise, run)
+            report = grade(exercise)
         except Exception:
             self.tracebacks[exercise.id] = traceback.format_exc()
             report = outcomes.grader_fault(exercise)
         self._reports[exercise.id] = report
 
+    def _ended(self, exercise: Exercise, ending: RunEndedError) -> ExerciseReport:
+        """Grade an exercise whose cell ended the process, which an earlier cell may have caused."""
+        fresh = self._run_alone(exercise)
+        if fresh.score:
+            return self._report(exercise, fresh)
+        return outcomes.cell_ended(exercise, ending, ANSWER_SECONDS)
+
     def _graded(self, exercise: Exercise, run: Run) -> ExerciseReport:
-        """Grade the answer with the student's earlier parts, then with right ones; keep the better."""
-        best = latest = self._run_checks(exercise, run)
-        stand_ins = self.oracle.stand_ins(exercise)
-        if not best.perfect and stand_ins and run.alive:
-            latest = self._run_checks(exercise, run, stand_ins)
-            best = latest if latest.score >= best.score else best
+        """Grade the answer as it stands in the notebook, and if need be alone; keep the better."""
+        best = self._run_checks(exercise, run)
         self.incidents.add(exercise.id, run.take_notes())
-        self.incidents.add(exercise.id, ((Kind.CHANGING, title) for title in best.changing))
-        raised = self._raised.get(exercise.id)
-        if raised and best.undefined:
-            return outcomes.cell_raised(exercise, raised)
-        mistakes = [] if best.perfect else diagnose(self.oracle, exercise, latest.evidence)
-        return outcomes.graded(exercise, best, mistakes)
+        if not best.perfect and not self._out_of_time():
+            alone = self._run_alone(exercise)
+            best = alone if alone.score >= best.score else best
+        return self._report(exercise, best)
+
+    def _run_alone(self, exercise: Exercise) -> ExerciseRun:
+        """Run the checks in a fresh process: the answer, the helpers it needs, and right parts."""
+        given = BASICS.keys() | self.oracle.lesson.given.keys()
+        given |= {other.name for other in self.oracle.lesson.upstream(exercise)}
+        cells = [IMPORT_BASICS, *needed_cells(self.parts, exercise.id, given)]
+        cells.append(self._answers[exercise.id].source)
+        with self._warm.run() as run:
+            done = self._run_checks(exercise, run, self.oracle.stand_ins(exercise), cells)
+            run.leave()
+            self.incidents.add(exercise.id, run.take_notes())
+        return done
 
     def _run_checks(
-        self, exercise: Exercise, run: Run, stand_ins: Sequence[str] = ()
+        self,
+        exercise: Exercise,
+        run: Run,
+        stand_ins: Sequence[str] = (),
+        cells: Sequence[str] = (),
     ) -> ExerciseRun:
         return ExerciseRunner(
             self.oracle,
             exercise,
             run,
-            seed=self.seed,
             out_of_time=self._out_of_time,
+            source=self._answers[exercise.id].source,
             stand_ins=stand_ins,
-            source=self._answers[exercise.id].source if stand_ins else None,
+            cells=cells,
         ).run()
+
+    def _report(self, exercise: Exercise, best: ExerciseRun) -> ExerciseReport:
+        self.incidents.add(exercise.id, ((Kind.CHANGING, title) for title in best.changing))
+        raised = self._raised.get(exercise.id)
+        if raised and best.undefined:
+            return outcomes.cell_raised(exercise, raised, self._answers[exercise.id].source)
+        mistakes = [] if best.perfect else diagnose(self.oracle, exercise, best.evidence)
+        return outcomes.graded(exercise, best, mistakes)
 
 
 def _out_of_memory(raised: Mapping[str, Any]) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
+from autograder.storage.course_key import course_key
 
 PACKAGE = Path(__file__).resolve().parent.parent
 # The folders whose code can change a score. The others only build, store or show.
@@ -18,7 +19,7 @@ COURSEWORK = ("scope.py", "small_bert.py", "stand_ins.py", "stand_ins_models.py"
 
 
 def lesson_version(course: Course, lesson: str) -> str:
-    """Return a digest of the lesson's text, its release and the code that can change a score.
+    """Return a digest of the lesson's text, its release, the key and the code that can change a score.
 
     A submission that was graded under another version is graded again. Raises CourseError if the
     lesson has no text or was never released.
@@ -27,6 +28,7 @@ def lesson_version(course: Course, lesson: str) -> str:
         raise CourseError(f"no lesson '{lesson}': expected its text in {course.text(lesson)}")
     digest = hashlib.sha256(course.text(lesson).read_bytes())
     digest.update(course.release_notebook(lesson).read_bytes())
+    digest.update(course_key(course))
     for path in scoring_files(PACKAGE):
         digest.update(path.relative_to(PACKAGE.parent).as_posix().encode())
         digest.update(path.read_bytes())

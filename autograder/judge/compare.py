@@ -1,4 +1,8 @@
-"""Where two values differ, in the first respect that matters: type, shape, dtype, NaN, numbers."""
+"""Where two values differ, in the first respect that matters: type, shape, dtype, NaN, numbers.
+
+What is said of a difference names a kind and a place, and no value: neither what came, nor what was
+expected. Both depend on inputs that stay the same at every attempt.
+"""
 
 import math
 from dataclasses import dataclass
@@ -6,19 +10,23 @@ from typing import Any
 
 import torch
 
-from autograder.model.observation import Observation
+from autograder.judge.advice import cause
+from autograder.judge.known_types import of_type, type_words
+from autograder.judge.shapes import shape_difference
+from autograder.model.observation import Observation, Raised
 from autograder.probe.answer import kind_of
 from autograder.probe.wire import Opaque
 
 ATOL, RTOL = 1e-4, 1e-4
+MANY_TIMES = 1e4  # beyond that, a number means another thing altogether
+COUNTED = 9  # entries beyond that are "many"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first difference found: its kind, where in the result, and what to say of it."""
+    """The first difference found: its kind, and a sentence on it."""
 
     kind: str
-    where: str
     text: str
 
     @property
@@ -28,17 +36,67 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Tolerance:
-    """How far numbers may lie apart. Where `values` is False, only their form counts."""
+class _Place:
+    """A part of the result, and how it is compared.
+
+    `steps` are the indices and keys that lead to it. Those keys that are among `names` are named.
+    Where `values` is False, only the form counts.
+    """
 
     atol: float = ATOL
     rtol: float = RTOL
     values: bool = True
+    names: frozenset[str] = frozenset()
+    steps: tuple[Any, ...] = ()
+
+    def at(self, step: Any) -> "_Place":
+        """Return the place of an entry."""
+        return _Place(self.atol, self.rtol, self.values, self.names, (*self.steps, step))
+
+    @property
+    def subject(self) -> str:
+        """What the place is called at the beginning of a sentence."""
+        named = [
+            f"`{key}`" if key in self.names else "" for key in self.steps if isinstance(key, str)
+        ]
+        if named:
+            return named[-1] or "One entry of the result"
+        steps = " of entry ".join(str(step) for step in self.steps[::-1])
+        return f"Entry {steps} of the result" if steps else "The result"
+
+    @property
+    def prefix(self) -> str:
+        """What begins a sentence about the entries of the place; nothing for the whole result."""
+        named = self.subject
+        return f"In {named[0].lower()}{named[1:]}, " if self.steps else ""
 
 
-def difference(got: Any, want: Any, *, atol: float = ATOL, rtol: float = RTOL) -> Difference | None:
-    """Return how `got` differs from `want`, or None if they agree within tolerance."""
-    return _difference(got, want, Tolerance(atol, rtol), "")
+def difference(
+    got: Any,
+    want: Any,
+    *,
+    atol: float = ATOL,
+    rtol: float = RTOL,
+    names: frozenset[str] = frozenset(),
+) -> Difference | None:
+    """Return how `got` differs from `want`, or None if they agree within tolerance.
+
+    `names` are the keys of dictionaries that may be named.
+    """
+    return _difference(got, want, _Place(atol, rtol, names=names))
+
+
+def times(got: float, want: float) -> str:
+    """Return how many times too large a number is, as far as that means anything.
+
+    Example: "0.125 times what it should be".
+    """
+    ratio = got / want if want else math.nan
+    if not 1 / MANY_TIMES < abs(ratio) < MANY_TIMES:
+        return "not what it should be"
+    digits = f"{ratio:.3g}" if abs(ratio) < 1000 else f"{ratio:.0f}"
+    known = {"1": "slightly off", "-1": "of the wrong sign"}
+    return known.get(digits, f"{digits} times what it should be")
 
 
 def same(a: Observation, b: Observation) -> bool:
@@ -49,154 +107,134 @@ def same(a: Observation, b: Observation) -> bool:
         return False
     if a.raised and b.raised:
         structural = a.raised.structural or b.raised.structural
-        return a.raised.kind == b.raised.kind and (
-            not structural or a.raised.message == b.raised.message
-        )
+        if structural:
+            return a.raised.kind == b.raised.kind and a.raised.message == b.raised.message
+        return a.raised.kind == b.raised.kind and _cause(a.raised) == _cause(b.raised)
     return difference(a.value, b.value) is None and difference(b.value, a.value) is None
+
+
+def _cause(raised: Raised) -> str:
+    """Return what an exception is about, as far as advice tells causes apart."""
+    return cause((raised.kind, *raised.bases), raised.message)
 
 
 def same_form(got: Any, want: Any) -> bool:
     """Return whether two values agree but for their numbers and texts."""
-    return _difference(got, want, Tolerance(values=False), "") is None
+    return _difference(got, want, _Place(values=False)) is None
 
 
-def _difference(got: Any, want: Any, tolerance: Tolerance, where: str) -> Difference | None:
+def _difference(got: Any, want: Any, place: _Place) -> Difference | None:
     if isinstance(want, torch.Tensor):
-        return _tensors(got, want, tolerance, where)
+        return _tensors(got, want, place)
     if isinstance(want, (list, tuple)):
-        return _sequences(got, want, tolerance, where)
+        return _sequences(got, want, place)
     if isinstance(want, dict):
-        return _mappings(got, want, tolerance, where)
-    return _scalars(got, want, tolerance, where)
+        return _mappings(got, want, place)
+    return _scalars(got, want, place)
 
 
-def _tensors(got: Any, want: torch.Tensor, tolerance: Tolerance, where: str) -> Difference | None:
+def _tensors(got: Any, want: torch.Tensor, place: _Place) -> Difference | None:
     if not isinstance(got, torch.Tensor):
-        return _wrong_type(got, "a tensor", where)
+        return _wrong_type(got, "a tensor", place)
     if got.shape != want.shape:
-        text = f"{_subject(where)} has shape {_shape(got)}; {_shape(want)} was expected"
-        return Difference("shape", where, text)
+        return Difference(
+            "shape", f"{place.subject} has {shape_difference(got.shape, want.shape)}."
+        )
     if got.dtype != want.dtype:
-        text = f"{_subject(where)} is {_dtype(got)}; {_dtype(want)} was expected"
-        return Difference("dtype", where, text)
-    return _numbers(got, want, tolerance, where) if tolerance.values else None
+        text = f"{place.subject} is {_dtype(got)}; {_dtype(want)} was expected."
+        return Difference("dtype", text)
+    return _numbers(got, want, place) if place.values else None
 
 
-def _numbers(
-    got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance, where: str
-) -> Difference | None:
+def _numbers(got: torch.Tensor, want: torch.Tensor, place: _Place) -> Difference | None:
     wrong = got != want
     if want.is_floating_point():
-        near = torch.isclose(got, want, atol=tolerance.atol, rtol=tolerance.rtol, equal_nan=True)
-        wrong = ~near
+        wrong = ~torch.isclose(got, want, atol=place.atol, rtol=place.rtol, equal_nan=True)
     if not wrong.any():
         return None
     if got.is_floating_point() and not got.isfinite().all() and want.isfinite().all():
-        return _not_finite(got, where)
+        return _not_finite(got, place)
     if not want.dim():
-        return _scalars(got.item(), want.item(), Tolerance(0.0, 0.0), where)
-    return _first_wrong_entry(got, want, wrong, where)
+        return _wrong_scalar(got.item(), want.item(), place)
+    first = wrong.nonzero()[0].tolist()
+    are = "entries is wrong: the one" if wrong.sum() == 1 else "entries are wrong; the first is"
+    text = f"{place.prefix}{int(wrong.sum())} of {wrong.numel()} {are} at {first}."
+    return Difference("value", text)
 
 
-def _first_wrong_entry(
-    got: torch.Tensor, want: torch.Tensor, wrong: torch.Tensor, where: str
-) -> Difference:
-    """Count the wrong entries and show the first; of floats, what was expected is not told."""
-    index = tuple(wrong.nonzero()[0].tolist())
-    expected = "" if want.is_floating_point() else f"; {_number(want[index])} was expected"
-    text = (
-        f"{_subject(where)} has {int(wrong.sum())} of {wrong.numel()} entries that are wrong. "
-        f"The first is at {list(index)}, where yours is {_number(got[index])}{expected}"
-    )
-    return Difference("value", where, text)
-
-
-def _not_finite(got: torch.Tensor, where: str) -> Difference:
+def _not_finite(got: torch.Tensor, place: _Place) -> Difference:
     index = tuple(int(i) for i in (~got.isfinite()).nonzero()[0])
     kind = "NaN" if got[index].isnan() else "an infinity"
-    text = f"{_subject(where)} holds {kind} at {list(index)}; every number should be finite here"
-    return Difference("nan" if kind == "NaN" else "inf", where, text)
+    where = f" at {list(index)}" if index else ""
+    text = f"{place.subject} holds {kind}{where}; every number should be finite here."
+    return Difference("nan" if kind == "NaN" else "inf", text)
 
 
-def _sequences(got: Any, want: Any, tolerance: Tolerance, where: str) -> Difference | None:
+def _sequences(got: Any, want: Any, place: _Place) -> Difference | None:
+    pair = isinstance(want, tuple)
     if not isinstance(got, (list, tuple)):
-        wanted = "a tuple" if isinstance(want, tuple) else "a list"
-        return _wrong_type(got, f"{wanted} of {len(want)}", where)
+        return _wrong_type(got, f"a tuple of {len(want)} values" if pair else "a list", place)
     if len(got) != len(want):
-        text = f"{_subject(where)} has {len(got)} entries; {len(want)} were expected"
-        return Difference("length", where, text)
+        how = "many" if len(got) > len(want) else "few"
+        wanted = f"; {len(want)} are expected" if pair else ""
+        return Difference("length", f"{place.subject} has too {how} entries{wanted}.")
     pairs = enumerate(zip(got, want, strict=True))
-    found = (_difference(mine, right, tolerance, f"{where}[{n}]") for n, (mine, right) in pairs)
+    found = (_difference(mine, right, place.at(n)) for n, (mine, right) in pairs)
     return next(filter(None, found), None)
 
 
-def _mappings(
-    got: Any, want: dict[Any, Any], tolerance: Tolerance, where: str
-) -> Difference | None:
+def _mappings(got: Any, want: dict[Any, Any], place: _Place) -> Difference | None:
     if not isinstance(got, dict):
-        return _wrong_type(got, "a dictionary", where)
+        return _wrong_type(got, "a dictionary", place)
     for key, value in want.items():
         if key not in got:
-            return Difference("key", where, f"{_subject(where)} has no entry {key!r}")
-        found = _difference(got[key], value, tolerance, f"{where}[{key!r}]")
-        if found:
+            named = f" `{key}`" if key in place.names else " that it should have"
+            return Difference("key", f"{place.subject} lacks an entry{named}.")
+        if found := _difference(got[key], value, place.at(key)):
             return found
-    extra = [key for key in got if key not in want]
-    text = f"{_subject(where)} has an unexpected entry {extra[0]!r}" if extra else ""
-    return Difference("key", where, text) if extra else None
+    extra = sum(key not in want for key in got)
+    number = str(extra) if extra <= COUNTED else "many"
+    entries = "entry" if extra == 1 else "entries"
+    text = f"{place.subject} has {number} {entries} that it should not have."
+    return Difference("key", text) if extra else None
 
 
-def _scalars(got: Any, want: Any, tolerance: Tolerance, where: str) -> Difference | None:
+def _scalars(got: Any, want: Any, place: _Place) -> Difference | None:
     if isinstance(want, Opaque):
-        return None if got == want else _wrong_type(got, want.kind, where)
+        return None if got == want else _wrong_type(got, type_words(want.kind), place)
     if isinstance(want, float):
         if isinstance(got, bool) or not isinstance(got, (int, float)):
-            return _wrong_type(got, "a float", where)
+            return _wrong_type(got, "a float", place)
     elif type(got) is not type(want):
-        return _wrong_type(got, f"a value of type {kind_of(want)}", where)
-    if not tolerance.values or _equal(got, want, tolerance):
+        return _wrong_type(got, type_words(kind_of(want)), place)
+    if not place.values or _equal(got, want, place):
         return None
-    came = f"{_short(got)}, which is not right"
-    if isinstance(want, float):
-        came = f"{got:.4g}" + (f", {got / want:.4g} times what it should be" if want else "")
-    return Difference("value", where, f"{_subject(where)} is {came}")
+    return _wrong_scalar(got, want, place)
 
 
-def _equal(got: Any, want: Any, tolerance: Tolerance) -> bool:
+def _wrong_scalar(got: Any, want: Any, place: _Place) -> Difference:
+    """Say that a single value is wrong; of a float, also how many times too large it is."""
+    if isinstance(want, float) and not math.isfinite(got):
+        kind = "NaN" if math.isnan(got) else "infinite"
+        return Difference("nan" if kind == "NaN" else "inf", f"{place.subject} is {kind}.")
+    how = times(got, want) if isinstance(want, float) else "not what it should be"
+    return Difference("value", f"{place.subject} is {how}.")
+
+
+def _equal(got: Any, want: Any, place: _Place) -> bool:
     if not isinstance(want, float):
         return bool(got == want)
-    near = math.isclose(got, want, abs_tol=tolerance.atol, rel_tol=tolerance.rtol)
+    near = math.isclose(got, want, abs_tol=place.atol, rel_tol=place.rtol)
     return near or (math.isnan(got) and math.isnan(want))
 
 
-def _wrong_type(got: Any, wanted: str, where: str) -> Difference:
-    if got is None:
-        missing = "" if where else " (is there a `return`?)"
-        return Difference(
-            "none", where, f"{_subject(where)} is None; {wanted} was expected{missing}"
-        )
-    kind = got.kind if isinstance(got, Opaque) else kind_of(got)
-    return Difference("type", where, f"{_subject(where)} is of type {kind}; {wanted} was expected")
-
-
-def _subject(where: str) -> str:
-    """Name a part of the result: '[0]' is 'Entry 0 of the result'."""
-    steps = where.strip("[]").split("][") if where else []
-    return f"Entry {' of entry '.join(steps[::-1])} of the result" if steps else "The result"
-
-
-def _shape(tensor: torch.Tensor) -> str:
-    return str(tuple(tensor.shape))
+def _wrong_type(got: Any, wanted: str, place: _Place) -> Difference:
+    text = f"{place.subject} is {of_type(got)}; {wanted} was expected."
+    missing = got is None and not place.steps
+    return Difference(
+        "none" if got is None else "type", f"{text} Is there a `return`?" if missing else text
+    )
 
 
 def _dtype(tensor: torch.Tensor) -> str:
     return str(tensor.dtype).removeprefix("torch.")
-
-
-def _number(value: torch.Tensor) -> str:
-    return f"{value.item():.4g}" if value.is_floating_point() else str(value.item())
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"

@@ -1,28 +1,60 @@
-"""Names the mistake: finds the known mistakes, singly or in pairs, that do what was seen."""
+"""Names the mistake: finds the known mistakes, singly or in pairs, that do what was seen.
+
+A name is given only if it explains every check that failed.
+"""
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-
-import torch
+from dataclasses import dataclass, replace
 
 from autograder.judge.evidence import Evidence
+from autograder.judge.forms import Step, step
 from autograder.judge.oracle import Oracle
-from autograder.model.exercise import Exercise, Mistake
-from autograder.model.observation import Observation
+from autograder.model.exercise import Comparison, Exercise, Mistake
 from autograder.probe.functions import ReadEntry
+
+MOST_FORMS = 2  # things that are wrong with the form of one result
 
 
 def diagnose(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -> list[Mistake]:
-    """Return the mistakes that explain the failures, most of all those that explain all.
+    """Return the mistakes that explain all failures: none, one, or a few that act together.
 
-    First single mistakes, then pairs, whose edited answers behave exactly as the student's on every
-    case; then single ones that explain some of the failures and are contradicted by nothing.
+    First a call of a function that the exercise excludes; what fails by its values as well is then
+    explained like any other answer. Then single mistakes and pairs, whose edited answers behave
+    exactly as the student's on every check; then wrong forms, alone or with one mistake besides.
     """
+    called = {name for item in evidence for name in item.got.library} & exercise.forbidden.keys()
+    if called:
+        evidence = [_judged(exercise, item) for item in evidence]
+    return [*map(_library, sorted(called)[:1], [exercise]), *_explained(oracle, exercise, evidence)]
+
+
+def _explained(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -> list[Mistake]:
     if all(item.passed for item in evidence):
         return []
     search = _Search(oracle, exercise, evidence)
-    return search.explain_all(1) or search.explain_all(2) or search.explain_some()
+    if all(isinstance(item.test_input.operation, ReadEntry) for item in evidence):
+        return search.explain_entries()
+    loose = replace(search, loosely=True)
+    return (
+        search.explain_all(1)
+        or search.explain_all(2)
+        or loose.explain_alone()
+        or loose.explain_missed()
+        or search.explain_forms()
+    )
+
+
+def _judged(exercise: Exercise, item: Evidence) -> Evidence:
+    """Return evidence judged by its value alone."""
+    seen = Comparison(item.test_input.operation, item.got, item.expected, exercise.name)
+    return replace(item, passed=item.check.decide(seen).passed)
+
+
+def _library(name: str, exercise: Exercise) -> Mistake:
+    """Return the mistake of calling a function that the exercise excludes."""
+    title = f"A function of the library does the work: `{name}`"
+    return Mistake("library-function", title, exercise.forbidden[name], ())
 
 
 @dataclass(frozen=True)
@@ -32,15 +64,37 @@ class _Search:
     oracle: Oracle
     exercise: Exercise
     evidence: Sequence[Evidence]
+    loosely: bool = False
 
     def explain_all(self, size: int) -> list[Mistake]:
         """Return the first mistake, or two, that do all that was seen."""
+        return next(self._explanations(size), [])
+
+    def explain_alone(self) -> list[Mistake]:
+        """Return the mistake that does all that was seen, if there is only one."""
+        if not any(item.got.raised or item.expected.raised for item in self._failures()):
+            return []  # loosely or not, it is the same
+        found = {mistake.id: mistake for (mistake,) in self._explanations(1)}
+        return list(found.values()) if len(found) == 1 else []
+
+    def explain_missed(self) -> list[Mistake]:
+        """Return two mistakes that explain all, where an exception that is expected did not come.
+
+        Where others came, two mistakes that raise anything at all would be too easily found.
+        """
+        missed = [item.expected.raised and not item.got.raised for item in self._failures()]
+        others = any(i.got.raised and not i.expected.raised for i in self._failures())
+        return self.explain_all(2) if any(missed) and not others else []
+
+    def _failures(self) -> list[Evidence]:
+        return [item for item in self.evidence if not item.passed]
+
+    def _explanations(self, size: int) -> Iterator[list[Mistake]]:
         ordered = sorted(self.evidence, key=lambda item: item.passed)  # failures tell most apart
         forms = [form for mistake in self.exercise.mistakes for form in mistake.forms()]
         for mistakes in self._pairs(forms) if size > 1 else zip(forms):
             if all(self._fits(mistakes, item) for item in ordered):
-                return list(mistakes)
-        return []
+                yield list(mistakes)
 
     def _pairs(self, forms: Sequence[Mistake]) -> Iterator[tuple[Mistake, Mistake]]:
         """Yield the pairs that are worth a try: where an exception came, one of the two raises it."""
@@ -64,7 +118,7 @@ class _Search:
 
     def _fits(self, mistakes: Sequence[Mistake], item: Evidence) -> bool:
         mistaken = self.oracle.mistaken(self.exercise, mistakes, item.test_input)
-        return mistaken is not None and item.fits(mistaken)
+        return mistaken is not None and item.fits(mistaken, loosely=self.loosely)
 
     def _may_be_part(self, mistake: Mistake) -> bool:
         """Return whether a mistake can be one of two: alone it spoils no more than what is spoilt.
@@ -79,33 +133,73 @@ class _Search:
             return False
         return all(self._fits([mistake], item) for item in self.evidence if item.passed)
 
-    def explain_some(self) -> list[Mistake]:
-        """Return the single mistakes that explain most failures between them.
+    def explain_forms(self) -> list[Mistake]:
+        """Return what is wrong with the form of the results, and a mistake that does the rest."""
+        found: list[Mistake] = []
+        search = self
+        while len(found) < MOST_FORMS and (done := search._put_right()):
+            first, evidence = done
+            found.append(self._known_form(first) or first.mistake)
+            search = replace(search, evidence=evidence)
+            if all(item.passed for item in evidence):
+                return found
+            if rest := search.explain_all(1):
+                return found + rest
+        return []
 
-        One case in many is too little to go by: a mistake has to explain two of them, or half. The
-        entries of a dictionary of answers each stand for themselves.
+    def _put_right(self) -> tuple[Step, list[Evidence]] | None:
+        """Put the form of all results right that are wrong in the first way that occurs."""
+        steps = [
+            None if item.passed else step(item.got.value, item.expected.value)
+            for item in self.evidence
+        ]
+        first = next(filter(None, steps), None)
+        if first is None:
+            return None
+        pairs = zip(self.evidence, steps, strict=True)
+        return first, [
+            self._with_value(item, like) if done and (like := done.like(first)) else item
+            for item, done in pairs
+        ]
+
+    def _with_value(self, item: Evidence, done: Step) -> Evidence:
+        return _judged(self.exercise, replace(item, got=replace(item.got, value=done.value)))
+
+    def _known_form(self, first: Step) -> Mistake | None:
+        """Return the known mistake that makes a result wrong in this way, and in no other."""
+        for mistake in self.exercise.mistakes:
+            if self._only_in_form(mistake, first):
+                return mistake
+        return None
+
+    def _only_in_form(self, mistake: Mistake, first: Step) -> bool:
+        if not all(self._fits([mistake], item) for item in self.evidence if item.passed):
+            return False
+        item = self._failures()[0]
+        alone = self.oracle.mistaken(self.exercise, [mistake], item.test_input)
+        done = step(alone.value, item.expected.value) if alone and not alone.raised else None
+        return bool(done and done.same(first) and self._with_value(item, done).passed)
+
+    def explain_entries(self) -> list[Mistake]:
+        """Return the mistakes that explain most wrong entries of a dictionary of answers.
+
+        Its entries stand each for itself, so here, and only here, a mistake need not explain all.
         """
-        separate = all(isinstance(item.test_input.operation, ReadEntry) for item in self.evidence)
-        failures = sum(not item.passed for item in self.evidence)
-        enough = 1 if separate else min(2, -(-failures // 2))
         explained = {
             index: cases
             for index, mistake in enumerate(self.exercise.mistakes)
-            if len(cases := self._cases_explained(mistake)) >= enough
+            if (cases := self._entries_explained(mistake))
         }
-        chosen = _cover(explained)
-        return [self.exercise.mistakes[index] for index in chosen[: None if separate else 2]]
+        return [self.exercise.mistakes[index] for index in _cover(explained)]
 
-    def _cases_explained(self, mistake: Mistake) -> set[int]:
-        """Return the failures that a mistake explains by numbers; none if a passed one denies it."""
-        if not any(not item.passed and _telling(item.got) for item in self.evidence):
-            return set()
+    def _entries_explained(self, mistake: Mistake) -> set[int]:
+        """Return the wrong entries that a mistake explains; none if a right one denies it."""
         if not all(self._fits([mistake], item) for item in self.evidence if item.passed):
             return set()
         return {
             index
             for index, item in enumerate(self.evidence)
-            if not item.passed and _telling(item.got) and self._fits([mistake], item)
+            if not item.passed and item.got.value is not None and self._fits([mistake], item)
         }
 
 
@@ -120,14 +214,3 @@ def _cover(explained: dict[int, set[int]]) -> list[int]:
         chosen.append(best)
         covered |= explained.pop(best)
     return chosen
-
-
-def _telling(got: Observation) -> bool:
-    """Return whether an observation is specific enough to name a mistake by: finite numbers."""
-    if got.raised is not None:
-        return False
-    value = got.value[0] if isinstance(got.value, (tuple, list)) and got.value else got.value
-    if isinstance(value, torch.Tensor):
-        return bool(value.numel() > 0 and torch.isfinite(value).all())
-    facts = isinstance(value, dict) and all(isinstance(part, bool) for part in value.values())
-    return value is not None and not facts  # a few facts fit many mistakes

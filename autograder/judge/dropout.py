@@ -10,9 +10,9 @@ SENTENCES = {
     "you pass it `self.training`, and `.eval()` does not reach a part in a plain list.",
     "drops nothing": "With dropout 0, train mode and eval mode give different results: some part has a "
     "dropout rate of its own.",
-    "drops parts": "With a dropout of nearly 1, something is left in train mode that should be dropped, "
+    "drops parts": "With a dropout near 1, something is left in train mode that should be dropped, "
     "or something is dropped that should be left.",
-    "drops inside": "With dropout 0.9, most hidden units of the feed-forward should be dropped in train "
+    "drops inside": "With much dropout, most hidden units of the feed-forward should be dropped in train "
     "mode. Here most are kept.",
 }
 

@@ -20,8 +20,8 @@ def gradients_match(names: Sequence[str] = (), *, output: Judge | None = None) -
 
     def explainer(seen: Comparison) -> str | None:
         got = seen.got.value
-        if got.get("unregistered"):
-            return _not_trained(got["unregistered"])
+        if lost := [path for path in got.get("unregistered", ()) if path in seen.operation.names]:
+            return _not_trained(lost)
         if "output" in got and (said := of_output(entry_of(seen, "output")).message):
             return said
         return _about_gradients(_wrong(got, seen.expected.value), names)
@@ -33,7 +33,10 @@ def _about_gradients(wrong: Mapping[str, Any], names: Sequence[str]) -> str | No
     lost = [path for path, gradient in wrong.items() if gradient is None]
     if lost:
         return f"No gradient reaches {_listed(lost, names)}: nothing would be learnt there."
-    return f"Wrong gradients: {_listed([*wrong], names)}." if wrong else None
+    if not wrong:
+        return None
+    which, are = ("gradient", "is") if len(wrong) == 1 else ("gradients", "are")
+    return f"The {which} of {_listed([*wrong], names)} {are} wrong."
 
 
 def _wrong(got: dict[str, Any], want: dict[str, Any]) -> dict[str, Any]:
@@ -48,7 +51,7 @@ def _wrong(got: dict[str, Any], want: dict[str, Any]) -> dict[str, Any]:
 
 def unregistered(seen: Comparison) -> str | None:
     """Say which weights an optimiser would miss, of a `ReadState` of the fact `registered`."""
-    lost = [path for path, known in seen.got.value.items() if known is False]
+    lost = [path for path in seen.expected.value if seen.got.value.get(path) is False]
     return _not_trained(lost) if lost else None
 
 

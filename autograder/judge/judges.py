@@ -7,10 +7,12 @@ from typing import Any
 import torch
 
 from autograder.judge.compare import ATOL, RTOL, Difference, difference, same_form
+from autograder.judge.exceptions import Cell, is_unfinished, say_raised, what_raised
+from autograder.judge.known_types import of_type
 from autograder.judge.patterns import pattern
 from autograder.model.exercise import Comparison, Explainer, Judge, Verdict
-from autograder.model.observation import Observation, Raised
-from autograder.probe.functions import CallAndReturnArguments
+from autograder.model.observation import Raised
+from autograder.probe.functions import CallFunction
 from autograder.probe.modules import ModuleOperation
 
 PASSED = Verdict(passed=True)
@@ -34,10 +36,11 @@ def matches_reference(
 
     def judge(seen: Comparison) -> Verdict:
         if seen.expected.raised:
-            return _wants_exception(seen.got, seen.expected.raised)
+            return _wants_exception(seen, seen.expected.raised)
         if seen.got.raised:
-            return failed(say_raised(seen.got.raised))
-        found = difference(seen.got.value, seen.expected.value, atol=atol, rtol=rtol)
+            return failed(say_raised(seen.got.raised, cell_of(seen)))
+        names = seen.operation.names
+        found = difference(seen.got.value, seen.expected.value, atol=atol, rtol=rtol, names=names)
         if found is None:
             return PASSED
         asked = explainers if any_form or found.about_numbers else ()
@@ -57,53 +60,68 @@ def _about_first_wrong_call(asked: Sequence[Explainer], seen: Comparison, found:
         number = next(wrong, 0)
         seen = part_of(seen, lambda results: results[number])
         seen = replace(seen, operation=replace(operation, calls=[calls[number]]))
-        found = difference(seen.got.value, seen.expected.value) or found
+        names = operation.names
+        found = difference(seen.got.value, seen.expected.value, names=names) or found
         which = f"Call {number + 1} of {len(calls)}: "
     said = explain(asked, seen)
     if not said and found.about_numbers:
-        said = pattern(seen.got.value, seen.expected.value)
-    return which + (said or f"{found.text}.")
+        said = pattern(seen.got.value, seen.expected.value, seen.operation.arguments)
+    return which + (said or found.text)
 
 
 def no_side_effects(
-    *explainers: Explainer, names: Sequence[str] = (), any_form: bool = False
+    *explainers: Explainer,
+    names: Sequence[str] = (),
+    any_form: bool = False,
+    titled: bool = True,
 ) -> Judge:
     """Return a judge that wants the reference's value, and every argument left as it was.
 
     `names` are the arguments' names, for the message; without them they are numbered from 1.
-    `any_form` is that of `matches_reference`. Lists and dictionaries are looked at as well if the
-    operation is `CallAndReturnArguments`.
+    `any_form` is that of `matches_reference`. `titled` says that arguments are what the check's title
+    is about, so that a message about a wrong result has to say that they are unchanged.
     """
     value = matches_reference(*explainers, any_form=any_form)
 
     def judge(seen: Comparison) -> Verdict:
-        changed = {_argument(place, seen) for place in seen.got.changed}
-        if isinstance(seen.operation, CallAndReturnArguments) and not seen.got.raised:
-            changed |= _rewritten(entry_of(seen, "arguments"))
-            seen = entry_of(seen, "result")
-        return failed(_in_place(sorted(changed), names)) if changed else value(seen)
+        changed = {_argument(place, seen) for place in seen.got.changed} & _arguments(seen)
+        if changed:
+            return failed(_in_place([_called(number, seen, names) for number in sorted(changed)]))
+        verdict = value(seen)
+        if verdict.passed or seen.got.raised or not titled:
+            return verdict
+        return failed(f"The arguments are unchanged, but the result is wrong. {verdict.message}")
 
     return judge
 
 
-def _in_place(changed: Sequence[int], names: Sequence[str]) -> str:
-    listed = [f"`{names[n]}`" if n < len(names) else f"argument {n + 1}" for n in changed]
+def _in_place(changed: Sequence[str]) -> str:
     return (
-        f"Your code modified {' and '.join(listed)} in place (`+=`, `masked_fill_`, `append`, …). "
+        f"Your code modified {' and '.join(changed)} in place (`+=`, `masked_fill_`, `append`, …). "
         "Make a new object instead."
     )
 
 
-def _rewritten(arguments: Comparison) -> set[int]:
-    """Return which arguments are not what they were, lists and dictionaries among them."""
-    pairs = zip(arguments.got.value, arguments.expected.value, strict=True)
-    return {number for number, pair in enumerate(pairs) if difference(*pair)}
+def _called(number: int, seen: Comparison, names: Sequence[str]) -> str:
+    """Return what an argument is called, by number: its name, if the table or the call gives it."""
+    known = dict(enumerate(names))
+    if isinstance(seen.operation, CallFunction):
+        known |= dict(enumerate(seen.operation.kwargs, start=len(seen.operation.args)))
+    return f"`{known[number]}`" if number in known else f"argument {number + 1}"
 
 
 def _argument(place: str, seen: Comparison) -> int:
     """Return which argument a place such as '1.0' belongs to; a module's first number is the call."""
     numbers = [int(number) for number in place.split(".")]
-    return numbers[-1] if isinstance(seen.operation, ModuleOperation) else numbers[0]
+    of_a_call = isinstance(seen.operation, ModuleOperation)
+    return numbers[1] if of_a_call and len(numbers) > 1 else numbers[0]
+
+
+def _arguments(seen: Comparison) -> set[int]:
+    """Return the numbers of the arguments that were passed: a process could say any."""
+    passed = seen.operation.arguments
+    calls = passed if isinstance(seen.operation, ModuleOperation) else [passed]
+    return set(range(max(map(len, calls), default=0)))
 
 
 def entry_of(seen: Comparison, key: str) -> Comparison:
@@ -130,8 +148,8 @@ def guarded(judge: Judge) -> Judge:
         except Exception:
             if same_form(seen.got.value, seen.expected.value):
                 raise
-        found = difference(seen.got.value, seen.expected.value)
-        return failed(f"{found.text if found else 'The result has another form than expected'}.")
+        found = difference(seen.got.value, seen.expected.value, names=seen.operation.names)
+        return failed(found.text if found else "The result has another form than expected.")
 
     return judge_safely
 
@@ -151,24 +169,25 @@ def explain(explainers: Sequence[Explainer], seen: Comparison) -> str | None:
     return None
 
 
-def _wants_exception(got: Observation, wanted: Raised) -> Verdict:
-    if got.raised is None:
-        return failed(f"A {wanted.kind} should be raised here; none was.")
-    if wanted.kind in got.raised.bases:
+def cell_of(seen: Comparison) -> Cell:
+    """Return what is known of the answer besides what its process says."""
+    names = seen.operation.names | ({seen.name} if seen.name else set())
+    return Cell(seen.source, names, seen.operation.faults)
+
+
+def _wants_exception(seen: Comparison, wanted: Raised) -> Verdict:
+    raised = seen.got.raised
+    if raised is None:
+        return failed(f"A {wanted.kind} should be raised here, and none was.")
+    if wanted.kind in raised.bases:
         return PASSED
-    return failed(f"A {wanted.kind} should be raised here. {say_raised(got.raised)}")
-
-
-def say_raised(raised: Raised) -> str:
-    """Return an exception in a sentence, with the line of the student's cell it came from."""
-    if raised.structural:
-        return raised.message
-    if raised.kind == "NotImplementedError":
-        return "The cell still raises NotImplementedError: the part to fill in is not filled in."
-    known = raised.line and raised.text
-    place = f" (line {raised.line} of your cell: `{raised.text}`)" if known else ""
-    message = next(iter(raised.message.strip().splitlines()), "no message").rstrip(" .")
-    return f"Your code raised {raised.kind}: {message}{place}."
+    if raised.structural or is_unfinished(raised):
+        return failed(say_raised(raised, cell_of(seen)))
+    return failed(
+        f"A {wanted.kind} should be raised here. Instead, your code raised "
+        f"{what_raised(raised, cell_of(seen))}. Look at the argument before you use it, and raise the "
+        f"{wanted.kind} yourself."
+    )
 
 
 def choice(right: str, feedback: Mapping[str, str]) -> Judge:
@@ -184,7 +203,7 @@ def choice(right: str, feedback: Mapping[str, str]) -> Judge:
             return _not_answered(seen, "a letter in quotes")
         letter = given.strip().strip("().").lower()
         options = ", ".join(sorted({right, *feedback}))
-        unknown = f"'{given[:40]}' is not one of the options ({options})."
+        unknown = f"Your answer is not one of the options ({options})."
         return PASSED if letter == right.lower() else failed(said.get(letter, unknown))
 
     return judge
@@ -212,25 +231,25 @@ def number(right: float, hints: Mapping[float, str] | None = None) -> Judge:
         given = seen.got.value
         if isinstance(given, bool) or not isinstance(given, (int, float)):
             return _not_answered(seen, "a number")
-        return (
-            PASSED if given == right else failed((hints or {}).get(given, f"{given} is not right."))
-        )
+        known = (hints or {}).get(given, "This is not the right number.")
+        return PASSED if given == right else failed(known)
 
     return judge
 
 
 def _about_shape(given: tuple[Any, ...], right: tuple[int, ...]) -> str:
     if len(given) != len(right):
-        return f"{given} has {len(given)} dimensions; this tensor has {len(right)}."
+        few = "few" if len(given) < len(right) else "many"
+        return f"Your shape has too {few} dimensions; this tensor has {len(right)}."
     if sorted(map(str, given)) == sorted(map(str, right)):
-        return f"{given} has the right sizes in the wrong order."
-    return f"{given} is not its shape: work out what each dimension counts."
+        return "Your shape has the right sizes in the wrong order."
+    return "This is not its shape. Work out what each dimension counts."
 
 
 def _not_answered(seen: Comparison, wanted: str) -> Verdict:
     """Say why an entry is no answer: it raised, is empty, or is of another type."""
     if seen.got.raised:
-        return failed(say_raised(seen.got.raised))
+        return failed(say_raised(seen.got.raised, cell_of(seen)))
     if seen.got.value is None:
         return failed("No answer was given.")
-    return failed(f"The answer should be {wanted}, not a {type(seen.got.value).__name__}.")
+    return failed(f"The answer should be {wanted}, not {of_type(seen.got.value)}.")

@@ -16,7 +16,7 @@ def causal(length: int) -> torch.Tensor:
 def padding(lengths: Sequence[int], longest: int = 0) -> torch.Tensor:
     """Return a padding mask (B, 1, S) for samples of these lengths; S is the longest by default."""
     size = longest or max(lengths)
-    return (torch.arange(size) < torch.tensor(lengths)[:, None]).unsqueeze(1)
+    return (torch.arange(size) < torch.tensor([*lengths])[:, None]).unsqueeze(1)
 
 
 def target(lengths: Sequence[int]) -> torch.Tensor:

@@ -1,13 +1,16 @@
 """Further questions about a module, made of a call as `authoring.module` asks for it."""
 
+from dataclasses import fields as dataclass_fields
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import torch
 from torch.utils._pytree import tree_map_only
 
+from autograder.judge.weights import decided
 from autograder.probe.modules import ChangedPositions, ModuleGradients, ModuleOperation
 
+SMALL = 0.1
 AnyModuleOperation = TypeVar("AnyModuleOperation", bound=ModuleOperation)
 
 
@@ -18,7 +21,7 @@ def asked_as(
 
     Example: `asked_as(ChangedPositions, module([8], {}, [x], [y]))`.
     """
-    shared = {name: getattr(asked, name) for name in ModuleOperation.__dataclass_fields__}
+    shared = {field.name: getattr(asked, field.name) for field in dataclass_fields(ModuleOperation)}
     return kind(**{**shared, **fields})
 
 
@@ -30,9 +33,12 @@ def also_alone(asked: AnyModuleOperation) -> AnyModuleOperation:
 def gradients(asked: ModuleOperation, cotangent: Any, **fields: bool) -> ModuleGradients:
     """Ask for the gradients of the loaded weights, given the gradient `cotangent` of the output.
 
+    The cotangent is scaled down, so that rounding stays far below the tolerance in deep models too,
+    and the weights are `decided`: no hidden unit is so close to 0 that rounding could turn it off.
     `fields` are those of ModuleGradients: `of_arguments`, `registration`, `one_output`.
     """
-    return asked_as(ModuleGradients, asked, cotangent=cotangent, **fields)
+    weights = decided({**asked.weights})
+    return asked_as(ModuleGradients, asked, weights=weights, cotangent=SMALL * cotangent, **fields)
 
 
 def changed_positions(

@@ -14,23 +14,83 @@ from cachetools import LRUCache
 from torch import nn
 from torch.utils._pytree import tree_map_only
 
+from autograder.judge.evidence import Evidence, judge_check
+from autograder.judge.merge import merged
+from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
-from autograder.model.exercise import Check, Exercise, Lesson, Mistake, TestInput
+from autograder.model.exercise import Check, Comparison, Exercise, Lesson, Mistake, TestInput
 from autograder.model.observation import Observation
 from autograder.probe.observe import observe
 from autograder.probe.operation import fields_of
 
+MAX_DRAWS = 100
 KEPT = 20_000  # observations; a small one takes a few kilobytes
 BASE: Mapping[str, Any] = {"torch": torch, "nn": nn, "F": F, "math": math}
 
 
 class Oracle:
-    """Knows what a lesson's references and known mistakes give on any input."""
+    """Draws the inputs of a lesson's checks, and knows what references and mistakes give on them.
 
-    def __init__(self, lesson: Lesson) -> None:
-        self.lesson = lesson
+    The inputs depend on the key, the lesson, the exercise and the check, and on nothing else.
+    """
+
+    def __init__(self, lesson: Lesson, key: bytes) -> None:
+        self.lesson, self._key = lesson, key
+        self._inputs: dict[tuple[str, str], TestInput] = {}
         self._edited: dict[tuple[str, ...], dict[str, Any] | None] = {}
         self._observed: LRUCache[tuple[Any, ...], Observation] = LRUCache(KEPT)
+
+    def test_input(self, exercise: Exercise, check: Check) -> TestInput:
+        """Return a check's operation, with inputs on which the mistakes that it separates show.
+
+        Raises CheckDefinitionError if a mistake shows on none of many draws.
+        """
+        place = (exercise.id, check.id)
+        if place not in self._inputs:
+            self._inputs[place] = self._drawn(exercise, check)
+        return self._inputs[place]
+
+    def _drawn(self, exercise: Exercise, check: Check) -> TestInput:
+        hidden = [exercise.mistake(name) for name in check.separates]
+        for attempt in range(MAX_DRAWS):
+            draw = Draw(self._key, self.lesson.name, exercise.id, check.id, str(attempt))
+            test_input = TestInput(check.test(draw), draw.seed, check.id, attempt)
+            if not any(self._tried(exercise, check, test_input, [m]).passed for m in hidden):
+                return test_input
+        raise CheckDefinitionError(
+            f"check '{check.id}' of '{exercise.id}' separates {', '.join(check.separates)}: "
+            f"none of {MAX_DRAWS} draws shows all of them; draw other inputs"
+        )
+
+    def try_edited(
+        self, exercise: Exercise, check: Check, mistakes: Sequence[Mistake] = ()
+    ) -> Evidence:
+        """Try a check on the model answer with mistakes in it.
+
+        Raises CheckDefinitionError if the check, the reference or a mistake contradicts itself.
+        """
+        return self._tried(exercise, check, self.test_input(exercise, check), mistakes)
+
+    def _tried(
+        self,
+        exercise: Exercise,
+        check: Check,
+        test_input: TestInput,
+        mistakes: Sequence[Mistake],
+    ) -> Evidence:
+        expected = self.expected(exercise, check, test_input)
+        got = self._observed_with(exercise, mistakes, test_input)
+        seen = Comparison(test_input.operation, got, expected)
+        verdict = judge_check(exercise, check, seen)
+        return Evidence(check, test_input, got, expected, verdict.passed)
+
+    def _observed_with(
+        self, exercise: Exercise, mistakes: Sequence[Mistake], test_input: TestInput
+    ) -> Observation:
+        if not exercise.forbidden:
+            return self.mistaken(exercise, mistakes, test_input) or Observation()
+        names = self.edited(exercise, mistakes) or {}
+        return self.observe(exercise, names, test_input, watched=True)
 
     def expected(self, exercise: Exercise, check: Check, test_input: TestInput) -> Observation:
         """Return what the reference gives; nothing for exercises that have none.
@@ -40,7 +100,7 @@ class Oracle:
         """
         if exercise.reference is None:
             return Observation()
-        key = (exercise.id, test_input.key)
+        key = (exercise.id, test_input.check, test_input.attempt)
         if key not in self._observed:
             names = {**self._upstream(exercise), exercise.name: exercise.reference}
             seen = self.observe(exercise, names, test_input)
@@ -55,7 +115,7 @@ class Oracle:
 
         The result is kept: a class shares its inputs, and makes the same mistakes.
         """
-        key = (*_key(exercise, mistakes), test_input.key)
+        key = (*_key(exercise, mistakes), test_input.check, test_input.attempt)
         if key not in self._observed:
             names = self.edited(exercise, mistakes)
             if names is None:
@@ -102,7 +162,9 @@ class Oracle:
             return None
         namespace = self._upstream(exercise)
         try:
-            exec(compile(source, f"<{exercise.id}>", "exec"), namespace)  # noqa: S102 - our own answer
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # two mistakes together may look odd
+                exec(compile(source, f"<{exercise.id}>", "exec"), namespace)  # noqa: S102 - our own answer
         except Exception as problem:
             if len(mistakes) > 1:
                 return None
@@ -125,7 +187,7 @@ class Oracle:
 
 
 def edited_source(exercise: Exercise, mistakes: Sequence[Mistake]) -> str | None:
-    """Return the model answer with mistakes in it; None where one edit removes another's place.
+    """Return the model answer with mistakes in it; None where they change the same tokens.
 
     Raises StaleEditError if a single mistake has no place.
     """
@@ -139,7 +201,7 @@ def edited_source(exercise: Exercise, mistakes: Sequence[Mistake]) -> str | None
         except StaleEditError:
             continue
         return source
-    return None
+    return merged(exercise.answer, *(mistake.apply(exercise.answer) for mistake in mistakes))
 
 
 def stand_in_source(reference: Any, name: str) -> str:

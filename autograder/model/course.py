@@ -51,6 +51,7 @@ class Course:
     feedback = _Place("feedback")  # feedback pages, one folder per student
     reports = _Place("reports")  # reports for the instructor, and the log of attempts
     gradebook = _Place("gradebook.db")  # nbgrader's database
+    key = _Place("course.key")  # private: what the inputs of graded checks are drawn from
 
     def text(self, lesson: str) -> Path:
         """Return the path of a lesson's text, as its author writes it."""

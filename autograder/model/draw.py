@@ -1,18 +1,21 @@
-"""Draws the inputs of a check from a seed that no submission knows."""
+"""Draws the inputs of a check from a key that no submission knows."""
 
-import hashlib
+import hmac
 
 import torch
 
 
 class Draw:
-    """A source of random tensors. The same seed and label always draw the same."""
+    """A source of random tensors. The same key and labels always draw the same.
 
-    def __init__(self, seed: int, *labels: str) -> None:
-        """Derive a generator of its own from a secret seed and what it is for."""
-        digest = hashlib.sha256("/".join((str(seed), *labels)).encode()).digest()
-        self.seed = int.from_bytes(digest[:6], "big")
-        self._generator = torch.Generator().manual_seed(self.seed)
+    `seed` is for the random state of the student's process, and tells nothing about the inputs.
+    """
+
+    def __init__(self, key: bytes, *labels: str) -> None:
+        """Derive a generator of its own from a private key and what it is for."""
+        digest = hmac.digest(key, "/".join(labels).encode(), "sha256")
+        self._generator = torch.Generator().manual_seed(int.from_bytes(digest[:6], "big"))
+        self.seed = int.from_bytes(digest[6:12], "big")
 
     def normal(self, *shape: int, scale: float = 1.0) -> torch.Tensor:
         """Return float32 normal values of the given shape and standard deviation."""

@@ -16,6 +16,14 @@ class SubmissionError(AutograderError):
     """A file that should be graded is not a lesson notebook, or cannot be read."""
 
 
+class WrongFileError(SubmissionError):
+    """What was submitted cannot be taken for the lesson's notebook, although it may be readable."""
+
+
+class NothingSubmittedError(SubmissionError):
+    """Nothing was submitted."""
+
+
 class SandboxMissingError(AutograderError):
     """There is nothing to run untrusted code in, and nobody said to go on without."""
 
@@ -26,6 +34,10 @@ class RunEndedError(AutograderError):
 
 class RunTimedOutError(RunEndedError):
     """It did not answer in time, and was stopped."""
+
+
+class RunWaitedError(RunTimedOutError):
+    """It did not come back in several times its time, though it had not used up its processor time."""
 
 
 class RunCrashedError(RunEndedError):

@@ -15,13 +15,14 @@ ANSWERS = "answers"  # what every dictionary of answers is called, in any lesson
 
 @dataclass(frozen=True)
 class TestInput:
-    """What is asked of an answer: an operation, and a key that two equal requests share."""
+    """What is asked of an answer: an operation, and the random state to ask it in."""
 
     __test__: ClassVar[bool] = False  # not a test, whatever pytest thinks of the name
 
     operation: Operation
     seed: int
-    key: tuple[str, int]
+    check: str
+    attempt: int = 0
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,17 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was asked, what the answer gave, and what the reference gives."""
+    """What was asked, what the answer gave, and what the reference gives.
+
+    `name` is what the exercise defines, `source` the student's cell as it was handed in. Messages
+    name the one and quote lines of the other.
+    """
 
     operation: Operation
     got: Observation
     expected: Observation
+    name: str = ""
+    source: str = ""
 
     @property
     def inputs(self) -> Mapping[str, Any]:
@@ -62,6 +69,7 @@ class Check:
         weight: the share of the exercise's points, relative to its other checks.
         seconds: the time that the operation may take.
         raises: the exception that is expected, such as "ValueError"; empty if none is.
+        separates: ids of mistakes that some inputs do not show; inputs are drawn until all show.
 
     Example:
         Check("rows", "each row becomes a distribution", lambda d: call(d.normal(3, 7)), weight=2)
@@ -74,6 +82,7 @@ class Check:
     weight: float = 1.0
     seconds: float = 10.0
     raises: str = ""
+    separates: Sequence[str] = ()
 
     @property
     def decide(self) -> Judge:
@@ -183,10 +192,12 @@ class Exercise:
     line: int = 0
     module: Path | None = None
 
-    def test_input(self, check: Check, seed: int) -> TestInput:
-        """Return a check's operation with the inputs that a seed draws."""
-        draw = Draw(seed, self.id, check.id)
-        return TestInput(check.test(draw), draw.seed, (check.id, seed))
+    def mistake(self, mistake_id: str) -> Mistake:
+        """Return a known mistake by its id. Raises CheckDefinitionError if there is none."""
+        for mistake in self.mistakes:
+            if mistake.id == mistake_id:
+                return mistake
+        raise CheckDefinitionError(f"'{self.id}' has no mistake '{mistake_id}'")
 
 
 @dataclass(frozen=True, eq=False)

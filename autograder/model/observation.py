@@ -12,13 +12,20 @@ PLACE = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})*")  # a tensor among the arguments
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception, as the probe described it."""
+    """An exception, as the probe described it.
+
+    Of a part that is missing, `fault`, `path` and `detail` say more. The student's code had a hand in
+    all of it, so messages repeat none of it as it is.
+    """
 
     kind: str
     message: str
     bases: tuple[str, ...] = ()
     line: int | None = None
     text: str = ""
+    fault: str = ""
+    path: str = ""
+    detail: str = ""
 
     @property
     def structural(self) -> bool:
@@ -59,6 +66,9 @@ def _raised(seen: Mapping[str, Any]) -> Raised:
         bases=_texts(seen.get("bases")),
         line=line if type(line) is int and 0 < line < 10**6 else None,
         text=_text(seen.get("text"), 200),
+        fault=_text(seen.get("fault"), 100),
+        path=_text(seen.get("path"), 200),
+        detail=_text(seen.get("detail"), 200),
     )
 
 

@@ -4,9 +4,11 @@
 made from them. Their fields and values are a fixed interface.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
 
 
 class Outcome(StrEnum):
@@ -23,9 +25,18 @@ class Outcome(StrEnum):
     GRADER_FAULT = "grader-fault"
 
     @property
-    def is_open(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether the score is to be given by hand: a written answer, or a grader error."""
         return self in (Outcome.NEEDS_MARKING, Outcome.GRADER_FAULT)
+
+
+class State(StrEnum):
+    """Whether a submission was graded, or why nothing of it was."""
+
+    GRADED = "graded"
+    UNREADABLE = "unreadable"  # a file was handed in, and it cannot be opened
+    WRONG_FILE = "wrong-file"  # what was handed in cannot be taken for this lesson's notebook
+    ABSENT = "absent"  # nothing was handed in
 
 
 class Document(BaseModel):
@@ -61,15 +72,20 @@ class NamedMistake(Document):
 
 
 class Incident(Document):
-    """An attempt to interfere, as evidence for the instructor; never a penalty by itself."""
+    """Something that code did besides computing, as evidence for the instructor; never a penalty.
+
+    `exercise` is None if it happened outside the exercises. Students read `message`; `detail` is for
+    the instructor alone, because the student's own process may have written it.
+    """
 
     exercise: str | None
     kind: str
     message: str
+    detail: str = ""
 
 
 class ExerciseReport(Document):
-    """One exercise of one submission. `score` is None if it is to be given by hand."""
+    """One exercise of one submission. `score` is None while it is to be given by hand."""
 
     id: str
     points: float
@@ -83,9 +99,18 @@ class ExerciseReport(Document):
         """The checks that did not pass."""
         return [check for check in self.checks if not check.passed]
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether the score has not been given yet."""
+        return self.score is None
+
 
 class Report(Document):
-    """One graded submission."""
+    """One submission and its scores.
+
+    `score` is the sum of the scores given so far. If nothing was graded, every exercise is `missing`,
+    and `state` and `reason` say why; neither is part of the document of a graded submission.
+    """
 
     lesson: str
     score: float
@@ -93,6 +118,37 @@ class Report(Document):
     exercises: list[ExerciseReport]
     repairs: list[str] = []
     incidents: list[Incident] = []
+    state: State = Field(default=State.GRADED, exclude_if=lambda state: state is State.GRADED)
+    reason: str = Field(default="", exclude_if=lambda reason: not reason)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_what_is_computed(cls, document: Any) -> Any:
+        """Read a document that `model_dump` wrote."""
+        if isinstance(document, dict):
+            return {key: value for key, value in document.items() if key != "pending"}
+        return document
+
+    @computed_field  # type: ignore[prop-decorator] # mypy: decorators on top of @property
+    @property
+    def pending(self) -> float:
+        """The points of the exercises that are still to be graded by hand."""
+        return sum(exercise.points for exercise in self.pending_exercises())
+
+    @property
+    def graded_points(self) -> float:
+        """The points that have been graded so far: the most that `score` can be."""
+        return self.max_score - self.pending if self.is_graded else 0.0
+
+    @property
+    def share(self) -> float | None:
+        """The share of the graded points that was earned; None if nothing has been graded."""
+        return self.score / self.graded_points if self.graded_points > 0 else None
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether there was a notebook of the lesson to grade."""
+        return self.state is State.GRADED
 
     def exercise(self, exercise_id: str) -> ExerciseReport:
         """Return the report of one exercise. Raises KeyError if the lesson has none of that id."""
@@ -101,6 +157,20 @@ class Report(Document):
                 return report
         raise KeyError(exercise_id)
 
-    def open_exercises(self) -> list[ExerciseReport]:
-        """Return the exercises whose score is to be given by hand."""
-        return [report for report in self.exercises if report.outcome.is_open]
+    def pending_exercises(self) -> list[ExerciseReport]:
+        """Return the exercises whose score is still to be given by hand."""
+        return [report for report in self.exercises if report.is_pending]
+
+    def with_exercises(self, exercises: list[ExerciseReport]) -> "Report":
+        """Return a copy with other exercises, whose scores add up to its own."""
+        score = sum(exercise.score or 0.0 for exercise in exercises)
+        return self.model_copy(update={"exercises": exercises, "score": score})
+
+    def with_scores(self, scores: Mapping[str, float | None]) -> "Report":
+        """Return a copy with these scores, by exercise id, in place of its own."""
+        return self.with_exercises(
+            [
+                each.model_copy(update={"score": scores.get(each.id, each.score)})
+                for each in self.exercises
+            ]
+        )

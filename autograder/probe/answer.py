@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import torch
@@ -10,8 +11,37 @@ from torch import nn
 Namespace = Mapping[str, Any]
 
 
+class Fault(StrEnum):
+    """In which way a part of an answer is not what an exercise asks for. The judge has the sentences."""
+
+    UNBOUND = "unbound"
+    STAND_IN = "stand-in"
+    NO_ATTRIBUTE = "no attribute"
+    NO_PART = "no part"
+    NONE = "none"
+    NOT_A_PARAMETER = "not a parameter"
+    EXCHANGED = "exchanged"
+    OTHER_SHAPE = "other shape"
+    NOT_A_MODULE = "not a module"
+    NOT_A_TENSOR = "not a tensor"
+    NOT_THREE_DIMENSIONS = "not three dimensions"
+    SHAPE_VARIES = "shape varies"
+    NOT_A_DICTIONARY = "not a dictionary"
+    NO_ENTRY = "no entry"
+
+
 class StructureError(Exception):
-    """A name, an attribute or a parameter's shape is not what the exercise asks for."""
+    """A part of an answer is not what the exercise asks for.
+
+    Args:
+        fault: a Fault, or a key of the operation's own `faults`.
+        path: the part that it is about, as the operation names it.
+        detail: what came instead. It tells mistakes apart; of it, only the name of a known type is told.
+    """
+
+    def __init__(self, fault: str, path: str = "", detail: str = "") -> None:
+        super().__init__(" ".join(filter(None, (fault, path, detail))))
+        self.fault, self.path, self.detail = str(fault), path, detail
 
 
 @dataclass(frozen=True)
@@ -28,11 +58,9 @@ class Answer:
         """
         wanted = name or self.name
         if wanted not in self.namespace:
-            raise StructureError(f"There is no `{wanted}`: was the cell run, is the name spelt so?")
+            raise StructureError(Fault.UNBOUND, wanted)
         if _is_stand_in(self.namespace[wanted]):
-            raise StructureError(
-                f"`{wanted}` is the stand-in that comes with the course: write your own."
-            )
+            raise StructureError(Fault.STAND_IN, wanted)
         return self.namespace[wanted]
 
 
@@ -49,14 +77,14 @@ def attribute(built: Any, path: str) -> Any:
     """
     here, walked = built, ""
     for step in path.split("."):
+        walked = f"{walked}.{step}".lstrip(".")
         try:
             here = here[int(step)] if step.isdigit() else getattr(here, step)
         except (AttributeError, IndexError, TypeError):
-            owner = f"`{walked}`" if walked else f"Your {type(built).__name__}"
-            raise StructureError(f"{owner} has no attribute `{step}`.") from None
+            fault = Fault.NO_PART if step.isdigit() else Fault.NO_ATTRIBUTE
+            raise StructureError(fault, walked) from None
         if here is None:
-            raise StructureError(f"`{path}`: `{step}` is None (was bias=False used?).")
-        walked = f"{walked}.{step}".lstrip(".")
+            raise StructureError(Fault.NONE, walked)
     return here
 
 
@@ -64,11 +92,11 @@ def load(built: nn.Module, path: str, value: torch.Tensor) -> None:
     """Copy `value` into the parameter at a path; StructureError if it is none of that shape."""
     parameter = attribute(built, path)
     if not isinstance(parameter, torch.Tensor):
-        raise StructureError(f"`{path}` should be a parameter, not {kind_of(parameter)}.")
+        raise StructureError(Fault.NOT_A_PARAMETER, path, kind_of(parameter))
     if parameter.shape != value.shape:
-        raise StructureError(
-            f"`{path}` has shape {tuple(parameter.shape)}; the exercise asks for {tuple(value.shape)}."
-        )
+        exchanged = parameter.dim() == 2 and parameter.shape == value.shape[::-1]
+        fault = Fault.EXCHANGED if exchanged else Fault.OTHER_SHAPE
+        raise StructureError(fault, path, str(tuple(parameter.shape)))
     with torch.no_grad():
         parameter.copy_(value)
 
@@ -81,7 +109,7 @@ def kind_of(value: object) -> str:
 def returned_tensor(value: Any) -> torch.Tensor:
     """Return what `forward` gave if it is a tensor; StructureError otherwise."""
     if not isinstance(value, torch.Tensor):
-        raise StructureError(f"`forward` should return a tensor, not {kind_of(value)}.")
+        raise StructureError(Fault.NOT_A_TENSOR, detail=kind_of(value))
     return value
 
 

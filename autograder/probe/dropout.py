@@ -33,6 +33,11 @@ class DropoutFact(ModuleOperation):
     fact: Fact = "repeats"
     silence: Sequence[str] = ()
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The paths of weights, and of those that are set to 0."""
+        return super().names | frozenset(self.silence)
+
     def run(self, answer: Answer) -> Any:
         """Build the class and establish the fact."""
         if self.fact == "rate":

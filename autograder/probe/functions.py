@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar
 
 import torch
 
-from autograder.probe.answer import Answer, StructureError, kind_of
+from autograder.probe.answer import Answer, Fault, StructureError, kind_of
 from autograder.probe.operation import Operation
 
 
@@ -17,10 +18,17 @@ class CallFunction(Operation):
     args: Sequence[Any]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
 
+    handed: ClassVar[Sequence[str]] = ("args", "kwargs")
+
     @property
     def arguments(self) -> Sequence[Any]:
-        """The positional arguments."""
-        return self.args
+        """The arguments, positional ones first."""
+        return [*self.args, *self.kwargs.values()]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The keyword arguments."""
+        return frozenset(self.kwargs)
 
     def run(self, answer: Answer) -> Any:
         """Call the function."""
@@ -28,12 +36,14 @@ class CallFunction(Operation):
 
 
 @dataclass(frozen=True)
-class CallAndReturnArguments(CallFunction):
-    """Call the function; the result is `result`, and `arguments` as they are afterwards."""
+class CallInMillionths(CallFunction):
+    """Call the function; a number comes back in millionths, because small ones vanish in a tolerance."""
 
     def run(self, answer: Answer) -> Any:
-        """Call the function and look at lists and dictionaries, too."""
-        return {"result": super().run(answer), "arguments": self.args}
+        """Call, and scale."""
+        result = super().run(answer)
+        known = isinstance(result, (Real, torch.Tensor)) and not isinstance(result, bool)
+        return result * 1e6 if known else result
 
 
 @dataclass(frozen=True)
@@ -62,14 +72,25 @@ class ReadEntry(Operation):
 
     key: str
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The key."""
+        return frozenset([self.key])
+
     def run(self, answer: Answer) -> Any:
-        """Return the entry; StructureError if there is no such dictionary or entry."""
+        """Return the entry, a list for a tensor or an array; StructureError if there is none."""
         table = answer.find()
         if not isinstance(table, Mapping):
-            raise StructureError(f"`{answer.name}` should be a dictionary, not {kind_of(table)}.")
+            raise StructureError(Fault.NOT_A_DICTIONARY, answer.name, kind_of(table))
         if self.key not in table:
-            raise StructureError(f"`{answer.name}` has no entry '{self.key}'.")
-        return table[self.key]
+            raise StructureError(Fault.NO_ENTRY, self.key)
+        entry = table[self.key]
+        return entry.tolist() if isinstance(entry, torch.Tensor) or _is_array(entry) else entry
+
+
+def _is_array(value: Any) -> bool:
+    """Return whether a value is numpy's, which a lesson need not have imported."""
+    return type(value).__module__ == "numpy"
 
 
 def _leaf(value: Any) -> Any:

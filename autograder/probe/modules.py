@@ -4,13 +4,14 @@ import contextlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
 
 from autograder.probe.answer import (
     Answer,
+    Fault,
     StructureError,
     attribute,
     first_tensor,
@@ -20,7 +21,7 @@ from autograder.probe.answer import (
 )
 from autograder.probe.operation import Operation
 
-STILL = 1e-5  # two outputs closer than this are the same
+STILL = 1e-4  # two outputs closer than this are the same: rounding moves them by 2e-6 at most
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,17 @@ class ModuleOperation(Operation):
     train: bool = False
     double: bool = False
 
+    handed: ClassVar[Sequence[str]] = ("calls",)
+
     @property
     def arguments(self) -> Sequence[Any]:
         """The arguments of all calls."""
         return self.calls
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The parameters of the constructor that are given by name, and the paths of the weights."""
+        return frozenset(self.init_kwargs) | frozenset(self.weights)
 
     def build(self, answer: Answer) -> nn.Module:
         """Construct the class, load every weight, set the mode; StructureError if that cannot be."""
@@ -51,19 +59,17 @@ class ModuleOperation(Operation):
         return (built.double() if self.double else built).train(self.train)
 
     def build_leniently(self, answer: Answer) -> nn.Module:
-        """Construct the class in eval mode and load the weights that fit: misnamed parts are skipped."""
+        """Construct the class, load the weights that fit, set eval mode: misnamed parts are skipped."""
         built = self._construct(answer)
         for path, value in self.weights.items():
             with contextlib.suppress(StructureError):
                 load(built, path, value)
-        return built.eval()
+        return (built.double() if self.double else built).eval()
 
     def _construct(self, answer: Answer) -> nn.Module:
         built = answer.find()(*self.init, **self.init_kwargs)
         if not isinstance(built, nn.Module):
-            raise StructureError(
-                f"`{answer.name}(…)` should be an nn.Module, not {kind_of(built)}."
-            )
+            raise StructureError(Fault.NOT_A_MODULE, answer.name, kind_of(built))
         return built
 
 
@@ -79,9 +85,17 @@ class CallModule(ModuleOperation):
     parts: Sequence[str] = ()
     real: Sequence[torch.Tensor | None] = ()
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The paths of weights, and of what is called."""
+        return super().names | frozenset(self.parts)
+
     def run(self, answer: Answer) -> Any:
         """Build and call."""
-        built = self.build(answer)
+        return self.call(self.build(answer))
+
+    def call(self, built: nn.Module) -> Any:
+        """Call a module that is built already, once per entry of `calls`."""
         results = [self._call(built, number) for number in range(len(self.calls))]
         return results[0] if len(results) == 1 else results
 
@@ -110,6 +124,11 @@ class ModuleGradients(ModuleOperation):
     of_arguments: bool = False
     registration: bool = False
     one_output: bool = False
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The paths of weights, and of what gradients are asked for."""
+        return super().names | frozenset(self.paths)
 
     def run(self, answer: Answer) -> Any:
         """Build, call, backpropagate."""
@@ -140,6 +159,11 @@ class ReadState(ModuleOperation):
     facts: Sequence[str] = ("value",)
     total: bool = False
     defaults: Sequence[str] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The paths that are read, the facts, and the parameters whose defaults are wanted."""
+        return super().names | {*self.paths, *self.facts, *self.defaults, "total"}
 
     def run(self, answer: Answer) -> Any:
         """Build and read."""
@@ -178,12 +202,12 @@ class ChangedPositions(ModuleOperation):
         built = self.build_leniently(answer)
         before, after = (returned_tensor(built(*args)) for args in self.calls)
         if before.dim() != 3 or after.dim() != 3:
-            raise StructureError(f"`forward` should return (B, T, D), not {tuple(before.shape)}.")
+            raise StructureError(Fault.NOT_THREE_DIMENSIONS, detail=str(before.dim()))
         if self.order:
             before, after = before[:, : len(self.order)], after[:, self.order]
         batch = min(len(before), len(after))
         if before.shape[1:] != after.shape[1:]:
-            raise StructureError(f"`forward` should not return {tuple(after.shape)} here.")
+            raise StructureError(Fault.SHAPE_VARIES, detail=str(tuple(after.shape)))
         moved = ~torch.isclose(after[:batch], before[:batch], atol=STILL, rtol=STILL)
         return moved.any(dim=-1)
 

@@ -3,12 +3,12 @@
 import contextlib
 import random
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import SequenceKey, tree_leaves_with_path
+from torch.utils._pytree import tree_map_only
 
 from autograder.probe.answer import Answer, Namespace, StructureError
 from autograder.probe.operation import Operation
@@ -34,12 +34,12 @@ def observe(
     """Run an operation on what `namespace` binds to `name`, and return the observation.
 
     Its keys: `value`, the result; `raised`, None or what `describe` returns; `changed`, the places
-    of tensor arguments that were modified; `library`, the torch functions that were called.
+    of arguments that were modified; `library`, the torch functions that were called.
     Collecting those doubles the time, so `watched=False` leaves them out. `seed` sets the random
     state beforehand.
     """
     calls = _LibraryCalls()
-    before = {place: tensor.clone() for place, tensor in _tensors(operation.arguments)}
+    before = tree_map_only(torch.Tensor, torch.Tensor.clone, list(operation.arguments))
     value, raised = None, None
     with _fresh_defaults(seed):
         try:
@@ -47,49 +47,88 @@ def observe(
                 value = operation.run(Answer(namespace, name))
         except Exception as problem:
             raised = describe(problem)
-    changed = [
-        place
-        for place, tensor in _tensors(operation.arguments)
-        if not _equal(tensor, before.get(place))
-    ]
+    changed = list(_changes(before, list(operation.arguments)))
     return {"value": value, "raised": raised, "changed": changed, "library": sorted(calls.names)}
 
 
 @contextlib.contextmanager
 def _fresh_defaults(seed: int) -> Iterator[None]:
-    """Undo what a cell may have set for the whole process, and fix the random state."""
+    """Fix the random state, and undo what a cell or a call may set for the whole process."""
+    _reset_defaults()
+    random.seed(seed)
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed takes a millisecond
+    try:
+        with torch.enable_grad():
+            yield
+    finally:
+        _reset_defaults()
+
+
+def _reset_defaults() -> None:
     torch.set_default_dtype(torch.float32)
     torch.set_default_device(None)  # None removes the setting
-    random.seed(seed)
-    torch.manual_seed(seed)
-    with torch.enable_grad():
-        yield
 
 
 def describe(problem: BaseException) -> dict[str, Any]:
-    """Return an exception's type, bases and message, and the line of the student's cell it came from."""
+    """Return an exception's type, bases and message, and the line of the student's cell it came from.
+
+    A StructureError is described by its fault, path and detail as well. All of this is for the judge:
+    it was made beside the student's code, so none of it is shown as it is.
+    """
     frames = traceback.extract_tb(problem.__traceback__)
     own = [frame for frame in frames if any(name in frame.filename for name in CELL_FILES)]
     last = own[-1] if own else None
     line = last.lineno if last else getattr(problem, "lineno", None)
     text = last.line if last else getattr(problem, "text", None)
+    structural = isinstance(problem, StructureError)
+    parts = ("fault", "path", "detail") if structural else ()
     return {
-        "type": "Structure" if isinstance(problem, StructureError) else type(problem).__name__,
+        "type": "Structure" if structural else type(problem).__name__,
         "bases": [base.__name__ for base in type(problem).__mro__],
-        "message": str(problem)[:1000],
+        "message": _message(problem),
         "line": int(line) if isinstance(line, int) else None,
         "text": str(text).strip()[:200] if text else "",
+        **{part: getattr(problem, part) for part in parts},
     }
 
 
-def _tensors(arguments: Sequence[Any]) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yield the tensors among nested lists, each with its place, such as '0.2'."""
-    for path, leaf in tree_leaves_with_path(list(arguments)):
-        if isinstance(leaf, torch.Tensor) and all(isinstance(key, SequenceKey) for key in path):
-            yield ".".join(str(key.idx) for key in path if isinstance(key, SequenceKey)), leaf
+def _message(problem: BaseException) -> str:
+    """Return an exception's message, "" if its class cannot make one."""
+    try:
+        return str(problem)[:1000]
+    except Exception:
+        return ""
 
 
-def _equal(now: torch.Tensor, before: torch.Tensor | None) -> bool:
-    if before is None or now.shape != before.shape or now.dtype != before.dtype:
+def _changes(before: Any, now: Any, place: str = "") -> Iterator[str]:
+    """Yield the places of what was modified, such as '0.2'; an entry of a dictionary has none of its own."""
+    if isinstance(before, torch.Tensor):
+        if not _equal(now, before):
+            yield place
+    elif type(before) is not type(now) or (not _is_nested(before) and before != now):
+        yield place
+    elif _is_nested(before):
+        yield from _changes_within(before, now, place)
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, (list, tuple, Mapping))
+
+
+def _changes_within(before: Any, now: Any, place: str) -> Iterator[str]:
+    if isinstance(before, Mapping):
+        if list(before) != list(now) or any(any(_changes(before[k], now[k], "0")) for k in before):
+            yield place
+    elif len(before) != len(now):
+        yield place
+    else:
+        for number, pair in enumerate(zip(before, now, strict=True)):
+            yield from _changes(*pair, f"{place}.{number}".lstrip("."))
+
+
+def _equal(now: Any, before: torch.Tensor) -> bool:
+    if not isinstance(now, torch.Tensor):
+        return False
+    if now.shape != before.shape or now.dtype != before.dtype:
         return False
     return torch.equal(now.nan_to_num(), before.nan_to_num())

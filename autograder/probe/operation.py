@@ -8,14 +8,19 @@ lesson's `fixtures`, which is the only module of a lesson that the sandbox can s
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 from autograder.probe.answer import Answer
 
 
 @dataclass(frozen=True)
 class Operation:
-    """Base of all operations. A subclass is a frozen dataclass of values that can be sent."""
+    """Base of all operations. A subclass is a frozen dataclass of values that can be sent.
+
+    `handed` names the fields that hold what the answer is called with.
+    """
+
+    handed: ClassVar[Sequence[str]] = ()
 
     def run(self, answer: Answer) -> Any:
         """Do it to an answer and return what is to be compared.
@@ -26,8 +31,18 @@ class Operation:
 
     @property
     def arguments(self) -> Sequence[Any]:
-        """The tensors that the answer is handed, and may not change."""
+        """What the answer is handed, and may not change: tensors, lists, dictionaries."""
         return ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The paths, keys and parameters that messages may name. The table declares them; none is drawn."""
+        return frozenset()
+
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """A sentence for each fault that only this operation finds; `{kind}` is the type that came."""
+        return {}
 
 
 def fields_of(operation: Operation) -> dict[str, Any]:

@@ -3,26 +3,26 @@
 The grader sends one command at a time, and each gets one answer:
 
 - `cell`: run a cell. The answer describes the exception it raised, if any.
-- `probe`: fork. The fork applies `overrides`, runs `rerun`, and then answers `observe` commands
-  until `end`. After that the session itself answers with the fork's exit status.
+- `probe`: fork. The fork takes stand-ins, runs cells, and then answers `observe` commands until
+  `end`. After that the session itself answers with the fork's exit status.
 - `leave`: look for processes that were left behind.
 """
 
 import contextlib
 import math
 import os
-import signal
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.probe import dropout, functions, modules, wire  # noqa: F401 - operations, loaded early
+from autograder.probe import dropout, functions, modules, properties, wire  # noqa: F401 - operations, loaded early
 from autograder.probe.audit_hook import AuditHook
 from autograder.probe.isolate import adopt_orphans
+from autograder.probe.limits import time_limit
 from autograder.probe.notes import Kind, Note, Notes
 from autograder.probe.observe import describe, observe
 from autograder.probe.operation import make
@@ -83,21 +83,11 @@ def _leave(session: Session) -> dict[str, Any]:
 
 
 def _run_cell(shell: QuietShell, source: str, seconds: float) -> dict[str, Any]:
-    with alarm(seconds):
+    with time_limit(seconds) as clock:
         result = shell.run_cell(source, store_history=False, silent=True)
     problem = result.error_before_exec or result.error_in_exec
-    return {"cell": "done", "raised": describe(problem) if problem else None}
-
-
-@contextlib.contextmanager
-def alarm(seconds: float) -> Iterator[None]:
-    """End this process by SIGALRM after `seconds`, even inside a C loop."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+    raised = describe(problem) if problem else None
+    return {"cell": "done", "raised": raised, "seconds": clock.seconds}
 
 
 def _probe(session: Session, command: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,23 +104,28 @@ def _serve_probe(session: Session, command: Mapping[str, Any]) -> None:
     """Be the probe: never returns."""
     channel, shell = session.channel, session.shell
     try:
-        with alarm(command["seconds"]):
-            for source in command["overrides"]:
-                _stand_in(source, shell.user_ns)
-            if command["rerun"]:
-                shell.run_cell(command["rerun"], store_history=False, silent=True)
+        with time_limit(command["seconds"]):
+            _prepare(shell, command)
         wire.send(channel, {"probe": "ready", "noted": session.settle()})
         while (order := wire.receive(channel))["do"] == "observe":
-            with alarm(order["seconds"]):
+            with time_limit(order["seconds"]) as clock:
                 asked = make(order["operation"], order["fields"])
                 seen = observe(asked, shell.user_ns, order["name"], order["seed"])
                 noted = session.settle()
-            wire.send(channel, {**seen, "noted": noted})
+            wire.send(channel, {**seen, "seconds": clock.seconds, "noted": noted})
     except SystemExit:
         os._exit(EXITED)
     except BaseException:
         os._exit(FAILED)
     os._exit(0)
+
+
+def _prepare(shell: QuietShell, command: Mapping[str, Any]) -> None:
+    """Take stand-ins and run cells, with the stand-ins in place before each."""
+    for cell in command["cells"]:
+        for source in command["stand_ins"]:
+            _stand_in(source, shell.user_ns)
+        shell.run_cell(cell, store_history=False, silent=True)
 
 
 def _stand_in(source: str, names: dict[str, Any]) -> None:

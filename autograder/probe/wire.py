@@ -8,6 +8,7 @@ JSON, a value that JSON has no form for is an object with one key: "$tensor", "$
 
 import json
 import math
+import numbers
 import socket
 import struct
 from collections.abc import Callable, Iterable, Mapping
@@ -65,6 +66,8 @@ class _Encoder:
             return value
         if isinstance(value, (int, float, str)):
             return self._scalar(value)
+        if isinstance(value, numbers.Real):  # a number of numpy's
+            return self._scalar(int(value) if isinstance(value, numbers.Integral) else float(value))
         return self._container(value, depth + 1)
 
     def _scalar(self, value: float | str) -> Any:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from autograder.model.report import Outcome, Report
 from autograder.reports.class_figures import figures
 from autograder.reports.templating import render
-from autograder.reports.words import NO_SANDBOX, WORDING
+from autograder.reports.words import NO_SANDBOX, STATES, WORDING, place
 
 
 def class_page(
@@ -28,6 +28,8 @@ def class_page(
         lessons=[figures(name, each) for name, each in sorted(lesson_reports.items()) if each],
         outcomes=list(Outcome),
         wordings=WORDING,
+        states=STATES,
+        place=place,
         no_sandbox="" if sandboxed else NO_SANDBOX,
         made_at=made_at,
         script=Markup(script),  # noqa: S704 - our own file, nothing is inserted into it

@@ -8,37 +8,49 @@ from autograder.model.report import Report
 from autograder.reports.class_figures import exercise_ids
 from autograder.reports.words import clean
 
+TOTALS = ("score", "out_of", "pending", "max", "to_grade", "state", "reason")
 # Spreadsheets run a cell that begins with one of these as a formula (OWASP, "CSV Injection").
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def scores_csv(reports: Mapping[str, Report]) -> str:
-    r"""Return one lesson's scores: student, a column per exercise, total, max, waiting.
+    r"""Return one lesson's scores: a row for each student, a column for each exercise, and totals.
 
-    An open score is an empty cell, `waiting` names its exercise, and `total` leaves it out. Names
-    that a spreadsheet would run as a formula get a leading apostrophe. Lines end in \r\n
-    (RFC 4180): write the text with `newline=""`.
+    | column | holds |
+    |---|---|
+    | score | the points earned, out of those graded so far |
+    | out_of | the points graded so far |
+    | pending | the points still to be graded by hand |
+    | max | the points of the lesson |
+    | to_grade | the exercises to be graded by hand |
+    | state | graded, unreadable, wrong-file or absent |
+    | reason | why nothing was graded |
+
+    A score that has not been given is an empty cell, never 0. Text that a spreadsheet would run as a
+    formula gets a leading apostrophe. Lines end in \r\n (RFC 4180): write the text with `newline=""`.
     """
     ids = exercise_ids(reports.values())
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow([*map(_harmless, ("student", *ids)), "total", "max", "waiting"])
+    writer.writerow([*map(_harmless, ("student", *ids)), *TOTALS])
     for student in sorted(reports):
         writer.writerow(_row(student, reports[student], ids))
     return text.getvalue()
 
 
 def _row(student: str, report: Report, ids: list[str]) -> list[str | float]:
-    """Return one student's row: an unknown or open score is an empty cell."""
-    scores = {each.id: each.score for each in report.exercises}
+    """Return one student's row: a score that was not given is an empty cell."""
+    scores = {each.id: each.score for each in report.exercises if report.is_graded}
     cells = [scores.get(exercise_id) for exercise_id in ids]
-    still_open = " ".join(each.id for each in report.open_exercises())
+    to_grade = " ".join(each.id for each in report.pending_exercises())
     return [
         _harmless(student),
         *("" if score is None else round(score, 4) for score in cells),
-        round(report.score, 4),
-        report.max_score,
-        _harmless(still_open),
+        "" if report.share is None else round(report.score, 4),
+        *(report.graded_points, report.pending, report.max_score),
+        _harmless(to_grade),
+        report.state.value,
+        _harmless(report.reason),
     ]
 
 

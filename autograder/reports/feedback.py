@@ -4,15 +4,20 @@ The fragments become part of the page that nbgrader's generate_feedback makes. T
 scoped style and no script, and can be read without the style.
 """
 
+from collections.abc import Sequence
+
 from autograder.model.report import ExerciseReport, Outcome, Report
 from autograder.reports.templating import render
 from autograder.reports.words import (
     NO_SANDBOX,
-    WORDING,
+    STATES,
     distinct,
+    exercise_total,
     failures,
     next_step,
+    place,
     sentence,
+    wording,
 )
 
 MOST = 12  # repairs and incidents shown to the student; the rest are counted
@@ -26,7 +31,8 @@ def exercise_feedback(report: ExerciseReport, *, sandboxed: bool) -> str:
     return render(
         "exercise.html.j2",
         exercise=report,
-        wording=WORDING[report.outcome],
+        wording=wording(report),
+        total=exercise_total(report.score, report.points),
         sentence=sentence(report),
         mistakes=distinct(report.misconceptions),
         failures=failures(report.checks),
@@ -39,23 +45,38 @@ def exercise_feedback(report: ExerciseReport, *, sandboxed: bool) -> str:
 def summary(report: Report, *, sandboxed: bool) -> str:
     """Return the HTML fragment for the top of the page: what to fix first, repairs, incidents.
 
-    An exercise to fix links to its answer cell by nbgrader's anchor, `comment-` and the grade_id.
-    A banner says so if the answers ran without a sandbox.
+    If nothing was graded, it says why instead. An exercise to fix links to its answer cell by
+    nbgrader's anchor, `comment-` and the grade_id. A banner says so if the answers ran without a
+    sandbox.
     """
-    outcomes = [exercise.outcome for exercise in report.exercises]
+    graded = [exercise for exercise in report.exercises if not exercise.is_pending]
     return render(
         "summary.html.j2",
-        to_fix=[
-            exercise
-            for exercise in report.exercises
-            if exercise.outcome is not Outcome.PASSED and not exercise.outcome.is_open
-        ],
-        open_exercises=report.open_exercises(),
-        correct=outcomes.count(Outcome.PASSED),
-        total=len(outcomes),
-        wordings=WORDING,
-        repairs=report.repairs,
-        incidents=report.incidents,
+        report=report,
+        state=STATES[report.state],
+        graded=graded,
+        correct=sum(map(_is_correct, graded)),
+        to_fix=[each for each in graded if _is_to_fix(each)],
+        pending=_by_sentence(report.pending_exercises()),
+        wording=wording,
+        place=place,
         most=MOST,
         no_sandbox="" if sandboxed else NO_SANDBOX,
     )
+
+
+def _is_correct(exercise: ExerciseReport) -> bool:
+    by_hand = exercise.outcome.is_pending and exercise.score == exercise.points
+    return exercise.outcome is Outcome.PASSED or by_hand
+
+
+def _is_to_fix(exercise: ExerciseReport) -> bool:
+    return exercise.outcome is not Outcome.PASSED and not exercise.outcome.is_pending
+
+
+def _by_sentence(exercises: Sequence[ExerciseReport]) -> dict[str, list[str]]:
+    """Return the ids of exercises by what is to be said about them."""
+    groups: dict[str, list[str]] = {}
+    for exercise in exercises:
+        groups.setdefault(sentence(exercise), []).append(exercise.id)
+    return groups

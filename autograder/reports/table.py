@@ -1,5 +1,7 @@
 """The table that `autograder check` prints, followed by what to do about each exercise."""
 
+from collections.abc import Iterable
+
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.padding import Padding
@@ -9,13 +11,17 @@ from rich.text import Text
 from autograder.model.report import ExerciseReport, Outcome, Report
 from autograder.reports.words import (
     NO_SANDBOX,
-    WORDING,
+    STATES,
     clean,
     distinct,
     failures,
     next_step,
+    place,
     points,
+    report_total,
     sentence,
+    with_detail,
+    wording,
 )
 
 _COLOUR = {
@@ -32,18 +38,29 @@ def print_report(report: Report, console: Console, *, sandboxed: bool = True) ->
     The output fits 80 columns, and colour only repeats what signs and words say. Text from a
     submission is printed literally, never as markup or terminal codes.
     """
-    console.print(_table(report))
-    _print_total(report, console)
-    for exercise in report.exercises:
-        if exercise.outcome not in (Outcome.PASSED, Outcome.NEEDS_MARKING):
-            _print_exercise(exercise, console)
-    _print_list("Repairs to the notebook", report.repairs, console)
-    incidents = [
-        f"{it.exercise}: {it.message}" if it.exercise else it.message for it in report.incidents
-    ]
-    _print_list("Noticed while the code ran (no points taken off)", incidents, console)
+    if report.is_graded:
+        _print_graded(report, console)
+    else:
+        _print_not_graded(report, console)
     if not sandboxed:
         console.print(Text(f"\n{NO_SANDBOX}", style="bold"))
+
+
+def _print_graded(report: Report, console: Console) -> None:
+    console.print(_table(report))
+    console.print(Text(f"Score: {report_total(report)}", style="bold"))
+    for exercises in _grouped(report.exercises):
+        _print_exercises(exercises, console)
+    _print_list("Repaired before grading (no points taken off)", report.repairs, console)
+    incidents = [f"{place(it)}: {with_detail(it)}" for it in report.incidents]
+    _print_list("Noticed while the code ran (no points taken off)", incidents, console)
+
+
+def _print_not_graded(report: Report, console: Console) -> None:
+    """Print why there is no table."""
+    console.print(Text(f"Lesson {clean(report.lesson)}: {report_total(report)}", style="bold"))
+    _indent(STATES[report.state].sentence, console)
+    _indent(f"Reason: {clean(report.reason)}" if report.reason else "", console)
 
 
 def _table(report: Report) -> Table:
@@ -55,32 +72,41 @@ def _table(report: Report) -> Table:
     table.add_column("Score", justify="right", no_wrap=True)
     table.add_column("What to do", overflow="fold")
     for exercise in report.exercises:
-        wording, style = WORDING[exercise.outcome], _COLOUR.get(exercise.outcome, "yellow")
-        outcome = Text(f"{wording.sign} {wording.label}", style=style)
-        score = Text(f"{points(exercise.score)} of {points(exercise.points)}")
+        words, style = wording(exercise), _COLOUR.get(exercise.outcome, "yellow")
+        outcome = Text(f"{words.sign} {words.label}", style=style)
+        score = Text(_score(exercise))
         table.add_row(Text(exercise.id), outcome, score, Text(_todo(exercise)))
     return table
+
+
+def _score(exercise: ExerciseReport) -> str:
+    """Return "2 of 3"; points that are pending have no score."""
+    if exercise.is_pending:
+        return f"{points(exercise.points)} pending"
+    return f"{points(exercise.score)} of {points(exercise.points)}"
 
 
 def _todo(exercise: ExerciseReport) -> str:
     """Return the next step in a few words; only a known mistake has a hint to read."""
     if exercise.outcome is Outcome.FAILED and not exercise.misconceptions:
         return "see what fails"
-    return WORDING[exercise.outcome].todo
+    return wording(exercise).todo
 
 
-def _print_total(report: Report, console: Console) -> None:
-    """Print the total, and how many points are still open."""
-    still_open = sum(each.points for each in report.open_exercises())
-    total = f"Total: {points(report.score)} of {points(report.max_score)} points"
-    rest = f", {points(still_open)} of them still open" if still_open else ""
-    console.print(Text(total + rest, style="bold"))
+def _grouped(exercises: Iterable[ExerciseReport]) -> list[list[ExerciseReport]]:
+    """Return the exercises to say something about; those without checks by outcome, others alone."""
+    groups: dict[tuple[Outcome, str], list[ExerciseReport]] = {}
+    for exercise in exercises:
+        if exercise.outcome not in (Outcome.PASSED, Outcome.NEEDS_MARKING):
+            key = exercise.outcome, exercise.id if exercise.checks else ""
+            groups.setdefault(key, []).append(exercise)
+    return list(groups.values())
 
 
-def _print_exercise(exercise: ExerciseReport, console: Console) -> None:
-    """Print what happened in one exercise, its known mistakes, and what to do next."""
-    wording = WORDING[exercise.outcome]
-    console.print(Text(f"\n{wording.sign} {exercise.id}", style="bold"))
+def _print_exercises(exercises: list[ExerciseReport], console: Console) -> None:
+    """Print what happened in exercises, the known mistakes of the first, and what to do next."""
+    exercise, ids = exercises[0], ", ".join(each.id for each in exercises)
+    console.print(Text(f"\n{wording(exercise).sign} {ids}", style="bold"))
     _indent(sentence(exercise), console)
     for mistake in distinct(exercise.misconceptions):
         _indent(f"Known mistake: {clean(mistake.title)}", console, style="bold")
@@ -97,7 +123,7 @@ def _print_list(title: str, lines: list[str], console: Console) -> None:
     if lines:
         console.print(Text(f"\n{title}", style="bold"))
     for line in lines:
-        _indent(f"· {clean(line, 300)}", console)
+        _indent(f"· {clean(line)}", console)
 
 
 def _indent(text: str, console: Console, left: int = 2, style: str = "") -> None:

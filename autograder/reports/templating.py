@@ -6,7 +6,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from autograder.reports.words import LONGEST, clean, points
+from autograder.reports.words import LONGEST, clean, percent, points
 
 _CODE = re.compile(r"`([^`\n]+)`")
 
@@ -31,5 +31,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(prose=prose, clean=clean, points=points)
+    made.filters.update(prose=prose, clean=clean, percent=percent, points=points)
     return made

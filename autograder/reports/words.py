@@ -1,14 +1,23 @@
-"""The words that all pages, tables and files share: what each outcome is called and what to do next.
+"""The words that all pages, tables and files share: outcomes, states, scores, and what to do next.
 
 Every text passes through `clean` before it reaches a reader: a message can contain anything that a
 submission printed, raised or used as a name.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome
+from autograder.model.report import (
+    CheckReport,
+    ExerciseReport,
+    Incident,
+    NamedMistake,
+    Outcome,
+    Report,
+    State,
+)
 
 # Control characters can move a terminal's cursor, direction marks can reorder the text of a page.
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -45,9 +54,7 @@ WORDING: dict[Outcome, Wording] = {
     Outcome.ERROR: Wording(
         "!",
         "error",
-        "Your code raised an error before it returned a result. The message below says where. "
-        "Restart the kernel and run all cells from the top: an error that appears only then often "
-        "means that a name is defined further down, or in a cell that you have deleted.",
+        "Your code raised an error before it returned a result. The message below says where.",
         "fix the error",
     ),
     Outcome.TIMEOUT: Wording(
@@ -76,8 +83,8 @@ WORDING: dict[Outcome, Wording] = {
     Outcome.NEEDS_MARKING: Wording(
         "…",
         "to be graded",
-        "Your instructor grades this answer by hand. Until then, its points are missing from the "
-        "total.",
+        "Your instructor grades this answer by hand. Until then, its points are pending: they count "
+        "neither for you nor against you.",
         "to be graded by hand",
     ),
     Outcome.GRADER_FAULT: Wording(
@@ -86,6 +93,39 @@ WORDING: dict[Outcome, Wording] = {
         "The autograder failed on this exercise. This is not your fault, and it costs you no "
         "points: your instructor will grade your answer by hand.",
         "to be graded by hand",
+    ),
+}
+BY_HAND = Wording("✎", "graded by hand", "Your instructor graded this answer by hand.", "nothing")
+
+
+@dataclass(frozen=True)
+class StateWording:
+    """How one state of a submission is put: a label, sentences for the student, one for a class."""
+
+    label: str
+    sentence: str
+    explanation: str
+
+
+STATES: dict[State, StateWording] = {
+    State.GRADED: StateWording("graded", "Your notebook was graded.", "Graded."),
+    State.UNREADABLE: StateWording(
+        "unreadable",
+        "We could not open this file; nothing was graded. Open it in JupyterLab, save, and hand it "
+        "in again.",
+        "The file could not be opened, so nothing was graded. Ask for it again.",
+    ),
+    State.WRONG_FILE: StateWording(
+        "wrong file",
+        "We could not find this lesson's notebook in what you handed in; nothing was graded. Hand in "
+        "the one notebook of this lesson, under the name that it came with.",
+        "No single notebook of this lesson was found among the files, so nothing was graded. Ask for "
+        "the right one.",
+    ),
+    State.ABSENT: StateWording(
+        "absent",
+        "Nothing was handed in for this lesson.",
+        "Nothing was handed in.",
     ),
 }
 
@@ -114,17 +154,79 @@ def clean(text: str, longest: int = LONGEST) -> str:
 
 
 def points(value: float | None) -> str:
-    """Return a score in the usual form: 2, 0.5, 1.33, or a dash if it is still open."""
-    return "–" if value is None else f"{round(value, 2):g}"
+    """Return a score in the usual form: 2, 0.5, 1.33, or "pending" if it has not been given."""
+    return "pending" if value is None else f"{round(value, 2):g}"
+
+
+def total(score: float, max_score: float, pending: float) -> str:
+    """Return a score of some points, of which some may be pending, in words."""
+    if not pending:
+        return f"{points(score)} of {points(max_score)} points"
+    if pending == max_score:
+        return f"nothing graded yet, {points(pending)} points pending"
+    return (
+        f"{points(score)} of {points(max_score - pending)} points graded, {points(pending)} pending"
+    )
+
+
+def report_total(report: Report) -> str:
+    """Return what a submission scored, or the state that it is in."""
+    if not report.is_graded:
+        return STATES[report.state].label
+    return total(report.score, report.max_score, report.pending)
+
+
+def percent(share: float | None) -> str:
+    """Return a share from 0 to 1 in percent, or a dash if there is none."""
+    return "–" if share is None else f"{share * 100:.0f} %"
+
+
+def class_total(reports: Iterable[Report]) -> str:
+    """Return in one line how many submissions were graded, and what is left to do or to look at."""
+    found = list(reports)
+    states = Counter(report.state for report in found)
+    pending = sum(report.pending > 0 for report in found)
+    incidents = sum(bool(report.incidents) for report in found)
+    others = [
+        f"{states[state]} {STATES[state].label}"
+        for state in (State.UNREADABLE, State.WRONG_FILE, State.ABSENT)
+        if states[state] or state is not State.WRONG_FILE
+    ]
+    graded = f"{states[State.GRADED]} graded ({pending} with points pending)"
+    return ", ".join([graded, *others, f"{incidents} with incidents"])
+
+
+def exercise_total(score: float | None, max_score: float) -> str:
+    """Return what an exercise scored: "1.5 of 2 points", or "2 points pending"."""
+    unit = "point" if max_score == 1 else "points"
+    if score is None:
+        return f"{points(max_score)} {unit} pending"
+    return f"{points(score)} of {points(max_score)} {unit}"
+
+
+def wording(exercise: ExerciseReport) -> Wording:
+    """Return how an exercise's outcome is put; one that was pending may be graded by now."""
+    if exercise.outcome.is_pending and not exercise.is_pending:
+        return BY_HAND
+    return WORDING[exercise.outcome]
+
+
+def with_detail(incident: Incident) -> str:
+    """Return an incident for the instructor: the student's process may have written the detail."""
+    return f"{incident.message} [{incident.detail}]" if incident.detail else incident.message
+
+
+def place(incident: Incident) -> str:
+    """Return where an incident happened."""
+    return incident.exercise or "outside the exercises"
 
 
 def sentence(exercise: ExerciseReport) -> str:
     """Return a few sentences for the student: what happened and what to do."""
-    wording = WORDING[exercise.outcome]
-    failed, total = len(exercise.failures), len(exercise.checks)
-    if exercise.outcome is not Outcome.FAILED or not 0 < failed < total:
-        return wording.sentence
-    return f"Part of it works: {total - failed} of {total} checks passed, {failed} failed."
+    failed, count = len(exercise.failures), len(exercise.checks)
+    if exercise.outcome is not Outcome.FAILED or not 0 < failed < count:
+        return wording(exercise).sentence
+    return f"Part of it works: {count - failed} of {count} checks passed, {failed} failed."
 
 
 def next_step(exercise: ExerciseReport) -> str:
@@ -132,7 +234,10 @@ def next_step(exercise: ExerciseReport) -> str:
     if exercise.outcome is not Outcome.FAILED:
         return ""
     if exercise.misconceptions:
-        return "Change that, run the visible tests again, and see which of these remain."
+        return (
+            "Change that, and run the tests in your notebook. The checks listed here are not among "
+            "them: they run again when you hand in again."
+        )
     return (
         "Start with the first of these. Write down the smallest input it applies to, work out the "
         "result by hand, and print the shape after every line of your code."

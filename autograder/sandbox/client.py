@@ -19,8 +19,10 @@ from autograder.model.errors import (
     RunCrashedError,
     RunEndedError,
     RunTimedOutError,
+    RunWaitedError,
 )
 from autograder.probe import wire
+from autograder.probe.limits import WALL_FACTOR
 from autograder.probe.notes import Kind, Note
 from autograder.probe.operation import Operation, fields_of, path_of
 from autograder.sandbox import bubblewrap
@@ -28,9 +30,13 @@ from autograder.sandbox import bubblewrap
 START_SECONDS = 60
 GRACE_SECONDS = 3.0  # how much longer to wait than the process may take by its own clock
 CLOSE_SECONDS = 3.0
+MAX_SECONDS = 1e6  # no run takes longer
 MAX_NOTES = 100
 MAX_DETAIL = 200
-ALARMS = (-signal.SIGALRM, 128 + signal.SIGALRM)  # as Python and as a shell report that signal
+
+# Exit statuses, as Python and as a shell report a signal
+OUT_OF_TIME = (-signal.SIGPROF, 128 + signal.SIGPROF)
+WAITED = (-signal.SIGALRM, 128 + signal.SIGALRM)
 
 
 class WarmProcess:
@@ -120,6 +126,7 @@ class Run:
     def __init__(self, warm: WarmProcess, channel: socket.socket, number: int) -> None:
         self._warm, self._channel, self._number = warm, channel, number
         self._notes: list[Note] = []
+        self.seconds = 0.0  # of processor time, as the run itself says
         self.alive = True
 
     def take_notes(self) -> list[Note]:
@@ -135,20 +142,22 @@ class Run:
     def cell(self, source: str, seconds: float) -> dict[str, Any] | None:
         """Run a cell. Return a description of the exception it raised, or None if it raised none.
 
-        Raises RunEndedError if the process did not survive the cell, or took more than `seconds`.
+        Raises RunEndedError if the process did not survive the cell, or used more than `seconds` of
+        processor time.
         """
         answer = self._ask({"do": "cell", "source": source, "seconds": seconds}, seconds)
         raised = answer.get("raised")
         return raised if isinstance(raised, dict) else None
 
     def probe(
-        self, seconds: float, overrides: Sequence[str] = (), rerun: str | None = None
+        self, seconds: float, stand_ins: Sequence[str] = (), cells: Sequence[str] = ()
     ) -> "Probe":
-        """Fork a probe, run the sources in `overrides` in it, and then the cell `rerun`.
+        """Fork a probe, and run `cells` in it, each with the names that `stand_ins` define in place.
 
         Raises RunEndedError if the run itself ended. A probe that ended is returned, not ready.
         """
-        command = {"do": "probe", "seconds": seconds, "overrides": list(overrides), "rerun": rerun}
+        sources = {"stand_ins": list(stand_ins), "cells": list(cells)}
+        command = {"do": "probe", "seconds": seconds, **sources}
         answer = self._ask(command, seconds)
         ready = answer.get("probe") == "ready"
         return Probe(self, None if ready else self.ending(answer.get("code")))
@@ -164,14 +173,14 @@ class Run:
             raise
 
     def _exchange(self, command: Mapping[str, Any], seconds: float) -> Any:
-        deadline = time.monotonic() + seconds + GRACE_SECONDS
+        deadline = time.monotonic() + seconds * WALL_FACTOR + GRACE_SECONDS
         try:
             self._channel.settimeout(GRACE_SECONDS)
             wire.send(self._channel, command)
             self._channel.settimeout(max(deadline - time.monotonic(), 0.1))
             return wire.receive(self._channel)
         except TimeoutError as problem:
-            raise RunTimedOutError("no answer in time") from problem
+            raise RunWaitedError("no answer in time") from problem
         except wire.WireError as problem:
             raise self._noise(str(problem)) from problem
         except (EOFError, OSError) as problem:
@@ -182,6 +191,7 @@ class Run:
         if not isinstance(answer, dict):
             raise self._noise("not an answer")
         self._notes += _notes(answer.pop("noted", None))
+        self.seconds += _seconds(answer.pop("seconds", 0.0))
         if answer.get("session") == "ended":
             raise self.ending(answer.get("code"))
         return answer
@@ -193,8 +203,8 @@ class Run:
     def ending(self, code: Any) -> RunEndedError:
         """Return the error for a process's exit status, and note it unless a limit explains it."""
         detail = f"exit status {code if isinstance(code, int) else 'unknown'}"
-        if isinstance(code, int) and code in ALARMS:
-            return RunTimedOutError(detail)
+        if isinstance(code, int) and code in (*OUT_OF_TIME, *WAITED):
+            return (RunWaitedError if code in WAITED else RunTimedOutError)(detail)
         if not any(kind == Kind.TOO_MUCH for kind, _ in self._notes):
             self._notes.append((Kind.ENDED, detail))
         return RunCrashedError(detail)
@@ -228,7 +238,7 @@ class Probe:
     def observe(self, operation: Operation, name: str, seed: int, seconds: float) -> dict[str, Any]:
         """Run an operation on what the student bound to `name`.
 
-        Raises RunEndedError if the probe ended, or took more than `seconds`.
+        Raises RunEndedError if the probe ended, or used more than `seconds` of processor time.
         """
         if self._ending is not None:
             raise self._ending
@@ -250,6 +260,11 @@ class Probe:
         """End the probe. Raises RunEndedError if the run ended meanwhile."""
         if self.ready:
             self._run._ask({"do": "end"}, GRACE_SECONDS)
+
+
+def _seconds(found: Any) -> float:
+    """Return a time that a run says it used; what cannot be one counts as nothing."""
+    return found if isinstance(found, float) and 0 <= found < MAX_SECONDS else 0.0
 
 
 def _notes(found: Any) -> list[Note]:

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from pydantic import AliasChoices, Field, ValidationError
+from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 
 from autograder.model.errors import CourseError
 from autograder.model.report import Document, Outcome, Report
@@ -29,9 +29,10 @@ class Attempt(Document):
     """One grading of one submission.
 
     `version` is the state of lesson and grader (see `lesson_version`). `answers` holds the SHA-256
-    of each answer by exercise id. `seed` is what the inputs were drawn from, if the grader says so.
-    `detail` holds tracebacks for the instructor if the grader itself failed.
+    of each answer by exercise id. `detail` holds tracebacks for the instructor if the grader itself failed.
     """
+
+    model_config = ConfigDict(extra="ignore")  # logs of earlier versions say more
 
     student: str
     lesson: str
@@ -39,7 +40,6 @@ class Attempt(Document):
     version: str
     graded_at: datetime = Field(validation_alias=AliasChoices("graded_at", "marked_at"))
     sandboxed: bool
-    seed: int | None = None
     report: Report
     answers: dict[str, str] = Field(default_factory=dict)
     detail: str = ""

@@ -12,9 +12,9 @@ from nbgrader.utils import parse_utc
 
 from autograder.model.course import Course
 from autograder.storage.attempts import Attempt
+from autograder.submissions.submission import TIMESTAMP
 
 KEY = "autograder"  # the entry of a page's metadata that holds its attempt
-TIMESTAMP = "timestamp.txt"
 READ_ONLY = 0o444  # the mode that nbgrader gives to autograded files
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from nbgrader.api import (
     Assignment,
+    BaseCell,
     Comment,
     Grade,
     Gradebook,
@@ -17,6 +18,7 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
+from sqlalchemy import or_
 
 from autograder.model.errors import CourseError
 from autograder.model.report import Outcome
@@ -61,6 +63,24 @@ def write_scores(
         book.db.rollback()
         raise
     return withdrawn
+
+
+def scores_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, float]]:
+    """Return the scores of a lesson that a person gave or added to, by student and exercise."""
+    rows = (
+        book.db.query(SubmittedAssignment.student_id, BaseCell.name, Grade.score)
+        .select_from(Grade)
+        .join(BaseCell, Grade.cell_id == BaseCell.id)
+        .join(SubmittedNotebook, Grade.notebook_id == SubmittedNotebook.id)
+        .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
+        .filter(Assignment.name == lesson)
+        .filter(or_(Grade.manual_score.is_not(None), Grade.extra_credit.is_not(None)))
+    )
+    found: dict[str, dict[str, float]] = {}
+    for student, cell, score in rows:
+        found.setdefault(student, {})[exercise_of(cell)] = score
+    return found
 
 
 def _submitted(

@@ -14,7 +14,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.model.course import Course
-from autograder.model.errors import SubmissionError
+from autograder.model.errors import WrongFileError
 from autograder.submissions.answer_text import (
     defines,
     extract,
@@ -79,22 +79,21 @@ def align(course: Course, lesson: str, path: Path, names: Mapping[str, str]) -> 
     """Align the notebook at `path` with the released lesson.
 
     `names` maps each exercise id to the name that its answer has to define. Raises SubmissionError
-    if the file is not a notebook or belongs to another lesson, and CourseError if the lesson was
-    never released.
+    if the file is not a notebook, WrongFileError if it is not one of this lesson, and CourseError if
+    the lesson was never released.
     """
     alignment = _Alignment(_released(course, lesson), read_submission(path), names)
     if not alignment.matching.found:
-        raise SubmissionError(
+        raise WrongFileError(
             f"{path.name} is a notebook, but not of lesson '{lesson}': "
             "it contains none of its exercises"
         )
     return alignment.result()
 
 
-def empty(course: Course, lesson: str, reason: str) -> Aligned:
-    """Return the released lesson with every answer missing, for a file that cannot be read."""
-    aligned = _Alignment(_released(course, lesson), RawNotebook([]), {}).result()
-    return Aligned(aligned.notebook, aligned.parts, [reason])
+def empty(course: Course, lesson: str) -> Aligned:
+    """Return the released lesson with every answer missing, for a submission without a notebook."""
+    return _Alignment(_released(course, lesson), RawNotebook([]), {}).result()
 
 
 def _released(course: Course, lesson: str) -> NotebookNode:
@@ -190,7 +189,6 @@ class _Alignment:
         if place in self.matching.taken:
             texts.insert(0, self.matching.taken[place])
         if not texts:
-            self.repairs.append(f"{name}: the cell is not in the notebook")
             return cell, Part(role, "", name, missing=True)
         if any(self.submitted.cells[n].cell_type != cell.cell_type for n in submitted):
             self.repairs.append(

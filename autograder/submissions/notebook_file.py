@@ -70,9 +70,10 @@ def _read(path: Path) -> bytes:
     except FileNotFoundError:
         raise SubmissionError(f"no such file: {path}") from None
     except PermissionError:
-        raise SubmissionError(f"no permission to read {path}") from None
+        raise SubmissionError(f"no permission to read {path.name}") from None
     except (OSError, ValueError) as error:  # ValueError: a name with a null character
-        raise SubmissionError(f"cannot read {path}: {error}") from error
+        reason = getattr(error, "strerror", None) or error  # the error's text may hold our paths
+        raise SubmissionError(f"cannot read {path.name}: {reason}") from error
 
 
 def _check_size(path: Path, data: bytes) -> None:

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.model.course import Course
-from autograder.model.errors import SubmissionError
+from autograder.model.errors import NothingSubmittedError, SubmissionError, WrongFileError
 from autograder.submissions.notebook_file import identify
+
+TIMESTAMP = "timestamp.txt"  # nbgrader writes the time of submission there
+MOST_NAMES = 5
 
 
 @dataclass(frozen=True)
@@ -29,23 +32,28 @@ class Submission:
         return found[0] if len(found) == 1 else expected
 
     def sha256(self) -> str:
-        """Return the digest of the file, or of no bytes if there is no ordinary file."""
-        path = self.path
-        return _digest(path) if _is_ordinary(path) else hashlib.sha256(b"").hexdigest()
+        """Return the digest of the file, or of the reason why there is none to read."""
+        try:
+            return _digest(self.require_file())
+        except (SubmissionError, OSError) as error:
+            return hashlib.sha256(str(error).encode()).hexdigest()
 
     def require_file(self) -> Path:
-        """Return the notebook's path. Raises SubmissionError if there is none, or only a link.
+        """Return the notebook's path.
 
-        A link is not followed: it may lead to another student's work.
+        Raises NothingSubmittedError if there is no file, and WrongFileError if there are several, or
+        only a link. A link is not followed: it may lead to another student's work.
         """
         path = self.path
         if path.is_symlink():
-            raise SubmissionError(f"{path.name} is a link: expected the notebook itself")
-        if not path.is_file():
-            names = self._names()
-            hint = f", found {names}: rename the right one" if names else ""
-            raise SubmissionError(f"no notebook '{path.name}' was submitted{hint}")
-        return path
+            raise WrongFileError(f"'{path.name}' is a link: expected the notebook itself")
+        if path.is_file():
+            return path
+        if names := self._names():
+            raise WrongFileError(f"expected '{path.name}', found {names}: rename the right one")
+        if names := self._unrelated_names():
+            raise WrongFileError(f"expected the notebook '{path.name}', found {names}")
+        raise NothingSubmittedError(f"there is no file '{path.name}'")
 
     def repairs(self, path: Path) -> Iterator[str]:
         """Yield a note if the file has an unexpected name, or if there are others beside it."""
@@ -58,6 +66,13 @@ class Submission:
         expected = self.course.submission(self.student, self.lesson)
         found = expected.parent.glob("*.ipynb*")  # browsers and mail programs add a (1) or a .txt
         return sorted(path for path in found if _is_ordinary(path) and path.name != expected.name)
+
+    def _unrelated_names(self) -> str:
+        """Name what else is in the folder; nbgrader's time stamp and hidden files do not count."""
+        folder = self.course.submission(self.student, self.lesson).parent
+        found = sorted(folder.iterdir()) if folder.is_dir() else []
+        shown = [path for path in found if path.name != TIMESTAMP and path.name[0] != "."]
+        return ", ".join(f"'{path.name}{'/' * path.is_dir()}'" for path in shown[:MOST_NAMES])
 
     def _names(self) -> str:
         return ", ".join(f"'{other.name}'" for other in self._others())

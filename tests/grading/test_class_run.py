@@ -39,7 +39,7 @@ def run(course: Course) -> Run:
 def test_every_submission_ends_in_scores_and_a_page(
     course: Course, run: Run, grades: ReadGrades
 ) -> None:
-    """Right, half, broken, absent, and one on which the grader fails: all are recorded."""
+    """Right, half, unreadable, absent, and one on which the grader fails: all are recorded."""
     hand_in(course, "alice", **RIGHT)
     hand_in(course, "bob", double="# half")
     hand_in(course, "carl").write_text("{")
@@ -67,7 +67,13 @@ def test_every_submission_ends_in_scores_and_a_page(
     assert grades("dora") == nothing
     assert grades("emil") == dict.fromkeys(nothing, (None, None, True))
     assert all(course.feedback_page(a.student, LESSON).is_file() for a in attempts)
-    assert any("alice: 18/20, 1 to grade by hand" in line for line in said)
+    assert sorted(line.partition("] ")[2] for line in said[1:6]) == [
+        "alice: 18 of 18 points graded, 2 pending",
+        "bob: 4 of 20 points",
+        f"carl: unreadable ({LESSON}.ipynb is not a notebook)",
+        f"dora: absent (there is no file '{LESSON}.ipynb')",
+        "emil: nothing graded yet, 20 points pending (grader error)",
+    ]
     assert "1 grader error: see reports/grader-errors.log" in said
     errors = (course.reports / "grader-errors.log").read_text()
     assert f"emil, {LESSON}" in errors
@@ -122,7 +128,7 @@ def test_a_lost_folder_is_written_again(course: Course, run: Run) -> None:
     hand_in(course, "alice", **RIGHT)
     run()
     shutil.rmtree(course.autograded)
-    assert run()[1][0] == f"{LESSON}: 1 submissions to grade"
+    assert run()[1][0] == f"{LESSON}: 1 submission to grade"
     assert course.autograded_notebook("alice", LESSON).is_file()
 
 

@@ -9,7 +9,7 @@ from tiny_course import LESSON, RIGHT, FakeGraded, FakeGrader, hand_in
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import Course
 from autograder.model.errors import SandboxMissingError
-from autograder.model.report import Outcome
+from autograder.model.report import Outcome, State
 from autograder.submissions.submission import Submission
 
 
@@ -25,11 +25,11 @@ def outcomes(course: Course, student: str = "alice") -> list[Outcome]:
 
 
 def test_an_attempt_says_what_was_graded(course: Course) -> None:
-    """It holds the digest of the file, the seed, and a digest of each answer."""
+    """It holds the digest of the file, the report, and a digest of each answer."""
     path = hand_in(course, "alice", **RIGHT)
     attempt, notebook = grade_submission(FakeGrader(course), submission(course), sandboxed=True)
     assert attempt.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert (attempt.seed, attempt.report.score, attempt.detail) == (7, 18.0, "")
+    assert (attempt.report.score, attempt.detail) == (18.0, "")
     right = hashlib.sha256(b"# right").hexdigest()
     assert attempt.answers == {
         "double": right,
@@ -41,11 +41,13 @@ def test_an_attempt_says_what_was_graded(course: Course) -> None:
 
 @pytest.mark.parametrize("content", ["", "{", "not json", "\x00\xff"])
 def test_a_broken_file_is_missing_throughout(course: Course, content: str) -> None:
-    """A file that is not a notebook gives `missing`, with the reason."""
+    """A file that is not a notebook is unreadable, with the reason, and nothing was repaired."""
     hand_in(course, "alice").write_text(content, encoding="utf-8")
     attempt, _ = grade_submission(FakeGrader(course), submission(course), sandboxed=True)
     assert {done.outcome for done in attempt.report.exercises} == {Outcome.MISSING}
-    assert attempt.report.repairs == [f"{LESSON}.ipynb is not a notebook"]
+    assert attempt.report.state is State.UNREADABLE
+    assert attempt.report.reason == f"{LESSON}.ipynb is not a notebook"
+    assert attempt.report.repairs == []
 
 
 def test_a_link_to_another_students_work_is_not_followed(course: Course) -> None:
@@ -55,9 +57,9 @@ def test_a_link_to_another_students_work_is_not_followed(course: Course) -> None
     mine.unlink()
     mine.symlink_to(theirs)
     attempt, notebook = grade_submission(FakeGrader(course), submission(course), sandboxed=True)
-    assert attempt.report.score == 0
+    assert (attempt.report.score, attempt.report.state) == (0, State.WRONG_FILE)
     assert "# right" not in [cell.source for cell in notebook.cells]
-    assert attempt.sha256 == hashlib.sha256(b"").hexdigest()
+    assert attempt.sha256 != hashlib.sha256(theirs.read_bytes()).hexdigest()
 
 
 def test_a_grader_that_raises_leaves_every_score_open(course: Course) -> None:
@@ -87,7 +89,10 @@ def test_the_traceback_of_one_exercise_is_kept(course: Course) -> None:
 def test_a_score_that_is_not_a_number_is_a_grader_error(course: Course) -> None:
     """Nbgrader would read it as full points."""
     hand_in(course, "alice", double="# nan", halve="# right")
-    assert outcomes(course)[:2] == [Outcome.GRADER_FAULT, Outcome.PASSED]
+    attempt, _ = grade_submission(FakeGrader(course), submission(course), sandboxed=True)
+    double, halve, _ = (done.outcome for done in attempt.report.exercises)
+    assert (double, halve) == (Outcome.GRADER_FAULT, Outcome.PASSED)
+    assert (attempt.report.score, attempt.report.pending) == (10.0, 8.0)
 
 
 @pytest.mark.parametrize("score", [8.5, -1.0, float("inf"), None])
@@ -98,7 +103,7 @@ def test_a_score_out_of_range_is_a_grader_error(
     hand_in(course, "alice", **RIGHT)
 
     def too_much(self: FakeGrader, lesson: str, _: Path) -> FakeGraded:
-        graded = self.grade_broken(lesson, "")
+        graded = self.grade_broken(lesson)
         first = graded.report.exercises[0].model_copy(update={"score": score})
         exercises = [first, *graded.report.exercises[1:]]
         return FakeGraded(

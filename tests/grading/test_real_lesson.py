@@ -14,7 +14,7 @@ from rich.console import Console
 from autograder.build import build, read_lesson
 from autograder.grading.class_run import grade_lesson
 from autograder.model.course import CONFIG, Course
-from autograder.model.report import Outcome
+from autograder.model.report import Outcome, Report
 
 LESSON = "03_attention"
 HOME = Path(__file__).parents[2]
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
-    """Build the lesson in a course of its own, with four students' submissions."""
+    """Build the lesson in a course of its own, with five students' submissions."""
     course = Course(tmp_path_factory.mktemp("course"))
     shutil.copy(HOME / CONFIG, course.root / CONFIG)
     for folder in ("images", "coursework"):
@@ -37,6 +37,8 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     hand_in(course, "right", answers)
     hand_in(course, "untouched", {})
     hand_in(course, "wrong", answers | {"causal-mask": "def causal_mask(size):\n    return None"})
+    unscaled = "def attention_scores(q, k):\n    return q @ k.transpose(-2, -1)"
+    hand_in(course, "near", answers | {"attention-scores": unscaled})
     hand_in(course, "broken", {}).write_text("not a notebook")
     return course
 
@@ -61,9 +63,37 @@ def marks(course: Course) -> dict[str, dict[str, tuple[float | None, bool]]]:
         }
 
 
+def graded(course: Course, workers: int) -> dict[str, Report]:
+    """Grade the class, whether it was graded before or not, and return the reports."""
+    quiet = Console(quiet=True)
+    attempts = grade_lesson(course, LESSON, workers=workers, force=True, console=quiet)
+    return {attempt.student: attempt.report for attempt in attempts}
+
+
+def checked(course: Course, student: str) -> Report:
+    """Return what `autograder check --json` prints."""
+    path = course.submission(student, LESSON)
+    done = subprocess.run(
+        [sys.executable, "-m", "autograder", "--course", course.root, "check", "--json", path],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return Report.model_validate_json(done.stdout)
+
+
+def test_every_way_gives_the_same_scores(course: Course) -> None:
+    """A class run, another with two workers, `check` and nbgrader's own command agree on everything."""
+    first, second = graded(course, 1), graded(course, 2)
+    assert first == second
+    for student in ("right", "untouched", "wrong", "near"):
+        assert checked(course, student) == first[student]
+    assert first["near"].exercise("attention-scores").misconceptions
+
+
 def test_both_ways_give_equal_marks(course: Course) -> None:
     """Right answers get full marks, wrong ones lose them, broken files get nought."""
-    attempts = {a.student: a for a in grade_lesson(course, LESSON, workers=1, console=Console(quiet=True))}
+    attempts = {a.student: a for a in grade_lesson(course, LESSON, workers=1, force=True, console=Console(quiet=True))}
     lesson = read_lesson(course.text(LESSON))
     points = sum(ex.points for ex in lesson.exercises if not ex.written)
     assert attempts["right"].report.score == points

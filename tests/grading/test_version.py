@@ -26,6 +26,7 @@ SCORING = (
     "autograder/submissions/align.py",
     "autograder/submissions/submission.py",
     "autograder/grading/grade_submission.py",
+    "autograder/grading/basics.py",
     "autograder/grading/grader.py",
     "autograder/grading/session.py",
     "autograder/grading/runner.py",

@@ -29,7 +29,7 @@ ROOT = " / q.size(-1) ** 0.5"
         ),
         (
             ATTENTION.format(scale=ROOT, hide="s + (1 - mask.float()) * -1e9", dim=1),
-            {"softmax-over-dim-1"},
+            {"softmax-over-dim-1", "empty-row-uniform"},
         ),
         (
             ATTENTION.format(scale=ROOT, hide="s.masked_fill(mask == 0, -1e9)", dim=-1),

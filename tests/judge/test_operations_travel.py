@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 import torch
 from conftest import ROOT
+from keys import KEY
 
+from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Exercise
@@ -15,10 +17,11 @@ from autograder.probe.operation import Operation, fields_of, make, path_of
 from autograder.probe.wire import pack, unpack
 
 COURSE = Course(ROOT)
+ORACLES = [Oracle(load_lesson(COURSE, lesson), KEY) for lesson in COURSE.lessons()]
 EXERCISES = [
-    pytest.param(exercise, id=f"{lesson[:2]}-{exercise.id}")
-    for lesson in COURSE.lessons()
-    for exercise in load_lesson(COURSE, lesson).exercises
+    pytest.param(oracle, exercise, id=f"{oracle.lesson.name[:2]}-{exercise.id}")
+    for oracle in ORACLES
+    for exercise in oracle.lesson.exercises
     if not exercise.written
 ]
 
@@ -40,11 +43,11 @@ def plain(value: Any) -> Any:
     return [plain(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
-@pytest.mark.parametrize("exercise", EXERCISES)
-def test_an_operation_arrives_as_it_was_sent(exercise: Exercise) -> None:
+@pytest.mark.parametrize(("oracle", "exercise"), EXERCISES)
+def test_an_operation_arrives_as_it_was_sent(oracle: Oracle, exercise: Exercise) -> None:
     """Its class, and every field: mappings, sequences, tensors with their dtype, None and numbers."""
     for check in exercise.checks:
-        sent = exercise.test_input(check, 1).operation
+        sent = oracle.test_input(exercise, check).operation
         made = arrived(sent)
         assert type(made) is type(sent), check.id
         assert plain(fields_of(made)) == plain(fields_of(sent)), check.id

@@ -11,6 +11,7 @@ Mistakes that no output tells apart, and which are therefore not named:
 
 import pytest
 from conftest import ROOT
+from keys import KEY
 from mutants import answer_with, evidence, messages
 
 from autograder.judge.evidence import Evidence
@@ -18,7 +19,7 @@ from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 
-ORACLE = Oracle(load_lesson(Course(ROOT), "05_encoder"))
+ORACLE = Oracle(load_lesson(Course(ROOT), "05_encoder"), KEY)
 
 NORM_BY_HAND = """
 class LayerNorm(nn.Module):
@@ -183,7 +184,7 @@ RIGHT = [
 def tried(exercise: str, cell: str) -> list[Evidence]:
     """Return what every check of an exercise sees of a cell that is handed in."""
     checks = ORACLE.lesson[exercise]
-    return evidence(ORACLE, checks, [answer_with(checks, cell)], seed=20)
+    return evidence(ORACLE, checks, [answer_with(checks, cell)])
 
 
 @pytest.mark.parametrize(("exercise", "cell"), RIGHT)
@@ -209,12 +210,12 @@ ODD = [
     ("encoder-layer", "return self.norm2(x + self.dropout(transformed))",
      "return self.norm2(x + self.dropout(transformed)) + 0.1 * transformed", "norm2"),
     ("encoder-layer", "x = self.norm1(x + self.dropout(attended))",
-     "x = self.norm1(0.7 * x + self.dropout(attended))", "entries that are wrong"),
-    ("encoder", "x = self.position(x)", "x = 0.5 * self.position(x)", "entries that are wrong"),
-    ("encoder", "return x", "return x * 1.1 + 0.2", "entries that are wrong"),
+     "x = self.norm1(0.7 * x + self.dropout(attended))", "entries are wrong"),
+    ("encoder", "x = self.position(x)", "x = 0.5 * self.position(x)", "entries are wrong"),
+    ("encoder", "return x", "return x * 1.1 + 0.2", "entries are wrong"),
     ("layer-norm", "return self.weight * normed + self.bias", "return self.weight * normed.tanh() + self.bias", "mean 0"),
-    ("feed-forward", "hidden = self.dropout(hidden)", "hidden = self.dropout(hidden) - 1", "entries that are wrong"),
-    ("feed-forward", "hidden = self.dropout(hidden)", "hidden = F.dropout(hidden, 1.0, self.training)", "It should be 1 / (1 − dropout) times that"),
+    ("feed-forward", "hidden = self.dropout(hidden)", "hidden = self.dropout(hidden) - 1", "numbers are wrong"),
+    ("feed-forward", "hidden = self.dropout(hidden)", "hidden = F.dropout(hidden, 1.0, self.training)", "should become 1 / (1 − dropout) times"),
 ]  # fmt: skip
 
 

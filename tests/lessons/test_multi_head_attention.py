@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from keys import KEY
 from mutants import answer_with, evidence, messages
 
 from autograder.grading.grader import Grader
@@ -15,8 +16,7 @@ from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 
 LESSON = "04_multi_head_attention"
-ORACLE = Oracle(load_lesson(Course(ROOT), LESSON))
-SEED = 20
+ORACLE = Oracle(load_lesson(Course(ROOT), LESSON), KEY)
 HandIn = Callable[..., Path]
 
 SPLIT_BY_NUMPY = """
@@ -157,7 +157,7 @@ answers = {k: list(v) if isinstance(v, tuple) else v for k, v in {
 def tried(exercise: str, source: str) -> list[Evidence]:
     """Try a source in the place of an exercise's model answer."""
     checks = ORACLE.lesson[exercise]
-    return evidence(ORACLE, checks, [answer_with(checks, source)], SEED)
+    return evidence(ORACLE, checks, [answer_with(checks, source)])
 
 
 @pytest.mark.parametrize(
@@ -196,13 +196,15 @@ def test_unusual_right_answers_pass(exercise: str, source: str) -> None:
         ("multi-head-attention", "_, weights =", f"{HEADS_SEE_SLICES}_, weights =", "it sees only its own slice of x"),
         ("multi-head-attention", "return output, weights", "return output - output.mean(0), weights", "samples are mixed"),
         ("multi-head-attention", "self.w_v(value)", "self.w_v(value).detach()", "No gradient reaches `w_v.weight`"),
-        ("split-heads", "x.transpose(1, 2)", "x.transpose(1, 2).flip(1)", "it should be sample 0, token 0, feature 0"),
-        ("split-heads", "x.transpose(1, 2)", "(x / 2 + x.detach() / 2).transpose(1, 2)", "Wrong gradients: `x`."),
+        ("split-heads", "x.transpose(1, 2)", "x.transpose(1, 2).roll(1, 1)", "it should be sample 0, token 0, feature 0"),
+        ("split-heads", "x.transpose(1, 2)", "(x / 2 + x.detach() / 2).transpose(1, 2)", "The gradient of `x` is wrong."),
         ("merge-heads", "return x.reshape", "return x.flip(1).reshape", "it should be sample 0, head 0, token 0, feature 0"),
         ("load-from-torch", "copy_(w_k)", "copy_(w_k.flip(0))", "`w_k.weight` holds something else; it should hold the keys' part"),
         ("load-from-torch", "mine.w_v.bias.copy_(b_v)", "pass", "`w_v.bias` was left as it was"),
         ("load-from-torch", "mine.w_o.bias.copy_(theirs.out_proj.bias)", "mine.w_o.bias.data = theirs.out_proj.bias.data", "shared, not copied"),
-        ("parameter-count", "4 * one_layer", "4 * one_layer + 7", "which is not right"),
+        ("parameter-count", "4 * one_layer", "4 * one_layer + 7", "The count is too large."),
+        ("parameter-count", "4 * one_layer", "4 * one_layer - 2", "Which bias is missing?"),
+        ("parameter-count", "4 * one_layer", "2 * one_layer", "smaller than that of the weights alone"),
     ],
 )  # fmt: skip
 def test_an_unknown_mistake_gets_a_sentence(exercise: str, old: str, new: str, said: str) -> None:

@@ -4,6 +4,7 @@ import math
 
 import pytest
 from conftest import ROOT
+from keys import KEY
 from mutants import failures, grade_mistake
 
 from autograder.judge.oracle import Oracle
@@ -12,7 +13,7 @@ from autograder.lessons.positional_encoding.reference import shift_matrix, sinus
 from autograder.lessons.positional_encoding.shift_matrix import shifts
 from autograder.model.course import Course
 
-ORACLE = Oracle(load_lesson(Course(ROOT), "02_positional_encoding"))
+ORACLE = Oracle(load_lesson(Course(ROOT), "02_positional_encoding"), KEY)
 LESSON = ORACLE.lesson
 
 TABLE_BY_LOOPS = """
@@ -247,20 +248,20 @@ class LearnedPositionalEmbedding(nn.Module):
         ("sinusoidal-encoding", waves("p / 5000**e"), "Pair i = 1"),
         ("sinusoidal-encoding", waves("p / 10000**(2*e) + 0 * p"), "Pair i = 1"),
         ("sinusoidal-encoding", waves("p / 10000**(e/2)"), "Pair i = 1"),
-        ("sinusoidal-encoding", waves("3 * p / 10000**e"), "Yours is 3."),
+        ("sinusoidal-encoding", waves("3 * p / 10000**e"), "It is 3 times"),
         ("sinusoidal-encoding", waves("(p + 7) / 10000**e"), "Pair i = 0"),
-        ("sinusoidal-encoding", waves("(p // 2) / 10000**e"), "Yours is 0."),
+        ("sinusoidal-encoding", waves("(p // 2) / 10000**e"), "It is not what it should be"),
         ("sinusoidal-encoding", waves("p / 10000**(e**2)"), "Pair i = 1"),
         ("sinusoidal-encoding", UNEQUAL, "sin² + cos²"),
         ("positional-encoding", layer("self.drop(x + self.pe[3])"), "It gets row 3"),
-        ("positional-encoding", layer("self.drop(x)"), "It gets 0, 0, 0, …"),
-        ("positional-encoding", layer(SHUFFLED), "which is none of its first"),
+        ("positional-encoding", layer("self.drop(x)"), "It gets nothing"),
+        ("positional-encoding", layer(SHUFFLED), "something that is no row"),
         ("positional-encoding", layer("self.drop(x + self.pe[:s].flip(0))"), "should get row 0 of the table. It gets row"),
-        ("positional-encoding", layer("self.drop(x + 0.7 * self.pe[:s])"), "It gets 0, 0.7, 0, …"),
-        ("positional-encoding", layer("self.drop(x + self.pe[:s] ** 3)"), "which is none of its first"),
-        ("positional-encoding", layer("F.dropout(x + self.pe[:s], 0.5)"), "which is none of its first"),
-        ("positional-encoding", layer("F.dropout(x + self.pe[:s], 0.3, self.training)"), "sets 30% of the entries"),
-        ("shift-matrix", shift("return m @ m"), "moves every position by 6"),
+        ("positional-encoding", layer("self.drop(x + 0.7 * self.pe[:s])"), "every number is 0.7 times"),
+        ("positional-encoding", layer("self.drop(x + self.pe[:s] ** 3)"), "something that is no row"),
+        ("positional-encoding", layer("F.dropout(x + self.pe[:s], 0.5)"), "something that is no row"),
+        ("positional-encoding", layer("F.dropout(x + self.pe[:s], 0.3, self.training)"), "too few entries are set to 0"),
+        ("shift-matrix", shift("return m @ m"), "by twice the offset"),
         ("shift-matrix", shift("return turn(-a)"), "turn the wrong way"),
         ("shift-matrix", shift("return m + 0.3 * torch.ones_like(m)"), "The block of pair 0 is wrong"),
         ("shift-matrix", shift("return 0.5 * m"), "The block of pair 0 is wrong at [0, 0]"),
@@ -288,7 +289,7 @@ def test_unknown_mistakes_are_put_into_words(exercise: str, cell: str, said: str
 def test_a_small_slip_fails_its_own_check_only(exercise: str, mistake: str, check: str) -> None:
     """A wrong dtype or a modified argument does not fail the checks of the numbers."""
     known = {made.id: made for made in LESSON[exercise].mistakes}
-    assert grade_mistake(ORACLE, LESSON[exercise], known[mistake], 1)["failed"] == [check]
+    assert grade_mistake(ORACLE, LESSON[exercise], known[mistake])["failed"] == [check]
 
 
 def test_a_missing_entry_fails_its_own_check_only() -> None:

@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from conftest import ROOT
+from keys import KEY
 from mutants import answer_with, evidence, messages
 
 from autograder.judge.oracle import Oracle, stand_in_source
@@ -20,8 +21,7 @@ from coursework.stand_ins_models import shift_right, target_mask
 from coursework.whole_parity import into_torch
 
 LESSON = load_lesson(Course(ROOT), "07_transformer")
-ORACLE = Oracle(LESSON)
-SEED = 20
+ORACLE = Oracle(LESSON, KEY)
 
 TRANSFORMER_BY_LOOPS = """
 class Transformer(nn.Module):
@@ -173,7 +173,7 @@ class LanguageModel(nn.Module):
 def test_unusual_forms_pass(exercise: str, cell: str) -> None:
     """Loops, keyword arguments, numpy, parts registered twice, rows dropped as they end: full points."""
     asked = LESSON[exercise]
-    seen = evidence(ORACLE, asked, [answer_with(asked, cell)], SEED)
+    seen = evidence(ORACLE, asked, [answer_with(asked, cell)])
     assert messages(seen) == []
     assert all(item.passed for item in seen)
 
@@ -190,7 +190,7 @@ def test_the_library_is_not_an_answer(call: str) -> None:
         f"    return {call}logits.flatten(0, 1), target.flatten(){extra})\n"
     )
     asked = LESSON["label-smoothing-loss"]
-    seen = evidence(ORACLE, asked, [answer_with(asked, cell)], SEED)
+    seen = evidence(ORACLE, asked, [answer_with(asked, cell)])
     assert not any(item.passed for item in seen)
 
 
@@ -198,7 +198,7 @@ def test_wrong_names_are_told_and_behaviour_still_counts() -> None:
     """A part under another name fails the checks that load weights; those that need none still pass."""
     asked = LESSON["transformer"]
     renamed = asked.answer.replace("self.encoder", "self.reader")
-    seen = evidence(ORACLE, asked, [answer_with(asked, renamed)], SEED)
+    seen = evidence(ORACLE, asked, [answer_with(asked, renamed)])
     assert {"causal", "reads-source", "keeps-pad-id"} <= {i.check.id for i in seen if i.passed}
     assert any("no attribute `encoder`" in message for message in messages(seen))
 
@@ -206,7 +206,7 @@ def test_wrong_names_are_told_and_behaviour_still_counts() -> None:
 def test_the_reference_agrees_with_torch_nn_transformer() -> None:
     """With the same weights, and without its extra norms, nn.Transformer gives the same logits."""
     model = reference.Transformer(11, 13, 8, 4, 2, 12).eval()
-    for path, value in transformer(Draw(3, "parity"), [11, 13, 8, 4, 2, 12]).items():
+    for path, value in transformer(Draw(KEY, "parity"), [11, 13, 8, 4, 2, 12]).items():
         load(model, path, value)
     src, tgt = torch.tensor([[5, 9, 4, 7, 2], [8, 3, 2, 0, 0]]), torch.tensor([[1, 7, 9], [1, 4, 0]])
     theirs = into_torch(model, 4)

@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from conftest import ROOT
+from keys import KEY
 from mutants import failures
 
 from autograder.judge.oracle import Oracle, stand_in_source
@@ -16,7 +17,7 @@ from coursework.small_bert import SmallBert, SmallTokeniser
 from coursework.stand_ins_models import Transformer
 
 LESSON = load_lesson(Course(ROOT), "08_attention_visualisation")
-ORACLE = Oracle(LESSON)
+ORACLE = Oracle(LESSON, KEY)
 
 MAPS_BY_PATCHING = """
 def attention_maps(model, src, tgt):
@@ -236,7 +237,7 @@ def test_a_forward_that_stays_replaced_counts_as_a_hook() -> None:
     """Patching without undoing it leaves something behind, whatever it is called."""
     cell = MAPS_BY_PATCHING.replace("    for module in patched: del module.forward\n", "")
     told = failures(ORACLE, LESSON["attention-maps"], cell).values()
-    assert any("hooks are still on the model" in message for message in told)
+    assert any("Hooks are still on the model" in message for message in told)
 
 
 def test_a_cache_that_outlives_the_call_is_noticed() -> None:

@@ -5,6 +5,7 @@ import pickle
 import socket
 import struct
 
+import numpy as np
 import pytest
 import safetensors.torch
 import torch
@@ -48,6 +49,13 @@ def test_tensors_arrive_bit_for_bit(dtype: torch.dtype) -> None:
     assert isinstance(got, dict)
     assert torch.equal(got["x"][0], sent)
     assert got["x"][1][0].dtype is dtype
+
+
+def test_numbers_of_numpy_arrive_as_numbers() -> None:
+    """Whole ones as ints, others as floats, wherever they are."""
+    got = through({"n": np.int64(9), "x": [np.float32(0.5), np.float64(np.inf)]})
+    assert got == {"n": 9, "x": [0.5, float("inf")]}
+    assert [type(number) for number in (got["n"], got["x"][0])] == [int, float]
 
 
 def test_a_value_that_cannot_be_sent_arrives_as_its_type() -> None:

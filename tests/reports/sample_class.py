@@ -101,7 +101,7 @@ def exercise(exercise_id: str, outcome: Outcome, draw: random.Random) -> Exercis
             id=exercise_id, points=points, score=points, outcome=outcome, checks=checks
         )
     if outcome is not Outcome.FAILED:
-        score = None if outcome.is_open else 0
+        score = None if outcome.is_pending else 0
         return ExerciseReport(
             id=exercise_id, points=points, score=score, outcome=outcome, checks=_errors(outcome)
         )

@@ -23,23 +23,24 @@ def test_every_student_has_a_row_with_every_score() -> None:
     assert [row["student"] for row in rows] == sorted(made)
     for row in rows:
         of = made[row["student"]]
-        assert float(row["total"]) == pytest.approx(of.score, abs=1e-4)
+        assert float(row["score"] or 0) == pytest.approx(of.score, abs=1e-4)
+        assert float(row["out_of"]) + float(row["pending"]) == float(row["max"])
         for name in POINTS:
             score = of.exercise(name).score
             read = float(row[name]) if row[name] else None
             assert read == (None if score is None else pytest.approx(score, abs=1e-4))
 
 
-def test_open_scores_are_empty_and_named() -> None:
-    """An open score is not zero, and the last column names its exercise."""
+def test_pending_scores_are_empty_and_named() -> None:
+    """A pending score is not zero, and a column names its exercise."""
     draw = random.Random(1)
     outcomes = [Outcome.PASSED, Outcome.GRADER_FAULT, Outcome.NEEDS_MARKING, Outcome.UNANSWERED]
     made = report([exercise(name, how, draw) for name, how in zip(POINTS, outcomes, strict=False)])
     row = _rows({"ada": made})[0]
     assert (float(row["softmax"]), float(row["padding-mask"])) == (2, 0)
     assert (row["attention-scores"], row["causal-mask"]) == ("", "")
-    assert row["waiting"] == "attention-scores causal-mask"
-    assert float(row["max"]) == 9
+    assert row["to_grade"] == "attention-scores causal-mask"
+    assert [float(row[name]) for name in ("score", "out_of", "pending", "max")] == [2, 4, 5, 9]
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t=", " =", "\n@", "＝"])
@@ -68,4 +69,4 @@ def test_reports_with_different_exercises_share_one_header() -> None:
 
 def test_no_reports_give_a_header_alone() -> None:
     """The file of an empty class still opens."""
-    assert scores_csv({}) == "student,total,max,waiting\r\n"
+    assert scores_csv({}) == "student,score,out_of,pending,max,to_grade,state,reason\r\n"

@@ -32,10 +32,11 @@ def test_every_outcome_tells_what_happened_and_the_score(outcome: Outcome) -> No
     made = exercise("softmax", outcome, random.Random(1))
     text = Tags(exercise_feedback(made, sandboxed=True)).text
     assert WORDING[outcome].label in text.lower()
-    assert ("still open" in text) == outcome.is_open
+    assert ("2 points pending" in text) == outcome.is_pending
     assert "2 points" in text
     if outcome is not Outcome.FAILED:
         assert WORDING[outcome].sentence in text
+    assert "0 of 2 points" not in text or not outcome.is_pending
 
 
 def test_mistakes_come_first_then_failures_then_what_passed_folded() -> None:
@@ -106,7 +107,7 @@ def test_the_summary_links_what_to_fix_in_lesson_order() -> None:
     made = report([exercise(name, how, draw) for name, how in zip(POINTS, outcomes, strict=False)])
     tags = Tags(summary(made, sandboxed=True))
     assert tags.links == ["#comment-attention-scores", "#comment-causal-mask"]
-    assert "1 of 4 exercises correct" in tags.text
+    assert "1 of 3 graded exercises correct" in tags.text
     assert WORDING[Outcome.NEEDS_MARKING].sentence in tags.text
 
 

@@ -28,7 +28,7 @@ def test_a_page_shows_score_explanation_and_answer(course: Course) -> None:
     graded(course, "alice", double="# half", why="Because <script>steal()</script>.")
     assert feedback_pages.generate(course, LESSON, ["alice"]) == {}
     page = course.feedback_page("alice", LESSON).read_text(encoding="utf-8")
-    assert "(Score: 4.0 / 20.0)" in page
+    assert "4 of 18 points graded, 2 pending" in page
     assert "It gives the right &lt;numbers&gt;" in page
     assert "# half" in page.replace("</span>", "").replace('<span class="c1">', "")
     assert "<script>steal" not in page

@@ -48,15 +48,23 @@ def test_each_outcome_is_named(outcome: Outcome) -> None:
     """The label is in the table; what to do follows unless there is nothing to do."""
     text = _printed(_with(outcome))
     assert WORDING[outcome].label in text
-    below = text.split("Total:")[1]
+    below = text.split("Score: ")[1]
     quiet = outcome in (Outcome.PASSED, Outcome.NEEDS_MARKING)
     assert ("softmax" in below) is not quiet
 
 
-def test_the_total_says_what_is_still_open() -> None:
-    """Two earned points and three open ones are told apart."""
+def test_the_score_says_what_is_pending() -> None:
+    """Two earned points and three pending ones are told apart."""
     text = _printed(_with(Outcome.PASSED, Outcome.GRADER_FAULT))
-    assert "Total: 2 of 5 points, 3 of them still open" in text
+    assert "Score: 2 of 2 points graded, 3 pending" in text
+    assert "3 pending" in next(line for line in text.splitlines() if "grader error" in line)
+
+
+def test_the_same_advice_is_given_once() -> None:
+    """Seven untouched skeletons are listed together, above one paragraph."""
+    text = _printed(_with(*[Outcome.UNANSWERED] * 7))
+    assert text.count("You didn't change the skeleton") == 1
+    assert "○ softmax, attention-scores, causal-mask" in text
 
 
 def test_markup_and_terminal_codes_of_a_submission_are_not_obeyed() -> None:

@@ -50,8 +50,8 @@ def test_a_long_message_is_cut_and_says_so() -> None:
 
 
 def test_points_are_written_in_the_usual_form() -> None:
-    """Whole numbers without a decimal point, thirds rounded, an open score as a dash."""
-    assert [points(value) for value in (2.0, 0.5, 4 / 3, 0, None)] == ["2", "0.5", "1.33", "0", "–"]
+    """Whole numbers without a decimal point, thirds rounded, and "pending" for none."""
+    assert [points(value) for value in (2.0, 0.5, 4 / 3, 0, None)] == ["2", "0.5", "1.33", "0", "pending"]
 
 
 def test_equal_messages_are_shown_once() -> None:

@@ -186,10 +186,10 @@ def test_comments_alone_are_not_an_answer(course: Course, tmp_path: Path) -> Non
 
 
 def test_an_empty_alignment_misses_everything(course: Course) -> None:
-    """For a file that cannot be read, every answer is missing, and the reason is given."""
-    aligned = empty(course, LESSON, "no JSON")
+    """Without a notebook, every answer is missing, and nothing is repaired."""
+    aligned = empty(course, LESSON)
     assert all(p.missing for p in aligned.parts if p.role is Role.SOLUTION)
-    assert aligned.repairs == ["no JSON"]
+    assert aligned.repairs == []
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tiny_fixtures import book, built, course, grades, same_grader  # noqa: F401
 
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import Course
-from autograder.model.report import Outcome, Report
+from autograder.model.report import Outcome, Report, State
 from autograder.submissions.submission import Submission
 
 
@@ -49,8 +49,9 @@ def test_which_of_two_answers_counts_is_not_guessed(course: Course) -> None:
     path.rename(path.with_name("final.ipynb"))
     hand_in(course, "alice", double="# half").rename(path.with_name("final2.ipynb"))
     report = graded(course)
+    assert report.state is State.WRONG_FILE
     assert {done.outcome for done in report.exercises} == {Outcome.MISSING}
-    assert "found 'final.ipynb', 'final2.ipynb'" in report.repairs[0]
+    assert "found 'final.ipynb', 'final2.ipynb'" in report.reason
 
 
 def test_other_files_beside_the_right_one_are_named(course: Course) -> None:
@@ -66,11 +67,36 @@ def test_other_files_beside_the_right_one_are_named(course: Course) -> None:
 
 
 def test_folders_and_links_do_not_count(course: Course, tmp_path: Path) -> None:
-    """A folder with the notebook's name is skipped, and a link is not followed."""
+    """A folder with the notebook's name and a link are named, and the link is not followed."""
     path = hand_in(course, "bob", **RIGHT)
     folder = course.submission("alice", LESSON)
     folder.mkdir(parents=True)
     (folder.parent / "mine.ipynb").symlink_to(path)
     report = graded(course)
     assert {done.outcome for done in report.exercises} == {Outcome.MISSING}
-    assert report.repairs == [f"no notebook '{LESSON}.ipynb' was submitted"]
+    assert (report.state, report.repairs) == (State.WRONG_FILE, [])
+    assert report.reason == f"expected the notebook '{LESSON}.ipynb', found '{LESSON}.ipynb/', 'mine.ipynb'"
+
+
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [("", State.ABSENT), ("timestamp.txt", State.ABSENT), (f"{LESSON}.pdf", State.WRONG_FILE)],
+)
+def test_nothing_is_told_apart_from_something_else(course: Course, name: str, state: State) -> None:
+    """An empty folder holds nothing; nbgrader's time stamp is not the student's; a PDF is."""
+    folder = course.submission("alice", LESSON).parent
+    folder.mkdir(parents=True)
+    if name:
+        (folder / name).touch()
+    report = graded(course)
+    assert (report.state, name in report.reason) == (state, state is State.WRONG_FILE or not name)
+
+
+def test_the_digest_of_no_file_changes_with_the_reason(course: Course) -> None:
+    """A student who had handed in nothing, and then a PDF, is graded again."""
+    folder = course.submission("alice", LESSON).parent
+    folder.mkdir(parents=True)
+    submission = Submission(course, "alice", LESSON, "v")
+    before = submission.sha256()
+    (folder / "answers.pdf").touch()
+    assert submission.sha256() != before

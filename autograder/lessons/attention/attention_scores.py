@@ -2,6 +2,7 @@
 
 from autograder.judge.authoring import Check, ExerciseChecks, call
 from autograder.judge.judges import no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.attention import reference
 
 exercise = ExerciseChecks(reference=reference.attention_scores, checks=[
@@ -16,4 +17,7 @@ exercise = ExerciseChecks(reference=reference.attention_scores, checks=[
           lambda d: call(d.normal(3, 1, 5).double(), d.normal(3, 1, 5).double())),
     Check("arguments", "queries and keys come back unchanged",
           lambda d: call(d.normal(2, 4, 9), d.normal(2, 6, 9)), no_side_effects(names=["q", "k"])),
+    *properties(lambda d: call(d.normal(2, 4, 9), d.normal(2, 6, 9)),
+                sizes=lambda d: [call(d.normal(1, 1), d.normal(1, 1)),
+                                 call(d.normal(2, 40, 64), d.normal(2, 50, 64))]),
 ])

@@ -3,6 +3,7 @@
 from autograder.judge import masks
 from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, call
 from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.attention import reference
 
 
@@ -21,4 +22,11 @@ exercise = ExerciseChecks(reference=reference.padding_mask, judge=matches_refere
     Check("other-id", "another padding id", _other_id),
     Check("only-padding", "a sample of nothing but padding",
           lambda d: call(masks.padded_ids(d, 20, [0, 5, 2])), weight=0.5),
+    Check("padding-first", "padding may come first",
+          lambda d: call(masks.padded_ids(d, 20, [4, 2, 6]).flip(1)), weight=0.5),
+    arguments(lambda d: call(masks.padded_ids(d, 20, [3, 5])), masks.about_mask, names=["ids"]),
+    *properties(lambda d: call(masks.padded_ids(d, 20, [3, 5])), judge=matches_reference(masks.about_mask),
+                sizes=lambda d: [call(masks.padded_ids(d, 20, [1])),
+                                 call(masks.padded_ids(d, 99, range(1, 70)))]),
+    defaults(lambda d: [call(masks.padded_ids(d, 6, [3, 5]))], pad_id=(0, 5)),
 ])

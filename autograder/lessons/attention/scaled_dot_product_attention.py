@@ -5,9 +5,11 @@ import torch
 from autograder.judge import explain, masks
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.attention import reference
 
 LIBRARY = "F.scaled_dot_product_attention does the work here; build it from your own scores and softmax."
+WEAK = ("weak-fill",)  # what leaks through it has to be more than the tolerance
 FORBIDDEN = ("scaled_dot_product_attention", "multi_head_attention_forward")
 
 
@@ -27,12 +29,15 @@ def _square_mask(draw: Draw) -> Operation:
 
 
 def _large_scores(draw: Draw) -> Operation:
-    """Hide key 4, whose score is far above all others."""
+    """Hide key 4, whose scores lie between 100 and 300, while all others are as far below 0.
+
+    Queries and keys are multiples of 1/8, so that every order of summation gives the same scores.
+    """
     q, k, v = _qkv(draw, 2)
     hidden = torch.arange(7) == 4
-    towards = q.mean(-2, keepdim=True) * 200
-    k = torch.where(hidden[:, None], towards + 300, k - towards - 300)
-    return call(q + 2, k, v, mask=~hidden.expand(2, 5, 7))
+    q, k = (q * 8).round() / 8, (k * 8).round() / 8
+    q[..., 0], k[..., 0] = torch.arange(8.0, 28.0, 4.0), torch.where(hidden, 50.0, -50.0)
+    return call(q, k, v, mask=~hidden.expand(2, 5, 7))
 
 
 def _nothing_to_see(draw: Draw) -> Operation:
@@ -50,14 +55,18 @@ exercise = ExerciseChecks(reference=reference.scaled_dot_product_attention,
     Check("no-batch", "it works without a batch", lambda d: call(*_qkv(d))),
     Check("arguments", "q, k, v and the mask come back unchanged, in float64 too",
           lambda d: call(*(x.double() for x in _qkv(d, 2)), mask=d.mask(2, 5, 7)),
-          no_side_effects(_about_weights)),
+          no_side_effects(_about_weights), separates=WEAK),
     Check("masked", "keys that the mask hides get no weight at all",
-          lambda d: call(*_qkv(d, 2), mask=d.mask(2, 5, 7)), weight=2),
-    Check("square-mask", "a square mask is not exchanged with its transpose", _square_mask),
+          lambda d: call(*_qkv(d, 2), mask=d.mask(2, 5, 7)), weight=2, separates=WEAK),
+    Check("square-mask", "a square mask is not exchanged with its transpose", _square_mask, separates=WEAK),
     Check("padding", "a padding mask (B, 1, T_k) hides the same keys from every query",
-          lambda d: call(*_qkv(d, 3), mask=masks.padding([4, 7, 2]))),
+          lambda d: call(*_qkv(d, 3), mask=masks.padding([4, 7, 2])), separates=WEAK),
     Check("heads", "batch and heads, with one mask for all heads",
-          lambda d: call(*_qkv(d, 2, 3), mask=d.mask(2, 1, 5, 7))),
+          lambda d: call(*_qkv(d, 2, 3), mask=d.mask(2, 1, 5, 7)), separates=WEAK),
     Check("large-scores", "a hidden key gets nothing even when all others score far below it", _large_scores),
     Check("nothing-to-see", "a query that may attend to nothing gets zeros, not NaN", _nothing_to_see),
+    *properties(lambda d: call(*_qkv(d, 2), mask=d.mask(2, 5, 7)), judge=matches_reference(_about_weights),
+                sizes=lambda d: [call(d.normal(1, 1), d.normal(1, 1), d.normal(1, 1)),
+                                 call(d.normal(3, 40, 64), d.normal(3, 50, 64), d.normal(3, 50, 32),
+                                      mask=d.mask(40, 50))], separates=WEAK),
 ])

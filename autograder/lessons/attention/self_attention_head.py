@@ -6,6 +6,7 @@ from typing import Any
 from autograder.judge import masks, modules
 from autograder.judge.authoring import Check, Draw, ExerciseChecks, module
 from autograder.judge.gradients import gradients_match
+from autograder.judge.properties import arguments, properties
 from autograder.lessons.attention import reference
 from autograder.probe.modules import CallModule
 
@@ -29,7 +30,11 @@ exercise = ExerciseChecks(reference=reference.SelfAttentionHead, checks=[
           lambda d: _head(d, [8, 3], [d.normal(3, 6, 8), masks.padding([6, 2, 4])])),
     Check("calls", "one token alone, then another batch: nothing is kept from call to call",
           lambda d: _head(d, [4, 6], [d.normal(1, 1, 4)], [d.normal(2, 5, 4)])),
-    Check("learns", "gradients reach all three projections",
-          lambda d: modules.gradients(_head(d, [5, 4], [d.normal(2, 6, 5)]), d.normal(2, 6, 5)),
-          gradients_match()),
+    Check("learns", "gradients reach all three projections, and x",
+          lambda d: modules.gradients(_head(d, [5, 4], [d.normal(2, 6, 5)]), d.normal(2, 6, 5),
+                                      of_arguments=True), gradients_match(["x"])),
+    arguments(lambda d: _head(d, [8, 5], [d.normal(2, 6, 8), d.mask(2, 6, 6)]), names=["x", "mask"]),
+    *properties(lambda d: _head(d, [8, 5], [d.normal(2, 6, 8), d.mask(2, 6, 6)]),
+                sizes=lambda d: [_head(d, [1, 1], [d.normal(1, 1, 1)]),
+                                 _head(d, [64, 40], [d.normal(20, 50, 64), masks.causal(50)])]),
 ])

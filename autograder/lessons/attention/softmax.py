@@ -5,15 +5,22 @@ import torch
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
 from autograder.judge.explain import near
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.attention import reference
 
 LIBRARY = "The library's softmax does the work here; write the exponential and the sum yourself."
 LARGE = torch.tensor([[1e4], [-1e4], [0.0]])
-DISTANT = torch.tensor([[40.0], [-40.0], [-300.0]])
+DISTANT = torch.tensor([[40.0], [-40.0], [-150.0]])
+FAR_BELOW = torch.tensor([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -150.0])
 
 
 def _some_minus_infinity(draw: Draw) -> torch.Tensor:
     return draw.normal(4, 6).masked_fill(~draw.mask(4, 6), float("-inf"))
+
+
+def _large_entries(draw: Draw) -> torch.Tensor:
+    """Return rows around ±10 000 in which entries lie 12 apart: rounding there changes no weight."""
+    return 12.0 * torch.tensor([draw.different(7, 0, 7) for _ in LARGE]) + LARGE
 
 
 def _sums(seen: Comparison) -> str | None:
@@ -22,8 +29,13 @@ def _sums(seen: Comparison) -> str | None:
     sums = seen.got.value.sum(dim)
     if near(sums, torch.ones_like(sums)) or not sums.isfinite().all():
         return None
-    worst = sums.flatten()[(sums - 1).abs().argmax()]
-    return f"With dim={dim}, the result should sum to 1 along that dimension; one sum is {worst:.3g}."
+    other = next((d for d in range(-1, -sums.dim() - 2, -1) if _sums_to_one(seen.got.value, d)), None)
+    turned = "" if other is None else f" It does along dimension {other}."
+    return f"With dim={dim}, the result should sum to 1 along that dimension, and it does not.{turned}"
+
+
+def _sums_to_one(value: torch.Tensor, dim: int) -> bool:
+    return near(value.sum(dim), torch.ones_like(value.sum(dim)))
 
 
 exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_sums),
@@ -32,11 +44,14 @@ exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_
           lambda d: call(d.normal(3, 7, scale=2)), weight=2),
     Check("other-dimension", "it works along any dimension, not only the last",
           lambda d: call(d.normal(3, 4, 5, scale=2), dim=1)),
-    Check("large-entries", "entries of ±10 000 give finite weights", lambda d: call(d.normal(3, 7) + LARGE)),
+    Check("large-entries", "entries of ±10 000 give finite weights", lambda d: call(_large_entries(d))),
     Check("distant-rows", "rows that differ by hundreds do not disturb each other",
-          lambda d: call(d.normal(3, 7) + DISTANT)),
+          lambda d: call(d.normal(3, 7) + DISTANT + FAR_BELOW)),
     Check("minus-infinity", "an entry of minus infinity gets a weight of exactly 0",
           lambda d: call(_some_minus_infinity(d))),
     Check("arguments", "the tensor you are given comes back unchanged",
-          lambda d: call(d.normal(2, 5).double()), no_side_effects(_sums)),
+          lambda d: call(d.normal(2, 3, 5).double()), no_side_effects(_sums)),
+    *properties(lambda d: call(d.normal(3, 5)), judge=matches_reference(_sums),
+                sizes=lambda d: [call(d.normal(1, 1)), call(d.normal(60, 70))]),
+    defaults(lambda d: [call(d.normal(3, 4, 5))], dim=(-1, 0)),
 ])

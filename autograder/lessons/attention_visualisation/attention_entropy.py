@@ -7,6 +7,7 @@ import torch
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
 from autograder.judge.judges import matches_reference, no_side_effects
 from autograder.judge.masks import causal
+from autograder.judge.properties import properties
 from autograder.lessons.attention_visualisation import reference
 
 EXTREMES = torch.stack([torch.eye(5)[2], torch.full((5,), 0.2), torch.tensor([0.5, 0.5, 0, 0, 0])])
@@ -17,11 +18,11 @@ def _impossible(seen: Comparison) -> str | None:
     got, keys = seen.got.value, seen.inputs["args"][0].size(-1)
     if not got.isfinite().all():
         return "Some entropies are NaN or infinite: 0 · log 0 is 0 here, but log(0) is −∞ and 0 · −∞ is NaN."
-    low, high = got.min(), got.max()
-    if low > -1e-4 and high < math.log(keys) + 1e-4:
-        return None
-    most = f"ln {keys} = {math.log(keys):.3g}"
-    return f"Entropies of {keys} weights lie from 0 to {most}; yours lie from {low:.3g} to {high:.3g}."
+    if got.min() < -1e-4:
+        return "Some entropies are negative. The entropy of N weights lies from 0 to ln N."
+    if got.max() > math.log(keys) + 1e-4:
+        return "Some entropies are too large. The entropy of N weights lies from 0 to ln N."
+    return None
 
 
 def _weights(draw: Draw, *shape: int, scale: float = 1.0) -> torch.Tensor:
@@ -48,4 +49,6 @@ exercise = ExerciseChecks(reference=reference.attention_entropy, judge=matches_r
     Check("double", "float64, and the weights stay as they are",
           lambda d: call(_with_row(_weights(d, 2, 3, 5, 5), (0, 0), torch.eye(5)).double()),
           no_side_effects(_impossible, names=["weights"])),
+    *properties(lambda d: call(_weights(d, 2, 3, 5)), judge=matches_reference(_impossible),
+                sizes=lambda d: [call(torch.ones(1, 1)), call(_weights(d, 3, 4, 40, 50))]),
 ])

@@ -8,15 +8,16 @@ import torch
 from autograder.judge import explain, weights
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import CollectMaps
 
 SIZES = (13, 17, 8, 4, 2, 12)  # vocabularies, d_model, heads, layers, d_ff
 FACTS = {
-    "hooks left": "{} hooks are still on the model afterwards: keep what register_forward_hook returns, "
+    "hooks left": "Hooks are still on the model afterwards: keep what register_forward_hook returns, "
     "and call its remove().",
-    "train mode afterwards": "The model is left in another mode than before (train mode afterwards: {}).",
-    "parts in another mode": "{} parts of the model are left in another mode than the model itself.",
+    "train mode afterwards": "The model is left in another mode than before. Note `model.training` first.",
+    "parts in another mode": "Some parts of the model are left in another mode than the model itself.",
     "weights unchanged": "The model's weights are not what they were before.",
     "trainable afterwards": "The model's weights no longer require a gradient.",
     "changed later": "Running the model again changes the maps that were returned earlier.",
@@ -31,7 +32,7 @@ def _first_wrong_map(seen: Comparison) -> str | None:
         if wrong and (said := explain.attention_weights(got, want > 0)):
             return f"In '{key}': {said}"
         if wrong:
-            return f"In '{key}', layers {wrong} do not hold the weights that the model uses on this input."
+            return f"In '{key}', layer {wrong[0]} does not hold the weights that the model uses here."
     return None
 
 
@@ -72,11 +73,16 @@ exercise = ExerciseChecks(reference=reference.attention_maps, judge=matches_refe
     Check("passed-in", "a model whose encoder and decoder were passed in",
           lambda d: _asked(d, [_ids(d, 7, 6), _ids(d, 5, 5)], passed=True), weight=0.5),
     Check("double", "a model in float64, and ids that stay as they are",
-          lambda d: _maps(d, 5, 4, double=True), no_side_effects(), weight=0.5),
+          lambda d: _maps(d, 5, 4, double=True), no_side_effects(names=["src", "tgt"]), weight=0.5),
     Check("from-train-mode", "dropout is off, although the model comes in train mode",
           lambda d: _asked(d, [_ids(d, 7, 6), _ids(d, 5, 5)], train=True, options={"dropout": 0.6})),
     Check("leaves-train-mode", "a model in train mode is left as it came, without hooks",
           lambda d: _maps(d, 4, 3, train=True, facts=True), explain.facts(FACTS)),
     Check("leaves-eval-mode", "a model in eval mode is left as it came, without hooks",
           lambda d: _maps(d, 4, 3, facts=True), explain.facts(FACTS)),
+    Check("padding-first", "padding may stand before the words of the source",
+          lambda d: _asked(d, [_ids(d, 7, 4).flip(1), _ids(d, 5, 5)]), weight=0.5),
+    *properties(lambda d: _maps(d, 5, 4), judge=matches_reference(_first_wrong_map),
+                sizes=lambda d: [_maps(d, 1, 1, sizes=(13, 17, 2, 1, 1, 1)),
+                                 _maps(d, 50, 40, sizes=(13, 17, 48, 8, 2, 90))]),
 ])

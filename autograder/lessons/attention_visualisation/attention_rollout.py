@@ -8,6 +8,7 @@ from autograder.judge import explain
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
 from autograder.judge.judges import matches_reference, no_side_effects
 from autograder.judge.masks import causal
+from autograder.judge.properties import properties
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.previous_token_score import attentions
 
@@ -21,8 +22,8 @@ def _own_share(seen: Comparison) -> str | None:
     if own > least - 1e-4:
         return None
     return (
-        f"A position keeps {own:.3f} of its own word. Half of it stays in each of {layers} layers, so it "
-        f"should keep at least {least:.3f}."
+        "A position keeps too little of its own word. Half of it stays in each layer, so after L layers at "
+        "least (1/2)^L of it should be left."
     )
 
 
@@ -45,4 +46,6 @@ exercise = ExerciseChecks(reference=reference.attention_rollout, judge=matches_r
     Check("square", "as many layers as heads as tokens", lambda d: call(attentions(d, 4, 4, 4)), weight=0.5),
     Check("double", "float64, and the weights stay as they are",
           lambda d: call(attentions(d, 2, 3, 4).double()), no_side_effects(_own_share, names=["attentions"])),
+    *properties(lambda d: call(attentions(d, 2, 3, 5)), judge=matches_reference(_own_share),
+                sizes=lambda d: [call(attentions(d, 1, 1, 1)), call(attentions(d, 8, 12, 60))]),
 ])

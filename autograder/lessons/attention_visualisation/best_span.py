@@ -1,9 +1,8 @@
 """Checks of `best_span`."""
 
-import torch
-
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import FindSpan
 
@@ -11,19 +10,18 @@ Peaks = dict[int, float]
 
 
 def _about_span(seen: Comparison) -> str | None:
-    """Say which rule a span breaks, or how far it falls short."""
-    got, want = seen.got.value, seen.expected.value
-    starts, ends, most = seen.inputs["args"]
+    """Say which rule a span breaks, or that another is better."""
+    got, (starts, _, most) = seen.got.value, seen.inputs["args"]
     if not isinstance(got, tuple) or len(got) != 2 or any(type(place) is not int for place in got):
         return "A span is a pair of whole numbers, (start, end)."
     start, end = got
-    if not 0 <= start <= end < len(starts) or end >= start + most:
-        return (
-            f"({start}, {end}) is not allowed: there are {len(starts)} tokens, max_length is {most}, and the "
-            "end is the last token in the span, so it does not come before the start."
-        )
-    mine, best = (float(starts[i] + ends[j]) for i, j in (got, want))
-    return f"({start}, {end}) sums to {mine:.2f}, but another allowed span sums to {best:.2f}."
+    if start < 0 or end >= len(starts):
+        return "Your span reaches beyond the text."
+    if end < start:
+        return "Your span ends before it starts. The end is the last token in the span."
+    if end >= start + most:
+        return "Your span has more than max_length tokens. The end is the last token in the span."
+    return "Your span is allowed, but another allowed span has a higher sum."
 
 
 def _peaks(draw: Draw, size: int, both_peaks: tuple[Peaks, Peaks], most: int, shift: float = 0.0) -> FindSpan:
@@ -37,14 +35,22 @@ def _peaks(draw: Draw, size: int, both_peaks: tuple[Peaks, Peaks], most: int, sh
     return FindSpan([*both, most])
 
 
-def _drawn(draw: Draw, size: int, most: int, dtype: torch.dtype, scale: float = 1.0) -> FindSpan:
-    return FindSpan([*(draw.normal(size, scale=scale).to(dtype) for _ in range(2)), most])
+def _many(draw: Draw) -> FindSpan:
+    """Ask about a text in which better spans end too early or too late, and two low logits meet."""
+    at = draw.integer(0, 4)
+    starts = {at + 3: 5.5, at + 8: 5.0, at + 14: 6.0, at + 11: -6.0}
+    ends = {at + 1: 6.5, at + 10: 5.0, at + 12: 5.7, at + 11: -6.0}
+    return _peaks(draw, 20, (starts, ends), 4)
+
+
+def _float64(draw: Draw) -> FindSpan:
+    starts, ends, most = _peaks(draw, 9, ({2: 5.0, 3: -1.0}, {3: 5.0, 2: -1.0}), 3).args
+    return FindSpan([starts.double(), ends.double(), most])
 
 
 exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference(_about_span, any_form=True),
     checks=[
-    Check("drawn", "the highest sum of all allowed spans",
-          lambda d: _drawn(d, 12, 5, torch.float32, 2.0), weight=2),
+    Check("drawn", "the highest sum of all allowed spans", _many, weight=2),
     Check("crossed", "the best end lies before the best start",
           lambda d: _peaks(d, 11, ({8: 6.0, 3: 4.0}, {2: 6.0, 5: 4.5, 9: 2.0}), 4)),
     Check("far-apart", "the best start and the best end lie too far apart",
@@ -52,7 +58,7 @@ exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference
     Check("boundary", "a span of exactly max_length tokens is allowed, one more is not",
           lambda d: _peaks(d, 10, ({2: 6.0}, {6: 5.0, 5: 3.5, 4: 2.5}), 4)),
     Check("negative", "all logits are negative",
-          lambda d: _peaks(d, 9, ({4: -3.0}, {6: -2.0}), 3, shift=-5.0)),
+          lambda d: _peaks(d, 9, ({4: 3.0}, {6: 2.0}), 3, shift=-5.5)),
     Check("single", "max_length is 1: a single token",
           lambda d: _peaks(d, 8, ({2: 5.0, 6: 3.0}, {3: 5.0, 6: 3.5}), 1)),
     Check("whole", "the whole text may be the span, and max_length may exceed it",
@@ -61,5 +67,8 @@ exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference
           lambda d: _peaks(d, 7, ({6: 5.0}, {6: 5.0, 0: 7.0}), 3), weight=0.5),
     Check("one-token", "a text of one token", lambda d: _peaks(d, 1, ({}, {}), 4, shift=-3.0), weight=0.5),
     Check("arguments", "float64, and the logits stay as they are",
-          lambda d: _drawn(d, 9, 3, torch.float64), no_side_effects(_about_span)),
+          _float64, no_side_effects(_about_span, any_form=True)),
+    *properties(_many, judge=matches_reference(_about_span, any_form=True),
+                sizes=lambda d: [_peaks(d, 1, ({}, {}), 1, shift=-3.0),
+                                 _peaks(d, 200, ({90: 9.0}, {97: 9.0}), 20)]),
 ])

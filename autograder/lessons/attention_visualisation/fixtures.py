@@ -1,9 +1,8 @@
 """What lesson 08 does beside the student's code: models to look into, pictures read off the page."""
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -11,9 +10,12 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from autograder.probe.answer import Answer, StructureError, kind_of, load
 from autograder.probe.functions import CallFunction
+from autograder.probe.heat_map import FAULTS, read_heat_map
 from autograder.probe.operation import Operation
 from coursework.small_bert import SmallBert, SmallTokeniser
 from coursework.stand_ins_models import Decoder, Encoder, Transformer
+
+BACKEND = "module://autograder.probe.still_canvas"
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,22 @@ class CollectMaps(Operation):
     passed: bool = False
     facts: bool = False
 
+    handed: ClassVar[Sequence[str]] = ("calls",)
+
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """What can be wrong with the maps."""
+        return {"map": "Every map should be a tensor, not {kind}."}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The keys of the maps."""
+        return frozenset(["encoder", "decoder", "cross"])
+
     @property
     def arguments(self) -> Sequence[Any]:
-        """The ids."""
-        return self.calls
+        """The ids of all calls, one after the other."""
+        return [ids for call in self.calls for ids in call]
 
     def run(self, answer: Answer) -> Any:
         """Build the model and collect its maps."""
@@ -77,9 +91,9 @@ class CollectMaps(Operation):
 
 def _require_tensors(found: Any) -> Any:
     """Return a dictionary of tensors, or of lists of them; StructureError for anything else in it."""
-    for key, value in found.items() if isinstance(found, dict) else ():
+    for value in found.values() if isinstance(found, dict) else ():
         if not isinstance(value, (torch.Tensor, list, tuple)):
-            raise StructureError(f"The map {key!r} should be a tensor, not {kind_of(value)}.")
+            raise StructureError("map", detail=kind_of(value))
     return found
 
 
@@ -108,6 +122,11 @@ class AttendToPairs(Operation):
     seed: int
     calls: Sequence[Sequence[str]]
 
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """What can be wrong with the attentions."""
+        return {"array": "The attentions should be a tensor, not a NumPy array."}
+
     def run(self, answer: Answer) -> Any:
         """Build model and tokeniser, and ask."""
         tokeniser = SmallTokeniser(self.pieces)
@@ -132,7 +151,7 @@ def _with_whole_start(found: Any) -> Any:
         return found
     attentions, tokens, start = found
     if type(attentions).__name__ == "ndarray":
-        raise StructureError("The attentions should be a tensor, not ndarray.")
+        raise StructureError("array")
     return attentions, tokens, _whole_number(start)
 
 
@@ -172,17 +191,24 @@ class DrawHeatMap(Operation):
     keys: Sequence[str]
     second: bool = False
 
+    handed: ClassVar[Sequence[str]] = ("weights",)
+
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """What can be wrong with the Axes that are returned."""
+        return FAULTS
+
     @property
     def arguments(self) -> Sequence[Any]:
-        """The weights."""
-        return [self.weights]
+        """The weights, and the lists of labels."""
+        return [self.weights, self.queries, self.keys]
 
     def run(self, answer: Answer) -> Any:
         """Draw and describe, and leave no figure open."""
         from matplotlib import pyplot as plt
 
-        if plt.get_backend().lower() != "agg":
-            plt.switch_backend("agg")
+        if plt.get_backend() != BACKEND:
+            plt.switch_backend(BACKEND)
         plt.close("all")
         try:
             return self._described(answer.find(), plt)
@@ -194,56 +220,8 @@ class DrawHeatMap(Operation):
         if first is not None:
             plt.sca(first)
         options = {} if given is None else {"ax": given}
-        returned = draw(self.weights, list(self.queries), list(self.keys), **options)
-        found = _describe(returned)
+        returned = draw(self.weights, self.queries, self.keys, **options)
+        found = read_heat_map(returned)
         if first is None:
             return found
         return found | {"on the axes given": returned is given, "elsewhere": first.has_data()}
-
-
-def _describe(ax: Any) -> dict[str, Any]:
-    """Read the cells and their labels off the page, top to bottom and left to right."""
-    mesh = _mesh(ax)
-    corners = torch.as_tensor(mesh.get_coordinates())  # (R + 1, C + 1, 2)
-    cells = _cells(mesh).reshape(corners.size(0) - 1, corners.size(1) - 1)
-    rows = _labels(corners[:, 0, 1].tolist(), ax.yaxis)
-    columns = _labels(corners[0, :, 0].tolist(), ax.xaxis)
-    if bool(corners[-1, 0, 1] > corners[0, 0, 1]) != ax.yaxis_inverted():  # the first is below
-        cells, rows = cells.flip(0), rows[::-1]
-    if bool(corners[0, -1, 0] > corners[0, 0, 0]) == ax.xaxis_inverted():  # the first is right
-        cells, columns = cells.flip(1), columns[::-1]
-    scale = [round(float(end), 4) for end in mesh.get_clim()]
-    return {"cells": cells, "rows": rows, "columns": columns, "scale": scale}
-
-
-def _mesh(ax: Any) -> Any:
-    from matplotlib.axes import Axes
-    from matplotlib.collections import QuadMesh
-
-    if not isinstance(ax, Axes):
-        raise StructureError(f"The Axes that were drawn on should be returned, not {kind_of(ax)}.")
-    meshes = [part for part in ax.collections if isinstance(part, QuadMesh)]
-    if not meshes:
-        raise StructureError(
-            "There is no heat map on the Axes that came back: sns.heatmap(…, ax=ax) draws one."
-        )
-    return meshes[-1]
-
-
-def _cells(mesh: Any) -> torch.Tensor:
-    """Return the numbers behind the colours, NaN where a cell is left blank."""
-    from numpy import ma
-
-    return torch.as_tensor(ma.filled(mesh.get_array().astype("float64"), float("nan"))).float()
-
-
-def _labels(edges: list[float], axis: Any) -> list[str]:
-    """Return what is written beside each cell, "" where nothing is."""
-    written = [""] * (len(edges) - 1)
-    for tick in axis.get_major_ticks():
-        shown = [label.get_text() for label in (tick.label1, tick.label2) if label.get_visible()]
-        text = next(filter(None, shown), "")
-        for cell, ends in enumerate(itertools.pairwise(edges)):
-            if min(ends) < tick.get_loc() < max(ends) and text:
-                written[cell] = text
-    return written

@@ -5,6 +5,7 @@ from typing import Any
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
 from autograder.judge.explain import near
 from autograder.judge.judges import no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import DrawHeatMap
 
@@ -27,18 +28,23 @@ def _about_picture(seen: Comparison) -> str | None:
         found = (said for said, form in known.items() if near(got["cells"], form))
         return next(found, "The heat map shows other numbers than the weights it was given.")
     if got["scale"] != [0.0, 1.0]:
-        return f"The colour scale should go from 0 to 1 (vmin, vmax); yours goes through {got['scale']}."
+        return "The colour scale should go from 0 to 1. Set vmin and vmax."
+    if got["on edges"]:
+        return "The labels stand between two cells: cell i of a heat map reaches from i to i + 1."
     rows = _about_labels(got["rows"], want["rows"], "queries (rows)")
     return rows or _about_labels(got["columns"], want["columns"], "keys (columns)")
 
 
 def _about_labels(got: Any, want: list[str], what: str) -> str | None:
     """Say how the labels of one side differ."""
-    missing = [token for mine, token in zip(got, want, strict=False) if not mine]
+    if got == want:
+        return None
+    missing = [place for place, mine in enumerate(got[: len(want)]) if not mine]
     if missing:
-        return f"{len(missing)} of {len(want)} {what} have no label, such as {missing[0]!r}."
-    said = f"The {what} should be labelled {want[:8]}; in your picture they are {got[:8]}."
-    return said if got != want else None
+        return f"{len(missing)} of {len(want)} {what} are without a label, from number {missing[0]} on."
+    if got[::-1] == want:
+        return f"The labels of the {what} are in reverse order."
+    return f"The labels of the {what} are not their tokens, in their order."
 
 
 def _drawn(draw: Draw, queries: list[str], keys: list[str], *, second: bool = False) -> DrawHeatMap:
@@ -51,8 +57,9 @@ def _small_weights(draw: Draw) -> DrawHeatMap:
     return DrawHeatMap(weights / weights.sum(dim=-1, keepdim=True), Q[:4], K[:9])
 
 
-exercise = ExerciseChecks(reference=reference.plot_attention,
-    judge=no_side_effects(_about_picture, names=["weights"], any_form=True), checks=[
+JUDGE = no_side_effects(_about_picture, names=["weights", "queries", "keys"], any_form=True, titled=False)
+
+exercise = ExerciseChecks(reference=reference.plot_attention, judge=JUDGE, checks=[
     Check("five-by-seven", "five queries down, seven keys across",
           lambda d: _drawn(d, Q[:5], K[:7]), weight=2),
     Check("axes-given", "drawn on the Axes that are handed over, and on no other",
@@ -68,4 +75,6 @@ exercise = ExerciseChecks(reference=reference.plot_attention,
           lambda d: _drawn(d, SENTENCE, SENTENCE)),
     Check("single", "a single query",
           lambda d: _drawn(d, ["<sos>"], ["4", "0", "7", "0", "<eos>"]), weight=0.5),
+    *properties(lambda d: _drawn(d, Q[:4], K[:5]), judge=JUDGE,
+                sizes=lambda d: [_drawn(d, Q[:1], K[:1]), _drawn(d, Q[:40], K[:40])]),
 ])

@@ -4,6 +4,7 @@ import torch
 
 from autograder.judge.authoring import Check, Draw, ExerciseChecks, call
 from autograder.judge.judges import no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.attention_visualisation import reference
 
 
@@ -27,4 +28,6 @@ exercise = ExerciseChecks(reference=reference.previous_token_score, checks=[
     Check("perfect", "a head that always looks one token back scores 1", lambda _: call(_back()), weight=0.5),
     Check("double", "float64, and the weights stay as they are",
           lambda d: call(attentions(d, 2, 5, 6).double()), no_side_effects(names=["attentions"])),
+    *properties(lambda d: call(attentions(d, 2, 3, 5)),
+                sizes=lambda d: [call(attentions(d, 1, 1, 2)), call(attentions(d, 8, 12, 60))]),
 ])

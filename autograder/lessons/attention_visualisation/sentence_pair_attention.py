@@ -5,6 +5,8 @@ from typing import Any
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
 from autograder.judge.explain import near
 from autograder.judge.judges import matches_reference
+from autograder.judge.properties import properties
+from autograder.judge.shapes import shape_difference
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import AttendToPairs
 
@@ -20,15 +22,26 @@ def _about_triple(seen: Comparison) -> str | None:
     if not isinstance(got, (tuple, list)) or len(got) != 3:
         return "Three things should be returned: attentions, tokens, sentence_b_start."
     if list(got[1]) != want[1]:
-        return f"The tokens should be {want[1]}, specials included and in pieces; yours are {got[1][:30]}."
+        return _about_tokens(list(got[1]), want[1])
     if got[2] != want[2]:
-        return f"sentence_b_start should be the index of the first token of sentence b; yours is {got[2]}."
+        how = "large" if got[2] > want[2] else "small"
+        return f"sentence_b_start is too {how}: it should be the index of the first token of sentence b."
     return _about_attentions(got[0], want[0])
+
+
+def _about_tokens(got: list[str], want: list[str]) -> str:
+    """Say whether there are too many tokens or too few, or which is the first wrong one."""
+    said = "The tokens should be those of the tokeniser, specials included and in pieces."
+    if len(got) != len(want):
+        return f"{said} Yours are too {'many' if len(got) > len(want) else 'few'}."
+    place = next(n for n, pair in enumerate(zip(got, want, strict=True)) if len({*pair}) > 1)
+    return f"{said} Token {place} is wrong."
 
 
 def _about_attentions(got: Any, want: Any) -> str | None:
     if got.shape != want.shape:
-        return f"The attentions should have shape (L, H, S, S) = {tuple(want.shape)}, not {tuple(got.shape)}."
+        came = shape_difference(got.shape, want.shape)
+        return f"The attentions should have shape (L, H, S, S). Yours have {came}."
     if near(got, want):
         return None
     if near(got.mT, want):
@@ -72,4 +85,6 @@ exercise = ExerciseChecks(reference=reference.sentence_pair_attention,
           lambda d: _lengths(d, (3, 5), (5, 3), num_layers=3, num_heads=2)),
     Check("one-head", "one layer with one head",
           lambda d: _lengths(d, (3, 2), num_layers=1, num_heads=1), weight=0.5),
+    *properties(lambda d: _lengths(d, (4, 3)), judge=matches_reference(_about_triple, any_form=True),
+                sizes=lambda d: [_lengths(d, (1, 1)), _lengths(d, (14, 12))], strided=False),
 ])

@@ -1,12 +1,14 @@
 """Checks of `CausalDecoderLayer`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from autograder.judge import masks, modules
 from autograder.judge.authoring import Check, Draw, ExerciseChecks
 from autograder.judge.explain import positions_change
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.decoder import reference
 from autograder.lessons.decoder.layers import INIT, D, Init, dropout_checks, layer_call
 from autograder.probe.modules import CallModule
@@ -47,4 +49,7 @@ exercise = ExerciseChecks(reference=reference.CausalDecoderLayer, checks=[
     Check("learns", "gradients reach every parameter and x",
           lambda d: modules.gradients(_layer(d, (2, 5)), d.normal(2, 5, D),
                                      of_arguments=True, one_output=True), gradients_match(("x",)), 0.5),
+    *properties(lambda d: _layer(d, (2, 4)),
+                sizes=lambda d: [_layer(d, (1, 1), init=[2, 1, 1]), _layer(d, (12, 50), init=[48, 8, 90])]),
+    defaults(lambda d: [replace(_layer(d, (2, 4), init=[6, 2, 9]), train=True)], dropout=(0.1, 0.5)),
 ])

@@ -11,6 +11,7 @@ from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, m
 from autograder.judge.explain import are_probabilities, positions_change
 from autograder.judge.gradients import gradients_match, unregistered
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.decoder import reference
 from autograder.probe.dropout import DropoutFact
 from autograder.probe.modules import CallModule, ReadState
@@ -45,7 +46,7 @@ def _two_calls(draw: Draw) -> Operation:
 
 
 def _long_sentence(draw: Draw) -> Operation:
-    call, init = [draw.integers(1, 7, 1, 515), draw.normal(1, 2, 4)], [7, 4, 1, 1, 5, 520]
+    call, init = [draw.integers(1, 7, 1, 515), draw.normal(1, 2, 8)], [7, 8, 1, 1, 5, 520]
     return module([*init, 0.0], weights.decoder(draw, init), call)
 
 
@@ -79,6 +80,23 @@ def _drops_layers(draw: Draw) -> Operation:
     asked = _dropout(draw, dropout.NEARLY_ALL, fact="drops parts")
     silence = weights.last_layers({**asked.weights})
     return replace(asked, weights={**asked.weights, **NO_TOKENS}, silence=silence)
+
+
+def _sized(draw: Draw, init: list[int], *call: torch.Tensor) -> CallModule:
+    return module(init, weights.decoder(draw, init), call)
+
+
+def _sizes(draw: Draw) -> Sequence[Operation]:
+    """Return the smallest decoder, and one far larger than those of the visible tests."""
+    large = [draw.integers(1, 99, 12, 40), draw.normal(12, 50, 48), masks.causal(40)]
+    return [_sized(draw, [2, 2, 1, 1, 1], draw.integers(1, 2, 1, 1), draw.normal(1, 1, 2)),
+            _sized(draw, [99, 48, 2, 8, 90], *large)]
+
+
+def _defaults(draw: Draw) -> Sequence[Operation]:
+    """Return texts of an ordinary length, as long as the default table, and one token longer."""
+    texts = (draw.integers(1, 9, 1, length) for length in (4, 512, 513))
+    return [replace(_sized(draw, [9, 4, 1, 1, 2], ids, draw.normal(1, 3, 4)), train=True) for ids in texts]
 
 
 exercise = ExerciseChecks(reference=reference.Decoder, judge=matches_reference(are_probabilities), checks=[
@@ -121,4 +139,8 @@ exercise = ExerciseChecks(reference=reference.Decoder, judge=matches_reference(a
           _drops_layers, dropout.holds, 0.25),
     Check("nothing-to-drop", "with dropout 0 nothing is dropped in train mode",
           lambda d: _dropout(d, 0.0, fact="drops nothing"), dropout.holds, 0.5),
+    *properties(lambda d: _decoder(
+                    d, 2, [_ids(d, 3, 3), d.normal(2, 4, D), masks.causal(3), masks.padding([4, 2])]),
+                judge=matches_reference(are_probabilities), sizes=_sizes),
+    defaults(_defaults, max_len=(512, 600), dropout=(0.1, 0.5)),
 ])

@@ -1,5 +1,6 @@
 """Checks of `DecoderLayer`."""
 
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -9,6 +10,7 @@ from autograder.judge.authoring import Check, Draw, ExerciseChecks
 from autograder.judge.explain import ends_in_norm, positions_change
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.decoder import reference
 from autograder.lessons.decoder.layers import D_FF, D, dropout_checks, layer_call
 
@@ -79,4 +81,11 @@ exercise = ExerciseChecks(reference=reference.DecoderLayer, judge=matches_refere
           lambda d: modules.gradients(_layer(d, [*_batch(d, 2, 4, 6), masks.causal(4)]),
                                      d.normal(2, 4, D), of_arguments=True, one_output=True),
           gradients_match(NAMES), 0.5),
+    *properties(lambda d: _layer(d, [*_batch(d, 2, 3, 4), masks.target([3, 2]), masks.padding([1, 4])]),
+                judge=matches_reference(LAST),
+                sizes=lambda d: [_layer(d, _batch(d, 1, 1, 1, 2), init=[2, 1, 1]),
+                                 _layer(d, [*_batch(d, 12, 40, 50, 48), masks.causal(40)],
+                                        init=[48, 8, 90])]),
+    defaults(lambda d: [replace(_layer(d, _batch(d, 2, 4, 3), init=[D, 2, 9]), train=True)],
+             dropout=(0.1, 0.5)),
 ])

@@ -2,8 +2,9 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, call
-from autograder.judge.judges import no_side_effects
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.decoder import reference
 
 ENDS = torch.tensor([[9, 9, 9, 9, 9, 2], [9, 9, 9, 2, 0, 0], [9, 9, 2, 0, 0, 0]])
@@ -13,7 +14,20 @@ def _words(draw: Draw, *shape: int) -> torch.Tensor:
     return draw.integers(4, 30, *shape)
 
 
-exercise = ExerciseChecks(reference=reference.shift_right, checks=[
+def _wrong_place(seen: Comparison) -> str | None:
+    """Say what stands in the first wrong place, and what belongs there."""
+    row, place = (seen.got.value != seen.expected.value).nonzero()[0].tolist()
+    where = f"Position {place} of row {row}"
+    if place == 0:
+        return f"{where} should hold the start token, and it does not."
+    came = (seen.inputs["args"][0] == seen.got.value[row, place]).nonzero().tolist()
+    meant = f"; it should hold token {place - 1} of that row."
+    if len(came) != 1:
+        return f"{where} holds the wrong token{meant}"
+    return f"{where} holds token {came[0][1]} of row {came[0][0]} of the target{meant}"
+
+
+exercise = ExerciseChecks(reference=reference.shift_right, judge=matches_reference(_wrong_place), checks=[
     Check("shifted", "the start token first, the last token dropped",
           lambda d: call(_words(d, 3, 5)), weight=2),
     Check("square", "as many samples as tokens: it is rows that are shifted",
@@ -25,5 +39,8 @@ exercise = ExerciseChecks(reference=reference.shift_right, checks=[
     Check("one-token", "of a single token only the start token is left",
           lambda d: call(_words(d, 3, 1)), weight=0.5),
     Check("arguments", "the target comes back unchanged",
-          lambda d: call(_words(d, 2, 7)), no_side_effects(names=["target"])),
+          lambda d: call(_words(d, 2, 7)), no_side_effects(_wrong_place, names=["target"])),
+    *properties(lambda d: call(_words(d, 3, 5)), judge=matches_reference(_wrong_place),
+                sizes=lambda d: [call(_words(d, 1, 1)), call(_words(d, 60, 70))]),
+    defaults(lambda d: [call(_words(d, 3, 5))], sos_id=(1, 7)),
 ])

@@ -3,13 +3,14 @@
 from itertools import pairwise
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call
-from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.words import shuffled
-from autograder.probe.functions import CallAndReturnArguments
 
 NAMES = ("sea", "key", "cat", "bell", ",", ".", "gull", "rope", "salt", "tide", "sail", "moon")
 ALWAYS = (" ", "Bread", "bread")  # a token that is easily dropped, and two that differ only in case
+MANY = [f"word{n % 80}" for n in range(200)]
 OFTEN = ["gong", "reef", "knot", "pier"]
 
 
@@ -28,7 +29,7 @@ def _counted(draw: Draw, *counts: int) -> list[str]:
 def _frequent_last(draw: Draw) -> Operation:
     """Put the rare tokens first, so that those met first are not the most frequent."""
     rare = _names(draw, 9)[:5]
-    text = shuffled(draw, OFTEN * 3 + OFTEN[:3] * 2 + OFTEN[:1])
+    text = shuffled(draw, OFTEN * 4 + OFTEN[:3] * 2 + OFTEN[:1])
     return call([*rare, rare[0], *text], max_size=draw.integer(6, 9))
 
 
@@ -40,23 +41,37 @@ def _specials_in_text(draw: Draw) -> Operation:
 def _wrong_size(seen: Comparison) -> str | None:
     """Say when there are too many tokens or too few."""
     got, want = len(seen.got.value), len(seen.expected.value)
-    said = f"Your vocabulary has {got} entries; {want} were expected, specials included."
+    how = "many" if got > want else "few"
+    said = f"Your vocabulary has too {how} entries. The four specials count, and each token counts once."
     return said if got != want else None
 
 
+def _wrong_tokens(seen: Comparison) -> str | None:
+    """Say when the specials have other ids, or other tokens are kept."""
+    got, want = seen.got.value, seen.expected.value
+    if any(got.get(token) != want[token] for token in reference.SPECIALS):
+        return "The four specials should have the ids 0 to 3, in their order."
+    if got.keys() == want.keys():
+        return None
+    return "Other tokens should be kept: those that occur most often, and if equally often, by sorted()."
+
+
 def _wrong_order(seen: Comparison) -> str | None:
-    """Name two tokens in the wrong order, and why."""
+    """Say where two tokens are in the wrong order, and why."""
     tokens, got = seen.inputs["args"][0], seen.got.value
     known = got.keys() & set(tokens) - set(reference.SPECIALS)
-    for before, after in pairwise(sorted(known, key=lambda token: (got[token], token))):
+    ranked = sorted(known, key=lambda token: (got[token], token))
+    for place, (before, after) in enumerate(pairwise(ranked)):
         more, fewer = tokens.count(before), tokens.count(after)
         if (-more, before) > (-fewer, after):
-            said = f"{before!r} (count {more}) comes before {after!r} (count {fewer})."
-            return f"{said} For equal counts, sorted() decides." if more == fewer else said
+            said = f"After the specials, tokens {place} and {place + 1} are in the wrong order:"
+            if more == fewer:
+                return f"{said} both occur equally often, so sorted() decides."
+            return f"{said} the second of them occurs more often."
     return None
 
 
-EXPLAINERS = (_wrong_size, _wrong_order)
+EXPLAINERS = (_wrong_size, _wrong_tokens, _wrong_order)
 
 exercise = ExerciseChecks(
     reference=reference.build_vocabulary, judge=matches_reference(*EXPLAINERS, any_form=True), checks=[
@@ -64,14 +79,21 @@ exercise = ExerciseChecks(
           lambda d: call(_counted(d, 9, 7, 6, 4, 3, 2, 1)), weight=2),
     Check("ties", "tokens that occur equally often are in the order of sorted()",
           lambda d: call(_counted(d, 3, 5, 3, 1, 3, 5, 1, 3, 1, 1))),
-    Check("limited", "max_size keeps the most frequent, the four specials counted in", _frequent_last),
+    Check("limited", "max_size keeps the most frequent, the four specials counted in", _frequent_last,
+          separates=("ties-as-met",)),
     Check("smallest", "max_size=4 leaves the specials alone",
           lambda d: call(_counted(d, 4, 2, 1), max_size=4), weight=0.5),
     Check("roomy", "a max_size above what there is changes nothing",
-          lambda d: call(_counted(d, 4, 3, 1), max_size=50), weight=0.5),
-    Check("specials-in-text", "specials that occur in the text are not added twice", _specials_in_text),
+          lambda d: call(_counted(d, 4, 3, 1), max_size=50), weight=0.5,
+          separates=("alphabet-only", "as-met", "by-length")),
+    Check("specials-in-text", "specials that occur in the text are not added twice", _specials_in_text,
+          separates=("alphabet-only", "as-met", "by-length", "cut-before-counting", "lower-case",
+                     "white-space-dropped")),
     Check("nothing", "no tokens at all: the specials are there", lambda _: call([]), weight=0.5),
-    Check("arguments", "the list of tokens comes back unchanged",
-          lambda d: CallAndReturnArguments([["tide", "bell", "tide", *_counted(d, 3, 2, 1)]]),
-          no_side_effects(*EXPLAINERS, any_form=True), weight=0.5),
+    arguments(lambda d: call(["tide", "bell", "tide", *_counted(d, 3, 2, 1)]), *EXPLAINERS,
+              names=["tokens"], any_form=True),
+    *properties(lambda d: call(_counted(d, 9, 7, 6, 4, 3, 2, 1)),
+                judge=matches_reference(*EXPLAINERS, any_form=True),
+                sizes=lambda d: [call(["key"]), call(shuffled(d, MANY))], strided=False),
+    defaults(lambda d: [call(_counted(d, 5, 3, 2))], max_size=(None, 5)),
 ])

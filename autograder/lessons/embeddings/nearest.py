@@ -5,7 +5,14 @@ import torch.nn.functional as F
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.embeddings import reference
+
+OTHER_ORDERS = (
+    "dot-product", "euclidean", "columns-normalised", "columns-compared", "squared-length", "centred",
+    "ranks",
+)  # fmt: skip
+SEVERAL = (*OTHER_ORDERS, "by-row-number")
 
 
 def _fan(draw: Draw, rows: int, width: int, low: float = -0.9) -> tuple[torch.Tensor, torch.Tensor]:
@@ -36,26 +43,34 @@ def _zero_row(draw: Draw) -> Operation:
 
 
 def _wrong_row(seen: Comparison) -> str | None:
-    """Name the first wrong row, with its cosine and that of the right one."""
+    """Say where the first wrong row is, and how its cosine compares with that of the right one."""
     table, query, _ = seen.inputs["args"]
     got, want = seen.got.value, seen.expected.value
     place = int((got != want).nonzero()[0])
     cosines = F.cosine_similarity(table, query, dim=-1)
-    came, right = (f"row {row}, whose cosine is {cosines[row]:.2f}" for row in (got[place], want[place]))
-    return f"Entry {place} of your result is {came}; it should be {right}."
+    said = f"Entry {place} of your result is not the right row:"
+    if cosines[got[place]] < cosines[want[place]]:
+        return f"{said} another row has a higher cosine with the query."
+    return f"{said} its cosine with the query is higher than that of the row that belongs there."
 
 
 exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_wrong_row), checks=[
     Check("rows", "rows by falling cosine, whatever their lengths",
-          lambda d: call(*_fan(d, 12, 7), 5), weight=2),
-    Check("one", "the single nearest row", lambda d: call(*_fan(d, 9, 6), 1)),
+          lambda d: call(*_fan(d, 12, 7), 5), weight=2, separates=SEVERAL),
+    Check("one", "the single nearest row", lambda d: call(*_fan(d, 30, 6), 1),
+          separates=OTHER_ORDERS),
     Check("everything", "all rows, down to those that point the other way",
-          lambda d: call(*_fan(d, 8, 5), 8)),
-    Check("itself", "a query that is itself a row of the table comes first", _itself, weight=0.5),
-    Check("zero-row", "a row of zeros has similarity 0", _zero_row),
+          lambda d: call(*_fan(d, 8, 5), 8), separates=SEVERAL),
+    Check("itself", "a query that is itself a row of the table comes first", _itself, weight=0.5,
+          separates=SEVERAL),
+    Check("zero-row", "a row of zeros has similarity 0", _zero_row, separates=SEVERAL),
     Check("double", "a table and a query in float64",
-          lambda d: call(*(x.double() for x in _fan(d, 11, 9)), 6), weight=0.5),
+          lambda d: call(*(x.double() for x in _fan(d, 11, 9)), 6), weight=0.5,
+          separates=SEVERAL),
     Check("arguments", "table and query come back unchanged",
           lambda d: call(*_fan(d, 7, 4), 3), no_side_effects(_wrong_row, names=("table", "query")),
-          weight=0.5),
+          weight=0.5, separates=SEVERAL),
+    *properties(lambda d: call(*_fan(d, 12, 7), 5), judge=matches_reference(_wrong_row),
+                separates=SEVERAL,
+                sizes=lambda d: [call(*_fan(d, 1, 1), 1), call(*_fan(d, 90, 40), 30)]),
 ])

@@ -4,6 +4,7 @@ import torch
 
 from autograder.judge.authoring import Check, Comparison, ExerciseChecks
 from autograder.judge.judges import entry_of, matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.fixtures import Embed
 
@@ -11,6 +12,7 @@ LOOKUP = (
     "The values are right, but no matrix product makes them: rows are picked out of the table. "
     "Make one-hot rows of the ids and multiply them by the table."
 )
+ZERO = ("zero-is-nothing",)  # every check has id 0 among its ids
 GRADIENT = "The gradient of `table` is missing or wrong: was the table detached, or copied with .data?"
 
 
@@ -20,17 +22,23 @@ def _in_words(seen: Comparison) -> str:
     return values.message or (GRADIENT if seen.got.value["product"] else LOOKUP)
 
 
-exercise = ExerciseChecks(reference=reference.one_hot_embed,
-    judge=no_side_effects(_in_words, names=("ids", "table"), any_form=True), checks=[
+JUDGE = no_side_effects(_in_words, names=("ids", "table"), any_form=True, titled=False)
+
+exercise = ExerciseChecks(reference=reference.one_hot_embed, judge=JUDGE, checks=[
     Check("rows", "each id becomes its row of the table",
-          lambda d: Embed([d.integers(0, 11, 2, 4), d.normal(13, 5)]), weight=2),
+          lambda d: Embed([d.integers(0, 11, 2, 4), d.normal(13, 5)]), weight=2, separates=ZERO),
     Check("ends", "the first and the last row, and a table wider than it is long",
           lambda d: Embed([torch.tensor([[0, 6], [6, 0], [2, 4]]), d.normal(7, 9)])),
     Check("small-ids", "few ids, of small numbers: the table has more rows than occur",
           lambda d: Embed([d.integers(0, 3, 3, 2), d.normal(17, 4)])),
     Check("square", "a table with as many rows as columns: nothing is exchanged",
-          lambda d: Embed([d.integers(0, 5, 5, 3), d.normal(6, 6)]), weight=0.5),
-    Check("double", "a table in float64", lambda d: Embed([d.integers(0, 8, 1, 5), d.normal(9, 6).double()])),
+          lambda d: Embed([d.integers(0, 5, 5, 3), d.normal(6, 6)]), weight=0.5, separates=ZERO),
+    Check("double", "a table in float64", lambda d: Embed([d.integers(0, 8, 1, 5), d.normal(9, 6).double()]),
+          separates=ZERO),
     Check("learns", "gradients reach the rows that were used",
-          lambda d: Embed([d.integers(0, 9, 3, 4), d.normal(11, 6)], cotangent=d.normal(3, 4, 6))),
+          lambda d: Embed([d.integers(0, 9, 3, 4), d.normal(11, 6)], cotangent=d.normal(3, 4, 6)),
+          separates=ZERO),
+    *properties(lambda d: Embed([torch.tensor([[0, 6], [5, 0], [2, 4]]), d.normal(8, 6)]), judge=JUDGE,
+                sizes=lambda d: [Embed([torch.tensor([[1]]), d.normal(2, 1)]),
+                                 Embed([d.integers(0, 90, 20, 30), d.normal(99, 40)])]),
 ])

@@ -4,8 +4,8 @@ import torch
 
 from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, call
 from autograder.judge.judges import no_side_effects
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.embeddings import reference
-from autograder.probe.functions import CallAndReturnArguments
 
 
 def _sequences(draw: Draw, *lengths: int) -> list[list[int]]:
@@ -29,6 +29,8 @@ exercise = ExerciseChecks(reference=reference.pad_batch, checks=[
           lambda d: call(_sequences(d, 5)), weight=0.5),
     Check("one-empty", "an empty sequence among others is all padding",
           lambda d: call(_sequences(d, 2, 0, 4)), weight=0.5),
-    Check("arguments", "the lists come back unchanged",
-          lambda d: CallAndReturnArguments([_sequences(d, 1, 4, 3)]), no_side_effects()),
+    arguments(lambda d: call(_sequences(d, 1, 4, 3)), names=["sequences"], weight=1),
+    *properties(lambda d: call([torch.tensor(row) for row in _sequences(d, 3, 1, 6)]),
+                sizes=lambda d: [call([[5]]), call(_sequences(d, *range(1, 61)))]),
+    defaults(lambda d: [call(_sequences(d, 2, 5))], pad_id=(0, 7)),
 ])

@@ -8,6 +8,7 @@ import torch
 from autograder.judge import modules
 from autograder.judge.authoring import Check, Draw, ExerciseChecks, module
 from autograder.judge.gradients import gradients_match
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.embeddings import reference
 from autograder.probe.modules import CallModule
 
@@ -38,4 +39,9 @@ exercise = ExerciseChecks(reference=reference.TokenEmbedding, checks=[
           gradients_match(), weight=2),
     Check("twice", "the same ids give the same vectors again",
           lambda d: _embed(d, [6, 10], torch.tensor([[5, 2]]), torch.tensor([[5, 2]]))),
+    arguments(lambda d: _embed(d, [8, 6], PADDED), names=["ids"]),
+    *properties(lambda d: _embed(d, [8, 6], PADDED),
+                sizes=lambda d: [_embed(d, [2, 1], torch.tensor([[1]])),
+                                 _embed(d, [300, 70], d.integers(1, 300, 20, 40))]),
+    defaults(lambda _: [module([8, 6], {}, [PADDED])], pad_id=(0, 3)),
 ])

@@ -4,6 +4,7 @@ from itertools import zip_longest
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
 from autograder.judge.judges import matches_reference
+from autograder.judge.properties import properties
 from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.words import sampled
 
@@ -18,24 +19,46 @@ def _sentence(draw: Draw, words: int) -> str:
 
 
 def _wrong_piece(seen: Comparison) -> str | None:
-    """Say what the first wrong piece is, and what it should be."""
+    """Say which piece is the first wrong one."""
+    if not isinstance(seen.got.value, list):
+        raise TypeError("not a list of pieces")
     pairs = enumerate(zip_longest(seen.got.value, seen.expected.value))
     place, (got, want) = next((place, pair) for place, pair in pairs if pair[0] != pair[1])
     if want is None:
-        return f"Piece {place}, {got!r}, should not be there."
-    return f"Piece {place} is {'missing' if got is None else repr(got)}; it should be {want!r}."
+        return f"There are too many pieces: piece {place} should not be there."
+    if got is None:
+        return f"There are too few pieces: piece {place} is missing."
+    if not got:
+        return f"Piece {place} is empty. Drop empty strings."
+    return _wrong_text(seen, place, got, want)
+
+
+def _wrong_text(seen: Comparison, place: int, got: str, want: str) -> str:
+    """Say in what way a piece is not the right one."""
+    if sorted(seen.got.value) == sorted(seen.expected.value):
+        return f"The pieces are right but in another order, from piece {place} on."
+    if got.lower() == want.lower():
+        return f"Piece {place} has other capital letters than the text."
+    if "".join(seen.got.value) != seen.inputs["args"][0]:
+        return f"Piece {place} is wrong. The pieces, put together again, should give the text."
+    return f"Piece {place} begins or ends in the wrong place. What stands between two words is one piece."
 
 
 exercise = ExerciseChecks(reference=reference.tokenise, judge=matches_reference(_wrong_piece, any_form=True),
     checks=[
     Check("words", "words, and what stands between them, each become a piece",
-          lambda d: call(_sentence(d, d.integer(9, 14))), weight=2),
+          lambda d: call(_sentence(d, d.integer(9, 14))), weight=2, separates=("line-breaks-lost",)),
     Check("marks-outside", "a text that begins and ends with a mark loses neither",
-          lambda d: call(f'"{_sentence(d, 5)}!" ')),
+          lambda d: call(f'"{_sentence(d, 5)}!" '),
+          separates=("white-space-dropped", "lower-case", "each-once", "line-breaks-lost")),
     Check("odd-characters", "apostrophes, numbers, underscores and letters beyond A to Z",
-          lambda d: call(f"they weren't {d.integer(10, 99)}.5 km_away:  {_sentence(d, 3)}"
+          lambda d: call(f"they weren't {d.integer(10, 99)}.5\nkm_away:  {_sentence(d, 3)}"
                          " – déjà vu, Zoë?!")),
     Check("no-words", "marks without any word, and white space alone",
           lambda d: call("\n\n … ?! " * d.integer(1, 3)), weight=0.5),
     Check("nothing", "an empty text has no pieces", lambda _: call(""), weight=0.5),
+    *properties(lambda d: call(f"Yes, {_sentence(d, 6)}"),
+                judge=matches_reference(_wrong_piece, any_form=True),
+                sizes=lambda d: [call("a"), call(_sentence(d, 300))], strided=False,
+                separates=["line-breaks-lost"]),
 ])

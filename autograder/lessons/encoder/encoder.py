@@ -10,6 +10,7 @@ from autograder.judge import dropout, explain, masks, modules, weights
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.encoder import reference
 from autograder.probe.modules import CallModule, ChangedPositions
 
@@ -83,7 +84,7 @@ exercise = ExerciseChecks(reference=reference.Encoder, checks=[
     Check("too-long", "a sentence longer than max_len raises ValueError",
           lambda d: _encoder(d, [_ids(d, 2, 6)], max_len=5), weight=0.5, raises="ValueError"),
     Check("very-long", "max_len may be more than 512",
-          lambda d: _encoder(d, [_ids(d, 1, 514)], sizes=(13, 4, 1, 1, 4), max_len=514), weight=0.5),
+          lambda d: _encoder(d, [_ids(d, 1, 514)], sizes=(13, 8, 1, 1, 4), max_len=514), weight=0.5),
     Check("dropout-off", "nothing is dropped in eval mode",
           lambda d: _encoder(d, [_ids(d, 2, 5)], dropout=dropout.NEARLY_ALL), dropout.nothing_dropped, 0.5),
     Check("dropout-none", "dropout 0 drops nothing in train mode",
@@ -98,4 +99,11 @@ exercise = ExerciseChecks(reference=reference.Encoder, checks=[
     Check("arguments", "it works in float64, and leaves ids and mask as they are",
           lambda d: modules.in_float64(_encoder(d, _padded(d, 5, 3))),
           no_side_effects(names=["ids", "mask"])),
+    Check("padding-first", "padding may stand before the words",
+          lambda d: _encoder(d, [each.flip(-1) for each in _padded(d, 6, 3)]), weight=0.5),
+    *properties(lambda d: _encoder(d, _padded(d, 5, 3)),
+                sizes=lambda d: [_encoder(d, [d.integers(1, 2, 1, 1)], sizes=(2, 2, 1, 1, 1)),
+                                 _encoder(d, [d.integers(4, 99, 12, 50)], sizes=(99, 48, 2, 8, 90))]),
+    defaults(lambda d: [_encoder(d, [_ids(d, 1, length)], sizes=(13, 4, 1, 1, 2), train=True)
+                        for length in (4, 512, 513)], max_len=(512, 600), dropout=(0.1, 0.5)),
 ])

@@ -12,6 +12,7 @@ from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, 
 from autograder.judge.explain import near
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.encoder import reference
 from autograder.probe.modules import CallModule
 
@@ -85,6 +86,12 @@ def _silenced(d: Draw, *sublayers: str) -> Operation:
     return replace(asked, weights=weights.silenced({**asked.weights}, *sublayers))
 
 
+def _drops_sublayers(d: Draw) -> Operation:
+    """Ask for a call that drops nearly all; values are 0, so dropped attention weights cannot show."""
+    asked = _layer(d, [6, 2, 9, dropout.NEARLY_ALL], [d.normal(2, 5, 6)], train=True)
+    return replace(asked, weights=weights.zeroed({**asked.weights}, "w_v."))
+
+
 exercise = ExerciseChecks(reference=reference.EncoderLayer, judge=matches_reference(LAST), checks=[
     Check("formula", "attention, add and norm, feed-forward, add and norm",
           lambda d: _layer(d, [6, 2, 9], [d.normal(3, 5, 6)]), weight=2),
@@ -114,8 +121,7 @@ exercise = ExerciseChecks(reference=reference.EncoderLayer, judge=matches_refere
           lambda d: _layer(d, [8, 2, 12, 0.0], [d.normal(3, 7, 8)], train=True), dropout.nothing_dropped),
     Check("dropout-on", "in train mode what the sublayers return is dropped, before it is added: "
           "with nearly all dropped, norm2(norm1(x)) remains",
-          lambda d: _layer(d, [6, 2, 9, dropout.NEARLY_ALL], [d.normal(2, 5, 6)], train=True),
-          matches_reference(_what_is_left)),
+          _drops_sublayers, matches_reference(_what_is_left)),
     Check("dropout-inside", "the layer's dropout reaches its feed-forward network",
           lambda d: replace(_layer(d, [6, 2, 9, dropout.NEARLY_ALL], [d.normal(2, 5, 6)], train=True),
                             parts=["feed_forward"]),
@@ -127,4 +133,10 @@ exercise = ExerciseChecks(reference=reference.EncoderLayer, judge=matches_refere
     Check("arguments", "it works in float64, and leaves x and the mask as they are",
           lambda d: modules.in_float64(_layer(d, [6, 2, 9], [d.normal(2, 5, 6), masks.padding([5, 3])])),
           no_side_effects(LAST, names=["x", "mask"])),
+    *properties(lambda d: _layer(d, [6, 2, 9], [d.normal(2, 5, 6), d.mask(2, 5, 5)]),
+                judge=matches_reference(LAST),
+                sizes=lambda d: [_layer(d, [2, 1, 1], [d.normal(1, 1, 2)]),
+                                 _layer(d, [48, 8, 90],
+                                        [d.normal(12, 50, 48), masks.padding(range(39, 51))])]),
+    defaults(lambda d: [_layer(d, [6, 2, 9], [d.normal(2, 5, 6)], train=True)], dropout=(0.1, 0.5)),
 ])

@@ -9,6 +9,7 @@ from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, 
 from autograder.judge.explain import facts, near, outputs, samples_mix
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.encoder import reference
 from autograder.lessons.encoder.fixtures import Survivors
 from autograder.probe.modules import CallModule
@@ -49,7 +50,7 @@ def _sum_of_two(d: Draw) -> Operation:
 
 
 def _positions(d: Draw) -> Operation:
-    x = d.normal(3, 5, 6)
+    x = d.normal(3, 4, 6)
     return _feed_forward(d, [6, 8], x, x[:, 2:3])
 
 
@@ -62,7 +63,8 @@ def _survivors(*rate: float) -> Operation:
 
 SHARE = facts({
     "some zeros": "Nothing is dropped in train mode.",
-    "largest": "What is not dropped is {} times what it was. It should be 1 / (1 − dropout) times that."})
+    "largest": "The share that is dropped is another than was asked for, or what is left is not scaled: it "
+               "should become 1 / (1 − dropout) times what it was."})
 
 exercise = ExerciseChecks(reference=reference.FeedForward, checks=[
     Check("formula", "linear, ReLU, linear",
@@ -83,11 +85,14 @@ exercise = ExerciseChecks(reference=reference.FeedForward, checks=[
           lambda d: _feed_forward(d, [6, 9, dropout.NEARLY_ALL], d.normal(3, 5, 6)), dropout.nothing_dropped),
     Check("dropout-on", "in train mode the hidden features are dropped, between the two layers",
           lambda d: _feed_forward(d, [6, 9, dropout.NEARLY_ALL], d.normal(3, 5, 6), train=True),
-          matches_reference(_more_than_bias)),
+          matches_reference(_more_than_bias), separates=("relu-at-the-end", "relu-twice")),
     Check("dropout-none", "dropout 0 drops nothing in train mode",
           lambda d: _feed_forward(d, [8, 30, 0.0], d.normal(3, 20, 8), train=True),
           dropout.nothing_dropped, 0.5),
     Check("dropout-share", "dropout drops the share that is asked for, and scales up what is left",
           lambda _: _survivors(0.6), SHARE, 0.5),
     Check("dropout-default", "unless told otherwise a tenth is dropped", lambda _: _survivors(), SHARE, 0.5),
+    *properties(lambda d: _feed_forward(d, [5, 8], d.normal(2, 3, 5)),
+                sizes=lambda d: [_feed_forward(d, [1, 1], d.normal(1, 1, 1)),
+                                 _feed_forward(d, [64, 150], d.normal(20, 40, 64))]),
 ])

@@ -7,9 +7,11 @@ import torch
 
 from autograder.judge import modules, weights
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
+from autograder.judge.compare import times
 from autograder.judge.explain import near, samples_mix, without_norm
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.encoder import reference
 from autograder.probe.modules import CallModule, ReadState
 
@@ -17,56 +19,75 @@ LIBRARY = "PyTorch's own layer norm does the work here; write out the mean, the 
 
 
 def _wrong_token(seen: Comparison) -> str | None:
-    """Say what mean and standard deviation the first wrong token has, before `weight` and `bias`."""
+    """Say whether mean or spread of the worst token is wrong, before `weight` and `bias`."""
     got, want = (without_norm(each.value, seen).flatten(0, -2) for each in (seen.got, seen.expected))
     token = int((got - want).abs().amax(-1).argmax())
     mean, spread = got[token].mean(), got[token].std(unbiased=False)
     right = want[token].std(unbiased=False)
+    said = f"With `weight` and `bias` taken away, the features of token {token}"
     if not got.isfinite().all() or (mean.abs() < 1e-2 and near(spread, right)):
         return None
-    return (
-        f"With `weight` and `bias` taken away, the features of token {token} have mean {mean:.2g} and "
-        f"standard deviation {spread:.3g}; they should have mean 0 and standard deviation {right:.3g}."
-    )
+    if mean.abs() >= 1e-2:
+        return f"{said} should have mean 0, and they do not."
+    return f"{said} have a standard deviation that is {times(spread.item(), right.item())}."
+
+
+def _wrong_start(seen: Comparison) -> str | None:
+    """Say which parameter does not start as it should."""
+    for path, start in (("weight", "ones"), ("bias", "zeros")):
+        if not near(seen.got.value[path], seen.expected.value[path]):
+            return f"`{path}` should start at {start}, so that a fresh norm only normalises."
+    return None
+
+
+def _tokens(d: Draw, *shape: int, scale: float = 1.0) -> torch.Tensor:
+    """Return tokens of one standard deviation: next to it, the default eps cannot be seen."""
+    x = d.normal(*shape)
+    return x / x.std(-1, keepdim=True, unbiased=False) * scale
 
 
 def _norm(d: Draw, *shapes: Sequence[int], scale: float = 1.0, **options: Any) -> CallModule:
     """Call a norm with drawn weights once for each shape (…, D)."""
     drawn = weights.norm(d, "", shapes[0][-1])
-    return module([shapes[0][-1]], drawn, *([d.normal(*shape, scale=scale)] for shape in shapes), **options)
+    return module([shapes[0][-1]], drawn, *([_tokens(d, *shape, scale=scale)] for shape in shapes), **options)
 
 
 def _constant_token(d: Draw) -> Operation:
-    x = d.normal(2, 3, 8)
+    x = _tokens(d, 2, 3, 8)
     x[0, 1] = 2.0
     return module([8], weights.norm(d, "", 8), [x])
 
 
 def _alone(d: Draw) -> Operation:
     """Ask for three samples of different spread, then for the first of them."""
-    x = d.normal(3, 5, 6) * torch.tensor([1.0, 3.0, 0.3])[:, None, None]
+    x = _tokens(d, 3, 5, 6) * torch.tensor([2.0, 6.0, 1.0])[:, None, None]
     return modules.also_alone(module([6], weights.norm(d, "", 6), [x]))
 
 
 exercise = ExerciseChecks(reference=reference.LayerNorm, judge=matches_reference(_wrong_token),
     forbidden=dict.fromkeys(("layer_norm", "native_layer_norm"), LIBRARY), checks=[
     Check("tokens", "each token's features are brought to mean 0 and variance 1, then scaled and shifted",
-          lambda d: module([7], weights.norm(d, "", 7), [d.normal(3, 5, 7, scale=2) + 1]), weight=2),
-    Check("narrow", "few features: the variance divides by their number",
-          lambda d: _norm(d, (2, 6, 4))),
+          lambda d: module([7], weights.norm(d, "", 7), [_tokens(d, 3, 5, 7, scale=2) + 1]), weight=2,
+          separates=["default-eps"]),
+    Check("narrow", "few features, as many as tokens and samples: the variance divides by their number",
+          lambda d: _norm(d, (4, 4, 4))),
     Check("large-eps", "eps is the one that is asked for, and stands under the root",
           lambda d: _norm(d, (2, 3, 6), scale=0.7, eps=0.5)),
-    Check("constant", "a token whose features are all equal gives the bias, not NaN", _constant_token),
+    Check("constant", "a token whose features are all equal gives the bias, not NaN", _constant_token,
+          matches_reference(_wrong_token, atol=1e-3), separates=["default-eps"]),
     Check("other-dimensions", "any number of dimensions may stand before the features",
           lambda d: _norm(d, (5, 6), (2, 3, 4, 6))),
     Check("alone", "a sample gives the same alone and in a batch", _alone,
           matches_reference(samples_mix)),
     Check("start", "weight starts at ones, bias at zeros",
-          lambda _: ReadState([5], paths=["weight", "bias"]), weight=0.5),
+          lambda _: ReadState([5], paths=["weight", "bias"]), matches_reference(_wrong_start), 0.5),
     Check("learns", "weight and bias learn, and gradients pass through to x",
           lambda d: modules.gradients(_norm(d, (2, 5, 6)), d.normal(2, 5, 6),
                                       of_arguments=True, registration=True), gradients_match(["x"])),
     Check("arguments", "it works in float64, and leaves x as it is",
           lambda d: modules.in_float64(_norm(d, (2, 3, 5))),
           no_side_effects(_wrong_token, names=["x"])),
+    *properties(lambda d: _norm(d, (2, 3, 5)),
+                sizes=lambda d: [_norm(d, (1, 1, 3)), _norm(d, (4, 40, 96))]),
+    defaults(lambda d: [_norm(d, (2, 3, 6), scale=0.003)], eps=(1e-5, 1e-3)),
 ])

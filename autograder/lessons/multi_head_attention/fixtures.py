@@ -25,6 +25,11 @@ class DropoutOnWeights(ModuleOperation):
     they are when whole weights are dropped.
     """
 
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """What can be wrong with the output."""
+        return {"query": "The output should have the shape of the query."}
+
     def run(self, answer: Answer) -> Mapping[str, bool]:
         """Build and call with dropout and without, and compare."""
         without = replace(self, init=self.init[:2], train=False)
@@ -40,7 +45,7 @@ class DropoutOnWeights(ModuleOperation):
         """Build, and return the output; StructureError if it is not of the query's shape."""
         found = first_tensor(self.build(answer)(*self.calls[0])).detach()
         if found.shape != self.calls[0][0].shape:
-            raise StructureError("The output should have the shape of the query.")
+            raise StructureError("query", detail=str(tuple(found.shape)))
         return found
 
 
@@ -62,6 +67,11 @@ class CopyFromTorch(Operation):
     double: bool = False
     facts: bool = False
     afterwards: bool = False
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The class whose layer is filled, and the paths of its parameters."""
+        return frozenset(["MultiHeadAttention", *OWN, *LAYERS])
 
     def run(self, answer: Answer) -> Mapping[str, Any]:
         """Make both layers, call the function, and read what is asked for."""

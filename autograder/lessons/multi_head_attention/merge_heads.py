@@ -3,6 +3,7 @@
 from autograder.judge.authoring import Check, ExerciseChecks, call, function_gradients
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.multi_head_attention import reference
 from autograder.lessons.multi_head_attention.explainers import misplaced
 
@@ -18,4 +19,6 @@ exercise = ExerciseChecks(reference=reference.merge_heads, judge=matches_referen
     Check("learns", "gradients find their way back",
           lambda d: function_gradients(d.normal(2, 2, 3, 4), cotangent=d.normal(2, 3, 8)),
           gradients_match(["x"], output=matches_reference(misplaced)), weight=0.5),
+    *properties(lambda d: call(d.normal(2, 3, 5, 4)), judge=matches_reference(misplaced),
+                sizes=lambda d: [call(d.normal(1, 1, 1, 1)), call(d.normal(3, 12, 40, 8))]),
 ])

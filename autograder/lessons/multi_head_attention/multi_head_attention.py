@@ -9,6 +9,7 @@ from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, m
 from autograder.judge.explain import facts, samples_mix
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.multi_head_attention import explainers, reference
 from autograder.lessons.multi_head_attention.fixtures import DropoutOnWeights
 from autograder.probe.modules import CallModule
@@ -18,7 +19,7 @@ DROPS_NOTHING = facts({
     "changes": "Every value is 1 here, so every head should read exactly 1, and it does not: is dropout "
                "active where it should be off?"})
 DROPS_WEIGHTS = facts({
-    "changes": "In train mode with dropout 0.8, the heads read exactly what they read without dropout.",
+    "changes": "In train mode with much dropout, the heads read exactly what they read without dropout.",
     "together": "Dropout zeroes single features instead of whole weights: apply it before the values "
                 "are mixed."})
 
@@ -102,6 +103,11 @@ exercise = ExerciseChecks(reference=reference.MultiHeadAttention, judge=matches_
     Check("arguments", "it works in float64, and leaves its arguments as they are",
           lambda d: modules.in_float64(_attend(d, 10, 2, [*_cross(d), d.mask(3, 4, 7)])),
           no_side_effects(PAIR, names=["query", "key", "value", "mask"])),
-    Check("learns", "gradients reach all four layers",
-          lambda d: modules.gradients(_attend(d, 10, 2, _cross(d)), d.normal(3, 4, 10)), gradients_match()),
+    Check("learns", "gradients reach all four layers, and query, key and value",
+          lambda d: modules.gradients(_attend(d, 10, 2, _cross(d)), d.normal(3, 4, 10), of_arguments=True),
+          gradients_match(["query", "key", "value"])),
+    *properties(lambda d: _attend(d, 10, 2, [*_cross(d), d.mask(3, 4, 7)]), judge=matches_reference(PAIR),
+                sizes=lambda d: [_attend(d, 1, 1, [d.normal(1, 1, 1)] * 3),
+                                 _attend(d, 48, 8, [*(d.normal(12, n, 48) for n in (40, 50, 50)),
+                                                    masks.padding(range(39, 51))])]),
 ])

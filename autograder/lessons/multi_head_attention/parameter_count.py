@@ -1,11 +1,34 @@
 """Checks of `parameter_count`."""
 
-from autograder.judge.authoring import Check, ExerciseChecks, call
+from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import properties
 from autograder.lessons.multi_head_attention import reference
 
-exercise = ExerciseChecks(reference=reference.parameter_count, checks=[
+
+def _what_is_counted(seen: Comparison) -> str | None:
+    """Say between which sums a wrong count lies: the weights alone, and all weights and biases."""
+    count, right, d_model = seen.got.value, seen.expected.value, seen.inputs["args"][0]
+    if count < 4 * d_model**2:
+        return (
+            "The count is smaller than that of the weights alone, without any bias. How many linear "
+            "layers are there, and how wide are they?"
+        )
+    if count < right:
+        return "The count is too small, though it is large enough for all weights. Which bias is missing?"
+    return (
+        "The count is too large. Print the shapes of the layer's parameters, for two heads and for three: "
+        "what changes?"
+    )
+
+
+JUDGE = matches_reference(_what_is_counted)
+
+exercise = ExerciseChecks(reference=reference.parameter_count, judge=JUDGE, checks=[
     Check("small", "a small layer with two heads", lambda _: call(6, 2)),
     Check("paper", "the layer of the paper: width 512, eight heads", lambda _: call(512, 8)),
     Check("one-head", "a single head", lambda _: call(9, 1)),
     Check("many-heads", "as many heads as features", lambda _: call(14, 14)),
+    *properties(lambda _: call(8, 2), judge=JUDGE, strided=False,
+                sizes=lambda _: [call(1, 1), call(4096, 32)]),
 ])

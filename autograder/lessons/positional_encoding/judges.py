@@ -4,6 +4,7 @@ import torch
 from torch.utils._pytree import tree_map_only
 
 from autograder.judge.authoring import Comparison
+from autograder.judge.compare import times
 from autograder.judge.explain import CLOSE, near
 from autograder.judge.judges import PASSED, failed, matches_reference, part_of
 from autograder.model.exercise import Judge, Verdict
@@ -41,8 +42,8 @@ def wrong_pair(seen: Comparison) -> str | None:
     if near(mine, right):
         return None
     return (
-        f"Pair i = {pair} (columns {2 * pair} and {2 * pair + 1}) is wrong: at position 1, its angle should "
-        f"be 1 / 10000^(2i / d_model) = {right:.3g}. Yours is {mine:.3g}."
+        f"Pair i = {pair} (columns {2 * pair} and {2 * pair + 1}) is wrong. At position 1, its angle should "
+        f"be 1 / 10000^(2i / d_model). It is {times(mine.item(), right.item())}."
     )
 
 
@@ -52,10 +53,20 @@ def wrong_row(seen: Comparison) -> str:
     added, table = seen.got.value - x, (seen.expected.value - x)[0]
     wrong = (added - table).abs().amax(-1) > CLOSE
     sample, position = wrong.nonzero()[0].tolist()
-    rows = [row for row in range(len(table)) if near(added[sample, position], table[row])]
-    start = ", ".join(f"{number:.3g}" for number in added[sample, position, :3].tolist())
-    came = f"row {rows[0]}" if rows else f"{start}, …, which is none of its first {len(table)} rows"
+    came = _origin(added[sample, position], table, position)
     return f"Position {position} of sample {sample} should get row {position} of the table. It gets {came}."
+
+
+def _origin(added: torch.Tensor, table: torch.Tensor, position: int) -> str:
+    """Name the row (D,) of a table (N, D) that was added at a position, or its multiple."""
+    rows = [row for row in range(len(table)) if near(added, table[row])]
+    if rows or not added.abs().max() > CLOSE:
+        return f"row {rows[0]}" if rows else "nothing"
+    right = table[position]
+    ratio = (added @ right / (right @ right)).item()
+    if near(added, ratio * right):
+        return f"this row, but every number is {times(ratio, 1.0)}"
+    return "something that is no row of it"
 
 
 table_judge = any_float(matches_reference(wrong_pair))

@@ -4,6 +4,7 @@ from autograder.judge import modules
 from autograder.judge.authoring import Check, Draw, ExerciseChecks, module
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.positional_encoding import judges, reference
 from autograder.probe.modules import CallModule
 
@@ -30,8 +31,11 @@ exercise = ExerciseChecks(reference=reference.LearnedPositionalEmbedding, judge=
     Check("too-long", "a text longer than the table is refused with a ValueError",
           lambda d: _calls(d, 5, 8, (2, 6)), raises="ValueError"),
     Check("arguments", "the tensor you are given comes back unchanged, in float64 too",
-          lambda d: module([9, 6], {"embed.weight": d.normal(9, 6)}, [d.normal(2, 5, 6).double()]),
+          lambda d: modules.in_float64(_calls(d, 9, 6, (2, 5))),
           judges.any_float(no_side_effects(judges.wrong_row, names=["x"])), weight=0.5),
-    Check("gradients", "gradients reach the rows that were used",
-          lambda d: modules.gradients(_calls(d, 8, 6, (3, 5)), d.normal(3, 5, 6)), gradients_match()),
+    Check("gradients", "gradients reach the rows that were used, and x",
+          lambda d: modules.gradients(_calls(d, 8, 6, (3, 5)), d.normal(3, 5, 6), of_arguments=True),
+          gradients_match(["x"])),
+    *properties(lambda d: _calls(d, 9, 6, (2, 5)), judge=judges.sum_judge,
+                sizes=lambda d: [_calls(d, 1, 1, (1, 1)), _calls(d, 90, 64, (3, 80))]),
 ])

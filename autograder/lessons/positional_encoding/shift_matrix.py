@@ -5,6 +5,7 @@ import torch
 from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call
 from autograder.judge.explain import CLOSE
 from autograder.judge.judges import PASSED, matches_reference
+from autograder.judge.properties import properties
 from autograder.lessons.positional_encoding import judges, reference
 from autograder.model.exercise import Verdict
 
@@ -30,12 +31,13 @@ def _shifts_positions(seen: Comparison) -> Verdict:
 def _another_shift(seen: Comparison) -> str | None:
     """Say when the matrix shifts by another offset."""
     offset = seen.inputs["args"][0]
-    others = {-offset, 1, 2 * offset, offset + 1, offset - 1} - {offset}
-    found = [other for other in others if shifts(seen.got.value, other)]
-    if not found:
-        return None
-    turned = " Does it turn the wrong way, or is it transposed?" if found == [-offset] else ""
-    return f"Your matrix moves every position by {found[0]}; {offset} was asked for.{turned}"
+    others = {
+        -offset: "by the offset, but the other way. Does it turn the wrong way, or is it transposed?",
+        2 * offset: "by twice the offset.", 1: "by one, whatever the offset is.",
+        offset + 1: "by one more than the offset.", offset - 1: "by one less than the offset.",
+    }
+    found = (said for other, said in others.items() if other != offset and shifts(seen.got.value, other))
+    return next((f"Your matrix moves every position {said}" for said in found), None)
 
 
 def _wrong_entry(seen: Comparison) -> str:
@@ -58,4 +60,6 @@ exercise = ExerciseChecks(reference=reference.shift_matrix, judge=judges.any_flo
     Check("one-pair", "a single pair", lambda _: call(2, 2), weight=0.5),
     Check("far", "a long way on", lambda d: call(d.integer(50, 90), 12)),
     Check("dtype", "the matrix is float32", lambda _: call(4, 6), judges.is_float32, weight=0.5),
+    *properties(lambda _: call(2, 6), judge=judges.any_float(_shifts_positions), strided=False,
+                sizes=lambda d: [call(-1, 2), call(d.integer(30, 60), 64)]),
 ])

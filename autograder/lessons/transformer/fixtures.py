@@ -5,7 +5,7 @@ This module is the only one of the lesson that the sandbox sees.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -29,6 +29,11 @@ class MatrixStarts(ModuleOperation):
     """
 
     paths: Sequence[str] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The paths of the matrices."""
+        return super().names | frozenset(self.paths)
 
     def run(self, answer: Answer) -> Any:
         """Build, and look at each matrix."""
@@ -89,6 +94,11 @@ class PassParts(ModuleOperation):
     The result says whether they are in use and untouched, and holds the logits, zero at <pad>.
     """
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The two parts, and what the model returns."""
+        return super().names | {"encoder", "decoder", "logits"}
+
     def run(self, answer: Answer) -> Any:
         """Build, compare the parts, call."""
         parts: dict[str, nn.Module] = {"encoder": OwnEncoder(), "decoder": OwnDecoder()}
@@ -131,6 +141,7 @@ class Scripted(nn.Module):
             known = round(float(memory[row, 0, 0].detach())) == source
             for place in range(len(tokens)):
                 word = self._next(tokens[: place + 1], source) if known else LOST
+                scores[row, place] += place / 100  # a later position is a likelier one, for any word
                 scores[row, place, word] = 2.0 + (0.5 if place % 2 else 0.0)
         return scores * self.weight
 
@@ -162,6 +173,8 @@ class Decode(Operation):
     kwargs: Mapping[str, int] = field(default_factory=dict)
     pad_id: int = 0
     train: bool = False
+
+    handed: ClassVar[Sequence[str]] = ("src",)
 
     @property
     def arguments(self) -> Sequence[Any]:
@@ -245,12 +258,15 @@ class CountingSGD(torch.optim.SGD):
         return result
 
 
+CountingSGD.step.hooked = True  # type: ignore[attr-defined] # or torch replaces it at first use
+
+
 @dataclass(frozen=True)
 class TrainSteps(Operation):
     """Let the function train a small model, one step for each (src, tgt) of `batches`.
 
     `train` is the model's mode at first; `kwargs` go to the function. The result holds the losses,
-    the weights afterwards, and how often the optimiser stepped.
+    the weights and the mode afterwards, and how often the optimiser stepped.
     """
 
     weights: Mapping[str, torch.Tensor]
@@ -259,6 +275,8 @@ class TrainSteps(Operation):
     train: bool = True
     dropout: float = 0.0
 
+    handed: ClassVar[Sequence[str]] = ("batches",)
+
     @property
     def arguments(self) -> Sequence[Any]:
         """The tensors of all batches, one after the other."""
@@ -266,10 +284,24 @@ class TrainSteps(Operation):
 
     def run(self, answer: Answer) -> Any:
         """Train and report."""
+        return self.trained(answer)[1]
+
+    def trained(self, answer: Answer) -> tuple[SmallModel, dict[str, Any]]:
+        """Return the model after training, and the report."""
         model = SmallModel(self.weights, self.dropout).train(self.train)
         optimiser = CountingSGD(model.parameters(), lr=RATE)
         step = answer.find()
         losses = [step(model, src, tgt, optimiser, **self.kwargs) for src, tgt in self.batches]
         after = {name: value.detach().clone() for name, value in model.named_parameters()}
         counts = {"steps": optimiser.steps, "steps with a gradient": optimiser.useful}
-        return {"losses": losses, "weights": after, **counts}
+        return model, {"losses": losses, "weights": after, **counts}
+
+
+@dataclass(frozen=True)
+class ModeAfterwards(TrainSteps):
+    """Let the function train a small model; the result says as well whether it is in train mode then."""
+
+    def run(self, answer: Answer) -> Any:
+        """Train, and look at the mode."""
+        model, report = self.trained(answer)
+        return {**report, "train mode": model.training}

@@ -3,6 +3,7 @@
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
 from autograder.judge.explain import facts
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import (
     FIRST_SOURCE,
@@ -14,28 +15,32 @@ from autograder.lessons.transformer.fixtures import (
 
 STEPS = 9  # words in a script; a row that ends there never ends
 FACTS = {
-    "sources encoded": "Your code encoded {} source rows; each needs encoding only once: keep the memory.",
+    "sources encoded": "Your code should encode each source exactly once. Keep the memory.",
     "in train mode": "The model was called in train mode, where dropout changes the words.",
     "with gradient": "The model was called with gradients on; torch.no_grad() saves the memory they take.",
     "called after the end": "The model was asked for one more word after every row had ended.",
-    "mode afterwards": "The model should be left in the mode it came in (in train mode afterwards: {}).",
+    "mode afterwards": "The model should be left in the mode it came in: train mode or eval mode.",
     "trainable afterwards": "After decoding, the model's weights no longer require gradients.",
     "gradient in the result": "The result requires a gradient.",
 }
 
 
 def _first_wrong_row(seen: Comparison) -> str | None:
-    """Show the first row that does not follow the script, and say where it loses the thread."""
+    """Say which row is the first that does not follow the script, and where it goes wrong."""
     got, want = seen.got.value.tolist(), seen.expected.value.tolist()
     if len(got) != len(want):
         return None
     row, mine, right = next((n, a, b) for n, (a, b) in enumerate(zip(got, want, strict=True)) if a != b)
-    said = f"Row {row} should be {right}; yours is {mine}."
     place = next((n for n, pair in enumerate(zip(mine, right, strict=False)) if len({*pair}) > 1), None)
-    if place is None or mine[place] != LOST:
+    if place is None:
+        return f"The result has too {'many' if len(mine) > len(right) else 'few'} columns."
+    said = f"Row {row} is wrong at place {place}."
+    if seen.inputs["kwargs"].get("eos_id", 2) in right[:place]:
+        return f"{said} What follows <eos> in a row should be the model's `pad_id`."
+    if mine[place] != LOST:
         return said
     return (
-        f"{said} At place {place} the model lost the thread: it needs that row's memory and all tokens of "
+        f"{said} There the model lost the thread: it needs that row's memory and all tokens of "
         "that row so far, beginning with <sos>."
     )
 
@@ -67,8 +72,10 @@ exercise = ExerciseChecks(
           lambda d: _decode(d, [3, 1, 4], 8, sos_id=5, eos_id=4), weight=0.5),
     Check("never-ends", "rows that never end stop after max_len tokens",
           lambda d: _decode(d, [STEPS, STEPS, 2], 6)),
-    Check("ends-at-once", "every row says <eos> at once", lambda d: _decode(d, [0, 0], 6), weight=0.5),
-    Check("one-token", "max_len is 1", lambda d: _decode(d, [3, 0, STEPS], 1), weight=0.5),
+    Check("ends-at-once", "every row says <eos> at once", lambda d: _decode(d, [0, 0], 6), weight=0.5,
+          separates=["drawn-at-random"]),
+    Check("one-token", "max_len is 1", lambda d: _decode(d, [3, 0, STEPS], 1), weight=0.5,
+          separates=["drawn-at-random"]),
     Check("just-in-time", "the last token that max_len allows is <eos>",
           lambda d: _decode(d, [4, 2], 5), weight=0.5),
     Check("from-train-mode",
@@ -77,4 +84,6 @@ exercise = ExerciseChecks(
           lambda d: _decode(d, [4, 1, 6], 9, kind=DecodeFacts, train=True), facts(FACTS)),
     Check("from-eval-mode", "a model that came in eval mode stays in it",
           lambda d: _decode(d, [3, 2], 9, kind=DecodeFacts), facts(FACTS), weight=0.5),
+    *properties(lambda d: _decode(d, [4, 1, 6], 9), judge=matches_reference(_first_wrong_row, any_form=True),
+                sizes=lambda d: [_decode(d, [0], 1), _decode(d, [row % STEPS for row in range(40)], STEPS)]),
 ])

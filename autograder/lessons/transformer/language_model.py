@@ -8,6 +8,7 @@ from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import are_probabilities, positions_change
 from autograder.judge.gradients import gradients_match, unregistered
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.transformer import reference
 from autograder.probe.modules import CallModule, ChangedPositions, ReadState
 
@@ -33,7 +34,7 @@ exercise = ExerciseChecks(reference=reference.LanguageModel, judge=matches_refer
     Check("other-lengths", "one token, and then as many tokens as words",
           lambda d: _model(d, (2, 1), (2, WORDS))),
     Check("three-layers", "another number of layers and heads",
-          lambda d: _model(d, (2, 4), init=[WORDS, 6, 3, 1, 5])),
+          lambda d: _model(d, (2, 4), init=[WORDS, 10, 3, 1, 5])),
     Check("causal", "the future stays out of sight",
           lambda d: modules.changed_word(module(SIZES, {}, [_ids(d, 3, 6)]), 0, 3, WORDS),
           positions_change("token 3 changes")),
@@ -53,8 +54,13 @@ exercise = ExerciseChecks(reference=reference.LanguageModel, judge=matches_refer
     Check("too-long", "a text longer than max_len raises ValueError",
           lambda d: module([*SIZES, 6], {}, [_ids(d, 2, 7)]), weight=0.5, raises="ValueError"),
     Check("long-enough", "max_len may exceed 512",
-          lambda d: _model(d, (1, 530), init=[WORDS, 4, 1, 1, 4], max_len=540), weight=0.5),
+          lambda d: _model(d, (1, 530), init=[WORDS, 8, 1, 1, 4], max_len=540), weight=0.5),
     Check("arguments", "it works in float64, and leaves its argument as it is",
           lambda d: modules.in_float64(_model(d, (2, 5))),
           no_side_effects(are_probabilities, names=["ids"]), weight=0.5),
+    *properties(lambda d: _model(d, (2, 5)), judge=matches_reference(are_probabilities),
+                sizes=lambda d: [_model(d, (1, 1), init=[WORDS, 2, 1, 1, 1]),
+                                 _model(d, (12, 50), init=[WORDS, 48, 2, 8, 90])]),
+    defaults(lambda d: [_model(d, (1, length), init=[WORDS, 4, 1, 1, 2], train=True)
+                        for length in (4, 512, 513)], max_len=(512, 600), dropout=(0.1, 0.5)),
 ])

@@ -2,17 +2,51 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, call
-from autograder.judge.judges import no_side_effects
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
+from autograder.judge.shapes import shape_difference
 from autograder.lessons.transformer import reference
+
+BOTH = ("inputs", "targets")
+
+
+def _about_windows(seen: Comparison) -> str | None:
+    """Say what is wrong with the shapes of inputs and targets, or where the first wrong window is."""
+    got, want = seen.got.value, seen.expected.value
+    if isinstance(got, torch.Tensor) or len(got) != len(want):
+        return "Return two tensors, the inputs and the targets."
+    for name, mine, right in zip(BOTH, got, want, strict=True):
+        if mine.dtype == right.dtype and (said := _about_one(mine, right)):
+            return f"The {name} {said}"
+    return None
+
+
+def _about_one(mine: torch.Tensor, right: torch.Tensor) -> str | None:
+    """Say how inputs or targets (W, length) differ, to follow "The inputs"."""
+    if mine.dim() != 2 or mine.size(1) != right.size(1):
+        return f"should have the shape (W, length). Yours have {shape_difference(mine.shape, right.shape)}."
+    if len(mine) != len(right):
+        many = "many" if len(mine) > len(right) else "few"
+        return f"have too {many} windows for this text. Count those that have room for all their targets."
+    wrong = (mine != right).nonzero().tolist()
+    if not wrong:
+        return None
+    first, place = wrong[0]
+    if {column for _, column in wrong} == {right.size(1) - 1} and right.size(1) > 1:
+        return "are right but for the last one in a window."
+    if first:
+        return f"are right up to window {first}, which is wrong. Where does it begin in the text?"
+    return f"go wrong in the first window, at place {place}." if place else "are wrong from the first one on."
 
 
 def _text(draw: Draw, size: int) -> torch.Tensor:
-    """Return ids (size,), all of them different."""
-    return torch.tensor(draw.different(size, 4, 90), dtype=torch.long)
+    """Return ids (size,), all of them different and no two of them one apart."""
+    return 3 * torch.tensor(draw.different(size, 2, 40), dtype=torch.long)
 
 
-exercise = ExerciseChecks(reference=reference.language_windows, checks=[
+exercise = ExerciseChecks(
+    reference=reference.language_windows, judge=matches_reference(_about_windows, any_form=True), checks=[
     Check("with-rest", "three windows, and a rest that is dropped",
           lambda d: call(_text(d, 18), 5), weight=2),
     Check("exact", "three windows that just fit", lambda d: call(_text(d, 13), 4)),
@@ -22,6 +56,8 @@ exercise = ExerciseChecks(reference=reference.language_windows, checks=[
     Check("too-short", "a text too short for one window gives (0, length)", lambda d: call(_text(d, 4), 4)),
     Check("empty", "an empty text gives (0, length)",
           lambda _: call(torch.zeros(0, dtype=torch.long), 3), weight=0.5),
-    Check("arguments", "the text stays as it was",
-          lambda d: call(_text(d, 11), 3), no_side_effects(names=["ids"]), 0.5),
+    Check("arguments", "the text stays as it was", lambda d: call(_text(d, 11), 3),
+          no_side_effects(_about_windows, names=["ids"], any_form=True), 0.5),
+    *properties(lambda d: call(_text(d, 11), 3), judge=matches_reference(_about_windows, any_form=True),
+                sizes=lambda d: [call(_text(d, 2), 1), call(d.integers(4, 90, 3000), 70)]),
 ])

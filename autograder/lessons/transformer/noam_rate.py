@@ -2,10 +2,12 @@
 
 import math
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call
+from autograder.judge.authoring import Check, Comparison, ExerciseChecks
 from autograder.judge.judges import PASSED, failed, matches_reference
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.transformer import reference
 from autograder.model.exercise import Verdict
+from autograder.probe.functions import CallInMillionths
 
 
 def _any_finite_number(seen: Comparison) -> Verdict:
@@ -16,11 +18,16 @@ def _any_finite_number(seen: Comparison) -> Verdict:
     return PASSED if math.isfinite(given) else failed("Step 0 should give a finite number.")
 
 
-exercise = ExerciseChecks(reference=reference.noam_rate, judge=matches_reference(atol=1e-12, rtol=1e-5),
-    checks=[
-    Check("rising", "the rise, with the default warm-up", lambda _: call(700, 512)),
-    Check("peak", "the peak", lambda _: call(4000, 512)),
-    Check("falling", "the fall, at another width and warm-up", lambda _: call(3000, 96, warmup=250)),
-    Check("first", "the first step", lambda _: call(1, 256, 100)),
-    Check("zero", "step 0 gives a finite number", lambda _: call(0, 512), _any_finite_number),
+CLOSELY = matches_reference(atol=1e-6, rtol=1e-5)
+
+exercise = ExerciseChecks(reference=reference.noam_rate, judge=CLOSELY, checks=[
+    Check("rising", "the rise, with the default warm-up", lambda _: CallInMillionths([700, 512])),
+    Check("peak", "the peak", lambda _: CallInMillionths([4000, 512])),
+    Check("falling", "the fall, at another width and warm-up",
+          lambda _: CallInMillionths([3000, 96], {"warmup": 250})),
+    Check("first", "the first step", lambda _: CallInMillionths([1, 256, 100])),
+    Check("zero", "step 0 gives a finite number", lambda _: CallInMillionths([0, 512]), _any_finite_number),
+    *properties(lambda _: CallInMillionths([30, 64]), judge=CLOSELY, strided=False,
+                sizes=lambda _: [CallInMillionths([1, 1, 1]), CallInMillionths([10**6, 4096])]),
+    defaults(lambda _: [CallInMillionths([30, 64]), CallInMillionths([5000, 64])], warmup=(4000, 100)),
 ])

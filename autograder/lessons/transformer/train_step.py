@@ -5,10 +5,14 @@ from typing import Any
 import torch
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
+from autograder.judge.compare import times
 from autograder.judge.dropout import NEARLY_ALL
+from autograder.judge.explain import facts, near
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.known_types import of_type
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.transformer import reference
-from autograder.lessons.transformer.fixtures import TrainSteps
+from autograder.lessons.transformer.fixtures import ModeAfterwards, TrainSteps
 
 VOCABULARY, WIDTH = 9, 6
 
@@ -16,21 +20,28 @@ VOCABULARY, WIDTH = 9, 6
 def _about_steps(seen: Comparison) -> str | None:
     """Say whether the first loss, a later one or the update is wrong."""
     got, want = seen.got.value["losses"], seen.expected.value["losses"]
-    wrong = [n for n, (mine, right) in enumerate(zip(got, want, strict=True)) if abs(mine - right) > 1e-4]
+    if other := [loss for loss in got if isinstance(loss, bool) or not isinstance(loss, (int, float))]:
+        return f"Return the loss as a float, not as {of_type(other[0])}."
+    wrong = [
+        n for n, (mine, right) in enumerate(zip(got, want, strict=True)) if not abs(mine - right) <= 1e-4
+    ]
     if not wrong:
         return _about_update(seen)
-    said = f"The loss of step {wrong[0] + 1} is {got[wrong[0]]:.4f}; {want[wrong[0]]:.4f} was expected."
     if wrong[0]:
-        return f"{said} The first loss is right, so look at the update."
-    return f"{said} Check what the decoder reads, and what the loss compares with."
+        return f"The loss of step {wrong[0] + 1} is wrong. Those before it are right, so look at the update."
+    how = times(got[0], want[0])
+    return f"The first loss is {how}. Check what the decoder reads, and what the loss compares with."
 
 
 def _about_update(seen: Comparison) -> str:
     before, got, want = seen.inputs["weights"], seen.got.value["weights"], seen.expected.value["weights"]
     if all(torch.equal(got[name], before[name]) for name in want):
         return "The loss is right, but no weight changed. Is there a step, and does it come after backward?"
-    ratio = ((got["out"] - before["out"]) / (want["out"] - before["out"])).nanmedian()
-    return f"The loss is right, but the update is about {ratio:.3g} times what it should be."
+    mine, right = ((after["out"] - before["out"]).flatten() for after in (got, want))
+    ratio = (mine @ right / (right @ right)).item()
+    if near(mine, ratio * right):
+        return f"The loss is right, but the update is {times(ratio, 1.0)}."
+    return "The loss is right, but the update is not. Is the gradient that of this batch alone?"
 
 
 def _batch(draw: Draw, *lengths: int) -> list[torch.Tensor]:
@@ -42,14 +53,20 @@ def _batch(draw: Draw, *lengths: int) -> list[torch.Tensor]:
     return [src, tgt]
 
 
-def _train(draw: Draw, *batches: list[torch.Tensor], **fields: Any) -> TrainSteps:
+def _train(
+    draw: Draw, *batches: list[torch.Tensor], kind: type[TrainSteps] = TrainSteps, **fields: Any
+) -> TrainSteps:
     """Take a step for each batch; `fields` are further fields of the operation."""
     weights = {name: draw.normal(VOCABULARY, WIDTH) for name in ("source", "target")}
     weights |= {"out": draw.normal(WIDTH, VOCABULARY), "bias": draw.normal(VOCABULARY)}
-    return TrainSteps(weights, batches, **fields)
+    return kind(weights, batches, **fields)
 
 
-exercise = ExerciseChecks(reference=reference.train_step, judge=matches_reference(_about_steps), checks=[
+STAYS = facts({"train mode": "After the step, the model is in eval mode; it should stay in train mode."},
+              _about_steps)
+
+exercise = ExerciseChecks(
+    reference=reference.train_step, judge=matches_reference(_about_steps, any_form=True), checks=[
     Check("one-step", "one step: the loss before the update, and the update",
           lambda d: _train(d, _batch(d, 6, 6, 6)), weight=2),
     Check("padded", "padding teaches nothing", lambda d: _train(d, _batch(d, 6, 2, 4))),
@@ -61,5 +78,14 @@ exercise = ExerciseChecks(reference=reference.train_step, judge=matches_referenc
           lambda d: _train(d, _batch(d, 5, 4), train=False, dropout=NEARLY_ALL)),
     Check("one-token", "targets of one token", lambda d: _train(d, _batch(d, 1, 1)), weight=0.5),
     Check("arguments", "the batch stays as it was", lambda d: _train(d, _batch(d, 5, 2)),
-          no_side_effects(_about_steps, names=["src", "tgt"]), weight=0.5),
+          no_side_effects(_about_steps, names=["src", "tgt"], any_form=True), weight=0.5),
+    Check("train-mode", "the model stays in train mode",
+          lambda d: _train(d, _batch(d, 4, 4), kind=ModeAfterwards), STAYS, weight=0.5),
+    Check("from-eval-mode", "a model that comes in eval mode is in train mode afterwards",
+          lambda d: _train(d, _batch(d, 4, 4), kind=ModeAfterwards, train=False), STAYS, weight=0.5),
+    Check("padding-first", "padding may come first, and teaches nothing there either",
+          lambda d: _train(d, [part.flip(1) for part in _batch(d, 6, 2, 4)]), weight=0.5),
+    *properties(lambda d: _train(d, _batch(d, 5, 2)), judge=matches_reference(_about_steps, any_form=True),
+                sizes=lambda d: [_train(d, _batch(d, 1)), _train(d, _batch(d, *range(1, 40)))]),
+    defaults(lambda d: [_train(d, _batch(d, 5, 3))], smoothing=(0.0, 0.4)),
 ])

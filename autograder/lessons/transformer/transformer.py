@@ -13,6 +13,7 @@ from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import are_probabilities, facts, near, positions_change
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import WIDTH, WORDS, MatrixStarts, PassParts
 from autograder.probe.modules import CallModule, ChangedPositions, ReadState
@@ -21,6 +22,9 @@ SOURCE, TARGET = 11, 13  # vocabulary sizes
 SIZES = [SOURCE, TARGET, 8, 4, 2, 12]  # then d_model, heads, layers, d_ff
 SMALL = [9, 10, 4, 2, 1, 6]
 DEFAULTS = ["d_model", "num_heads", "num_layers", "d_ff", "max_len", "dropout", "pad_id"]
+STARTS = {
+    "too wide": "spreads too widely", "too narrow": "spreads too little", "not uniform": "is not uniform",
+}
 PARTS = {
     "encoder in use": "The encoder that was passed in is not the one in use.",
     "decoder in use": "The decoder that was passed in is not the one in use.",
@@ -45,10 +49,13 @@ EXPLAINERS = (are_probabilities, _padded_samples_wrong)
 
 
 def _matrix_starts(seen: Comparison) -> str | None:
-    """Say how many matrices are not initialised as they should be, and show one."""
-    wrong = {path: how for path, how in seen.got.value.items() if how != "Xavier-uniform"}
-    path, how = next(iter(wrong.items()))
-    return f"{len(wrong)} of {len(seen.got.value)} matrices do not start Xavier-uniform: `{path}` is {how}."
+    """Say how many matrices are not initialised as they should be, and name one."""
+    wrong = [path for path in seen.expected.value if seen.got.value[path] != "Xavier-uniform"]
+    how = STARTS.get(seen.got.value[wrong[0]], "is another matrix")
+    return (
+        f"{len(wrong)} of {len(seen.expected.value)} matrices do not start Xavier-uniform. The first is "
+        f"`{wrong[0]}`, which {how}."
+    )
 
 
 def _src(draw: Draw, *lengths: int, longest: int = 7) -> torch.Tensor:
@@ -56,7 +63,10 @@ def _src(draw: Draw, *lengths: int, longest: int = 7) -> torch.Tensor:
 
 
 def _tgt(draw: Draw, *lengths: int) -> torch.Tensor:
-    return masks.padded_ids(draw, TARGET, lengths)
+    """Return targets (B, T), in the first of which is a word that the source's vocabulary lacks."""
+    ids = masks.padded_ids(draw, TARGET, lengths)
+    ids[0, 1:2] = TARGET - 1
+    return ids
 
 
 def _full(draw: Draw) -> list[torch.Tensor]:
@@ -122,17 +132,30 @@ def _own_parts(draw: Draw) -> Operation:
 
 def _too_long(draw: Draw) -> Operation:
     """Return a source of seven tokens, and a target of words that the source's vocabulary lacks."""
-    ids = [_src(draw, 7), torch.full((1, 5), TARGET - 1)]
-    return module([SOURCE, TARGET, 8, 2, 1, 12, 6], {}, ids)
+    ids, init = [_src(draw, 7), torch.full((1, 5), TARGET - 1)], [SOURCE, TARGET, 8, 2, 1, 12, 6]
+    return module(init, weights.transformer(draw, init), ids)
 
 
 def _long_enough(draw: Draw) -> Operation:
-    ids, init = [_src(draw, 530, longest=530), _tgt(draw, 3)], [SOURCE, TARGET, 4, 1, 1, 4, 540]
+    ids, init = [_src(draw, 530, longest=530), _tgt(draw, 3)], [SOURCE, TARGET, 8, 1, 1, 4, 540]
     return module(init, weights.transformer(draw, init), ids)
 
 
 def _padded_call(draw: Draw) -> CallModule:
     return _model(draw, [_src(draw, 7, 4), _tgt(draw, 5, 5)])
+
+
+def _padding_first(draw: Draw) -> Operation:
+    return _model(draw, [_src(draw, 7, 4, 5).flip(1), _tgt(draw, 5, 5, 5)])
+
+
+def _sizes(draw: Draw) -> Sequence[Operation]:
+    """Return the smallest model, and one far larger than those of the visible tests."""
+    asked = []
+    for init, batch, source, target in (([2, 3, 2, 1, 1, 1], 1, 1, 1), ([99, 90, 48, 8, 2, 90], 12, 50, 40)):
+        ids = [draw.integers(1, 2 if batch == 1 else 90, batch, length) for length in (source, target)]
+        asked.append(module(init, weights.transformer(draw, init), ids))
+    return asked
 
 
 exercise = ExerciseChecks(reference=reference.Transformer, judge=matches_reference(*EXPLAINERS), checks=[
@@ -176,4 +199,6 @@ exercise = ExerciseChecks(reference=reference.Transformer, judge=matches_referen
     Check("arguments", "it works in float64, and leaves its arguments as they are",
           lambda d: modules.in_float64(_padded_call(d)),
           no_side_effects(*EXPLAINERS, names=["src", "tgt"]), weight=0.5),
+    Check("padding-first", "padding may stand before the words of the source", _padding_first, weight=0.5),
+    *properties(_padded_call, judge=matches_reference(*EXPLAINERS), sizes=_sizes),
 ])

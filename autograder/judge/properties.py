@@ -1,0 +1,181 @@
+"""Checks of what should hold of every answer, a row each, for the tables of all exercises.
+
+A row takes a function that draws an operation as any other row does. The answer has to give the
+right result as well, so that a wrong answer gains nothing by having a property.
+
+Example:
+    *properties(lambda d: call(d.normal(2, 5, 16), d.normal(2, 7, 16)),
+                sizes=lambda d: [call(d.normal(1, 1), d.normal(1, 1)),
+                                 call(d.normal(40, 64), d.normal(50, 64))])
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from autograder.judge import modules
+from autograder.judge.judges import PASSED, entry_of, failed, matches_reference, no_side_effects
+from autograder.model.draw import Draw
+from autograder.model.exercise import Check, Comparison, Explainer, Judge, Verdict
+from autograder.probe.modules import ModuleOperation
+from autograder.probe.operation import Operation, fields_of, path_of
+from autograder.probe.properties import (
+    AskEach,
+    AskForDefaults,
+    AskForSettings,
+    AskStrided,
+    Kept,
+)
+
+Ask = Callable[[Draw], Operation]
+LEFT = {
+    Kept.GRADIENTS: "Your code switches gradients off and does not switch them on again. Use `with "
+    "torch.no_grad():`, which ends with its block, or leave them on.",
+    Kept.DTYPE: "Your code changes PyTorch's default dtype for everything that runs afterwards. Give the "
+    "dtype to the tensors that need it.",
+    Kept.DEVICE: "Your code changes PyTorch's default device for everything that runs afterwards. Give the "
+    "device to the tensors that need it.",
+    Kept.SEED: "Your code sets PyTorch's random seed, so whatever is drawn afterwards is no longer random. "
+    "Set seeds outside your answer, at the top of the notebook.",
+    Kept.MODE: "After a call, your module or a part of it is in another mode than before. The caller "
+    "chooses between train mode and eval mode.",
+    Kept.WEIGHTS: "A call changes the module's own weights. Only an optimiser should do that.",
+}
+WRONG = "PyTorch's settings are as they were, but the result is wrong. {message}"
+DEFAULTS = {
+    "another default": "If `{name}` is left out, your code does not do what it does with the default in the "
+    "title. Which default does your signature have?",
+    "unused": "Your code does the same whatever `{name}` is. Is `{name}` used?",
+}
+
+
+def properties(
+    ask: Ask,
+    *,
+    judge: Judge | None = None,
+    sizes: Callable[[Draw], Sequence[Operation]] | None = None,
+    strided: bool = True,
+    separates: Sequence[str] = (),
+) -> list[Check]:
+    """Return the rows that most exercises have: settings, memory layout, and sizes if some are given.
+
+    `judge` is the exercise's own, `matches_reference()` by default. Without `strided`, there are no
+    tensors to lay out. `separates` is that of the rows that use `ask`.
+    """
+    checks = [settings(ask, judge)] + ([layout(ask, judge)] if strided else [])
+    checks = [replace(check, separates=separates) for check in checks]
+    return checks + ([all_sizes(sizes, judge)] if sizes else [])
+
+
+def arguments(
+    ask: Ask,
+    *explainers: Explainer,
+    names: Sequence[str] = (),
+    any_form: bool = False,
+    weight: float = 0.5,
+) -> Check:
+    """Return the row "arguments": none of them is modified; with floats among them, in float64."""
+    judge = no_side_effects(*explainers, names=names, any_form=any_form)
+    title = "its arguments come back unchanged, in float64 too where they are floats"
+    return Check("arguments", title, lambda d: in_float64(ask(d)), judge, weight)
+
+
+def settings(ask: Ask, judge: Judge | None = None, weight: float = 0.5) -> Check:
+    """Return the row "settings": what holds for the whole process is as it was, a module too."""
+    of_results = each(judge or matches_reference())
+
+    def decide(seen: Comparison) -> Verdict:
+        if not seen.got.raised:
+            changed = [name for name in Kept if seen.got.value.get(name) is not True]
+            if changed:
+                return failed(LEFT[changed[0]])
+            seen = entry_of(seen, "results")
+        verdict = of_results(seen)
+        if verdict.passed or seen.got.raised:
+            return verdict
+        return failed(WRONG.format(message=verdict.message))
+
+    title = "gradients, PyTorch's defaults, its random seed and the mode of a module are left as they were"
+    return Check("settings", title, lambda d: _asked(AskForSettings, ask(d)), decide, weight)
+
+
+def layout(ask: Ask, judge: Judge | None = None, weight: float = 0.5) -> Check:
+    """Return the row "layout": tensors need not be contiguous."""
+    title = "it works on tensors that are not contiguous in memory, such as slices of larger ones"
+    decide = each(judge or matches_reference())
+    return Check("layout", title, lambda d: _asked(AskStrided, ask(d)), decide, weight)
+
+
+def all_sizes(
+    ask: Callable[[Draw], Sequence[Operation]], judge: Judge | None = None, weight: float = 0.5
+) -> Check:
+    """Return the row "sizes": from 1 to far more than the visible tests have."""
+    title = "it works for sizes from 1 to well beyond those of the visible tests"
+    decide = each(judge or matches_reference())
+    return Check("sizes", title, lambda d: _asked(AskEach, *ask(d)), decide, weight)
+
+
+def defaults(
+    ask: Callable[[Draw], Sequence[Operation]], weight: float = 0.5, **values: tuple[Any, Any]
+) -> Check:
+    """Return the row "defaults": arguments that are left out have the values of the skeleton.
+
+    `values` holds for each argument its default, and another value that gives another result.
+    """
+    listed = ", ".join(f"{name}={default!r}" for name, (default, _) in values.items())
+    title = f"what is left out has its default: {listed}"
+
+    def asked(d: Draw) -> Operation:
+        return _asked(AskForDefaults, *ask(d), defaults=values)
+
+    def decide(seen: Comparison) -> Verdict:
+        for name in values if not seen.got.raised else ():
+            found = seen.got.value.get(name)
+            if found in DEFAULTS:
+                return failed(DEFAULTS[found].format(name=name))
+        return matches_reference()(seen)
+
+    return Check("defaults", title, asked, decide, weight)
+
+
+def each(judge: Judge) -> Judge:
+    """Return a judge of a list of results, one of each of several operations."""
+
+    def decide(seen: Comparison) -> Verdict:
+        operations = seen.operation.operations if isinstance(seen.operation, AskEach) else []
+        if seen.got.raised or seen.expected.raised:
+            return judge(replace(seen, operation=operations[0]))
+        got, want = seen.got.value, seen.expected.value
+        if not isinstance(got, list) or len(got) != len(want):
+            return matches_reference()(seen)
+        parts = enumerate(zip(got, want, strict=True))
+        verdicts = (judge(_part(seen, operations[n], *pair)) for n, pair in parts)
+        return next((verdict for verdict in verdicts if not verdict.passed), PASSED)
+
+    return decide
+
+
+def _part(seen: Comparison, operation: Operation, got: Any, want: Any) -> Comparison:
+    mine, right = replace(seen.got, value=got), replace(seen.expected, value=want)
+    return replace(seen, operation=operation, got=mine, expected=right)
+
+
+def in_float64(operation: Operation) -> Operation:
+    """Return an operation in float64, as far as it has floats."""
+    if isinstance(operation, ModuleOperation):
+        return modules.in_float64(operation)
+    parts = {name: value for name, value in fields_of(operation).items() if tree_leaves(value)}
+    return replace(operation, **tree_map_only(torch.Tensor, _double, parts))
+
+
+def _double(x: torch.Tensor) -> torch.Tensor:
+    return x.double() if x.is_floating_point() else x
+
+
+def _asked(kind: type[AskEach], *operations: Operation, **fields: Any) -> AskEach:
+    """Return an operation that is made of others."""
+    asked = [{"path": path_of(each), "fields": fields_of(each)} for each in operations]
+    return kind(asked, **fields)
