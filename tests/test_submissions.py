@@ -17,6 +17,7 @@ from autograder.model.report import Outcome, Report
 LESSON = "03_attention"
 CORPUS = Path(__file__).parent / "submissions"
 PASSED = Outcome.PASSED
+ANSWERED = ("softmax", "causal-mask")
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ INCIDENTS = {
     "exit-in-an-own-cell": ["ended-process"],
     "threads-and-processes": ["started-process"],
 }
+SETTINGS = {"default-dtype-set-inside": "softmax", "seeds-changed": "causal-mask"}
 REFUSED = {
     "a-list": "it has no cells",
     "conflict-markers": "not valid JSON",
@@ -118,10 +120,16 @@ def test_a_mangled_notebook_is_graded(path: Path, grader: Grader) -> None:
 
 @pytest.mark.parametrize("path", notebooks("harmless"))
 def test_an_unusual_right_answer_gets_its_points(path: Path, grader: Grader) -> None:
-    """There are no repairs, and no incidents but those that a person may want to know of."""
+    """There are no repairs, and no incidents but those that a person may want to know of.
+
+    What it changes of PyTorch's settings costs the check of these, and nothing else.
+    """
     report = grader.grade(LESSON, path).report
-    told = [report.exercise(name) for name in ("softmax", "causal-mask")]
-    assert [(done.outcome, done.score, done.failures) for done in told] == [(PASSED, 2, [])] * 2
+    failed = [(done.id, check.id) for done in report.exercises for check in done.failures]
+    told = {name: [check for each, check in failed if each == name] for name in ANSWERED}
+    assert told == {name: ["settings"] * (SETTINGS.get(path.stem) == name) for name in ANSWERED}
+    unharmed = {name: 2 for name in ANSWERED if not told[name]}
+    assert points(report).items() >= unharmed.items()
     assert report.repairs == []
     assert [incident.kind for incident in report.incidents] == INCIDENTS.get(path.stem, [])
 

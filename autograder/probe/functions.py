@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import torch
 
 from autograder.probe.answer import Answer, Fault, StructureError, kind_of
+from autograder.probe.gradients import computed, leaves
 from autograder.probe.operation import Operation
 
 
@@ -58,8 +59,8 @@ class FunctionGradients(CallFunction):
 
     def run(self, answer: Answer) -> Any:
         """Call, and backpropagate to every float argument."""
-        args = [_leaf(arg) for arg in self.args]
-        result = answer.find()(*args, **self.kwargs)
+        args = leaves(self.args)
+        result = answer.find()(*computed(args), **self.kwargs)
         output = result[0] if isinstance(result, (tuple, list)) else result
         if output.requires_grad:  # if it is cut off, no gradient reaches anything: each stays None
             output.backward(self.cotangent)
@@ -91,9 +92,3 @@ class ReadEntry(Operation):
 def _is_array(value: Any) -> bool:
     """Return whether a value is numpy's, which a lesson need not have imported."""
     return type(value).__module__ == "numpy"
-
-
-def _leaf(value: Any) -> Any:
-    if isinstance(value, torch.Tensor) and value.is_floating_point():
-        return value.clone().requires_grad_()
-    return value

@@ -19,6 +19,7 @@ from autograder.probe.answer import (
     load,
     returned_tensor,
 )
+from autograder.probe.gradients import computed, is_float, leaves
 from autograder.probe.operation import Operation
 
 STILL = 1e-4  # two outputs closer than this are the same: rounding moves them by 2e-6 at most
@@ -133,15 +134,15 @@ class ModuleGradients(ModuleOperation):
     def run(self, answer: Answer) -> Any:
         """Build, call, backpropagate."""
         built = self.build(answer)
-        args = [_leaf(arg) for arg in self.calls[0]] if self.of_arguments else self.calls[0]
-        output = (returned_tensor if self.one_output else first_tensor)(built(*args))
+        args = leaves(self.calls[0]) if self.of_arguments else list(self.calls[0])
+        output = (returned_tensor if self.one_output else first_tensor)(built(*computed(args)))
         if output.requires_grad:  # if it is cut off, no gradient reaches anything: each stays None
             output.backward(self.cotangent)  # type: ignore[no-untyped-call] # torch's
         paths = self.paths or list(self.weights)
         found: dict[str, Any] = {path: attribute(built, path).grad for path in paths}
         if self.of_arguments:
-            leaves = [(number, arg) for number, arg in enumerate(args) if _is_float(arg)]
-            found |= {f"argument {number}": arg.grad for number, arg in leaves}
+            floats = [(number, arg) for number, arg in enumerate(args) if is_float(arg)]
+            found |= {f"argument {number}": arg.grad for number, arg in floats}
         return found | ({"unregistered": _unregistered(built, paths)} if self.registration else {})
 
 
@@ -210,14 +211,6 @@ class ChangedPositions(ModuleOperation):
             raise StructureError(Fault.SHAPE_VARIES, detail=str(tuple(after.shape)))
         moved = ~torch.isclose(after[:batch], before[:batch], atol=STILL, rtol=STILL)
         return moved.any(dim=-1)
-
-
-def _leaf(value: Any) -> Any:
-    return value.clone().requires_grad_() if _is_float(value) else value
-
-
-def _is_float(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
 def _unregistered(built: nn.Module, paths: Sequence[str]) -> list[str]:
