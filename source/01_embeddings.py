@@ -20,6 +20,9 @@
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 1, 3.4 and 4.
 
 # %% [markdown] slide="subslide"
+# ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. Lesson 1 is highlighted: the two embedding layers, which turn source tokens and target tokens into vectors.](images/map_01.svg)
+
+# %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
 #
 # | exercise | points | in the paper |
