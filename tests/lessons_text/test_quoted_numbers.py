@@ -68,6 +68,6 @@ def _text(output: dict[str, Any]) -> str:
 def test_a_number_in_prose_is_the_one_that_is_printed(quote: Quote) -> None:
     """The sentence is in the lesson, and a cell's output matches its pattern."""
     assert _squeezed(quote.says) in _prose(quote.lesson), "this sentence is no longer in the lesson"
-    assert re.search(r"\d|True|False", quote.shown), "the pattern names no number"
+    assert not re.search(quote.shown, ""), "this pattern matches anything"
     matching = [text for text in _printed(quote.lesson) if re.search(quote.shown, text)]
     assert matching, f"no cell prints {quote.shown!r}"
