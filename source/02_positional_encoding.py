@@ -21,6 +21,9 @@
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, section 3.5, and the last sentence of section 3.4.
 
 # %% [markdown] slide="subslide"
+# ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. Lesson 2 is highlighted: the two positional encodings, which are added right after the embeddings.](images/map_02.svg)
+
+# %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
 #
 # | exercise | points | in the paper |

@@ -106,6 +106,7 @@ NO_GRADIENTS = {  # of functions: what NumPy may compute, what is a choice or a 
     *("attention-maps", "plot-attention", "sentence-pair-attention", "previous-token-score"),
     *("attention-entropy", "attention-rollout", "best-span"),
 }
+NO_GRADIENTS |= {"bpe-merges"}
 NO_TENSORS = {
     *(
         "tokenise",
@@ -117,6 +118,7 @@ NO_TENSORS = {
     ),
     *("load-from-torch", "parameter-count", "noam-rate", "sentence-pair-attention"),
 }
+NO_TENSORS |= {"bpe-merges"}
 PADDED = {
     "padding-mask",
     "encoder",
