@@ -76,5 +76,5 @@ exercise = ExerciseChecks(reference=reference.plot_attention, judge=JUDGE, check
     Check("single", "a single query",
           lambda d: _drawn(d, ["<sos>"], ["4", "0", "7", "0", "<eos>"]), weight=0.5),
     *properties(lambda d: _drawn(d, Q[:4], K[:5]), judge=JUDGE,
-                sizes=lambda d: [_drawn(d, Q[:1], K[:1]), _drawn(d, Q[:40], K[:40])]),
+                sizes=lambda d: [_drawn(d, Q[:1], K[:2]), _drawn(d, Q[:40], K[:40])]),
 ])
