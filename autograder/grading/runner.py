@@ -7,12 +7,17 @@ from dataclasses import dataclass, field, replace
 from autograder.judge.compare import same
 from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.oracle import Oracle
-from autograder.model.errors import RunEndedError, RunTimedOutError, RunWaitedError
+from autograder.model.errors import (
+    RunEndedError,
+    RunOutOfTimeError,
+    RunTimedOutError,
+    RunWaitedError,
+)
 from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
 from autograder.model.observation import Observation
 from autograder.model.report import CheckReport, Outcome
 from autograder.probe.limits import WALL_FACTOR
-from autograder.sandbox.client import Probe, Run
+from autograder.sandbox.run import Probe, Run
 
 SCORE_STEP = 0.25
 MAX_CRASHES = 2
@@ -33,11 +38,17 @@ CHANGED = (
     "Asked the same question twice, your code gave two different answers; the first was right. An "
     "answer must not depend on what was called before."
 )
+OUT_OF_TIME = (
+    "Your code was stopped here, because the notebook as a whole had used up its time. Is there "
+    "another cell that takes very long?"
+)
 NOT_RUN = "Not run, because an earlier check did not come to an end."
 
 
 def describe_end(ending: RunEndedError, seconds: float) -> str:
     """Return what to tell a student whose code, given `seconds`, ended its process."""
+    if isinstance(ending, RunOutOfTimeError):
+        return OUT_OF_TIME
     if isinstance(ending, RunWaitedError):
         return WAITED.format(seconds=seconds * WALL_FACTOR)
     return TIMED_OUT.format(seconds=seconds) if isinstance(ending, RunTimedOutError) else CRASHED
@@ -137,7 +148,7 @@ class ExerciseRunner:
     def _should_stop(self) -> bool:
         result = self.result
         if self._out_of_time() and not result.timed_out:
-            result.endings.append(RunTimedOutError("the notebook as a whole is out of time"))
+            result.endings.append(RunOutOfTimeError("the notebook as a whole is out of time"))
         gave_up = result.timed_out or len(result.endings) >= MAX_CRASHES
         return gave_up or not self._process.alive
 

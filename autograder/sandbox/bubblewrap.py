@@ -55,7 +55,8 @@ def command(program: list[str]) -> list[str]:
         options += ["--ro-bind", str(outside), str(inside)]
     for name, value in ENVIRONMENT.items():
         options += ["--setenv", name, value]
-    return [find_bubblewrap(), *options, "--remount-ro", "/", "--", *program]
+    read_only = ["--remount-ro", "/dev", "--remount-ro", "/"]
+    return [find_bubblewrap(), *options, *read_only, "--", *program]
 
 
 def python() -> str:
