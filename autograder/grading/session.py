@@ -16,6 +16,7 @@ from autograder.grading.incidents import Incidents
 from autograder.grading.runner import ExerciseRun, ExerciseRunner
 from autograder.judge.diagnose import diagnose
 from autograder.judge.oracle import Oracle
+from autograder.judge.source_witness import name_around
 from autograder.model.errors import RunCrashedError, RunEndedError
 from autograder.model.exercise import Exercise
 from autograder.model.observation import Observation, Raised
@@ -166,15 +167,19 @@ class GradingSession:
 
     def _run_alone(self, exercise: Exercise) -> ExerciseRun:
         """Run the checks in a fresh process: the answer, the helpers it needs, and right parts."""
-        given = BASICS.keys() | self.oracle.lesson.given.keys()
-        given |= {other.name for other in self.oracle.lesson.upstream(exercise)}
-        cells = [IMPORT_BASICS, *needed_cells(self.parts, exercise.id, given)]
-        cells.append(self._answers[exercise.id].source)
+        cells = [IMPORT_BASICS, *self._sources(exercise)]
         with self._run() as run:
             done = self._run_checks(exercise, run, self.oracle.stand_ins(exercise), cells)
             run.leave()
             self.incidents.add(exercise.id, run.take_notes())
         return done
+
+    def _sources(self, exercise: Exercise) -> list[str]:
+        """Return the cells that an answer is made of: the helpers it needs, and itself."""
+        given = BASICS.keys() | self.oracle.lesson.given.keys()
+        given |= {other.name for other in self.oracle.lesson.upstream(exercise)}
+        helpers = needed_cells(self.parts, exercise.id, given)
+        return [*helpers, self._answers[exercise.id].source]
 
     def _run_checks(
         self,
@@ -191,6 +196,7 @@ class GradingSession:
             source=self._answers[exercise.id].source,
             stand_ins=stand_ins,
             cells=cells,
+            around=name_around(self._sources(exercise)) if exercise.below else "",
         ).run()
 
     def _report(

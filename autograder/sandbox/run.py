@@ -11,6 +11,7 @@ import signal
 import socket
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from autograder.model.errors import (
@@ -36,6 +37,21 @@ FAMILY_FACTOR = 1.5  # how much longer all its processes may compute than the on
 # Exit statuses, as Python and as a shell report a signal
 OUT_OF_TIME = (-signal.SIGPROF, 128 + signal.SIGPROF)
 WAITED = (-signal.SIGALRM, 128 + signal.SIGALRM)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What to look for while an answer runs: parts of function names, and stand-ins not handed out.
+
+    `below` looks below Python's names as well; `lesson` says whose stand-ins are refused.
+    """
+
+    words: Sequence[str] = ()
+    below: bool = False
+    lesson: str = ""
+
+
+NOTHING = Watch()
 
 
 class Keeper(Protocol):
@@ -198,8 +214,15 @@ class Probe:
         """Whether it can be asked for an observation."""
         return self._ending is None and self._run.alive
 
-    def observe(self, operation: Operation, name: str, seed: int, seconds: float) -> dict[str, Any]:
-        """Run an operation on what the student bound to `name`.
+    def observe(
+        self,
+        operation: Operation,
+        name: str,
+        seed: int,
+        seconds: float,
+        watch: Watch = NOTHING,
+    ) -> dict[str, Any]:
+        """Run an operation on what the student bound to `name`, and look for the calls in `watch`.
 
         Raises RunEndedError if the probe ended, or used more than `seconds` of processor time.
         """
@@ -212,6 +235,9 @@ class Probe:
             "name": name,
             "seed": seed,
             "seconds": seconds,
+            "words": list(watch.words),
+            "below": watch.below,
+            "lesson": watch.lesson,
         }
         answer = self._run._ask(command, seconds, frames.Seen, frames.ProbeEnded)
         if isinstance(answer, frames.ProbeEnded):
