@@ -36,7 +36,7 @@ INCIDENTS = {
     "fill-the-disk": set(),
     "flood-channel": {"noise"},
     "flood-output": {"flooded-output"},
-    "forged-answer": {"searched-memory"},
+    "forged-answer": {"noise"},
     "fork-bomb": {"too-much"},
     "huge-value": set(),
     "import-hook": {"ended-process"},

@@ -7,12 +7,17 @@ from dataclasses import dataclass, field, replace
 from autograder.judge.compare import same
 from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.oracle import Oracle
-from autograder.model.errors import RunEndedError, RunTimedOutError, RunWaitedError
+from autograder.model.errors import (
+    RunEndedError,
+    RunOutOfTimeError,
+    RunTimedOutError,
+    RunWaitedError,
+)
 from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
 from autograder.model.observation import Observation
 from autograder.model.report import CheckReport, Outcome
 from autograder.probe.limits import WALL_FACTOR
-from autograder.sandbox.client import Probe, Run
+from autograder.sandbox.run import Probe, Run, Watch
 
 SCORE_STEP = 0.25
 MAX_CRASHES = 2
@@ -33,11 +38,21 @@ CHANGED = (
     "Asked the same question twice, your code gave two different answers; the first was right. An "
     "answer must not depend on what was called before."
 )
+OUT_OF_TIME = (
+    "Your code was stopped here, because the notebook as a whole had used up its time. Is there "
+    "another cell that takes very long?"
+)
+AROUND = (
+    "This exercise excludes some library functions, so `{name}` has no place in its answer: it leads "
+    "around what looks for them. Write the computation with ordinary tensor operations."
+)
 NOT_RUN = "Not run, because an earlier check did not come to an end."
 
 
 def describe_end(ending: RunEndedError, seconds: float) -> str:
     """Return what to tell a student whose code, given `seconds`, ended its process."""
+    if isinstance(ending, RunOutOfTimeError):
+        return OUT_OF_TIME
     if isinstance(ending, RunWaitedError):
         return WAITED.format(seconds=seconds * WALL_FACTOR)
     return TIMED_OUT.format(seconds=seconds) if isinstance(ending, RunTimedOutError) else CRASHED
@@ -106,7 +121,8 @@ class ExerciseRunner:
     `MAX_CRASHES` crashes, the remaining checks fail without being run.
 
     Messages quote `source`, the student's cell. Each probe first runs `cells`, with the parts that
-    `stand_ins` define in place: for a process that has not run the notebook.
+    `stand_ins` define in place: for a process that has not run the notebook. `around` is a name in the
+    answer that leads around what watches its calls, or ''.
     """
 
     def __init__(
@@ -119,11 +135,13 @@ class ExerciseRunner:
         stand_ins: Sequence[str] = (),
         source: str,
         cells: Sequence[str] = (),
+        around: str = "",
     ) -> None:
         self.oracle, self.exercise = oracle, exercise
         self.result = ExerciseRun(exercise)
         self._process, self._out_of_time = process, out_of_time
         self._stand_ins, self._source, self._cells = stand_ins, source, cells
+        self._around = around
 
     def run(self) -> ExerciseRun:
         """Run every check, and once more those that passed."""
@@ -146,7 +164,7 @@ class ExerciseRunner:
     def _should_stop(self) -> bool:
         result = self.result
         if self._out_of_time() and not result.timed_out:
-            result.endings.append(RunTimedOutError("the notebook as a whole is out of time"))
+            result.endings.append(RunOutOfTimeError("the notebook as a whole is out of time"))
         gave_up = result.timed_out or len(result.endings) >= MAX_CRASHES
         return gave_up or not self._process.alive
 
@@ -178,6 +196,8 @@ class ExerciseRunner:
         got = self._observe(check, test_input, probe)
         if got.ended:
             verdict = Verdict(passed=False, message=describe_end(got.ended, check.seconds))
+        elif self._around:
+            verdict = Verdict(passed=False, message=AROUND.format(name=self._around))
         else:
             seen = Comparison(test_input.operation, got, expected, source=self._source)
             verdict = judge_check(self.exercise, check, seen)
@@ -190,7 +210,11 @@ class ExerciseRunner:
         try:
             return Observation.of(
                 probe.observe(
-                    test_input.operation, self.exercise.name, test_input.seed, check.seconds
+                    test_input.operation,
+                    self.exercise.name,
+                    test_input.seed,
+                    check.seconds,
+                    Watch(self.exercise.words, self.exercise.below, self.oracle.lesson.name),
                 )
             )
         except RunEndedError as ending:

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.probe import dropout, functions, modules, properties, wire  # noqa: F401 - operations, loaded early
+from autograder.probe import dropout, functions, library_calls, modules, properties, wire  # noqa: F401 - operations, loaded early
 from autograder.probe.audit_hook import AuditHook
 from autograder.probe.isolate import adopt_orphans
 from autograder.probe.limits import time_limit
@@ -42,6 +42,7 @@ class Session:
     notes: Notes
     hook: AuditHook
     originals: Originals
+    stand_ins: Mapping[str, library_calls.StandIns]  # by lesson
 
     def settle(self) -> list[Note]:
         """Put back what the code replaced, and return the notes since the last call."""
@@ -54,7 +55,10 @@ def serve(channel: socket.socket, shell: QuietShell) -> None:
     adopt_orphans()
     notes = Notes()
     replace_streams(notes)
-    session = Session(channel, shell, notes, AuditHook(notes), Originals(InteractiveShell))
+    library_calls.install()
+    stand_ins = library_calls.stand_ins_by_lesson()
+    hook, originals = AuditHook(notes), Originals(InteractiveShell)
+    session = Session(channel, shell, notes, hook, originals, stand_ins)
     session.hook.start()
     with contextlib.suppress(EOFError):
         while True:
@@ -110,7 +114,8 @@ def _serve_probe(session: Session, command: Mapping[str, Any]) -> None:
         while (order := wire.receive(channel))["do"] == "observe":
             with time_limit(order["seconds"]) as clock:
                 asked = make(order["operation"], order["fields"])
-                seen = observe(asked, shell.user_ns, order["name"], order["seed"])
+                calls = _calls(session, order)
+                seen = observe(asked, shell.user_ns, order["name"], order["seed"], calls)
                 noted = session.settle()
             wire.send(channel, {**seen, "seconds": clock.seconds, "noted": noted})
     except SystemExit:
@@ -118,6 +123,12 @@ def _serve_probe(session: Session, command: Mapping[str, Any]) -> None:
     except BaseException:
         os._exit(FAILED)
     os._exit(0)
+
+
+def _calls(session: Session, order: Mapping[str, Any]) -> library_calls.LibraryCalls:
+    """Return what looks for the library functions that an exercise excludes."""
+    own = session.stand_ins.get(order["lesson"], library_calls.NO_STAND_INS)
+    return library_calls.LibraryCalls(order["words"], below=order["below"], stand_ins=own)
 
 
 def _prepare(shell: QuietShell, command: Mapping[str, Any]) -> None:
@@ -132,5 +143,7 @@ def _stand_in(source: str, names: dict[str, Any]) -> None:
     """Define a right version of an earlier part, whatever the names `torch` or `F` mean by now."""
     scope = {**names, "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
     before = dict(scope)
-    exec(source, scope)  # noqa: S102 - a stand-in's source, sent by the grader
+    code = compile(source, "<stand-in>", "exec")
+    library_calls.trust(code)
+    exec(code, scope)  # noqa: S102 - a stand-in's source, sent by the grader
     names.update({name: value for name, value in scope.items() if before.get(name) is not value})

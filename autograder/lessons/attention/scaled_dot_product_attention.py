@@ -10,7 +10,7 @@ from autograder.lessons.attention import reference
 
 LIBRARY = "F.scaled_dot_product_attention does the work here; build it from your own scores and softmax."
 WEAK = ("weak-fill",)  # what leaks through it has to be more than the tolerance
-FORBIDDEN = ("scaled_dot_product_attention", "multi_head_attention_forward")
+FORBIDDEN = ("scaled_dot_product", "flex_attention", "flash_attention", "efficient_attention")
 
 
 def _about_weights(seen: Comparison) -> str | None:

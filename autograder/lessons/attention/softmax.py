@@ -7,8 +7,11 @@ from autograder.judge.explain import near
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.attention import reference
+from autograder.probe.library_calls import AUTOGRAD
 
 LIBRARY = "The library's softmax does the work here; write the exponential and the sum yourself."
+DERIVATIVE = "A derivative from torch does the work here; write the exponential and the sum yourself."
+FORBIDDEN = ("softmax", "softmin", "scaled_dot_product", "cross_entropy")
 LARGE = torch.tensor([[1e4], [-1e4], [0.0]])
 DISTANT = torch.tensor([[40.0], [-40.0], [-150.0]])
 FAR_BELOW = torch.tensor([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -150.0])
@@ -39,7 +42,7 @@ def _sums_to_one(value: torch.Tensor, dim: int) -> bool:
 
 
 exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_sums),
-    forbidden=dict.fromkeys(("softmax", "log_softmax", "softmin", "gumbel_softmax"), LIBRARY), checks=[
+    forbidden=dict.fromkeys(FORBIDDEN, LIBRARY) | {AUTOGRAD: DERIVATIVE}, checks=[
     Check("rows", "each row of a table becomes a distribution",
           lambda d: call(d.normal(3, 7, scale=2)), weight=2),
     Check("other-dimension", "it works along any dimension, not only the last",

@@ -64,8 +64,11 @@ def _alone(d: Draw) -> Operation:
     return modules.also_alone(module([6], weights.norm(d, "", 6), [x]))
 
 
+FORBIDDEN = ("layer_norm", "group_norm", "batch_norm", "instance_norm", "rms_norm")
+
+
 exercise = ExerciseChecks(reference=reference.LayerNorm, judge=matches_reference(_wrong_token),
-    forbidden=dict.fromkeys(("layer_norm", "native_layer_norm"), LIBRARY), checks=[
+    forbidden=dict.fromkeys(FORBIDDEN, LIBRARY), checks=[
     Check("tokens", "each token's features are brought to mean 0 and variance 1, then scaled and shifted",
           lambda d: module([7], weights.norm(d, "", 7), [_tokens(d, 3, 5, 7, scale=2) + 1]), weight=2,
           separates=["default-eps"]),

@@ -57,7 +57,8 @@ def _content(value: torch.Tensor, pieces: dict[str, torch.Tensor]) -> str:
     return next(named, "something else")
 
 
-exercise = ExerciseChecks(reference=reference.load_from_torch, judge=matches_reference(_first_wrong), checks=[
+exercise = ExerciseChecks(reference=reference.load_from_torch, judge=matches_reference(_first_wrong),
+    finished_layers=True, checks=[
     Check("weights", "the weights of queries, keys and values arrive in their places",
           lambda d: _copy(d, 6, 2, paths=["w_q.weight", "w_k.weight", "w_v.weight"]), weight=2),
     Check("biases", "their biases arrive as well",

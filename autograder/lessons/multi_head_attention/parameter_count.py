@@ -24,7 +24,7 @@ def _what_is_counted(seen: Comparison) -> str | None:
 
 JUDGE = matches_reference(_what_is_counted)
 
-exercise = ExerciseChecks(reference=reference.parameter_count, judge=JUDGE, checks=[
+exercise = ExerciseChecks(reference=reference.parameter_count, judge=JUDGE, finished_layers=True, checks=[
     Check("small", "a small layer with two heads", lambda _: call(6, 2)),
     Check("paper", "the layer of the paper: width 512, eight heads", lambda _: call(512, 8)),
     Check("one-head", "a single head", lambda _: call(9, 1)),

@@ -82,7 +82,7 @@ def _padding_first(draw: Draw) -> Operation:
 
 
 exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matches_reference(_about_loss),
-    forbidden=dict.fromkeys(("cross_entropy", "cross_entropy_loss"), LIBRARY), checks=[
+    forbidden={"cross_entropy": LIBRARY}, checks=[
     Check("plain", "the smoothing that is the default, without padding",
           lambda d: _case(d, [5] * 3), weight=2),
     Check("padded", "the mean is over real tokens, each counting the same",
