@@ -177,7 +177,8 @@ matrix_plots.equation(
     Matrix("$q$", queries[its : its + 1], ["its"], [""] * 4, plots.QUERY), "×",
     Matrix("$K^T$", keys.T, [""] * 4, words, plots.KEY), "/ 2 =",
     Matrix("scores", its_scores, [""], words), "softmax →", Matrix("weights", its_weights, [""], words),
-);
+)
+print({word: round(weight, 2) for word, weight in zip(words, its_weights[0].tolist())})
 
 # %% [markdown]
 # The weights sum to 1, and *cat* gets 0.78 of it. **Step 4: the output.** The weights multiply the values: $z$ is 0.78 times the value of *cat*, plus 0.11 times the value of *milk*, plus 0.04 times each of the others.
@@ -683,7 +684,9 @@ masked[4] = -torch.inf  # "milk" comes later
 panels = {"scores": scaled, "scores, masked": masked}
 panels |= {"weights without a mask": softmax(scaled), "weights under the mask": softmax(masked)}
 plots.bars(panels, words, marked=["milk"])
-print("z without a mask:", softmax(scaled) @ values, "  z under the mask:", softmax(masked) @ values)
+for name, row in (("without a mask", scaled), ("under the mask", masked)):
+    (v0, v1), cat = (softmax(row) @ values).tolist(), softmax(row)[1]
+    print(f"{name}: weight of cat {cat:.2f}, z = ({v0:.2f}, {v1:.2f})")
 
 # %% [markdown]
 # With the mask, *milk* gets exactly 0. Its weight goes to the other words in proportion to what they had, so *cat* rises from 0.78 to 0.87, and $z$ moves closer to the value of *cat*, (4, 3).
@@ -870,6 +873,7 @@ for length in (512, 1024, 2048):
         seconds.append(time.perf_counter() - start)
     memory = weights.numel() * weights.element_size() / 2**20
     print(f"{length:5} tokens: {1000 * min(seconds):6.1f} ms, {memory:5.1f} MiB of weights")
+print(f" 8192 tokens would need {8192**2 * 4 / 2**20:.0f} MiB")
 
 # %% [markdown]
 # From each line to the next, the memory grows by a factor of 4, and the time by about as much or more. At 8192 tokens, the weights of a single head fill 256 MiB: $8192^2$ numbers of 4 bytes. Recurrent layers grow linearly with the length (the paper compares them in table 1).
@@ -924,7 +928,7 @@ print("attention_cost: the visible tests pass")
 #
 # <details><summary>Hint 3: try it on the paper's model</summary>
 #
-# The base model has 8 heads with $d_k = d_v = 64$. For one sentence of 100 tokens, self-attention takes 10 240 000 multiplications in these products. Compare this with a position-wise layer from 512 to 2048 features on the same tokens.
+# The base model has 8 heads with $d_k = d_v = 64$. Count self-attention on one sentence of 100 tokens. Then count a linear layer from 512 to 2048 features on the same tokens: it takes about ten times as many multiplications. From which length on is attention the larger part?
 #
 # </details>
 
@@ -937,7 +941,8 @@ print("attention_cost: the visible tests pass")
 torch.manual_seed(1)
 q, k, v = torch.randn(3, 5, 16)  # each (5, 16)
 _, weights = scaled_dot_product_attention(q, k, v, causal_mask(5))
-plots.heatmap_with_sums(weights, words, words);
+plots.heatmap_with_sums(weights, words, words)
+print("column sums:", {word: round(total, 2) for word, total in zip(words, weights.sum(dim=-2).tolist())})
 
 # %% [markdown]
 # Every row sum is 1. The column sums differ widely: *cat* receives 2.20, while *milk* receives only 0.05, because under the causal mask no other word may read it.

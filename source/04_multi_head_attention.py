@@ -171,7 +171,8 @@ plots.heatmaps(dict(zip(titles, weights)), sentence, sentence);
 merged = torch.cat(mixed, dim=-1)  # (5, 6)
 output = merged @ w_o  # (5, 6)
 head_plots.by_head({"merged": merged}, sentence, num_heads=2, limits=(-1, 1), columns={"merged": labels["v"]})
-plots.heatmap(output, sentence, features, title="output", limits=(-1, 1));
+plots.heatmap(output, sentence, features, title="output", limits=(-1, 1))
+print("output of like:", {name: round(number, 2) for name, number in zip(features, output[2].tolist())})
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** In the row of *like*, the output says 0.73 under *pronoun*. Which head found this, and in which of its values was it?
@@ -276,7 +277,7 @@ for way in (loop, batched):
 print("same numbers:", torch.allclose(loop(*big), batched(*big), atol=1e-6))
 
 # %% [markdown]
-# The arithmetic is the same; the loop pays the overhead of a Python call for each head. On a GPU, where a single call can keep thousands of cores busy, the difference is larger still.
+# The arithmetic is the same, but the loop pays the overhead of a Python call for each head.
 
 # %% [markdown]
 # ## Merging
