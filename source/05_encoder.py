@@ -7,7 +7,7 @@
 # %% [markdown]
 # # 5 · The encoder
 #
-# ![A map of the whole Transformer. This lesson's part, the encoder on the left, is highlighted: self-attention and feed-forward, each with its residual connection and layer norm, stacked N times on top of the token embedding and the positional encoding.](images/map_05.svg)
+# ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. Lesson 5 is highlighted: the encoder, a stack of N layers, each of self-attention and a feed-forward network, and the same feed-forward network in the decoder.](images/map_05.svg)
 #
 # **After this lesson you can**
 #
@@ -32,6 +32,7 @@
 # | 4 `Encoder` | 5 | 15 | medium | 3.1, figure 1 (left), 3.4 and 3.5 |
 # | 5 dense layers (written) | 1 | 5 | easy | 3.3 |
 # | 6 residual connections (written) | 2 | 10 | medium | 3.1; He et al. 2016, arXiv:1512.03385 |
+# | stretch: `GatedFeedForward` | not counted | 10 | easy | not in the paper: Shazeer 2020, arXiv:2002.05202 |
 #
 # In each exercise, replace `# YOUR CODE HERE` and the `raise NotImplementedError()` below it with your answer. Then run the tests in the next cell. They are a first check: grading uses more tests, with other sizes and other numbers.
 
@@ -1001,6 +1002,85 @@ print(f"a random token is in the sentence: {1 - (15 / 16) ** 8:.0%}")
 # ### END MARK SCHEME
 
 # %% [markdown]
+# ### Stretch: a gated feed-forward network
+#
+# *Not counted · 10 minutes, easy.*
+#
+# Many recent models replace the ReLU by a **gate**: one projection of the token decides, feature by feature, how much of another projection passes. In the variant called SwiGLU (Shazeer 2020, *GLU Variants Improve Transformer*, arXiv:2002.05202, section 2), the gate goes through SiLU, $\mathrm{silu}(z) = z \cdot \sigma(z)$, where $\sigma$ is the sigmoid:
+#
+# $\mathrm{FFN}(x) = \left(\mathrm{silu}(x W_1) \odot x W_3\right) W_2$
+#
+# The sign $\odot$ stands for the elementwise product. LLaMA, for example, uses this network (Touvron et al. 2023, arXiv:2302.13971, section 2.2).
+#
+# Write `GatedFeedForward(d_model, d_ff)` with three linear layers **without bias**: `w1` and `w3` from `d_model` to `d_ff`, and `w2` back to `d_model`. There is no dropout.
+
+# %% solution gated-feed-forward
+class GatedFeedForward(nn.Module):
+    """A feed-forward network with a gate (Shazeer 2020, section 2, SwiGLU).
+
+    Attributes: w1 and w3, Linear(d_model, d_ff); w2, Linear(d_ff, d_model); all without bias.
+    """
+
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.w1 = nn.Linear(d_model, d_ff, bias=False)
+        self.w2 = nn.Linear(d_ff, d_model, bias=False)
+        self.w3 = nn.Linear(d_model, d_ff, bias=False)
+        ### END SOLUTION
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Process each token separately. x: (..., d_model). Returns: the same shape."""
+        ### BEGIN SOLUTION
+        gate = F.silu(self.w1(x))  # (..., d_ff)
+        hidden = gate * self.w3(x)  # (..., d_ff)
+        return self.w2(hidden)  # (..., D)
+        ### END SOLUTION
+
+# %% test gated-feed-forward 0
+network = GatedFeedForward(d_model=6, d_ff=10)
+sizes = {name: tuple(p.shape) for name, p in network.named_parameters()}
+expected = {"w1.weight": (10, 6), "w2.weight": (6, 10), "w3.weight": (10, 6)}
+assert sizes == expected, f"Expected the parameters {expected}, and no bias; got {sizes}."
+x = torch.randn(2, 5, 6)
+y = network(x)
+assert isinstance(y, torch.Tensor), f"Expected a tensor, got {type(y).__name__}. Did you forget the return?"
+assert y.shape == x.shape, f"The shape should stay {tuple(x.shape)}, but yours is {tuple(y.shape)}."
+tiny = GatedFeedForward(d_model=1, d_ff=1)
+for linear, weight in ((tiny.w1, 1.0), (tiny.w3, 3.0), (tiny.w2, 1.0)):
+    nn.init.constant_(linear.weight, weight)
+got = tiny(torch.tensor([[2.0]])).item()
+by_hand = 2 / (1 + math.exp(-2)) * 6  # silu(2 · 1), times 2 · 3, times 1
+assert abs(got - by_hand) < 1e-4, (
+    f"With w1 = 1, w3 = 3 and w2 = 1, the input 2 should give {by_hand:.4f}, got {got:.4f}. "
+    "Which of the two projections goes through the SiLU?"
+)
+print("GatedFeedForward: the visible tests pass")
+
+# %% [markdown]
+# <details><summary>Hint 1: a nudge</summary>
+#
+# Compute the two projections of x separately. Only one of them goes through the SiLU.
+#
+# </details>
+#
+# <details><summary>Hint 2: nearly there</summary>
+#
+# `F.silu` is the activation, and `*` multiplies elementwise. `nn.Linear` takes an argument that leaves out the bias.
+#
+# </details>
+
+# %% [markdown]
+# A gated network has three matrices instead of two. To compare the two fairly, Shazeer shrinks `d_ff` by a third:
+
+# %% demo
+d_model, d_ff = 512, 2048
+plain = 2 * d_model * d_ff
+for name, width in {"the same d_ff": d_ff, "two thirds of d_ff": 2 * d_ff // 3}.items():
+    gated = 3 * d_model * width
+    print(f"gated, {name:18}: {gated:9,} weights, {gated / plain:.2f} times as many as with the ReLU")
+
+# %% [markdown]
 # ## Glossary
 #
 # | term | meaning |
@@ -1015,6 +1095,7 @@ print(f"a random token is in the sentence: {1 - (15 / 16) ** 8:.0%}")
 # | **pre-norm** | $x + f(\mathrm{LN}(x))$: the norm comes before the sublayer, as in GPT-2 |
 # | **warm-up** | raising the learning rate from near 0 over the first training steps |
 # | **GELU** | a smooth relative of the ReLU, used in BERT and GPT |
+# | **SwiGLU** | a feed-forward network in which one projection gates another |
 #
 # ## What you can do now
 #
