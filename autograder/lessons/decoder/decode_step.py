@@ -19,7 +19,7 @@ def _steps(
 ) -> DecodeSteps:
     """Decode a text for each shape (B, T), in turns."""
     d_model, _, d_ff = init
-    texts = [draw.normal(*shape, d_model, scale=2) for shape in shapes]
+    texts = [[draw.normal(batch, 1, d_model, scale=2) for _ in range(length)] for batch, length in shapes]
     return kind(init, weights.layer(draw, "", d_model, d_ff), texts)
 
 

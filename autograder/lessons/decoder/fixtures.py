@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, ClassVar
 
 import torch
@@ -23,13 +24,13 @@ from coursework import scope
 class DecodeSteps(Operation):
     """Let the function decode texts in turns, one position a call; the result is a list of outputs.
 
-    `init` and `weights` make the causal decoder layer, the course's own. Each of `texts` (B, T, D)
-    has a cache of its own; the first call for a text passes none.
+    `init` and `weights` make the causal decoder layer, the course's own. Each of `texts` is a list of
+    positions (B, 1, D) and has a cache of its own; the first call for a text passes none.
     """
 
     init: Sequence[int]
     weights: Mapping[str, torch.Tensor] = field(default_factory=dict)
-    texts: Sequence[torch.Tensor] = ()
+    texts: Sequence[Sequence[torch.Tensor]] = ()
 
     handed: ClassVar[Sequence[str]] = ("texts",)
 
@@ -58,17 +59,16 @@ class DecodeSteps(Operation):
         layer: nn.Module = kind(*self.init)
         for path, value in self.weights.items():
             load(layer, path, value)
-        return layer.to(self.texts[0].dtype).eval()
+        return layer.to(self.texts[0][0].dtype).eval()
 
     def decoded(self, answer: Answer, layer: nn.Module) -> list[torch.Tensor]:
         """Return the outputs (B, T, D) of each text."""
         caches: list[tuple[Any, ...]] = [() for _ in self.texts]
         outputs: list[list[torch.Tensor]] = [[] for _ in self.texts]
-        for place in range(max(text.size(1) for text in self.texts)):
-            for number, text in enumerate(self.texts):
-                if place < text.size(1):
-                    pair = answer.find()(layer, text[:, place : place + 1], *caches[number])
-                    y, caches[number] = self._taken_apart(pair)
+        for step in zip_longest(*self.texts):
+            for number, x in enumerate(step):
+                if x is not None:  # this text has not ended
+                    y, caches[number] = self._taken_apart(answer.find()(layer, x, *caches[number]))
                     outputs[number].append(y)
         return [torch.cat(ys, dim=1).detach() for ys in outputs]
 
