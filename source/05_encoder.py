@@ -174,7 +174,7 @@ class LayerNorm(nn.Module):
     """Bring each token's features to mean 0 and variance 1, then scale and shift them.
 
     Ba et al. 2016, arXiv:1607.06450, section 3. Attributes: weight (d_model,), ones at the start,
-    and bias (d_model,), zeros at the start; both learn.
+    and bias (d_model,), zeros at the start; both are learnt.
     """
 
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
@@ -307,8 +307,8 @@ for name, count in {"attention": attention, "feed-forward": feed_forward, "norms
 class FeedForward(nn.Module):
     """Two linear layers with a ReLU between them, for each position (Vaswani et al. 2017, section 3.3).
 
-    Attributes: linear1, Linear(d_model, d_ff); linear2, Linear(d_ff, d_model). In train mode a share
-    `dropout` of the hidden features is dropped.
+    Attributes: linear1, Linear(d_model, d_ff); linear2, Linear(d_ff, d_model). In train mode
+    `dropout` is the probability with which each hidden feature is dropped.
     """
 
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1) -> None:
@@ -320,7 +320,7 @@ class FeedForward(nn.Module):
         ### END SOLUTION
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Work on each token by itself. x: (..., d_model). Returns: the same shape."""
+        """Process each token separately. x: (..., d_model). Returns: the same shape."""
         ### BEGIN SOLUTION
         hidden = F.relu(self.linear1(x))  # (..., d_ff)
         hidden = self.dropout(hidden)
@@ -500,7 +500,7 @@ class EncoderLayer(nn.Module):
         ### END SOLUTION
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
-        """Let the tokens read each other, then let each work on what it has read.
+        """Let the tokens attend to each other, then process each token separately.
 
         x: (B, S, d_model); mask: BoolTensor (S, S) or (B, 1 or S, S), True = may attend.
         Returns: (B, S, d_model).
@@ -601,7 +601,7 @@ class Encoder(nn.Module):
     """Embedding, positions and a stack of layers (Vaswani et al. 2017, section 3.1, figure 1, left).
 
     Attributes: embedding, TokenEmbedding; position, PositionalEncoding; layers, num_layers
-    EncoderLayers with weights of their own. There is no further norm after them.
+    EncoderLayers with their own weights. No norm follows the last layer.
     """
 
     def __init__(
@@ -624,7 +624,7 @@ class Encoder(nn.Module):
         ### END SOLUTION
 
     def forward(self, ids: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
-        """Turn token ids into vectors that know their sentence.
+        """Encode token ids: each output vector depends on the whole sentence.
 
         ids: LongTensor (B, S); mask: BoolTensor (S, S) or (B, 1 or S, S), True = may attend.
         Returns: (B, S, d_model).

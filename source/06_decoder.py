@@ -173,7 +173,7 @@ plots.masks(named, tokens, tokens);
 
 # %% solution target-mask
 def target_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
-    """Say what each target token may attend to: real tokens up to and including itself.
+    """Return what each target token may attend to: real tokens up to and including itself.
 
     ids: LongTensor (B, T). Returns: BoolTensor (B, T, T), True = may attend
     (Vaswani et al. 2017, section 3.2.3, and the padding of the batch).
@@ -315,7 +315,7 @@ class DecoderLayer(nn.Module):
         self_mask: torch.Tensor | None = None,
         memory_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Let every target token read the target before it, then the source.
+        """Let every target token attend to the target up to itself, then to the source.
 
         x: (B, T, d_model); memory: (B, S, d_model); self_mask: (T, T) or (B, T, T);
         memory_mask: (B, 1 or T, S); True = may attend. Returns: (B, T, d_model).
@@ -541,7 +541,7 @@ with torch.no_grad():
 
 # %% solution decoder
 class Decoder(nn.Module):
-    """Token ids and a memory to logits (Vaswani et al. 2017, sections 3.1, 3.4 and 3.5).
+    """Turn token ids and a memory into logits (Vaswani et al. 2017, sections 3.1, 3.4 and 3.5).
 
     Attributes: embedding (TokenEmbedding), position (PositionalEncoding), layers (ModuleList of
     DecoderLayer), project (Linear(d_model, vocab_size)).
@@ -574,7 +574,7 @@ class Decoder(nn.Module):
         self_mask: torch.Tensor | None = None,
         memory_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Score every word of the vocabulary at every position.
+        """Compute a logit for every token of the vocabulary at every position.
 
         ids: LongTensor (B, T); memory: (B, S, d_model); masks as in DecoderLayer.
         Returns: logits (B, T, vocab_size).
@@ -720,7 +720,7 @@ class CausalDecoderLayer(nn.Module):
         ### END SOLUTION
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Let every token read itself and those before it. x: (B, T, d_model). Returns: the same."""
+        """Let every token attend to itself and those before it. x: (B, T, d_model). Returns: the same."""
         ### BEGIN SOLUTION
         mask = causal_mask(x.size(1)).to(x.device)  # (T, T)
         normed = self.norm1(x)
