@@ -38,7 +38,7 @@ def load_bert(name: str = MODEL) -> Loaded:
     """
     try:
         folder = local_folder(name)
-        bert, tokeniser = _read(folder)
+        bert, tokeniser = read_model(folder)
     except NotHereError as problem:
         return _small(str(problem))
     size = sum(parameter.numel() for parameter in bert.parameters()) / 1e6
@@ -101,7 +101,7 @@ def intact(path: Path) -> bool:
         return hashlib.file_digest(file, "sha256").hexdigest() == stored.name
 
 
-def _read(folder: Path) -> tuple[Any, Any]:
+def read_model(folder: Path) -> tuple[Any, Any]:
     """Read model and tokeniser, in silence; attentions come from the plain ("eager") code only."""
     from transformers import AutoModel, AutoTokenizer
 

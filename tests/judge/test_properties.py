@@ -105,6 +105,7 @@ NO_GRADIENTS = {  # of functions: what NumPy may compute, what is a choice or a 
     *("target-mask", "greedy-decode", "noam-rate", "train-step", "language-windows"),
     *("attention-maps", "plot-attention", "sentence-pair-attention", "previous-token-score"),
     *("attention-entropy", "attention-rollout", "best-span"),
+    "decode-step",  # it generates, in eval mode
 }
 NO_GRADIENTS |= {"bpe-merges"}
 NO_TENSORS = {
@@ -129,6 +130,7 @@ PADDED = {
 }
 PADDED |= {"train-step"}
 FEW_ARGUMENTS = range(4)
+MAY_CHANGE = {("decode-step", 2)}  # the contract leaves the caller no use for an old cache
 OPTIONAL = (None, inspect.Parameter.empty)  # what has no default, and what may be left out
 
 
@@ -187,6 +189,8 @@ def test_a_modified_argument_is_noticed(lesson: Lesson, exercise: Exercise) -> N
     ids = sorted((check.id for check in exercise.checks), key=lambda name: name != "arguments")
     quick = [name for name in ids if name not in ("sizes", "defaults")]
     for number in FEW_ARGUMENTS:
+        if (exercise.id, number) in MAY_CHANGE:
+            continue
         cell = planted(exercise, after=f"_modify({number}, args, kwargs)")
         found = any(
             "in place" in message for _, message in failures(lesson, exercise, cell, *quick)

@@ -25,10 +25,10 @@ def _padding_anywhere(draw: Draw) -> torch.Tensor:
 exercise = ExerciseChecks(reference=reference.target_mask, judge=matches_reference(about_mask), checks=[
     Check("padded", "three targets of different lengths",
           lambda d: call(padded_ids(d, 30, [5, 2, 4])), weight=2),
-    Check("causal", "without padding it is causal, and nothing else",
+    Check("causal", "without padding the mask is just causal",
           lambda d: call(padded_ids(d, 30, [6, 6]))),
     Check("square", "as many samples as positions", lambda d: call(padded_ids(d, 30, [4, 1, 3, 2]))),
-    Check("other-padding", "the padding id is the one that is given",
+    Check("other-padding", "the given padding id is used",
           lambda d: call(_other_padding(d), pad_id=9)),
     Check("padding-anywhere", "padding at the beginning, and in the middle",
           lambda d: call(_padding_anywhere(d)), weight=0.5),
