@@ -73,10 +73,19 @@ class ExerciseRun:
     @property
     def score(self) -> float:
         """The points earned: the share of the weights that passed, rounded down to a quarter."""
+        return math.floor(self.exercise.points * self.share / SCORE_STEP + 1e-9) * SCORE_STEP
+
+    @property
+    def share(self) -> float:
+        """The share of the weights that passed, from 0 to 1."""
         weights = [check.weight for check in self.exercise.checks]
-        earned = sum(w for w, check in zip(weights, self.checks, strict=True) if check.passed)
-        share = earned / sum(weights)
-        return math.floor(self.exercise.points * share / SCORE_STEP + 1e-9) * SCORE_STEP
+        passed = (w for w, check in zip(weights, self.checks, strict=True) if check.passed)
+        return sum(passed) / sum(weights)
+
+    @property
+    def merit(self) -> float:
+        """What the better of two runs has more of: points, or without any the share that passed."""
+        return self.score if self.exercise.points else self.share
 
     @property
     def outcome(self) -> Outcome:

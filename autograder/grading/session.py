@@ -138,7 +138,7 @@ class GradingSession:
     def _ended(self, exercise: Exercise, ending: RunEndedError) -> ExerciseReport:
         """Grade an exercise whose cell ended the process, which an earlier cell may have caused."""
         fresh = self._run_alone(exercise)
-        if fresh.score:
+        if fresh.merit:
             return self._report(exercise, fresh)
         return outcomes.cell_ended(exercise, ending, ANSWER_SECONDS)
 
@@ -148,7 +148,7 @@ class GradingSession:
         self.incidents.add(exercise.id, run.take_notes())
         if not runs[0].perfect and not self._out_of_time():
             runs.insert(0, self._run_alone(exercise))
-        runs.sort(key=lambda done: -done.score)  # at equal scores, alone stays first
+        runs.sort(key=lambda done: -done.merit)  # of two that are equal, alone stays first
         return self._report(exercise, *runs)
 
     def _run_alone(self, exercise: Exercise) -> ExerciseRun:

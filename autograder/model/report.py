@@ -104,6 +104,16 @@ class ExerciseReport(Document):
         """Whether the score has not been given yet."""
         return self.score is None
 
+    @property
+    def is_stretch(self) -> bool:
+        """Whether the exercise is optional: it has no points, and is checked like any other."""
+        return self.points == 0
+
+    @property
+    def is_skipped(self) -> bool:
+        """Whether the student left a stretch exercise alone, as they may."""
+        return self.is_stretch and self.outcome in (Outcome.UNANSWERED, Outcome.MISSING)
+
 
 class Report(Document):
     """One submission and its scores.

@@ -80,7 +80,9 @@ def _table(report: Report) -> Table:
 
 
 def _score(exercise: ExerciseReport) -> str:
-    """Return "2 of 3"; points that are pending have no score."""
+    """Return "2 of 3"; points that are pending have no score, and a stretch exercise has none."""
+    if exercise.is_stretch:
+        return "not counted"
     if exercise.is_pending:
         return f"{points(exercise.points)} pending"
     return f"{points(exercise.score)} of {points(exercise.points)}"
@@ -88,6 +90,8 @@ def _score(exercise: ExerciseReport) -> str:
 
 def _todo(exercise: ExerciseReport) -> str:
     """Return the next step in a few words; only a known mistake has a hint to read."""
+    if exercise.is_skipped:
+        return "optional"
     if exercise.outcome is Outcome.FAILED and not exercise.misconceptions:
         return "see what fails"
     return wording(exercise).todo
@@ -97,7 +101,8 @@ def _grouped(exercises: Iterable[ExerciseReport]) -> list[list[ExerciseReport]]:
     """Return the exercises to say something about; those without checks by outcome, others alone."""
     groups: dict[tuple[Outcome, str], list[ExerciseReport]] = {}
     for exercise in exercises:
-        if exercise.outcome not in (Outcome.PASSED, Outcome.NEEDS_MARKING):
+        quiet = exercise.outcome in (Outcome.PASSED, Outcome.NEEDS_MARKING)
+        if not quiet and not exercise.is_skipped:
             key = exercise.outcome, exercise.id if exercise.checks else ""
             groups.setdefault(key, []).append(exercise)
     return list(groups.values())

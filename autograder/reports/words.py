@@ -23,6 +23,8 @@ from autograder.model.report import (
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 LONGEST = 1200
+STRETCH = "stretch: not counted"  # in place of the score of an exercise without points
+SKIPPED = "This exercise is optional, and you left it as it was."
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,8 @@ def class_total(reports: Iterable[Report]) -> str:
 
 def exercise_total(score: float | None, max_score: float) -> str:
     """Return what an exercise scored: "1.5 of 2 points", or "2 points pending"."""
+    if not max_score:
+        return STRETCH
     unit = "point" if max_score == 1 else "points"
     if score is None:
         return f"{points(max_score)} {unit} pending"
@@ -223,6 +227,8 @@ def place(incident: Incident) -> str:
 
 def sentence(exercise: ExerciseReport) -> str:
     """Return a few sentences for the student: what happened and what to do."""
+    if exercise.is_skipped:
+        return SKIPPED
     failed, count = len(exercise.failures), len(exercise.checks)
     if exercise.outcome is not Outcome.FAILED or not 0 < failed < count:
         return wording(exercise).sentence
