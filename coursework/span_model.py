@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 RANK: Final = 8
+FROZEN: Final = 2  # layers at the bottom that get no update
 ADAPTED: Final = ("query", "key", "value", "output.dense", "intermediate.dense")
 WEIGHTS: Final = Path(__file__).resolve().parent / "data" / "span_head.safetensors"
 
@@ -40,10 +41,11 @@ class SpanModel(nn.Module):
         super().__init__()
         self.bert = copy.deepcopy(bert).requires_grad_(requires_grad=False)
         self.head = nn.Linear(bert.config.hidden_size, 2)
-        for name, module in list(self.bert.encoder.named_modules()):
-            if isinstance(module, nn.Linear) and name.endswith(ADAPTED):
-                parent, _, leaf = name.rpartition(".")
-                setattr(self.bert.encoder.get_submodule(parent), leaf, LowRank(module))
+        for layer in self.bert.encoder.layer[FROZEN:]:
+            for name, module in list(layer.named_modules()):
+                if isinstance(module, nn.Linear) and name.endswith(ADAPTED):
+                    parent, _, leaf = name.rpartition(".")
+                    setattr(layer.get_submodule(parent), leaf, LowRank(module))
 
     def forward(self, **encoding: Tensor) -> Tensor:
         """Take what the tokeniser returns, (B, S) each; return start and end logits (B, S, 2)."""

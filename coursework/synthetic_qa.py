@@ -53,7 +53,7 @@ def example(random: Random) -> Example:
     kinds = random.choices(FRAMES, k=random.choice((2, 3, 4)))
     drawn = [
         random.choice(kinds)(random, topic if random.random() < 0.45 else "")
-        for _ in range(random.randint(4, 7))
+        for _ in range(random.randint(3, 6))
     ]
     facts = list({fact.template: fact for fact in drawn if fact.questions}.values())
     for fact in facts:

@@ -16,8 +16,8 @@ from coursework.pretrained_bert import load_bert
 from coursework.span_model import WEIGHTS, SpanModel
 from coursework.synthetic_qa import Example, example
 
-STEPS: Final = 800
-BATCH: Final = 16
+STEPS: Final = 1300
+BATCH: Final = 8
 RATE: Final = 1.5e-3
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coursework import corpus
-from coursework.made_up_play import made_up_play
+from coursework.synthetic_play import synthetic_play
 from coursework.text import PAGE
 
 
@@ -56,7 +56,7 @@ def test_what_cannot_be_read_is_passed_over(course: Path) -> None:
     assert corpus.load_corpus().text == PAGE
 
 
-def test_without_a_file_the_long_text_is_a_made_up_play(course: Path) -> None:
+def test_without_a_file_the_long_text_is_a_synthetic_play(course: Path) -> None:
     """Always the same play, long enough to learn from, and said to be made up."""
     found = corpus.load_long_corpus()
     assert found.text == corpus.load_long_corpus().text
@@ -67,7 +67,7 @@ def test_without_a_file_the_long_text_is_a_made_up_play(course: Path) -> None:
 
 def test_verbs_of_the_play_agree_with_their_subjects() -> None:
     """One thing vanishes, many vanish."""
-    play = made_up_play(40)
+    play = synthetic_play(40)
     answers = re.findall(r"\tThe (\w+) (\w+) (?:under|by|on|in|behind|at|above|before) ", play)
     assert len(answers) > 50
     assert all(noun.endswith("s") != verb.endswith("s") for noun, verb in answers)
