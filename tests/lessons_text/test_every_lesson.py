@@ -136,7 +136,7 @@ def test_every_written_exercise_has_a_mark_scheme(lesson: LessonRun) -> None:
 
 
 def test_prose_needs_no_script_to_show_a_formula(lesson: LessonRun) -> None:
-    """Formulas are text: a page without network shows them."""
+    """Formulas stand in lines of text, between single dollar signs: slides can set these."""
     assert not [cell.id for cell in lesson.cells if cell.kind.is_markdown and "$$" in cell.text]
 
 
