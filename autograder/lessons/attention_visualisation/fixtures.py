@@ -13,6 +13,7 @@ from autograder.probe.functions import CallFunction
 from autograder.probe.heat_map import FAULTS, read_heat_map
 from autograder.probe.operation import Operation
 from coursework.small_bert import SmallBert, SmallTokeniser
+from coursework.stand_ins import MultiHeadAttention
 from coursework.stand_ins_models import Decoder, Encoder, Transformer
 
 BACKEND = "module://autograder.probe.still_canvas"
@@ -225,3 +226,60 @@ class DrawHeatMap(Operation):
         if first is None:
             return found
         return found | {"on the axes given": returned is given, "elsewhere": first.has_data()}
+
+
+class Interruption(Exception):
+    """Raised inside a context by our own code, and caught by it."""
+
+
+@dataclass(frozen=True)
+class RunSilenced(Operation):
+    """Run an attention with given weights while the answer silences one of its heads.
+
+    `sizes` are d_model and the number of heads. The result is the output for x (B, S, D), or, with
+    `facts`, what became of the attention after the context, which `interrupted` leaves by an exception.
+    """
+
+    sizes: Sequence[int]
+    weights: Mapping[str, torch.Tensor]
+    x: torch.Tensor
+    head: int
+    facts: bool = False
+    interrupted: bool = False
+
+    handed: ClassVar[Sequence[str]] = ("x",)
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """The vectors."""
+        return [self.x]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The facts."""
+        return frozenset({"output", "weights", "trainable", "hooks"})
+
+    def run(self, answer: Answer) -> Any:
+        """Build, run inside the context, and look at what is left."""
+        attention = MultiHeadAttention(*self.sizes)
+        for path, value in self.weights.items():
+            load(attention, path, value)
+        silence = answer.find()
+        before = {name: value.detach().clone() for name, value in attention.state_dict().items()}
+        whole = attention(self.x, self.x, self.x)[0].detach().clone()
+        try:
+            with silence(attention, self.head):
+                inside = attention(self.x, self.x, self.x)[0].detach().clone()
+                if self.interrupted:
+                    raise Interruption
+        except Interruption:
+            pass
+        if not self.facts:
+            return inside
+        after = attention.state_dict()
+        return {
+            "output": torch.equal(attention(self.x, self.x, self.x)[0], whole),
+            "weights": set(after) == set(before) and all(torch.equal(after[k], before[k]) for k in before),
+            "trainable": all(parameter.requires_grad for parameter in attention.parameters()),
+            "hooks": not any(part._forward_pre_hooks or part._forward_hooks for part in attention.modules()),
+        }

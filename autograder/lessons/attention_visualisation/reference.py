@@ -104,3 +104,23 @@ def best_span(start_logits: torch.Tensor, end_logits: torch.Tensor, max_length: 
     size = len(start_logits)
     spans = [(i, j) for i in range(size) for j in range(i, min(i + max_length, size))]
     return max(spans, key=lambda span: float(start_logits[span[0]] + end_logits[span[1]]))
+
+
+def silence_head(attention: "Any", head: int) -> "Any":
+    """Blank the head's features on their way into w_o, with a hook that is removed afterwards."""
+    from contextlib import contextmanager
+
+    @contextmanager
+    def silenced() -> "Any":
+        def blank(_layer: nn.Module, given: tuple[torch.Tensor, ...]) -> torch.Tensor:
+            heads = given[0].unflatten(-1, (attention.num_heads, -1))
+            kept = torch.arange(attention.num_heads) != head
+            return (heads * kept[:, None]).flatten(-2)
+
+        hook = attention.w_o.register_forward_pre_hook(blank)
+        try:
+            yield
+        finally:
+            hook.remove()
+
+    return silenced()
