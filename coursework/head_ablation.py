@@ -1,10 +1,8 @@
-"""Copies of a Transformer in which some heads add nothing: what depends on them?"""
+"""Copies of a Transformer in which some heads add nothing, to see what depends on them."""
 
 import copy
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
-
-import torch
 
 KINDS: Final = {
     "encoder": ("encoder", "self_attention"),

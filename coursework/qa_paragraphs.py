@@ -98,7 +98,9 @@ UNSEEN: Final = (
             "Who gave the clock to the town?": ("Edna Pruitt", "a widow, Edna Pruitt", "a widow"),
             "What drops into the bowl?": ("a brass ball",),
             "Who empties the bowl?": ("schoolchildren",),
-            "When is the bowl emptied?": ("midnight", "at midnight on New Year's Eve", "midnight on New Year's Eve", "New Year's Eve"),
+            "When is the bowl emptied?": (
+                "midnight", "midnight on New Year's Eve", "New Year's Eve",
+            ),
             "When was the mechanism restored?": ("1979",),
             "Where is the clock?": ("Weaver Street",),
         },
@@ -109,7 +111,9 @@ UNSEEN: Final = (
         "terraces, and the leaves are dried over fires of beech wood. The harvest starts in late April and "
         "is sold in Antwerp. Tourists may pick their own leaves on Sundays.",
         {
-            "Who planted the bushes?": ("Mother Benedita", "a Portuguese nun, Mother Benedita", "a Portuguese nun"),
+            "Who planted the bushes?": (
+                "Mother Benedita", "a Portuguese nun, Mother Benedita", "a Portuguese nun",
+            ),
             "Where were the bushes planted?": ("behind the chapel", "the chapel"),
             "How many families grow tea?": ("six", "six families"),
             "When does the harvest start?": ("late April",),

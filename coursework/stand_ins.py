@@ -100,7 +100,9 @@ class MultiHeadAttention(nn.Module):
             average_attn_weights=False,
         )
         assert weights is not None  # they are asked for by default
-        return self.w_o(output.transpose(0, 1)), weights  # called, so that hooks on w_o see the heads
+        return self.w_o(
+            output.transpose(0, 1)
+        ), weights  # called, so that hooks on w_o see the heads
 
 
 class TokenEmbedding(nn.Module):

@@ -745,7 +745,7 @@ def attention_rollout(attentions: torch.Tensor) -> torch.Tensor:
     """
     ### BEGIN SOLUTION
     identity = torch.eye(attentions.size(-1), dtype=attentions.dtype, device=attentions.device)
-    rollout = identity  # below layer 0, nothing has been mixed
+    rollout = identity  # nothing has been mixed yet
     for layer in attentions:
         mixed = 0.5 * layer.mean(dim=0) + 0.5 * identity  # (S, S)
         mixed = mixed / mixed.sum(dim=-1, keepdim=True)

@@ -1,6 +1,7 @@
 """What lesson 08 does beside the student's code: models to look into, pictures read off the page."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -228,7 +229,7 @@ class DrawHeatMap(Operation):
         return found | {"on the axes given": returned is given, "elsewhere": first.has_data()}
 
 
-class Interruption(Exception):
+class InterruptedHereError(Exception):
     """Raised inside a context by our own code, and caught by it."""
 
 
@@ -267,13 +268,10 @@ class RunSilenced(Operation):
         silence = answer.find()
         before = {name: value.detach().clone() for name, value in attention.state_dict().items()}
         whole = attention(self.x, self.x, self.x)[0].detach().clone()
-        try:
-            with silence(attention, self.head):
-                inside = attention(self.x, self.x, self.x)[0].detach().clone()
-                if self.interrupted:
-                    raise Interruption
-        except Interruption:
-            pass
+        with suppress(InterruptedHereError), silence(attention, self.head):
+            inside = attention(self.x, self.x, self.x)[0].detach().clone()
+            if self.interrupted:
+                raise InterruptedHereError
         if not self.facts:
             return inside
         after = attention.state_dict()

@@ -112,7 +112,7 @@ def silence_head(attention: "Any", head: int) -> "Any":
 
     @contextmanager
     def silenced() -> "Any":
-        def blank(_layer: nn.Module, given: tuple[torch.Tensor, ...]) -> torch.Tensor:
+        def blank(_layer: "Any", given: tuple[torch.Tensor, ...]) -> torch.Tensor:
             heads = given[0].unflatten(-1, (attention.num_heads, -1))
             kept = torch.arange(attention.num_heads) != head
             return (heads * kept[:, None]).flatten(-2)

@@ -337,9 +337,9 @@ class SampleShares(Operation):
         many = self.logits.repeat_interleave(self.draws, dim=0)
         generator = torch.Generator().manual_seed(self.seed)
         drawn = answer.find()(many, **self.kwargs, generator=generator)
-        if not isinstance(drawn, torch.Tensor) or drawn.shape != (len(many),) or drawn.dtype != torch.int64:
+        if not isinstance(drawn, torch.Tensor) or drawn.shape != (len(many),):
             return drawn
-        if drawn.min() < 0 or drawn.max() >= size:
+        if drawn.dtype != torch.int64 or drawn.min() < 0 or drawn.max() >= size:
             return drawn
         counts = torch.stack([torch.bincount(row, minlength=size) for row in drawn.view(rows, -1)])
         return counts / self.draws
@@ -347,7 +347,7 @@ class SampleShares(Operation):
 
 @dataclass(frozen=True)
 class SampleTwice(Operation):
-    """Draw from the same logits (B, V) with the same seed twice, and with another; the result says what agrees."""
+    """Draw from logits (B, V) with one seed twice and with another; the result says what agrees."""
 
     logits: torch.Tensor
 

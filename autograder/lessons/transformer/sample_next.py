@@ -11,7 +11,7 @@ from autograder.lessons.transformer.fixtures import SampleShares, SampleTwice
 
 SHARES = torch.tensor([0.40, 0.25, 0.15, 0.10, 0.06, 0.04])
 FACTS = {
-    "same seed, same words": "Two calls with the same seed should draw the same tokens. Is `generator` used?",
+    "same seed, same words": "Two calls with the same seed should draw the same tokens. Pass `generator` on.",
     "another seed, other words": "Two calls with different seeds draw the same tokens. Is anything drawn?",
 }
 
@@ -25,7 +25,7 @@ def _which_are_left(seen: Comparison) -> str | None:
         return "Some tokens are drawn that should have been cut off."
     if bool(((got == 0) & (want > 0.01)).any()):
         return "Some tokens are never drawn although they should be kept."
-    return "The right tokens are drawn, but not as often as they should be. Is a step missing or out of order?"
+    return "The right tokens are drawn, but in the wrong shares. Is a step missing or out of order?"
 
 
 def _logits(draw: Draw, rows: int = 1) -> torch.Tensor:
@@ -56,7 +56,8 @@ exercise = ExerciseChecks(reference=reference.sample_next, checks=[
             top_k=4, top_p=0.7),
     _shares("all-three", "the temperature comes first: at 0.5 two tokens reach 0.7",
             temperature=0.5, top_k=5, top_p=0.7),
-    Check("generator", "the draws come from the generator", lambda d: SampleTwice(_logits(d, 40)), facts(FACTS)),
+    Check("generator", "the draws come from the generator",
+          lambda d: SampleTwice(_logits(d, 40)), facts(FACTS)),
     Check("arguments", "the logits stay as they are", lambda d: call(_logits(d, 40), 0.7, 1, 0.9),
           no_side_effects(names=["logits"]), 0.5),
     *properties(lambda d: call(_logits(d, 40), 0.7, 1),
