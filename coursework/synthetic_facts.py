@@ -9,6 +9,8 @@ from coursework import synthetic_phrases as phrase
 from coursework import synthetic_qa_words as w
 from coursework.synthetic_phrases import PRONOUN, Slot
 
+Asked = dict[str, Sequence[str]]  # questions by the slot that answers them
+
 
 @dataclass(frozen=True)
 class Fact:
@@ -16,7 +18,7 @@ class Fact:
 
     template: str
     slots: dict[str, Slot]
-    questions: dict[str, Sequence[str]]
+    questions: Asked
     asked: dict[str, str]  # how a slot is named in a question, where that differs
 
 
@@ -58,7 +60,7 @@ def _deed(random: Random, topic: str) -> Fact:
     if random.random() < 0.15 and rest and not fronted:
         template = f"{{o}} was {part}{rest}"
         del slots["s"]
-    asked = {
+    asked: Asked = {
         "s": (f"who {past} {{o}}?", f"who {past} {{o}}?", f"who was {{o}} {part} by?",
               f"by whom was {{o}} {part}?",
               f"who {past} {{o}} {{t}}?"),
@@ -105,7 +107,7 @@ def _dwelling(random: Random, _topic: str) -> Fact:
     if tail and random.random() < 0.3:
         template = f"{tail.strip()} {{s}} {verb} {{p}}{extra}"
     did = "was {s} born" if born else f"did {{s}} {base}"
-    asked = {
+    asked: Asked = {
         "p": (f"where {did}?",),
         "s": (f"who {verb} {{p}}?",),
         "t": (f"when {did}?",),
@@ -138,7 +140,7 @@ def _using(random: Random, topic: str) -> Fact:
         if "until {t}" not in change
         else ""
     )
-    asked = {"x": (f"what did {{o}} {base}?", f"what did {{o}} {base}{until}?"),
+    asked: Asked = {"x": (f"what did {{o}} {base}?", f"what did {{o}} {base}{until}?"),
              "o": (f"{'what' if machine else 'who'} {past} {{x}}?",),
              "t": (f"until when did {{o}} {base} {{x}}?",)}  # fmt: skip
     if thing.core == PRONOUN:
@@ -160,7 +162,7 @@ def _driven(random: Random, topic: str) -> Fact:
         (f"{since}{{o}} {been} {part} by {{a}}{where}", f"{{a}}{where} {present} {{o}}")
     )
     if "switches on" in present:
-        asked = {
+        asked: Asked = {
             "a": ("what switches on {o}?", "what switches {o} on?", "what switches {o} on today?")
         }
     else:
@@ -182,7 +184,8 @@ def _opening(random: Random, topic: str) -> Fact:
         random.choice(("four", "five", "six")),
     )
     first, last = random.sample(w.MONTHS, 2)
-    when = Slot(random.choice((f"from {first} to {last}", f"from {opens} to {closes}", "every day", f"on {random.choice(w.DAYS)}",
+    when = Slot(random.choice((f"from {first} to {last}", f"from {opens} to {closes}", "every day",
+                               f"on {random.choice(w.DAYS)}",
                                f"in {first}", "all year", "at weekends")))  # fmt: skip
     slots = {"o": thing, "t": when}
     extra = random.choice(("", " and closed {c}", ", but closed {c}"))
@@ -194,7 +197,7 @@ def _opening(random: Random, topic: str) -> Fact:
                               "visitors may enter {o} {t}"))  # fmt: skip
     if "{c}" not in template:
         slots.pop("c", None)
-    asked = {
+    asked: Asked = {
         "t": ("when is {o} open?",),
         "c": ("when is {o} closed?", "on which day is {o} closed?"),
     }
@@ -233,7 +236,7 @@ def _naming(random: Random, topic: str) -> Fact:
             {"o": thing, "s": phrase.person(random)},
             f"the {first} {role} of {{o}} was {{s}}",
         )
-        asked = {"s": (f"who was the {first} {role} of {{o}}?",)}
+        asked: Asked = {"s": (f"who was the {first} {role} of {{o}}?",)}
     elif kind == 1:
         slots, template = (
             {"o": thing, "x": Slot(random.choice(w.STUFFS), "for its ")},
@@ -265,7 +268,7 @@ def _reason(random: Random, topic: str) -> Fact:
     time = ""
     if random.random() < 0.5:
         slots["t"], time = phrase.time(random), " {t}"
-    asked = {"r": (f"why did {{o}} {verb}?",), "t": (f"when did {{o}} {verb}?",)}
+    asked: Asked = {"r": (f"why did {{o}} {verb}?",), "t": (f"when did {{o}} {verb}?",)}
     return Fact(f"{{o}} {past}{time} {{r}}", slots, asked, _asked_by(random, slots, called))
 
 
@@ -276,7 +279,10 @@ def _counting(random: Random, _topic: str) -> Fact:
         (("keep", "kept"), ("own", "owned"), ("have", "had"), ("buy", "bought"))
     )
     slots = {"s": phrase.person(random), "n": Slot(random.choice(w.NUMBERS)), "x": Slot(what)}
-    asked = {"n": (f"how many {what} did {{s}} {base}?",), "s": (f"who {past} {{n}} {what}?",)}
+    asked: Asked = {
+        "n": (f"how many {what} did {{s}} {base}?",),
+        "s": (f"who {past} {{n}} {what}?",),
+    }
     return Fact(f"{{s}} {past} {{n}} {{x}}", slots, asked, _asked_by(random, slots, ""))
 
 

@@ -58,7 +58,7 @@ def main(path: Path = WEIGHTS) -> None:
         with torch.autocast("cpu", torch.bfloat16):  # twice as fast, and good enough to learn from
             loss = loss_of(model, *encode(tokeniser, [example(random) for _ in range(BATCH)]))
         adam.zero_grad()
-        loss.backward()
+        torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_([*model.trained().values()], 1.0)
         adam.step()
         seen.append(loss.item())

@@ -113,9 +113,9 @@ def silence_head(attention: "Any", head: int) -> "Any":
     @contextmanager
     def silenced() -> "Any":
         def blank(_layer: "Any", given: tuple[torch.Tensor, ...]) -> torch.Tensor:
-            heads = given[0].unflatten(-1, (attention.num_heads, -1))
-            kept = torch.arange(attention.num_heads) != head
-            return (heads * kept[:, None]).flatten(-2)
+            width = given[0].size(-1) // attention.num_heads
+            of_head = torch.arange(given[0].size(-1)).div(width, rounding_mode="floor")
+            return given[0].masked_fill(of_head == head, 0.0)
 
         hook = attention.w_o.register_forward_pre_hook(blank)
         try:

@@ -1,5 +1,7 @@
 """Checks of `silence_head`: the output inside the context, and what is left after it."""
 
+import torch
+
 from autograder.judge.authoring import Check, Draw, ExerciseChecks
 from autograder.judge.explain import facts
 from autograder.judge.judges import matches_reference
@@ -15,7 +17,7 @@ FACTS = {
 
 
 def _run(draw: Draw, width: int, heads: int, head: int, **options: bool) -> RunSilenced:
-    weights = {}
+    weights: dict[str, torch.Tensor] = {}
     for name in ("w_q", "w_k", "w_v", "w_o"):
         weights |= draw.linear(name, width, width)
     return RunSilenced([width, heads], weights, draw.normal(2, 5, width), head, **options)
