@@ -331,7 +331,7 @@ def gap(**arguments):
     return (logits - model(src, tgt))[tgt != 0].abs().max().item()
 
 # %% [markdown]
-# Now break one convention at a time. For the length-first row, the batch is handed over the wrong way round to a PyTorch encoder that expects the length first.
+# Now break one convention at a time. For the last row, PyTorch's encoder expects the length first, and gets your batch-first tensor.
 
 # %% demo
 norms = {"with the extra final norms": gap(**masks)}
@@ -752,7 +752,7 @@ axes = plots.heatmap(torch.stack(rows)[:, 2:], steps, english[2:])
 axes.tick_params(axis="x", rotation=60)
 
 # %% [markdown]
-# The largest entry of each row is the word that is appended, and it becomes the end of the next label. The runners-up are words that stand at the same place in another sentence.
+# The largest entry of each row is the word that is appended, and it becomes the end of the next label. The other words share the rest almost evenly. After five sentences learned by heart, there is little left to hesitate about.
 #
 # There are other ways to decode. *Beam search* keeps the few best beginnings instead of one; the paper keeps four (section 6.1). *Sampling* draws the next word from the distribution. You will use it in sitting 2.
 
@@ -811,7 +811,7 @@ axes.legend(frameon=False)
 print(f"lowest possible loss {entropy:.3f}; mean of the last 20 steps {smooth[-1]:.3f}")
 
 # %% [markdown]
-# The loss comes down to its floor, the dashed line, but not to 0. With label smoothing, even a perfect prediction costs as much as the entropy of the smoothed target, which is 0.66 for $\varepsilon = 0.1$ and 34 words. If the curve has a bump, look where it stands: the learning rate peaks at step 300, the end of the warm-up, and large steps can undo some of what was learned.
+# The loss comes down to its floor, the dashed line, but not to 0. With label smoothing, even a perfect prediction costs the entropy of the smoothed target, which is 0.66 for $\varepsilon = 0.1$ and 35 words. The bump at step 300 stands where the learning rate peaks, at the end of the warm-up. Steps that large can undo some of what was learned, and the model recovers as the rate falls.
 #
 # A loss alone doesn't say whether the model can write. So let it decode numbers that it has never seen:
 
@@ -869,14 +869,14 @@ for name, recipe in recipes.items():
     print(f"{name:19} {exact:6.1%} {loss:11.3f} {confidence:12.2f} {largest:18.1f}")
 
 # %% [markdown]
-# Read the table from the top. Without warm-up, this model learns nothing: Adam's first steps are as large as the rate allows, and a post-norm model of three layers doesn't recover from them. Warm-up alone fixes that. Clipping helps a little more: it limits the occasional large gradient, which would otherwise set the model back. Label smoothing changes how *certain* the model is, and raises its unsmoothed test loss, but hardly changes how many numbers it spells right.
+# Read the table from the top. Without warm-up, this model spells 0 % of the numbers right: Adam's first steps are as large as the rate allows, and a post-norm model of three layers doesn't recover from them. With warm-up alone it reaches 95 %. Clipping acts only when a gradient is larger than its limit of 1, and the last column shows that this happens. In this run it doesn't raise the accuracy. Label smoothing changes how *certain* the model is, from 0.99 to 0.90, and raises the unsmoothed test loss, although the predictions are no worse.
 #
-# This is one seed on one small task. The differences between the last three rows in "exact" are within what another seed can change. The first row and the confidence of the last are not.
+# This is one seed on one small task, and another seed can move an accuracy by several percent. So trust the large effects, in the first row and in the confidence of the last. Don't rank the last three rows by their accuracy.
 
 # %% [markdown]
 # ## Can it write, or only copy?
 #
-# The training loss is measured with teacher forcing: the right words are handed in. A model that can see the word it should predict reaches a very low loss and has learned nothing. Every model therefore deserves two numbers: its **teacher-forced** accuracy, position by position, and the accuracy of what it **decodes** on its own. The next cells train the correct model and four broken ones, all in the same way.
+# The training loss is measured with teacher forcing: the model reads the right words. A model that can see the word it should predict reaches a very low loss and has learned nothing. Every model therefore deserves two numbers: its **teacher-forced** accuracy, position by position, and the accuracy of what it **decodes** on its own. The next cells train the correct model and four broken ones, all in the same way.
 #
 # **Predict, then reveal.** One model has no causal mask. One can see a single step too far. One is fed the target without shifting it. The fourth has the right mask and the right input, but merges its heads with a `reshape` alone, without the `transpose`. Which gets the best teacher-forced accuracy, and which decodes best?
 #
@@ -920,7 +920,7 @@ found = torch.tensor([two_accuracies(*made) for made in kinds.values()])  # (5, 
 plots.heatmap(found, list(kinds), ["teacher-forced", "decoded"]);
 
 # %% [markdown]
-# The left column is close to 1 for all five models, so the teacher-forced accuracy can't tell the correct model from the broken ones. The right column can. For this reason, nothing in this lesson counts as learned until it has been decoded.
+# The left column is 1.00 for all five models, so the teacher-forced accuracy can't tell the correct model from the broken ones. The right column can. For this reason, nothing in this lesson counts as learned until it has been decoded.
 
 # %% [markdown]
 # ## Decoder-only models
@@ -1188,7 +1188,7 @@ print(f"the model's perplexity: on all tokens {every:.1f}, on known words {reach
 print("baselines on known words: " + ", ".join(f"{name} {value:.0f}" for name, value in baselines.items()))
 
 # %% [markdown]
-# Look at the two numbers for the model. The one for all tokens is small because separators and `<unk>` are easy to predict. The one for known words is the honest number. It is clearly better than knowing only how frequent each word is. The comparison with the bigram baseline tells you what a minute of training is worth: counting which word follows which is a strong baseline for so small a model.
+# Compare the two numbers for the model. On all tokens, its perplexity is 18.3. That sounds as if it hesitated between 18 words, but most of those tokens are separators. On known words, the honest number is 206.6. Knowing only how frequent each word is gives 527.6, and counting which word follows which gives 275.5. So a minute of training beats the counts, because the model can use more than one previous word, but not by much.
 
 # %% [markdown]
 # ## Sampling
@@ -1215,7 +1215,7 @@ def write(temperature):
     print(language.wrapped(words.text(drawn.tolist())))
 
 # %% [markdown]
-# At a low temperature the text is made of the most frequent words and repeats itself. At a high one it is nonsense, with speakers and stage directions in odd places. In between, you can see what the model has learned: that words and separators alternate, where lines tend to break, and which short words follow each other. You can also see what it hasn't learned. The sentences mean nothing, and two layers trained for a minute can't be expected to do better. To train for longer, raise `STEPS`. Name a file in `checkpoint=` so that you can interrupt the run and continue it later.
+# At temperature 0.3 the text is made of the most frequent words: *the man of the door of the king*. At 1.5 it is close to nonsense, and words run together. In between you can see what the model has learned: that words and separators alternate, that a verse line begins with a capital, and that a speech begins with a name on a line of its own. You can also see what it hasn't learned. The sentences mean nothing, and it doesn't keep track of who is on stage. To train for longer, raise `STEPS`. Name a file in `checkpoint=` so that you can interrupt the run and continue it later.
 
 # %% [markdown]
 # ### Stretch: `sample_next`
