@@ -1011,6 +1011,13 @@ assert torch.allclose(sum(parts) + some.w_o.bias, before, atol=1e-5), (
     "What the three heads add, plus the output bias, should give the whole output."
 )
 assert parts[0].abs().max() > 0, "Silencing head 0 changes nothing."
+alone = MultiHeadAttention(6, 3)
+with torch.no_grad():
+    alone.w_o.weight[:, 2:] = 0  # only head 0 still reaches the output
+with silence_head(alone, 0):
+    assert torch.allclose(alone(x, x, x)[0], alone.w_o.bias.expand(1, 4, 6)), (
+        "Here only head 0 reaches the output, so without it the output bias should be all that is left."
+    )
 assert torch.equal(some.w_o.weight, saved), "After the block, w_o.weight is not what it was."
 try:
     with silence_head(some, 1):
