@@ -247,6 +247,7 @@ class RunSilenced(Operation):
     head: int
     facts: bool = False
     interrupted: bool = False
+    double: bool = False
 
     handed: ClassVar[Sequence[str]] = ("x",)
 
@@ -265,6 +266,7 @@ class RunSilenced(Operation):
         attention = MultiHeadAttention(*self.sizes)
         for path, value in self.weights.items():
             load(attention, path, value)
+        attention = attention.double() if self.double else attention
         silence = answer.find()
         before = {name: value.detach().clone() for name, value in attention.state_dict().items()}
         whole = attention(self.x, self.x, self.x)[0].detach().clone()
@@ -276,7 +278,7 @@ class RunSilenced(Operation):
             return inside
         after = attention.state_dict()
         return {
-            "output": torch.equal(attention(self.x, self.x, self.x)[0], whole),
+            "output": torch.allclose(attention(self.x, self.x, self.x)[0], whole, atol=1e-5),
             "weights": set(after) == set(before) and all(torch.equal(after[k], before[k]) for k in before),
             "trainable": all(parameter.requires_grad for parameter in attention.parameters()),
             "hooks": not any(part._forward_pre_hooks or part._forward_hooks for part in attention.modules()),
