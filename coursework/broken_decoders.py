@@ -1,10 +1,11 @@
-"""Attentions that are wired wrongly, for the experiments of lessons 6 and 7.
+"""Attentions and masks that are wired wrongly, for the experiments of lessons 6 and 7.
 
 The two decoders consist of attentions and residual connections alone. Norms and feed-forward networks
 process each position separately, so they don't change which output depends on which token. Both need
 a source and a target of the same length.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -68,3 +69,34 @@ class HeadsMixedUp(nn.Module):
         weights = scores.masked_fill(~mask[:, None], -torch.inf).softmax(dim=-1)  # (B, H, T, T)
         mixed = torch.einsum("bhqs,bshk->bhqk", weights, passed)  # (B, H, T, K)
         return self.inner.w_o(mixed.reshape(query.shape)), weights
+
+
+def without_causal_mask(model: Any) -> Any:
+    """Let the decoder of a Transformer see the whole target. Returns the model."""
+    return _with_self_mask(model, lambda length: torch.ones(length, length, dtype=torch.bool))
+
+
+def one_step_too_far(model: Any) -> Any:
+    """Let every position of the decoder see one token of the future. Returns the model."""
+    return _with_self_mask(
+        model, lambda length: torch.ones(length, length, dtype=torch.bool).tril(diagonal=1)
+    )
+
+
+def heads_without_transpose(model: Any, num_heads: int = 4) -> Any:
+    """Make the decoder's self-attention merge its heads by a reshape alone. Returns the model."""
+    for layer in model.decoder.layers:
+        layer.self_attention = HeadsMixedUp(layer.self_attention, num_heads)
+    return model
+
+
+def _with_self_mask(model: Any, mask: Callable[[int], torch.Tensor]) -> Any:
+    """Replace the causal mask of a Transformer's decoder by `mask(length)`, (T, T)."""
+
+    def decode(tgt: torch.Tensor, memory: torch.Tensor, src: torch.Tensor) -> Any:
+        is_real, source = tgt[:, None] != model.pad_id, src[:, None] != model.pad_id
+        return model.decoder(tgt, memory, mask(tgt.size(1)) & is_real, source)
+
+    model.decode = decode
+    model.forward = lambda src, tgt: decode(tgt, model.encode(src), src)
+    return model

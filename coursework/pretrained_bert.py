@@ -47,6 +47,11 @@ def load_bert(name: str = MODEL) -> Loaded:
     return Loaded(bert, tokeniser, note)
 
 
+def load_shipped() -> tuple[Any, Any]:
+    """Return the shipped model and its tokeniser. Raises NotHereError, and says why."""
+    return _read(local_folder(MODEL))
+
+
 def local_folder(name: str) -> Path:
     """Return the folder with the verified files of a model. Raises NotHereError, and says why."""
     if missing := [library for library in LIBRARIES if importlib.util.find_spec(library) is None]:

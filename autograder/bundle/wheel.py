@@ -28,7 +28,7 @@ requires-python = "{python}"
 packages = ["coursework"]
 
 [tool.setuptools.package-data]
-coursework = ["vendor/*"]
+coursework = ["data/*", "vendor/*"]
 """
 
 

@@ -305,3 +305,71 @@ class ModeAfterwards(TrainSteps):
         """Train, and look at the mode."""
         model, report = self.trained(answer)
         return {**report, "train mode": model.training}
+
+
+@dataclass(frozen=True)
+class SampleShares(Operation):
+    """Draw `draws` ids for each row of logits (B, V); the result is how often each came, (B, V).
+
+    An id of another form than one per row is returned as it came.
+    """
+
+    logits: torch.Tensor
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    draws: int = 40_000
+    seed: int = 1
+
+    handed: ClassVar[Sequence[str]] = ("logits", "kwargs")
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """The logits and the options."""
+        return [self.logits, *self.kwargs.values()]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The options."""
+        return frozenset(self.kwargs)
+
+    def run(self, answer: Answer) -> Any:
+        """Draw for all rows in one call, and count."""
+        rows, size = self.logits.shape
+        many = self.logits.repeat_interleave(self.draws, dim=0)
+        generator = torch.Generator().manual_seed(self.seed)
+        drawn = answer.find()(many, **self.kwargs, generator=generator)
+        if not isinstance(drawn, torch.Tensor) or drawn.shape != (len(many),):
+            return drawn
+        if drawn.dtype != torch.int64 or drawn.min() < 0 or drawn.max() >= size:
+            return drawn
+        counts = torch.stack([torch.bincount(row, minlength=size) for row in drawn.view(rows, -1)])
+        return counts / self.draws
+
+
+@dataclass(frozen=True)
+class SampleTwice(Operation):
+    """Draw from logits (B, V) with one seed twice and with another; the result says what agrees."""
+
+    logits: torch.Tensor
+
+    handed: ClassVar[Sequence[str]] = ("logits",)
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """The logits."""
+        return [self.logits]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The facts."""
+        return frozenset({"same seed, same words", "another seed, other words"})
+
+    def run(self, answer: Answer) -> Any:
+        """Draw three times."""
+        sample = answer.find()
+        first, second, third = (
+            sample(self.logits, generator=torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)
+        )
+        return {
+            "same seed, same words": torch.equal(first, second),
+            "another seed, other words": not torch.equal(first, third),
+        }
