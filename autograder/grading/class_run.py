@@ -12,9 +12,10 @@ from autograder.grading.pool import MakeGrader, Pool, make_grader
 from autograder.grading.version import lesson_version
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
+from autograder.model.text import clean
 from autograder.reports import feedback_pages
 from autograder.reports.graded_notebook import graded_page
-from autograder.reports.words import clean, report_total
+from autograder.reports.words import report_total
 from autograder.storage import error_log
 from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.autograded import stored_attempt
@@ -122,7 +123,7 @@ def _count(things: Sequence[object], name: str) -> str:
 
 
 def _say(console: Console, line: str) -> None:
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+    console.print(clean(line), markup=False, highlight=False, soft_wrap=True)
 
 
 def _line(attempt: Attempt) -> str:
