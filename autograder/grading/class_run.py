@@ -21,7 +21,7 @@ from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.autograded import stored_attempt
 from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
 from autograder.storage.recorder import Recorder
-from autograder.submissions.submission import Submission
+from autograder.submissions.submission import Submission, submitted_by
 
 
 def grade_lesson(
@@ -44,7 +44,7 @@ def grade_lesson(
     """
     console = console or Console(stderr=True)
     with plain_io_errors(course):
-        submissions = _submissions(course, lesson)
+        submissions = _submissions(course, lesson, console)
         wait_for_gradebook(course)
         register(course, lesson)
         log = AttemptLog(course.reports)
@@ -65,11 +65,12 @@ def grade_lesson(
         return [newest[student] for student in students]
 
 
-def _submissions(course: Course, lesson: str) -> list[Submission]:
+def _submissions(course: Course, lesson: str, console: Console) -> list[Submission]:
     """Return the submission of each student with a folder for the lesson, in order."""
     version = lesson_version(course, lesson)
-    folders = course.submitted.glob(f"*/{lesson}")
-    students = sorted(folder.parent.name for folder in folders if folder.is_dir())
+    students, others = submitted_by(course, lesson)
+    for name in others:
+        _say(console, f"{lesson}: the folder '{name}' was left out: its name cannot be a student's")
     if not students:
         raise nothing_submitted(course, lesson)
     return [Submission(course, student, lesson, version) for student in students]
@@ -123,7 +124,8 @@ def _count(things: Sequence[object], name: str) -> str:
 
 
 def _say(console: Console, line: str) -> None:
-    console.print(clean(line), markup=False, highlight=False, soft_wrap=True)
+    indent = " " * (len(line) - len(line.lstrip(" ")))
+    console.print(indent + clean(line), markup=False, highlight=False, soft_wrap=True)
 
 
 def _line(attempt: Attempt) -> str:
