@@ -21,6 +21,7 @@ from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.autograded import stored_attempt
 from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
 from autograder.storage.recorder import Recorder
+from autograder.submissions.released import fingerprint
 from autograder.submissions.submission import Submission, submitted_by
 
 
@@ -106,8 +107,9 @@ def _grade_and_record(
         closing(pool.grade_all(todo)) as results,
         Progress(console=console, transient=True, disable=not console.is_terminal) as bar,
     ):
+        texts = fingerprint(course, todo[0].lesson).texts
         for attempt, notebook in bar.track(results, total=len(todo), description=todo[0].lesson):
-            withdrawn = recorder.keep(attempt, graded_page(notebook, attempt))
+            withdrawn = recorder.keep(attempt, graded_page(notebook, attempt, texts))
             made[attempt.student] = attempt
             _say(console, f"[{len(made)}/{len(todo)}] {_line(attempt)}")
             for score in withdrawn:
