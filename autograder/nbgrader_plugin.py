@@ -28,6 +28,7 @@ from autograder.reports.graded_notebook import graded_page
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.autograded import attached_attempt
 from autograder.storage.recorder import record_attempt
+from autograder.submissions.released import fingerprint
 from autograder.submissions.submission import Submission
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ class GradeSubmission(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader ha
         attempt, notebook = grade_submission(
             exporter.grader, submission, sandboxed=exporter.sandboxed
         )
-        return graded_page(notebook, attempt), resources
+        texts = fingerprint(submission.course, submission.lesson).texts
+        return graded_page(notebook, attempt, texts), resources
 
 
 class RecordAttempt(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader has no type annotations

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, computed_field, field_validator, model_validator
+
+from autograder.model.text import MOST_LINES, Text
 
 
 class Outcome(StrEnum):
@@ -48,10 +50,10 @@ class Document(BaseModel):
 class CheckReport(Document):
     """The result of one check; students read its title and message."""
 
-    id: str
-    title: str
+    id: Text
+    title: Text
     passed: bool
-    message: str = ""
+    message: Text = ""
 
 
 # One fixed sentence: what went wrong inside the grader may quote the model answer.
@@ -66,9 +68,9 @@ GRADER_ERROR = CheckReport(
 class NamedMistake(Document):
     """A known mistake that explains the results."""
 
-    id: str
-    title: str
-    hint: str = ""
+    id: Text
+    title: Text
+    hint: Text = ""
 
 
 class Incident(Document):
@@ -78,10 +80,10 @@ class Incident(Document):
     the instructor alone, because the student's own process may have written it.
     """
 
-    exercise: str | None
-    kind: str
-    message: str
-    detail: str = ""
+    exercise: Text | None
+    kind: Text
+    message: Text
+    detail: Text = ""
 
 
 class ExerciseReport(Document):
@@ -126,10 +128,19 @@ class Report(Document):
     score: float
     max_score: float
     exercises: list[ExerciseReport]
-    repairs: list[str] = []
+    repairs: list[Text] = []
     incidents: list[Incident] = []
     state: State = Field(default=State.GRADED, exclude_if=lambda state: state is State.GRADED)
-    reason: str = Field(default="", exclude_if=lambda reason: not reason)
+    reason: Text = Field(default="", exclude_if=lambda reason: not reason)
+
+    @field_validator("repairs")
+    @classmethod
+    def _limit_repairs(cls, repairs: list[str]) -> list[str]:
+        """Keep the first repairs and count the rest."""
+        rest = len(repairs) - MOST_LINES
+        return (
+            repairs if rest <= 0 else [*repairs[: MOST_LINES - 1], f"and {rest + 1} more repairs"]
+        )
 
     @model_validator(mode="before")
     @classmethod
@@ -170,6 +181,11 @@ class Report(Document):
     def pending_exercises(self) -> list[ExerciseReport]:
         """Return the exercises whose score is still to be given by hand."""
         return [report for report in self.exercises if report.is_pending]
+
+    def with_file(self, state: State, reason: str, repairs: list[str]) -> "Report":
+        """Return a copy that says what became of the submitted file."""
+        found = {"state": state, "reason": reason, "repairs": repairs}
+        return Report.model_validate(dict(self) | found)
 
     def with_exercises(self, exercises: list[ExerciseReport]) -> "Report":
         """Return a copy with other exercises, whose scores add up to its own."""

@@ -5,8 +5,8 @@ import io
 from collections.abc import Mapping
 
 from autograder.model.report import Report
+from autograder.model.text import clean
 from autograder.reports.class_figures import counted_ids
-from autograder.reports.words import clean
 
 TOTALS = ("score", "out_of", "pending", "max", "to_grade", "state", "reason")
 # Spreadsheets run a cell that begins with one of these as a formula (OWASP, "CSV Injection").

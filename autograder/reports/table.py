@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.model.report import ExerciseReport, Outcome, Report
+from autograder.model.text import clean
 from autograder.reports.words import (
     NO_SANDBOX,
     STATES,
-    clean,
     distinct,
     failures,
     next_step,

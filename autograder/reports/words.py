@@ -4,7 +4,6 @@ Every text passes through `clean` before it reaches a reader: a message can cont
 submission printed, raised or used as a name.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,11 +17,8 @@ from autograder.model.report import (
     Report,
     State,
 )
+from autograder.model.text import clean
 
-# Control characters can move a terminal's cursor, direction marks can reorder the text of a page.
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-LONGEST = 1200
 STRETCH = "stretch: not counted"  # in place of the score of an exercise without points
 SKIPPED = "This exercise is optional, and you left it as it was."
 
@@ -143,16 +139,6 @@ class Failure:
 
     titles: tuple[str, ...]
     message: str
-
-
-def clean(text: str, longest: int = LONGEST) -> str:
-    """Return printable text: no control or direction marks, no lone surrogates, cut to length.
-
-    Text that was cut says so. Line breaks and tabs are kept.
-    """
-    text = _UNPRINTABLE.sub("", _ANSI.sub("", text.replace("\r\n", "\n")))
-    text = text.encode("utf-8", "replace").decode("utf-8").strip()
-    return text if len(text) <= longest else f"{text[:longest].rstrip()} … (cut)"
 
 
 def points(value: float | None) -> str:
