@@ -9,6 +9,7 @@ from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
 from autograder.model.observation import Observation
 from autograder.probe.operation import Operation, fields_of
+from coursework.instant.examples import Question
 
 ANSWERS = "answers"  # what every dictionary of answers is called, in any lesson
 
@@ -148,6 +149,19 @@ class Mistake:
 
 
 @dataclass(frozen=True)
+class PublicExample:
+    """A small input that everyone may see, apart from everything that is graded.
+
+    `ask` draws it, from a key that is no secret, and returns what is asked of an answer. `picture`
+    says how its result is drawn: "mask", "heat", "source" (entries are 10 · token + feature),
+    "curves", or "" for none.
+    """
+
+    ask: Callable[[Draw], Question]
+    picture: str = ""
+
+
+@dataclass(frozen=True)
 class ExerciseChecks:
     """What a module in lessons/ declares about one exercise; the lesson's text declares the rest.
 
@@ -159,6 +173,7 @@ class ExerciseChecks:
         name: what the cell has to define; by default the reference's name, or "answers".
         judge: decides where a check names no judge of its own; by default `matches_reference()`.
         forbidden: names of torch functions that the answer must not call, with what to say then.
+        examples: one to three small public inputs, the smallest first.
 
     Example:
         exercise = ExerciseChecks(reference=reference.causal_mask, checks=[
@@ -171,6 +186,7 @@ class ExerciseChecks:
     name: str = ""
     judge: Judge | None = None
     forbidden: Mapping[str, str] = field(default_factory=dict)
+    examples: Sequence[PublicExample] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +205,7 @@ class Exercise:
     forbidden: Mapping[str, str] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
+    examples: tuple[PublicExample, ...] = ()
     line: int = 0
     module: Path | None = None
 
