@@ -88,7 +88,7 @@ def make_examples(oracle: Oracle, exercise: Exercise) -> MadeExamples:
         PublicDraw(oracle.lesson.name, exercise.id, str(n)) for n in range(len(exercise.examples))
     ]
     questions = [each.ask(draw) for each, draw in zip(exercise.examples, draws, strict=True)]
-    right = _reference(oracle, exercise)
+    right = _reference(exercise)
     made = MadeExamples(exercise, questions, [ask(question, right) for question in questions])
     _require_right(oracle, made)
     _add_mistakes(oracle, made)
@@ -96,14 +96,14 @@ def make_examples(oracle: Oracle, exercise: Exercise) -> MadeExamples:
     return made
 
 
-def _reference(oracle: Oracle, exercise: Exercise) -> Any:
+def _reference(exercise: Exercise) -> Any:
     if exercise.reference is None:
         raise CheckDefinitionError(f"'{exercise.id}' has examples, but no reference to run on them")
     return exercise.reference
 
 
 def _require_right(oracle: Oracle, made: MadeExamples) -> None:
-    """Raise CheckDefinitionError where reference and model answer differ, or an example raises by accident."""
+    """Raise CheckDefinitionError where the model answer is wrong, or an example raises by accident."""
     results = _results(oracle, made, [])
     for number, (got, expected) in enumerate(zip(results, made.expected, strict=True)):
         if not is_right(got, expected):
