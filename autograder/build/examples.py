@@ -9,6 +9,7 @@ import inspect
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from coursework.instant.comparing import is_right
 from coursework.instant.examples import Question, Result
 from coursework.instant.signature import Signature, sign
 from coursework.instant.trying import ask
-from coursework.instant.values import Built, pack
+from coursework.instant.values import pack
 
 FOLDER = Path("coursework/examples")
 MOST_PAIRS = 1500
@@ -226,11 +227,12 @@ def _example(made: MadeExamples, number: int, tensors: Tensors) -> dict[str, Any
 
 def _shown(exercise: Exercise, question: Question) -> tuple[list[str], str]:
     """Return the names of an example's inputs, and the call as a student would write it."""
-    names = list(inspect.signature(exercise.reference).parameters)
+    tried = _through(question) if question.through else exercise.reference
+    names = list(inspect.signature(tried).parameters)[bool(question.through) :]
     given = [*zip(names, question.args, strict=False), *question.kwargs.items()]
     call = f"{exercise.name}({', '.join(_arguments(given, len(question.args)))})"
     if question.calls is None:
-        return [name for name, _ in given], call
+        return [name for name, _ in given], question.shown or call
     inner = [
         name for name in inspect.signature(exercise.reference.forward).parameters if name != "self"
     ]
@@ -241,9 +243,14 @@ def _shown(exercise: Exercise, question: Question) -> tuple[list[str], str]:
     return inner * len(question.calls), " then ".join(f"{call}{each}" for each in calls)
 
 
+def _through(question: Question) -> Any:
+    module, _, name = question.through.partition(":")
+    return getattr(import_module(module), name)
+
+
 def _arguments(given: Sequence[tuple[str, Any]], positional: int) -> Iterator[str]:
     """Yield arguments as in a call: short ones themselves, tensors and lists by name."""
     for number, (name, value) in enumerate(given):
         short = value is None or isinstance(value, (bool, int, float, str))
-        text = repr(value) if short else value.shown if isinstance(value, Built) else name
+        text = repr(value) if short else name
         yield text if number < positional else f"{name}={text}"

@@ -25,14 +25,16 @@ class Question:
 
     A function is called with `args` and `kwargs`. A class is built with these, `weights` are loaded
     by attribute path, and it is called once for each entry of `calls`, in eval mode.
-    `read` names a function of `coursework` that makes something comparable of the result.
+    An answer that needs more than plain data is tried `through` a function of `coursework`, given as
+    `module:name`, which is called with the answer and the arguments. `shown` is how the call reads.
     """
 
     args: Sequence[Any] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     weights: Mapping[str, Any] = field(default_factory=dict)
     calls: Sequence[Sequence[Any]] | None = None
-    read: str = ""
+    through: str = ""
+    shown: str = ""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import torch
 
 from coursework.instant.comparing import same_value
 from coursework.instant.examples import Result
-from coursework.instant.values import Built, Other
+from coursework.instant.values import Other
 
 NESTED = (torch.Tensor, list, tuple)
 MOST_ROWS, MOST_COLUMNS, LONGEST = 12, 16, 60
@@ -140,7 +140,7 @@ def inputs_of(names: Sequence[str], values: Sequence[Any]) -> list[tuple[str, li
     large = (torch.Tensor, list, tuple, dict)
     shown = [pair for pair in zip(names, values, strict=False) if isinstance(pair[1], large)]
     return [
-        (name, tables_of(Result(value))) for name, value in shown if not isinstance(value, Built)
+        (name, tables_of(Result(value))) for name, value in shown
     ]
 
 

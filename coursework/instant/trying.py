@@ -18,7 +18,6 @@ from torch.utils._pytree import tree_map, tree_map_only
 
 from coursework.instant.comparing import same_value
 from coursework.instant.examples import Question, Result
-from coursework.instant.values import Built
 
 SEED = 20170612
 SECONDS = 5.0
@@ -38,7 +37,7 @@ def ask(question: Question, answer: Any) -> Result:
     The random state, gradient mode, default dtype and device, and the mode and weights of whatever
     the student built before stay as they are. What the answer prints is dropped.
     """
-    asked = tree_map_only(Built, Built.make, _fields(question))
+    asked = _fields(question)
     handed = asked["calls"] if asked["calls"] is not None else _arguments(asked)
     before = copy.deepcopy(handed)
     try:
@@ -72,14 +71,12 @@ def _same(a: Any, b: Any) -> bool:
 
 def _run(question: Mapping[str, Any], answer: Any) -> Any:
     args, kwargs = question["args"], question["kwargs"]
+    if question["through"]:
+        module, _, name = question["through"].partition(":")
+        return getattr(import_module(module), name)(answer, *args, **kwargs)
     if question["calls"] is None:
-        value = answer(*args, **kwargs)
-    else:
-        value = _call_module(answer(*args, **kwargs), question)
-    if question["read"]:
-        module, _, name = question["read"].partition(":")
-        return getattr(import_module(module), name)(value, *args, **kwargs)
-    return value
+        return answer(*args, **kwargs)
+    return _call_module(answer(*args, **kwargs), question)
 
 
 def _call_module(built: Any, question: Mapping[str, Any]) -> Any:

@@ -2,35 +2,12 @@
 
 import math
 from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass, field
-from importlib import import_module
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 Tensors = MutableMapping[str, torch.Tensor]
-
-
-@dataclass(frozen=True)
-class Built:
-    """An input that is not plain data: what a function of `coursework` builds.
-
-    Args:
-        maker: the function, as `module:name`.
-        values: its keyword arguments, plain data.
-        shown: what to call it on the card, such as `model`.
-    """
-
-    maker: str
-    values: Mapping[str, Any] = field(default_factory=dict)
-    shown: str = "…"
-
-    def make(self) -> Any:
-        """Call the function. Raises ValueError for a function outside `coursework`."""
-        module, _, name = self.maker.partition(":")
-        if module.partition(".")[0] != "coursework":
-            raise ValueError(f"expected a function of coursework, not {self.maker}")
-        return getattr(import_module(module), name)(**self.values)
 
 
 @dataclass(frozen=True)
@@ -58,12 +35,6 @@ def _pack_nested(value: Any, tensors: Tensors) -> Any:
         return {"tuple": [pack(item, tensors) for item in value]}
     if isinstance(value, Mapping):
         return {"dict": [[pack(key, tensors), pack(item, tensors)] for key, item in value.items()]}
-    if isinstance(value, Built):
-        return {
-            "built": value.maker,
-            "with": pack(dict(value.values), tensors),
-            "shown": value.shown,
-        }
     return {"other": value.kind if isinstance(value, Other) else type(value).__name__}
 
 
@@ -101,8 +72,5 @@ def unpack(stored: Any, tensors: Mapping[str, torch.Tensor]) -> Any:
 _UNPACK: Mapping[str, Callable[[Any, Mapping[str, torch.Tensor]], Any]] = {
     "float": lambda stored, _: float(stored["float"]),
     "tuple": lambda stored, tensors: tuple(unpack(item, tensors) for item in stored["tuple"]),
-    "built": lambda stored, tensors: Built(
-        stored["built"], unpack(stored["with"], tensors), stored["shown"]
-    ),
     "other": lambda stored, _: Other(stored["other"]),
 }

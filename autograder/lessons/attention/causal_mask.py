@@ -6,7 +6,8 @@ from autograder.judge.judges import matches_reference
 from autograder.judge.properties import properties
 from autograder.lessons.attention import reference
 
-exercise = ExerciseChecks(reference=reference.causal_mask, judge=matches_reference(masks.about_mask), examples=[
+exercise = ExerciseChecks(reference=reference.causal_mask, judge=matches_reference(masks.about_mask),
+    examples=[
         example(lambda _: call(4), "mask"),
     ], checks=[
     Check("six", "each position sees itself and what comes before", lambda _: call(6)),

@@ -42,7 +42,7 @@ exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_
     forbidden=dict.fromkeys(("softmax", "log_softmax", "softmin", "gumbel_softmax"), LIBRARY), examples=[
         example(lambda d: call(d.normal(2, 3, scale=2.0))),
         example(lambda d: call(d.normal(2, 2, 3), dim=1)),
-        example(lambda d: call(torch.tensor([[1000.0, 1001.0, 999.0], [0.0, float("-inf"), 1.0]]))),
+        example(lambda _: call(torch.tensor([[1000.0, 1001.0, 999.0], [0.0, float("-inf"), 1.0]]))),
     ], checks=[
     Check("rows", "each row of a table becomes a distribution",
           lambda d: call(d.normal(3, 7, scale=2)), weight=2),
