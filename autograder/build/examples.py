@@ -61,12 +61,28 @@ def examples_files(lesson: Lesson) -> dict[Path, bytes]:
     tensors: Tensors = {}
     stored = [_stored(make_examples(oracle, exercise), tensors) for exercise in exercises]
     document = {"made_from": made_from(lesson), "exercises": stored}
-    place = FOLDER / lesson.name
+    place = examples_place(lesson)
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), indent=None)
     return {
-        place.with_suffix(".json"): f"{text}\n".encode(),
+        place: f"{text}\n".encode(),
         place.with_suffix(".safetensors"): save(tensors),
     }
+
+
+def examples_place(lesson: Lesson) -> Path:
+    """Return where the document of a lesson's examples lies in the course."""
+    return FOLDER / f"{lesson.name}.json"
+
+
+def examples_current(root: Path, lesson: Lesson) -> bool:
+    """Return whether the examples on disk were made from what the lesson declares now."""
+    place = root / examples_place(lesson)
+    if not any(exercise.examples for exercise in lesson.exercises):
+        return True
+    if not place.is_file() or not place.with_suffix(".safetensors").is_file():
+        return False
+    stored = json.loads(place.read_text(encoding="utf-8"))
+    return bool(stored["made_from"] == made_from(lesson))
 
 
 def made_from(lesson: Lesson) -> str:
@@ -233,6 +249,7 @@ def _shown(exercise: Exercise, question: Question) -> tuple[list[str], str]:
     call = f"{exercise.name}({', '.join(_arguments(given, len(question.args)))})"
     if question.calls is None:
         return [name for name, _ in given], question.shown or call
+    mode = ".train()" if question.train else ""
     inner = [
         name for name in inspect.signature(exercise.reference.forward).parameters if name != "self"
     ]
@@ -240,7 +257,7 @@ def _shown(exercise: Exercise, question: Question) -> tuple[list[str], str]:
         f"({', '.join(_arguments(list(zip(inner, c, strict=False)), len(c)))})"
         for c in question.calls
     ]
-    return inner * len(question.calls), " then ".join(f"{call}{each}" for each in calls)
+    return inner * len(question.calls), " then ".join(f"{call}{mode}{each}" for each in calls)
 
 
 def _through(question: Question) -> Any:

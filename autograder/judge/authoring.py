@@ -65,7 +65,8 @@ def example(ask: Callable[[Draw], Question | Operation], picture: str = "") -> P
         asked = ask(draw)
         if isinstance(asked, CallModule):
             kwargs = dict(asked.init_kwargs)
-            return Question(asked.init, kwargs, dict(asked.weights), [list(c) for c in asked.calls])
+            calls = [list(call) for call in asked.calls]
+            return Question(asked.init, kwargs, dict(asked.weights), calls, asked.train)
         if isinstance(asked, CallFunction):
             return Question(list(asked.args), dict(asked.kwargs))
         if isinstance(asked, Question):

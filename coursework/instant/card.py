@@ -64,6 +64,13 @@ class Card:
         return _template().render(card=self)
 
     @property
+    def pictures(self) -> str:
+        """The two drawings alone, as HTML; empty if there are none."""
+        drawn = self.evidence.pictures if self.evidence else None
+        drawing = _template().make_module({"card": self}).__dict__["drawing"] if drawn else None
+        return "".join(str(drawing(picture)) for picture in drawn) if drawn and drawing else ""
+
+    @property
     def text(self) -> str:
         """The card as plain text."""
         lines = [f"{'✓' if self.passed else '✗'} {self.name}: {self.headline}", self.title]

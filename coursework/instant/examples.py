@@ -24,7 +24,7 @@ class Question:
     """What an example asks of an answer.
 
     A function is called with `args` and `kwargs`. A class is built with these, `weights` are loaded
-    by attribute path, and it is called once for each entry of `calls`, in eval mode.
+    by attribute path, and it is called once for each entry of `calls`, in eval mode unless `train`.
     An answer that needs more than plain data is tried `through` a function of `coursework`, given as
     `module:name`, which is called with the answer and the arguments. `shown` is how the call reads.
     """
@@ -33,6 +33,7 @@ class Question:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     weights: Mapping[str, Any] = field(default_factory=dict)
     calls: Sequence[Sequence[Any]] | None = None
+    train: bool = False
     through: str = ""
     shown: str = ""
 

@@ -139,9 +139,7 @@ def inputs_of(names: Sequence[str], values: Sequence[Any]) -> list[tuple[str, li
     """Return the inputs that are too large to stand in the call, by name."""
     large = (torch.Tensor, list, tuple, dict)
     shown = [pair for pair in zip(names, values, strict=False) if isinstance(pair[1], large)]
-    return [
-        (name, tables_of(Result(value))) for name, value in shown
-    ]
+    return [(name, tables_of(Result(value))) for name, value in shown]
 
 
 def as_text(table: Table) -> str:

@@ -25,6 +25,7 @@ exercise = ExerciseChecks(reference=reference.CausalDecoderLayer,
     examples=[
         example(lambda d: _layer(d, (1, 3), init=[4, 2, 6, 0.0])),
         example(lambda d: _layer(d, (2, 2), init=[2, 1, 3, 0.0], scale=2)),
+        example(lambda d: replace(_layer(d, (1, 2), init=[2, 1, 3, 1.0]), train=True)),
     ], checks=[
     Check("main-path", "with both sub-layers silent, x passes through as it is",
           lambda d: _layer(d, (2, 4), silent=["self_attention", "feed_forward"])),

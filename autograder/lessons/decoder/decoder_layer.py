@@ -32,6 +32,7 @@ exercise = ExerciseChecks(reference=reference.DecoderLayer, judge=matches_refere
                 2])], init=[4, 2, 5, 0.0])),
         example(lambda d: _layer(d, [*_batch(d, 2, 2, 2, 2), masks.causal(2), masks.padding([2,
                 1])], init=[2, 1, 3, 0.0])),
+        example(lambda d: replace(_layer(d, _batch(d, 1, 2, 2, 2), init=[2, 1, 3, 1.0]), train=True)),
     ], checks=[
     Check("self-attention-alone",
           "the self-attention, with the other parts silent: target tokens read the target before them",

@@ -73,6 +73,8 @@ exercise = ExerciseChecks(reference=reference.MultiHeadAttention, judge=matches_
         example(lambda d: _attend(d, 4, 2, [*[d.normal(2, 3, 4)] * 3, masks.padding([1, 3])]), "heat"),
         example(lambda d: _attend(d, 2, 1, [d.normal(1, 2, 2), d.normal(1, 2, 2), d.normal(1, 2, 2),
                                             torch.tensor([[True, False], [False, False]])]), "heat"),
+        example(lambda d: module([2, 1, 1.0], weights.attention(d, "", 2),
+                                 [d.normal(1, 2, 2)] * 3, train=True)),
     ], checks=[
     Check("cross", "four queries read seven keys; query, key and value all differ",
           lambda d: _attend(d, 10, 2, _cross(d)), weight=2),

@@ -50,6 +50,7 @@ exercise = ExerciseChecks(reference=reference.PositionalEncoding, judge=judges.s
         example(lambda d: module([4, 6], {}, [d.normal(1, 3, 4)])),
         example(lambda d: module([2, 5], {}, [d.normal(3, 2, 2)])),
         example(lambda d: module([4, 2], {}, [d.normal(1, 3, 4)])),
+        example(lambda d: module([2, 3, 1.0], {}, [d.normal(1, 2, 2)], train=True)),
     ], checks=[
     Check("batch", "position s of every sample gets row s of the table",
           lambda d: module([12, 30], {}, [d.normal(3, 7, 12)]), weight=2),
