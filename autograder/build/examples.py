@@ -18,10 +18,11 @@ import torch
 from safetensors.torch import save
 
 from autograder.judge.oracle import Oracle
+from autograder.model import draw
 from autograder.model.draw import PUBLIC_KEY, PublicDraw
 from autograder.model.errors import CheckDefinitionError
 from autograder.model.exercise import Exercise, Lesson, Mistake
-from coursework import instant
+from coursework.instant import comparing, parts, signature, trying
 from coursework.instant.comparing import is_right
 from coursework.instant.examples import Question, Result
 from coursework.instant.signature import Signature, sign
@@ -88,12 +89,11 @@ def examples_current(root: Path, lesson: Lesson) -> bool:
 def made_from(lesson: Lesson) -> str:
     """Return a digest of all that examples are made from: answers, declarations, and our own code."""
     digest = hashlib.sha256()
-    folders = [Path(instant.__file__).parent, Path(__file__).parent.parent / "model"]
-    modules = {each.module.parent for each in lesson.exercises if each.module}
-    for folder in (*folders, *sorted(modules)):
-        for path in sorted((*folder.glob("*.py"), *folder.glob("*.yaml"))):
-            digest.update(path.read_bytes())
-    digest.update(Path(__file__).read_bytes())
+    ours = [Path(each.__file__ or "") for each in (comparing, draw, parts, signature, trying)]
+    folders = {each.module.parent for each in lesson.exercises if each.module}
+    theirs = (path for folder in sorted(folders) for path in sorted(folder.iterdir()))
+    for path in (Path(__file__), *ours, *theirs):
+        digest.update(path.read_bytes() if path.suffix in (".py", ".yaml") else b"")
     for exercise in lesson.exercises:
         digest.update(exercise.answer.encode())
     return digest.hexdigest()

@@ -14,10 +14,12 @@ from coursework.instant.card import Card
 
 
 def wrong_axis(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """Ignore `dim`."""
     return torch.softmax(x, 0)
 
 
 def stable(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """Compute it right, and say something besides."""
     print("a stray print")
     warnings.warn("and a warning", stacklevel=2)
     e = (x - x.amax(dim, keepdim=True)).exp()
@@ -25,6 +27,7 @@ def stable(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
 
 def tried(name: str, answer: Any) -> Card:
+    """Check one answer."""
     return check(name, {name.replace("-", "_"): answer})
 
 
@@ -56,7 +59,7 @@ def test_a_known_mistake_is_named_with_its_hint_and_the_smallest_example() -> No
         (lambda x, dim=-1: None, "should be a tensor, not None"),
         (lambda x, dim=-1: torch.softmax(x, dim).double(), "has dtype float64"),
         (lambda x, dim=-1: torch.softmax(x, dim) * 0 + 7, "should each sum to 1"),
-        (lambda x: x, "raised TypeError"),
+        (lambda y: y.missing, "raised AttributeError"),
         (lambda x, dim=-1: x.fill_(0), ""),
     ],
 )
@@ -93,6 +96,7 @@ class Hostile:
     """An object for which everything fails."""
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
+        """Raise an exception that cannot be shown."""
         raise KeyError(self)
 
     def __repr__(self) -> str:

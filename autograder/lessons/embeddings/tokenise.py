@@ -48,7 +48,6 @@ exercise = ExerciseChecks(reference=reference.tokenise, judge=matches_reference(
     examples=[
         example(lambda _: call("The cat, it’s 2 o’clock.")),
         example(lambda _: call("  Sea!\n")),
-        example(lambda _: call("")),
     ], checks=[
     Check("words", "words, and what stands between them, each become a piece",
           lambda d: call(_sentence(d, d.integer(9, 14))), weight=2, separates=("line-breaks-lost",)),
