@@ -80,6 +80,8 @@ def build(context: click.Context, lessons: tuple[str, ...], *, check_only: bool)
     written = building.build(course, lessons or None)
     for path in written:
         click.echo(f"wrote {path.relative_to(course.root)}")
+    for line in building.unshown(course, written):
+        click.echo(line)
     if not written:
         click.echo("everything was up to date")
 

@@ -49,7 +49,8 @@ def load_bert(name: str = MODEL) -> Loaded:
 
 def load_shipped() -> tuple[Any, Any]:
     """Return the shipped model and its tokeniser. Raises NotHereError, and says why."""
-    return _read(local_folder(MODEL))
+    bert, tokeniser = read_model(local_folder(MODEL))
+    return bert, tokeniser
 
 
 def local_folder(name: str) -> Path:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from autograder.grading.shown_example import questions, read_result
 from autograder.judge.compare import same
 from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.oracle import Oracle
@@ -16,13 +17,16 @@ from autograder.model.errors import (
 from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
 from autograder.model.observation import Observation
 from autograder.model.report import CheckReport, Outcome
+from autograder.probe.example import TryExample
 from autograder.probe.limits import WALL_FACTOR
 from autograder.sandbox.run import Probe, Run, Watch
+from coursework.instant.examples import Question, Result
 
 SCORE_STEP = 0.25
 MAX_CRASHES = 2
 SLOW_SECONDS = 20.0  # of processor time; checks that took longer together are not run again
 PROBE_SECONDS = 10
+EXAMPLE_SECONDS, EXAMPLE_SEED = 5.0, 7
 TIMED_OUT = (
     "Your code did not finish within {seconds:g} seconds of processor time. Is there a loop that never "
     "ends?"
@@ -67,6 +71,7 @@ class ExerciseRun:
     evidence: list[Evidence] = field(default_factory=list)
     endings: list[RunEndedError] = field(default_factory=list)
     changing: list[str] = field(default_factory=list)
+    examples: list[Result] = field(default_factory=list)
 
     @property
     def perfect(self) -> bool:
@@ -158,6 +163,8 @@ class ExerciseRunner:
         if probe is not None:
             if self._process.seconds - used < SLOW_SECONDS:
                 self._run_again(probe)
+            if not self.result.perfect:
+                self._try_examples(probe)
             self._close(probe)
         return self.result
 
@@ -189,6 +196,21 @@ class ExerciseRunner:
                 result.changing.append(first.check.title)
                 result.checks[index] = _report(first.check, Verdict(passed=False, message=CHANGED))
                 result.evidence[index] = replace(first, got=got, passed=False)
+
+    def _try_examples(self, probe: Probe) -> None:
+        """Ask the public examples, for the feedback; whatever goes wrong here costs nothing."""
+        for question in questions(self.oracle.lesson.name, self.exercise):
+            fields = {name: getattr(question, name) for name in Question.__dataclass_fields__}
+            if not probe.ready or self._out_of_time():
+                return
+            try:
+                seen = probe.observe(
+                    TryExample(fields), self.exercise.name, EXAMPLE_SEED, EXAMPLE_SECONDS
+                )
+            except RunEndedError:
+                return
+            if result := read_result(Observation.of(seen).value):
+                self.result.examples.append(result)
 
     def _tried(self, check: Check, probe: Probe | None) -> tuple[CheckReport, Evidence]:
         test_input = self.oracle.test_input(self.exercise, check)

@@ -209,7 +209,9 @@ class GradingSession:
             return outcomes.cell_raised(exercise, raised, self._answers[exercise.id].source)
         tried = [] if best.perfect else [best, *others]
         found = (diagnose(self.oracle, exercise, done.evidence) for done in tried)
-        return outcomes.graded(exercise, best, next(filter(None, found), []))
+        return outcomes.graded(
+            self.oracle.lesson.name, exercise, best, next(filter(None, found), [])
+        )
 
 
 def _out_of_memory(raised: Mapping[str, Any]) -> bool:

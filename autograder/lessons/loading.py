@@ -175,6 +175,7 @@ def _exercise(text: LessonText, header: ExerciseHeader, modules: dict[str, Modul
             for check in _checked_table(module, declared.checks)
         ),
         mistakes=load_mistakes(module.with_suffix(".yaml")),
+        examples=tuple(declared.examples),
         line=header.line,
         module=module,
     )

@@ -10,6 +10,7 @@ from autograder.model.errors import CheckDefinitionError, StaleEditError
 from autograder.model.observation import Observation
 from autograder.probe.library_calls import STAND_IN
 from autograder.probe.operation import Operation, fields_of
+from coursework.instant.examples import Question
 
 ANSWERS = "answers"  # what every dictionary of answers is called, in any lesson
 
@@ -149,6 +150,19 @@ class Mistake:
 
 
 @dataclass(frozen=True)
+class PublicExample:
+    """A small input that everyone may see, apart from everything that is graded.
+
+    `ask` draws it, from a key that is no secret, and returns what is asked of an answer. `picture`
+    says how its result is drawn: "mask", "heat", "source" (entries are 10 · token + feature),
+    "curves", or "" for none.
+    """
+
+    ask: Callable[[Draw], Question]
+    picture: str = ""
+
+
+@dataclass(frozen=True)
 class ExerciseChecks:
     """What a module in lessons/ declares about one exercise; the lesson's text declares the rest.
 
@@ -162,6 +176,7 @@ class ExerciseChecks:
         forbidden: parts of the names of torch functions that the answer must not call, with what to
             say then. "autograd" stands for derivatives that the answer asks torch for.
         finished_layers: whether the answer may use torch's finished attention and layers.
+        examples: one to four small public inputs, the smallest first.
 
     Example:
         exercise = ExerciseChecks(reference=reference.causal_mask, checks=[
@@ -175,6 +190,7 @@ class ExerciseChecks:
     judge: Judge | None = None
     forbidden: Mapping[str, str] = field(default_factory=dict)
     finished_layers: bool = False
+    examples: Sequence[PublicExample] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +211,7 @@ class Exercise:
     below: bool = False
     checks: tuple[Check, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
+    examples: tuple[PublicExample, ...] = ()
     line: int = 0
     module: Path | None = None
 

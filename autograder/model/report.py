@@ -73,6 +73,19 @@ class NamedMistake(Document):
     hint: Text = ""
 
 
+class ExampleReport(Document):
+    """A public example that the answer gets wrong, as text: never an input of a graded check.
+
+    `inputs` are those that do not fit into the call; `pictures` is HTML of two drawings, or empty.
+    """
+
+    call: str
+    yours: str
+    expected: str
+    inputs: str = Field(default="", exclude_if=lambda text: not text)
+    pictures: str = Field(default="", exclude_if=lambda text: not text)
+
+
 class Incident(Document):
     """Something that code did besides computing, as evidence for the instructor; never a penalty.
 
@@ -95,6 +108,7 @@ class ExerciseReport(Document):
     outcome: Outcome
     checks: list[CheckReport] = []
     misconceptions: list[NamedMistake] = []
+    example: ExampleReport | None = Field(default=None, exclude_if=lambda shown: shown is None)
 
     @property
     def failures(self) -> list[CheckReport]:

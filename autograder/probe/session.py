@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.probe import dropout, functions, library_calls, modules, properties, wire  # noqa: F401 - operations, loaded early
+from autograder.probe import dropout, example, functions, library_calls, modules, properties, wire  # noqa: F401 - operations, loaded early
 from autograder.probe.audit_hook import AuditHook
 from autograder.probe.isolate import adopt_orphans
 from autograder.probe.limits import time_limit

@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from autograder.model.report import ExerciseReport, Outcome, Report
+from autograder.model.report import ExampleReport, ExerciseReport, Outcome, Report
 from autograder.model.text import clean
 from autograder.reports.words import (
     NO_SANDBOX,
@@ -116,11 +116,22 @@ def _print_exercises(exercises: list[ExerciseReport], console: Console) -> None:
     for mistake in distinct(exercise.misconceptions):
         _indent(f"Known mistake: {clean(mistake.title)}", console, style="bold")
         _indent(clean(mistake.hint), console, 4)
+    if exercise.example:
+        _print_example(exercise.example, console)
     for failure in failures(exercise.checks):
         for title in failure.titles:
             _indent(f"✗ {clean(title)}", console)
         _indent(failure.message, console, 4)
     _indent(f"Next: {next_step(exercise)}" if next_step(exercise) else "", console)
+
+
+def _print_example(example: ExampleReport, console: Console) -> None:
+    """Print a public example: the call, its inputs, the student's result and the right one."""
+    _indent(f"Example: {clean(example.call)}", console)
+    parts = (("", example.inputs), ("yours", example.yours), ("expected", example.expected))
+    for title, text in parts:
+        lines = filter(None, (title, *map(clean, text.split("\n"))))
+        _indent("\n".join(lines), console, 4)
 
 
 def _print_list(title: str, lines: list[str], console: Console) -> None:

@@ -1,10 +1,13 @@
 """Checks of `attention_scores`."""
 
-from autograder.judge.authoring import Check, ExerciseChecks, call
+from autograder.judge.authoring import Check, ExerciseChecks, call, example
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.attention import reference
 
-exercise = ExerciseChecks(reference=reference.attention_scores, checks=[
+exercise = ExerciseChecks(reference=reference.attention_scores, examples=[
+        example(lambda d: call(d.normal(2, 3), d.normal(4, 3))),
+        example(lambda d: call(d.normal(2, 1, 2), d.normal(2, 3, 2))),
+    ], checks=[
     Check("cross", "five queries meet seven keys",
           lambda d: call(d.normal(2, 5, 16), d.normal(2, 7, 16)), weight=2),
     Check("square", "as many queries as keys as features: nothing is exchanged",

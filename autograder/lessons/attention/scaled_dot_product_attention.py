@@ -3,7 +3,15 @@
 import torch
 
 from autograder.judge import explain, masks
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    Draw,
+    ExerciseChecks,
+    Operation,
+    call,
+    example,
+)
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.attention import reference
@@ -47,7 +55,13 @@ def _nothing_to_see(draw: Draw) -> Operation:
 
 
 exercise = ExerciseChecks(reference=reference.scaled_dot_product_attention,
-    judge=matches_reference(_about_weights), forbidden=dict.fromkeys(FORBIDDEN, LIBRARY), checks=[
+    judge=matches_reference(_about_weights), forbidden=dict.fromkeys(FORBIDDEN, LIBRARY), examples=[
+        example(lambda d: call(d.normal(2, 3, scale=2.0), d.normal(3, 3, scale=2.0), d.normal(3, 2)), "heat"),
+        example(lambda d: call(d.normal(2, 3), d.normal(3, 3), d.normal(3, 2),
+                               mask=torch.tensor([[True, False, True], [False, False, False]])), "heat"),
+        example(lambda d: call(d.normal(2, 1, 3), d.normal(2, 2, 3), d.normal(2, 2, 2),
+                               mask=masks.padding([1, 2])), "heat"),
+    ], checks=[
     Check("cross", "five queries read seven keys, values of another width",
           lambda d: call(*_qkv(d, 2)), weight=2),
     Check("square", "queries, keys and values of equal sizes: every softmax is over the keys",

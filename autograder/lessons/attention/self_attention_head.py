@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.judge import masks, modules
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, module
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, example, module
 from autograder.judge.gradients import gradients_match
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.attention import reference
@@ -18,7 +18,10 @@ def _head(draw: Draw, init: Sequence[int], *calls: Sequence[Any]) -> CallModule:
     return module(init, weights | draw.linear("w_v", d_model, d_model), *calls)
 
 
-exercise = ExerciseChecks(reference=reference.SelfAttentionHead, checks=[
+exercise = ExerciseChecks(reference=reference.SelfAttentionHead, examples=[
+        example(lambda d: _head(d, [3, 2], [d.normal(1, 3, 3)])),
+        example(lambda d: _head(d, [2], [d.normal(2, 3, 2), masks.causal(3)])),
+    ], checks=[
     Check("narrow", "every token reads all tokens, with d_k below d_model",
           lambda d: _head(d, [8, 5], [d.normal(3, 6, 8)]), weight=2),
     Check("default-width", "d_k is d_model where none is given",

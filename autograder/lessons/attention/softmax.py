@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
 from autograder.judge.explain import near
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
@@ -42,7 +42,12 @@ def _sums_to_one(value: torch.Tensor, dim: int) -> bool:
 
 
 exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_sums),
-    forbidden=dict.fromkeys(FORBIDDEN, LIBRARY) | {AUTOGRAD: DERIVATIVE}, checks=[
+    forbidden=dict.fromkeys(FORBIDDEN, LIBRARY) | {AUTOGRAD: DERIVATIVE},
+    examples=[
+        example(lambda d: call(d.normal(2, 3, scale=2.0))),
+        example(lambda d: call(d.normal(2, 2, 3), dim=1)),
+        example(lambda _: call(torch.tensor([[1000.0, 1001.0, 999.0], [0.0, float("-inf"), 1.0]]))),
+    ], checks=[
     Check("rows", "each row of a table becomes a distribution",
           lambda d: call(d.normal(3, 7, scale=2)), weight=2),
     Check("other-dimension", "it works along any dimension, not only the last",

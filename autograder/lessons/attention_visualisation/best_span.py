@@ -1,6 +1,8 @@
 """Checks of `best_span`."""
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
+import torch
+
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.attention_visualisation import reference
@@ -49,7 +51,12 @@ def _float64(draw: Draw) -> FindSpan:
 
 
 exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference(_about_span, any_form=True),
-    checks=[
+    examples=[
+        example(lambda _: call(torch.tensor([1.0, 3.0, 0.5, 2.0]), torch.tensor([2.5, 0.5, 2.0, 1.0]), 3)),
+        example(lambda _: call(torch.tensor([0.0, -1.0, -2.0, 5.0, 0.0]), torch.tensor([6.0, 3.0,
+                1.0, 1.5, 4.0]), 2)),
+        example(lambda _: call(torch.tensor([4.0, 0.0, 0.0]), torch.tensor([0.0, 0.0, 7.0]), 2)),
+    ], checks=[
     Check("drawn", "the highest sum of all allowed spans", _many, weight=2),
     Check("crossed", "the best end lies before the best start",
           lambda d: _peaks(d, 11, ({8: 6.0, 3: 4.0}, {2: 6.0, 5: 4.5, 9: 2.0}), 4)),

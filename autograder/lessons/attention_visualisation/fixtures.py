@@ -11,8 +11,8 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from autograder.probe.answer import Answer, StructureError, kind_of, load
 from autograder.probe.functions import CallFunction
-from autograder.probe.heat_map import FAULTS, read_heat_map
 from autograder.probe.operation import Operation
+from coursework.heat_map import FAULTS, HeatMapError, read_heat_map
 from coursework.small_bert import SmallBert, SmallTokeniser
 from coursework.stand_ins import MultiHeadAttention
 from coursework.stand_ins_models import Decoder, Encoder, Transformer
@@ -223,7 +223,10 @@ class DrawHeatMap(Operation):
             plt.sca(first)
         options = {} if given is None else {"ax": given}
         returned = draw(self.weights, self.queries, self.keys, **options)
-        found = read_heat_map(returned)
+        try:
+            found = read_heat_map(returned)
+        except HeatMapError as problem:
+            raise StructureError(problem.fault, detail=problem.detail) from None
         if first is None:
             return found
         return found | {"on the axes given": returned is given, "elsewhere": first.has_data()}

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from autograder.judge import dropout, masks, modules, weights
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, module
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, example, module
 from autograder.judge.explain import are_probabilities, positions_change
 from autograder.judge.gradients import gradients_match, unregistered
 from autograder.judge.judges import matches_reference
@@ -99,7 +99,12 @@ def _defaults(draw: Draw) -> Sequence[Operation]:
     return [replace(_sized(draw, [9, 4, 1, 1, 2], ids, draw.normal(1, 3, 4)), train=True) for ids in texts]
 
 
-exercise = ExerciseChecks(reference=reference.Decoder, judge=matches_reference(are_probabilities), checks=[
+exercise = ExerciseChecks(reference=reference.Decoder, judge=matches_reference(are_probabilities),
+    examples=[
+        example(lambda d: _sized(d, [6, 4, 1, 2, 6, 8], torch.tensor([[1, 5, 4]]), d.normal(1, 2, 4))),
+        example(lambda d: _sized(d, [6, 4, 2, 2, 6, 8], torch.tensor([[1, 5], [1, 4]]), d.normal(2,
+                3, 4), masks.causal(2), masks.padding([1, 3]))),
+    ], checks=[
     Check("one-layer", "one layer, without masks",
           lambda d: _decoder(d, 1, [_ids(d, 4, 4), d.normal(2, 6, D)])),
     Check("three-layers", "three layers, each with its own weights",

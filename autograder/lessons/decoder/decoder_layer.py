@@ -6,7 +6,7 @@ from functools import partial
 import torch
 
 from autograder.judge import masks, modules
-from autograder.judge.authoring import Check, Draw, ExerciseChecks
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, example
 from autograder.judge.explain import ends_in_norm, positions_change
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
@@ -25,7 +25,15 @@ def _batch(draw: Draw, batch: int, target: int, source: int, width: int = D) -> 
     return [draw.normal(batch, target, width), draw.normal(batch, source, width)]
 
 
-exercise = ExerciseChecks(reference=reference.DecoderLayer, judge=matches_reference(LAST), checks=[
+exercise = ExerciseChecks(reference=reference.DecoderLayer, judge=matches_reference(LAST),
+    examples=[
+        example(lambda d: _layer(d, _batch(d, 1, 2, 3, 4), init=[4, 2, 6, 0.0])),
+        example(lambda d: _layer(d, [*_batch(d, 2, 3, 2, 4), masks.causal(3), masks.padding([1,
+                2])], init=[4, 2, 5, 0.0])),
+        example(lambda d: _layer(d, [*_batch(d, 2, 2, 2, 2), masks.causal(2), masks.padding([2,
+                1])], init=[2, 1, 3, 0.0])),
+        example(lambda d: replace(_layer(d, _batch(d, 1, 2, 2, 2), init=[2, 1, 3, 1.0]), train=True)),
+    ], checks=[
     Check("self-attention-alone",
           "the self-attention, while the other sublayers return zeros: target tokens read those before them",
           lambda d: _layer(d, [*_batch(d, 2, 5, 7), masks.causal(5)],

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.decoder import reference
@@ -27,7 +27,11 @@ def _wrong_place(seen: Comparison) -> str | None:
     return f"{where} holds token {came[0][1]} of row {came[0][0]} of the target{meant}"
 
 
-exercise = ExerciseChecks(reference=reference.shift_right, judge=matches_reference(_wrong_place), checks=[
+exercise = ExerciseChecks(reference=reference.shift_right, judge=matches_reference(_wrong_place),
+    examples=[
+        example(lambda _: call(torch.tensor([[5, 7, 4, 2], [9, 2, 0, 0]]))),
+        example(lambda _: call(torch.tensor([[6, 8], [4, 9]]), sos_id=3)),
+    ], checks=[
     Check("shifted", "the start token first, the last token dropped",
           lambda d: call(_words(d, 3, 5)), weight=2),
     Check("square", "as many samples as tokens: each row is shifted, not the batch",

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, call
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.masks import about_mask, padded_ids
 from autograder.judge.properties import arguments, defaults, properties
@@ -22,7 +22,11 @@ def _padding_anywhere(draw: Draw) -> torch.Tensor:
     return ids
 
 
-exercise = ExerciseChecks(reference=reference.target_mask, judge=matches_reference(about_mask), checks=[
+exercise = ExerciseChecks(reference=reference.target_mask, judge=matches_reference(about_mask),
+    examples=[
+        example(lambda _: call(torch.tensor([[1, 7, 5, 0]])), "mask"),
+        example(lambda _: call(torch.tensor([[1, 3, 0], [3, 4, 5]]), pad_id=3), "mask"),
+    ], checks=[
     Check("padded", "three targets of different lengths",
           lambda d: call(padded_ids(d, 30, [5, 2, 4])), weight=2),
     Check("causal", "without padding the mask is just causal",

@@ -7,7 +7,15 @@ import torch
 import torch.nn.functional as F
 
 from autograder.judge import dropout, explain, masks, modules, weights
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    Draw,
+    ExerciseChecks,
+    Operation,
+    example,
+    module,
+)
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
@@ -57,7 +65,14 @@ def _padding_added(d: Draw) -> Operation:
     return ChangedPositions(SIZES, calls=calls, order=list(range(4)))
 
 
-exercise = ExerciseChecks(reference=reference.Encoder, checks=[
+exercise = ExerciseChecks(reference=reference.Encoder,
+    examples=[
+        example(lambda d: _encoder(d, [torch.tensor([[5, 4, 6]])], sizes=(7, 4, 1, 2, 6))),
+        example(lambda d: _encoder(d, [torch.tensor([[5, 6, 0], [4, 5, 6]]), masks.padding([2, 3])],
+                sizes=(7, 4, 2, 2, 6))),
+        example(lambda d: _encoder(d, [torch.tensor([[4, 5]])], sizes=(6, 2, 1, 1, 3),
+                                   train=True, dropout=1.0)),
+    ], checks=[
     Check("formula", "embedding, position, then one layer after the other",
           lambda d: _encoder(d, [_ids(d, 3, 5)]), weight=2),
     Check("alone", "a sample gives the same result alone and in a batch",

@@ -8,7 +8,15 @@ import torch
 import torch.nn.functional as F
 
 from autograder.judge import dropout, explain, masks, modules, weights
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    Draw,
+    ExerciseChecks,
+    Operation,
+    example,
+    module,
+)
 from autograder.judge.explain import near
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
@@ -92,7 +100,13 @@ def _drops_sublayers(d: Draw) -> Operation:
     return replace(asked, weights=weights.zeroed({**asked.weights}, "w_v."))
 
 
-exercise = ExerciseChecks(reference=reference.EncoderLayer, judge=matches_reference(LAST), checks=[
+exercise = ExerciseChecks(reference=reference.EncoderLayer, judge=matches_reference(LAST),
+    examples=[
+        example(lambda d: _layer(d, [4, 2, 6], [d.normal(1, 3, 4)])),
+        example(lambda d: _layer(d, [2, 1, 3], [d.normal(2, 3, 2), masks.padding([1, 3])])),
+        example(lambda d: _layer(d, [4, 4, 5], [d.normal(1, 2, 4), masks.causal(2)])),
+        example(lambda d: _layer(d, [2, 1, 3, 1.0], [d.normal(1, 2, 2)], train=True)),
+    ], checks=[
     Check("formula", "attention, add and norm, feed-forward, add and norm",
           lambda d: _layer(d, [6, 2, 9], [d.normal(3, 5, 6)]), weight=2),
     Check("other-sizes", "another number of heads, and a feed-forward network narrower than d_model",

@@ -5,7 +5,15 @@ from typing import Any
 import torch
 
 from autograder.judge import dropout, modules, weights
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    Draw,
+    ExerciseChecks,
+    Operation,
+    example,
+    module,
+)
 from autograder.judge.explain import facts, near, outputs, samples_mix
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
@@ -66,7 +74,12 @@ SHARE = facts({
     "largest": "The share that is dropped is another than was asked for, or what is left is not scaled: it "
                "should become 1 / (1 − dropout) times what it was."})
 
-exercise = ExerciseChecks(reference=reference.FeedForward, checks=[
+exercise = ExerciseChecks(reference=reference.FeedForward,
+    examples=[
+        example(lambda d: _feed_forward(d, [2, 4], d.normal(1, 3, 2))),
+        example(lambda d: _feed_forward(d, [3, 5], d.normal(2, 1, 3, scale=2.0))),
+        example(lambda d: _feed_forward(d, [2, 3, 1.0], d.normal(1, 2, 2), train=True)),
+    ], checks=[
     Check("formula", "linear, ReLU, linear",
           lambda d: _feed_forward(d, [6, 11], d.normal(3, 5, 6)), weight=2),
     Check("not-linear", "the ReLU makes it more than a linear map", _sum_of_two, matches_reference(_linear)),

@@ -6,7 +6,15 @@ from typing import Any
 import torch
 
 from autograder.judge import modules, weights
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    Draw,
+    ExerciseChecks,
+    Operation,
+    example,
+    module,
+)
 from autograder.judge.compare import times
 from autograder.judge.explain import near, samples_mix, without_norm
 from autograder.judge.gradients import gradients_match
@@ -68,7 +76,12 @@ FORBIDDEN = ("layer_norm", "group_norm", "batch_norm", "instance_norm", "rms_nor
 
 
 exercise = ExerciseChecks(reference=reference.LayerNorm, judge=matches_reference(_wrong_token),
-    forbidden=dict.fromkeys(FORBIDDEN, LIBRARY), checks=[
+    forbidden=dict.fromkeys(FORBIDDEN, LIBRARY),
+    examples=[
+        example(lambda d: _norm(d, (1, 2, 3))),
+        example(lambda _: module([4], {}, [torch.tensor([[[1.0, 2.0, 3.0, 6.0], [0.01, 0.0, -0.01, 0.0]]])])),
+        example(lambda d: module([2], weights.norm(d, "", 2), [d.normal(2, 2, 2)], eps=1.0)),
+    ], checks=[
     Check("tokens", "each token's features are brought to mean 0 and variance 1, then scaled and shifted",
           lambda d: module([7], weights.norm(d, "", 7), [_tokens(d, 3, 5, 7, scale=2) + 1]), weight=2,
           separates=["default-eps"]),

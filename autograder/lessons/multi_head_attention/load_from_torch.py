@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
 from autograder.judge.explain import fact, facts, near
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import properties
@@ -58,7 +58,11 @@ def _content(value: torch.Tensor, pieces: dict[str, torch.Tensor]) -> str:
 
 
 exercise = ExerciseChecks(reference=reference.load_from_torch, judge=matches_reference(_first_wrong),
-    finished_layers=True, checks=[
+    finished_layers=True,
+    examples=[
+        example(lambda _: Question(through="coursework.instant.parts:load_from_torch",
+                                   shown="load_from_torch(mine, nn.MultiheadAttention(2, 1))")),
+    ], checks=[
     Check("weights", "the weights of queries, keys and values arrive in their places",
           lambda d: _copy(d, 6, 2, paths=["w_q.weight", "w_k.weight", "w_v.weight"]), weight=2),
     Check("biases", "their biases arrive as well",

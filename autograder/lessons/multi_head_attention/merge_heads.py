@@ -1,13 +1,28 @@
 """Checks of `merge_heads`."""
 
-from autograder.judge.authoring import Check, ExerciseChecks, call, function_gradients
+import torch
+
+from autograder.judge.authoring import Check, ExerciseChecks, call, example, function_gradients
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference, no_side_effects
 from autograder.judge.properties import properties
 from autograder.lessons.multi_head_attention import reference
 from autograder.lessons.multi_head_attention.explainers import misplaced
 
-exercise = ExerciseChecks(reference=reference.merge_heads, judge=matches_reference(misplaced), checks=[
+
+def _heads(*shape: int) -> torch.Tensor:
+    """Return heads (B, H, S, K) of which each entry tells where it belongs: 10 · token + feature."""
+    batch, heads, length, width = shape
+    tokens = torch.arange(1, batch * length + 1).reshape(batch, 1, length, 1)
+    features = torch.arange(heads * width).reshape(1, heads, 1, width)
+    return (10.0 * tokens + features).contiguous()
+
+
+exercise = ExerciseChecks(reference=reference.merge_heads, judge=matches_reference(misplaced),
+    examples=[
+        example(lambda _: call(_heads(1, 2, 3, 2)), "source"),
+        example(lambda _: call(_heads(2, 3, 2, 2)), "source"),
+    ], checks=[
     Check("side-by-side", "the heads of each token lie side by side",
           lambda d: call(d.normal(2, 3, 5, 4)), weight=2),
     Check("square", "as many samples as heads as tokens as features: nothing is exchanged",

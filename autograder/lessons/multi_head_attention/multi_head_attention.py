@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from autograder.judge import masks, modules, weights
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, module
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, example, module
 from autograder.judge.explain import facts, samples_mix
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
@@ -66,7 +66,16 @@ def _dropout(draw: Draw, *rate: float, train: bool) -> Operation:
     return modules.asked_as(DropoutOnWeights, module([12, 3, *rate], _ones(draw), calls, train=train))
 
 
-exercise = ExerciseChecks(reference=reference.MultiHeadAttention, judge=matches_reference(PAIR), checks=[
+exercise = ExerciseChecks(reference=reference.MultiHeadAttention, judge=matches_reference(PAIR),
+    examples=[
+        example(lambda d: _attend(d, 4, 2, [d.normal(1, 2, 4), d.normal(1, 3, 4), d.normal(1, 3,
+                4)]), "heat"),
+        example(lambda d: _attend(d, 4, 2, [*[d.normal(2, 3, 4)] * 3, masks.padding([1, 3])]), "heat"),
+        example(lambda d: _attend(d, 2, 1, [d.normal(1, 2, 2), d.normal(1, 2, 2), d.normal(1, 2, 2),
+                                            torch.tensor([[True, False], [False, False]])]), "heat"),
+        example(lambda d: module([2, 1, 1.0], weights.attention(d, "", 2),
+                                 [d.normal(1, 2, 2)] * 3, train=True)),
+    ], checks=[
     Check("cross", "four queries read seven keys; query, key and value all differ",
           lambda d: _attend(d, 10, 2, _cross(d)), weight=2),
     Check("self-attention", "self-attention: query, key and value are the same",

@@ -1,6 +1,8 @@
 """Checks of `greedy_decode`, with a scripted model that notes how it is called."""
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
+import torch
+
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
 from autograder.judge.explain import facts
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
@@ -59,8 +61,16 @@ def _decode(
     return kind(script, src, max_len, kwargs, pad_id, train)
 
 
+ECHO = "coursework.instant.parts:greedy_decode"
+
 exercise = ExerciseChecks(
-    reference=reference.greedy_decode, judge=matches_reference(_first_wrong_row, any_form=True), checks=[
+    reference=reference.greedy_decode, judge=matches_reference(_first_wrong_row, any_form=True),
+    examples=[
+        example(lambda _: Question([torch.tensor([[7, 5, 0, 0], [4, 8, 6, 9]]), 7], through=ECHO,
+                                   shown="greedy_decode(model, src, 7)  # the model repeats its source")),
+        example(lambda _: Question([torch.tensor([[9, 4, 7]]), 2], through=ECHO,
+                                   shown="greedy_decode(model, src, 2)  # the model repeats its source")),
+    ], checks=[
     Check("different-ends", "three rows end at different times; what follows is padding",
           lambda d: _decode(d, [4, 1, 6], 9), weight=2),
     Check("one-row", "one row alone", lambda d: _decode(d, [5], 9), weight=0.5),

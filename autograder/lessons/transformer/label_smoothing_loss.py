@@ -8,6 +8,7 @@ from autograder.judge.authoring import (
     Draw,
     ExerciseChecks,
     call,
+    example,
     function_gradients,
 )
 from autograder.judge.gradients import gradients_match
@@ -82,7 +83,12 @@ def _padding_first(draw: Draw) -> Operation:
 
 
 exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matches_reference(_about_loss),
-    forbidden={"cross_entropy": LIBRARY}, checks=[
+    forbidden={"cross_entropy": LIBRARY},
+    examples=[
+        example(lambda d: call(d.normal(1, 2, 3), torch.tensor([[2, 1]]))),
+        example(lambda d: call(d.normal(2, 2, 3), torch.tensor([[2, 0], [1, 2]]), 0.3)),
+        example(lambda d: call(d.normal(1, 3, 4), torch.tensor([[3, 0, 2]]), smoothing=0.0, pad_id=2)),
+    ], checks=[
     Check("plain", "the smoothing that is the default, without padding",
           lambda d: _case(d, [5] * 3), weight=2),
     Check("padded", "the mean is over real tokens, each counting the same",

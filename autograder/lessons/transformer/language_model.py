@@ -3,7 +3,7 @@
 import torch
 
 from autograder.judge import masks, modules, weights
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, module
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, example, module
 from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import are_probabilities, positions_change
 from autograder.judge.gradients import gradients_match, unregistered
@@ -28,8 +28,16 @@ def _model(
     return module(init, drawn, *([_ids(draw, *shape)] for shape in shapes), train=train, **options)
 
 
+def _tiny(draw: Draw, ids: torch.Tensor) -> CallModule:
+    init = [7, 4, 2, 2, 6]
+    return module(init, weights.language_model(draw, init), [ids])
+
+
 exercise = ExerciseChecks(reference=reference.LanguageModel, judge=matches_reference(are_probabilities),
-    checks=[
+    examples=[
+        example(lambda d: _tiny(d, torch.tensor([[5, 4, 6]]))),
+        example(lambda d: _tiny(d, torch.tensor([[5, 1], [3, 3]]))),
+    ], checks=[
     Check("logits", "logits for three texts of five tokens", lambda d: _model(d, (3, 5)), weight=2),
     Check("other-lengths", "one token, and then as many tokens as words",
           lambda d: _model(d, (2, 1), (2, WORDS))),

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.judge.shapes import shape_difference
@@ -46,7 +46,12 @@ def _text(draw: Draw, size: int) -> torch.Tensor:
 
 
 exercise = ExerciseChecks(
-    reference=reference.language_windows, judge=matches_reference(_about_windows, any_form=True), checks=[
+    reference=reference.language_windows, judge=matches_reference(_about_windows, any_form=True),
+    examples=[
+        example(lambda _: call(torch.tensor([5, 8, 4, 9, 7, 6, 3, 2]), 3)),
+        example(lambda _: call(torch.tensor([5, 8, 4, 9, 7]), 2)),
+        example(lambda _: call(torch.tensor([5, 8, 4]), 3)),
+    ], checks=[
     Check("with-rest", "three windows, and a rest that is dropped",
           lambda d: call(_text(d, 18), 5), weight=2),
     Check("exact", "three windows that just fit", lambda d: call(_text(d, 13), 4)),

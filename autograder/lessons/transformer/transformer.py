@@ -8,7 +8,15 @@ import torch
 import torch.nn.functional as F
 
 from autograder.judge import masks, modules, weights
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    Draw,
+    ExerciseChecks,
+    Operation,
+    example,
+    module,
+)
 from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import are_probabilities, facts, near, positions_change
 from autograder.judge.gradients import gradients_match
@@ -158,7 +166,17 @@ def _sizes(draw: Draw) -> Sequence[Operation]:
     return asked
 
 
-exercise = ExerciseChecks(reference=reference.Transformer, judge=matches_reference(*EXPLAINERS), checks=[
+def _small(draw: Draw, *call: torch.Tensor) -> CallModule:
+    sizes = [8, 9, 4, 2, 1, 6]
+    return module([*sizes, 12], weights.transformer(draw, sizes), call, dropout=0.0)
+
+
+exercise = ExerciseChecks(reference=reference.Transformer, judge=matches_reference(*EXPLAINERS),
+    examples=[
+        example(lambda d: _small(d, torch.tensor([[5, 4, 6]]), torch.tensor([[1, 7]]))),
+        example(lambda d: _small(d, torch.tensor([[5, 0, 0], [4, 7, 6]]), torch.tensor([[1, 6, 4],
+                [1, 5, 0]]))),
+    ], checks=[
     Check("logits", "logits for a source of seven tokens and a target of five",
           lambda d: _model(d, _full(d)), weight=2),
     Check("encodes", "encode gives the memory", _encodes),
