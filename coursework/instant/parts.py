@@ -13,7 +13,8 @@ from torch import nn
 
 from coursework.heat_map import read_heat_map
 from coursework.small_bert import SmallBert, SmallTokeniser
-from coursework.stand_ins_models import Transformer
+from coursework.stand_ins import MultiHeadAttention
+from coursework.stand_ins_models import CausalDecoderLayer, Transformer
 
 SOS, EOS, WORDS, WIDTH = 1, 2, 10, 4
 PIECES = ("the", "cat", "sat", "it", "slept", ".")
@@ -169,3 +170,63 @@ def plot_attention(
 def noam_rates(answer: Any, _step: int, d_model: int, warmup: int) -> Any:
     """Return the learning rates of the first 30 steps, in thousandths."""
     return torch.tensor([1000.0 * float(answer(n, d_model, warmup)) for n in range(1, 31)])
+
+
+def decode_step(answer: Any, x: torch.Tensor) -> Any:
+    """Feed the positions of x (B, T, 4) one by one to a causal decoder layer with fixed weights."""
+    layer = CausalDecoderLayer(4, 2, 6).eval()
+    _fill(layer, 1.0)
+    outputs, cache = [], None
+    with torch.no_grad():
+        for place in range(x.size(1)):
+            y, cache = answer(layer, x[:, place : place + 1], cache)
+            outputs.append(y)
+    return torch.cat(outputs, dim=1)
+
+
+def silence_head(answer: Any, x: torch.Tensor, head: int) -> Any:
+    """Return the output of a two-headed attention inside the context, and after it."""
+    attention = MultiHeadAttention(x.size(-1), 2).eval()
+    _fill(attention, 1.0)
+    before = attention(x, x, x)[0]
+    with answer(attention, head):
+        inside = attention(x, x, x)[0]
+    after = attention(x, x, x)[0]
+    return {"inside": inside.detach(), "as before": bool(torch.equal(before, after))}
+
+
+class BertAttention(nn.Module):
+    """The four layers of BERT's attention, under BERT's names; their numbers count up from 1."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.self, self.output = nn.Module(), nn.Module()
+        places = (
+            (self.self, "query"),
+            (self.self, "key"),
+            (self.self, "value"),
+            (self.output, "dense"),
+        )
+        for number, (place, name) in enumerate(places):
+            layer = nn.Linear(2, 2)
+            with torch.no_grad():
+                layer.weight.copy_(torch.arange(1.0, 5.0).reshape(2, 2) + 10 * number)
+                layer.bias.copy_(torch.arange(5.0, 7.0) + 10 * number)
+            setattr(place, name, layer)
+
+
+def load_from_bert(answer: Any) -> Any:
+    """Load BERT's attention of width 2 into four layers of zeros, and change BERT's afterwards."""
+    mine, theirs = FourLayers(), BertAttention()
+    answer(mine, theirs)
+    with torch.no_grad():
+        for parameter in theirs.parameters():
+            parameter.add_(100)  # shows in whatever shares its memory
+    return {name: p.detach().clone() for name, p in mine.named_parameters()}
+
+
+def sample_next(answer: Any, logits: torch.Tensor, **options: float) -> Any:
+    """Return which tokens come up in 2000 draws for each row of logits."""
+    generator = torch.Generator().manual_seed(3)
+    drawn = answer(logits.repeat(2000, 1), generator=generator, **options)
+    return sorted({*drawn.tolist()})

@@ -1,6 +1,6 @@
 """Checks of `attention_cost`."""
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call
+from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import properties
 from autograder.lessons.attention import reference
@@ -21,7 +21,11 @@ def _what_is_wrong(seen: Comparison) -> str | None:
 
 JUDGE = matches_reference(_what_is_wrong)
 
-exercise = ExerciseChecks(reference=reference.attention_cost, judge=JUDGE, checks=[
+exercise = ExerciseChecks(reference=reference.attention_cost, judge=JUDGE,
+    examples=[
+        example(lambda _: call(1, 1, 2, 3, 4, 5)),
+        example(lambda _: call(2, 3, 4, 6, 5, 7)),
+    ], checks=[
     Check("one-head", "one head of one sample", lambda _: call(1, 1, 5, 7, 4, 3)),
     Check("batch-and-heads", "a batch, and several heads", lambda _: call(3, 2, 5, 7, 11, 13), weight=2),
     Check("paper", "the base model of the paper on 100 tokens", lambda _: call(1, 8, 100, 100, 64, 64)),

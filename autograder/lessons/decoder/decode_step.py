@@ -3,7 +3,7 @@
 import torch
 
 from autograder.judge import weights
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
 from autograder.judge.explain import facts, near
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
@@ -48,7 +48,11 @@ RIGHT = matches_reference(_where, any_form=True)
 FACTS = facts({"one position a call": "The feed-forward network sees more than one position in a call. "
                                       "Its results for earlier positions are not needed again."}, _where)
 
-exercise = ExerciseChecks(reference=reference.decode_step, judge=RIGHT, checks=[
+exercise = ExerciseChecks(reference=reference.decode_step, judge=RIGHT,
+    examples=[
+        example(lambda d: Question([d.normal(1, 3, 4)], through="coursework.instant.parts:decode_step",
+                                   shown="decode_step(layer, x[:, t : t + 1], cache)  # for t = 0, 1, 2")),
+    ], checks=[
     Check("first", "position 0, without a cache", lambda d: _steps(d, (2, 1)), weight=0.5),
     Check("second", "two positions: the second reads the first", lambda d: _steps(d, (2, 2))),
     Check("text", "seven positions, two samples", lambda d: _steps(d, (2, 7)), weight=2),

@@ -1,6 +1,14 @@
 """Checks of `bpe_merges`."""
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    Draw,
+    ExerciseChecks,
+    Operation,
+    call,
+    example,
+)
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.embeddings import reference
@@ -52,7 +60,12 @@ def _about(mine: object, right: tuple[str, str]) -> str:
 TIES = ("ties-as-met", "ties-backwards")
 JUDGE = matches_reference(_wrong_merge, any_form=True)
 
-exercise = ExerciseChecks(reference=reference.bpe_merges, judge=JUDGE, checks=[
+exercise = ExerciseChecks(reference=reference.bpe_merges, judge=JUDGE,
+    examples=[
+        example(lambda _: call({"aaa": 2, "ab": 3}, 2)),
+        example(lambda _: call({"sea": 5, "seal": 2, "tea": 4}, 4)),
+        example(lambda _: call({"ba": 1, "dc": 1}, 9)),
+    ], checks=[
     Check("words", "the most frequent pair of neighbours is merged, again and again",
           lambda d: call(_counted(d, 8), 7), weight=2,
           separates=(*TIES, "characters-only", "word-counts-ignored")),

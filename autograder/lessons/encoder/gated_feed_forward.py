@@ -3,7 +3,7 @@
 import torch
 
 from autograder.judge import modules
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, module
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, example, module
 from autograder.judge.explain import near, outputs, samples_mix
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
@@ -53,7 +53,11 @@ def _biases(seen: Comparison) -> str | None:
     return None
 
 
-exercise = ExerciseChecks(reference=reference.GatedFeedForward, checks=[
+exercise = ExerciseChecks(reference=reference.GatedFeedForward,
+    examples=[
+        example(lambda d: _network(d, 2, 3, d.normal(1, 2, 2))),
+        example(lambda d: _network(d, 3, 5, d.normal(2, 1, 3, scale=2.0))),
+    ], checks=[
     Check("formula", "the gate goes through the SiLU and multiplies the other projection",
           lambda d: _network(d, 6, 11, d.normal(3, 5, 6)), matches_reference(_gate_exchanged), weight=2),
     Check("positions", "each position is processed separately, with the same weights",
