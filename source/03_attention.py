@@ -612,27 +612,20 @@ print("combined:", tuple(both.shape))
 plots.masks({"causal": causal, "padding": padding[0].expand(6, 6), "both": both[0]}, tokens, tokens);
 
 # %% [markdown]
-# The causal mask is a triangle, the padding mask removes two columns, and the combination has both gaps. The two `<pad>` rows of the combined mask are not empty: a `<pad>` token still asks. This does no harm, because no real token reads its output.
+# The combination has the gaps of both. The two `<pad>` rows are not empty, which does no harm: no real token reads their output.
 #
-# **PyTorch has two conventions.** A mask in the wrong one raises no error:
-#
-# | where | True means |
-# |---|---|
-# | this course, and `F.scaled_dot_product_attention` | may attend |
-# | `nn.MultiheadAttention`, `nn.Transformer` and its layers | must **not** attend |
-#
-# One character, `~`, converts between them. Both also accept a float mask, which is *added* to the scores: 0 allows and −∞ blocks. (PyTorch documentation of these functions and modules.)
+# PyTorch has **two conventions**, and a mask in the wrong one raises no error. In this course and in `F.scaled_dot_product_attention`, True means "may attend". In `nn.MultiheadAttention`, `nn.Transformer` and its layers, True means "must **not** attend". One character, `~`, converts between them. All of them also accept a float mask, which is *added* to the scores: 0 allows and −∞ blocks. (PyTorch documentation.)
 
 # %% [markdown]
 # ### Where the mask goes
 #
 # Blocked keys must get a weight of exactly 0, and the allowed ones must still sum to 1.
 #
-# **Predict, then reveal.** Here are three ways to apply a mask: multiply the *weights* by it, multiply the *scores* by it, or add it to the scores (True counts as 1). Which of them gives the right weights?
+# **Predict, then reveal.** You could multiply the *weights* by the mask, multiply the *scores* by it, or add it to the scores (True counts as 1). Which of these gives the right weights?
 #
 # <details><summary>Answer</summary>
 #
-# None of them. The next cell shows what each one does to a row of five scores, with the last two keys blocked.
+# None. The next cell tries each on five scores, with the last two keys blocked.
 #
 # </details>
 
@@ -654,11 +647,11 @@ plots.bars(ways, ["k0", "k1", "k2", "k3", "k4"], marked=["k3", "k4"], top=0.6);
 # %% [markdown]
 # Orange bars must be 0, and the blue ones must match the first panel.
 #
-# - **Multiplying the weights** leaves a row that sums to less than 1. The blocked keys have already taken their share, so the allowed weights still depend on the blocked scores: under a causal mask, the future leaks.
-# - **Multiplying the scores** turns a blocked score into 0. But 0 is an ordinary score, and $e^0 = 1$.
-# - **Adding the mask** raises the allowed scores by 1. The blocked keys still get weight.
+# - **Weights × mask**: the row no longer sums to 1, and the allowed weights still depend on the blocked scores. Under a causal mask, the future leaks.
+# - **Scores × mask**: a blocked score becomes 0, which is an ordinary score, and $e^0 = 1$.
+# - **Scores + mask**: the allowed scores rise by 1, and the blocked keys keep some weight.
 #
-# You need a score whose exponential is 0. So the mask acts **before the softmax**, and the value is **−∞**, as in the paper (section 3.2.3), or a number that behaves like it. It must lie far below *every* score, and scores may lie anywhere, because adding a constant to a row changes no weight.
+# You need a score whose exponential is 0. So the mask acts **before the softmax**, and the value is **−∞** (section 3.2.3), or a number far below *every* score.
 
 # %% demo
 for fill in (-10.0, -1e9, -torch.inf):
@@ -668,9 +661,9 @@ for fill in (-10.0, -1e9, -torch.inf):
 print("lowest numbers:", torch.finfo(torch.float32).min, torch.finfo(torch.float16).min)
 
 # %% [markdown]
-# A fill of −10 is the *largest* score when the others lie near −200, so the blocked key gets all the weight. −10⁹ works in float32, but float16 cannot represent it. `torch.finfo(scores.dtype).min` works in any type, and so does −∞.
+# A fill of −10 is the *largest* score when the others lie near −200, so the blocked key gets all the weight. −10⁹ works in float32, but float16 cannot represent it. `torch.finfo(scores.dtype).min` and −∞ work in any type.
 #
-# **A row in which every key is blocked** goes wrong with any fill. With −∞, the softmax computes −∞ − (−∞), which is NaN. With a finite fill all scores are equal, and the weight is spread evenly over the keys that must not get any. In this course, **a query that may attend to nothing gets zero weights and a zero output**. Such rows do occur: one sentence of nothing but padding is enough. And a single NaN spreads through the loss to every parameter in one optimiser step.
+# **If every key of a row is blocked**, any fill goes wrong. With −∞, the softmax computes −∞ − (−∞), which is NaN, and a single NaN in the loss spreads to every parameter in one optimiser step. With a finite fill all scores are equal, and the blocked keys share the weight. In this course, **a query that may attend to nothing gets zero weights and a zero output**.
 
 # %% [markdown]
 # ### The same word under a causal mask
@@ -809,7 +802,7 @@ from coursework.mask_control import interact_mask
 
 
 @interact_mask(words, start=causal_mask(5))
-def attend(mask):
+def show_attention(mask):
     """Draw the weights and the outputs that a mask leaves."""
     read, given = scaled_dot_product_attention(queries, keys, values, mask)
     plots.heatmap(given, words, words, title="weights")

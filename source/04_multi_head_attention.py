@@ -257,24 +257,24 @@ print("split_heads: the visible tests pass")
 import time
 
 
-def loop(q, k, v):
+def head_by_head(q, k, v):
     """Eight heads, one after the other."""
     parts = zip(q.chunk(8, dim=-1), k.chunk(8, dim=-1), v.chunk(8, dim=-1))
     return torch.stack([scaled_dot_product_attention(*part)[0] for part in parts], dim=1)
 
 
-def batched(q, k, v):
+def all_at_once(q, k, v):
     """Eight heads in one call."""
     return scaled_dot_product_attention(*(split_heads(part, 8) for part in (q, k, v)))[0]
 
 
 big = torch.randn(3, 4, 20, 64)  # q, k and v, each (B=4, S=20, D=64)
-for way in (loop, batched):
+for way in (head_by_head, all_at_once):
     start = time.perf_counter()
     for _ in range(100):
         way(*big)
-    print(f"{way.__name__:8} {10 * (time.perf_counter() - start):.2f} ms")
-print("same numbers:", torch.allclose(loop(*big), batched(*big), atol=1e-6))
+    print(f"{way.__name__:12} {10 * (time.perf_counter() - start):.2f} ms")
+print("same numbers:", torch.allclose(head_by_head(*big), all_at_once(*big), atol=1e-6))
 
 # %% [markdown]
 # The arithmetic is the same, but the loop pays the overhead of a Python call for each head.

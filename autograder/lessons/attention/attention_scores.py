@@ -10,9 +10,9 @@ exercise = ExerciseChecks(reference=reference.attention_scores, examples=[
     ], checks=[
     Check("cross", "five queries meet seven keys",
           lambda d: call(d.normal(2, 5, 16), d.normal(2, 7, 16)), weight=2),
-    Check("square", "as many queries as keys as features: nothing is exchanged",
+    Check("square", "equal sizes everywhere: rows belong to queries, columns to keys",
           lambda d: call(d.normal(6, 6, 6), d.normal(6, 6, 6))),
-    Check("leading-dimensions", "further leading dimensions (batch and heads) are carried along",
+    Check("leading-dimensions", "several batch dimensions (here batch and heads) may come first",
           lambda d: call(d.normal(2, 3, 5, 8), d.normal(2, 3, 4, 8))),
     Check("no-batch", "it works without a batch", lambda d: call(d.normal(3, 32), d.normal(5, 32))),
     Check("single", "a single query and a single key, in float64",

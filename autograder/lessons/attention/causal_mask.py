@@ -11,7 +11,7 @@ exercise = ExerciseChecks(reference=reference.causal_mask, judge=matches_referen
         example(lambda _: call(4), "mask"),
     ], checks=[
     Check("six", "each position sees itself and what comes before", lambda _: call(6)),
-    Check("any-size", "it has the size that is asked for", lambda d: call(d.integer(7, 15))),
+    Check("any-size", "it has the requested size", lambda d: call(d.integer(7, 15))),
     Check("one", "a single position sees itself", lambda _: call(1), weight=0.5),
     *properties(lambda _: call(5), judge=matches_reference(masks.about_mask), strided=False,
                 sizes=lambda d: [call(1), call(d.integer(80, 120))]),

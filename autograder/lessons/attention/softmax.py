@@ -53,7 +53,7 @@ exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_
     Check("other-dimension", "it works along any dimension, not only the last",
           lambda d: call(d.normal(3, 4, 5, scale=2), dim=1)),
     Check("large-entries", "entries of ±10 000 give finite weights", lambda d: call(_large_entries(d))),
-    Check("distant-rows", "rows that differ by hundreds do not disturb each other",
+    Check("distant-rows", "rows that lie hundreds apart don't affect each other",
           lambda d: call(d.normal(3, 7) + DISTANT + FAR_BELOW)),
     Check("minus-infinity", "an entry of minus infinity gets a weight of exactly 0",
           lambda d: call(_some_minus_infinity(d))),

@@ -43,7 +43,7 @@ exercise = ExerciseChecks(checks=[
     entry("sees", "which features reach the scores of a head", choice("b", {
         "a": "That would be true if x were split before it is projected.",
         "c": "A head's width is D / H, but it reads the whole token.",
-        "d": "Heads do not take turns: each has its own projections of the whole token."})),
+        "d": "Heads don't divide the features of x among them: each projects the whole token."})),
     entry("more_heads", "what more heads cost", choice("c", {
         "a": "More heads are narrower heads: the matrices stay D × D.",
         "b": "The matrices stay D × D, however they are cut.",

@@ -46,14 +46,14 @@ exercise = ExerciseChecks(reference=reference.load_from_bert, judge=matches_refe
         example(lambda _: Question(through="coursework.instant.parts:load_from_bert",
                                    shown="load_from_bert(mine, theirs)  # of width 2")),
     ], checks=[
-    Check("projections", "the layers for queries, keys and values arrive, weights and biases",
+    Check("projections", "the layers for queries, keys and values are copied, weights and biases",
           lambda d: _copy(d, 6, 2, paths=_paths("w_q", "w_k", "w_v")), weight=2),
-    Check("output-layer", "the layer after the merge arrives, weight and bias",
+    Check("output-layer", "the layer after the merge is copied, weight and bias",
           lambda d: _copy(d, 8, 2, paths=_paths("w_o"))),
     Check("same-output", "your layer gives what BERT's attention gives", _same_output,
           fact("For the same input, the two layers give different outputs: some weight or bias "
                "was not copied.")),
-    Check("copied", "it copies: what happens to BERT afterwards changes nothing",
+    Check("copied", "later changes of BERT don't change your layer",
           lambda d: _copy(d, 6, 3, afterwards=True)),
     Check("facts", "your layer can still be trained, and BERT is left as it was",
           lambda d: _copy(d, 6, 2, facts=True),
