@@ -21,6 +21,7 @@ from traitlets import Bool
 from autograder.build import register
 from autograder.grading.grade_submission import grade_submission
 from autograder.grading.pool import make_grader
+from autograder.grading.staging import stage
 from autograder.grading.version import lesson_version
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError
@@ -55,6 +56,7 @@ class SubmissionExporter(NotebookExporter):  # type: ignore[misc] # nbconvert ha
             register(self.course, folder.assignment_id)
             self.version = lesson_version(self.course, folder.assignment_id)
             self.grader = _grader(self.course, self.sandboxed, self.version)
+            self.staged = stage(self.parent, self.course)
         except AutograderError as error:
             self.log.error(str(error))  # noqa: TRY400 - nbgrader shows only what is logged
             raise NbGraderException(str(error)) from error
