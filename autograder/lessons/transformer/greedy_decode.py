@@ -9,13 +9,16 @@ from autograder.judge.properties import arguments, properties
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import (
     FIRST_SOURCE,
+    FIRST_WORD,
+    LONGEST,
     LOST,
     VOCABULARY,
     Decode,
     DecodeFacts,
+    token_of_end,
 )
 
-STEPS = 9  # words in a script; a row that ends there never ends
+STEPS = LONGEST  # a row that ends there never ends
 FACTS = {
     "sources encoded": "Your code should encode each source exactly once. Keep the memory.",
     "in train mode": "The model was called in train mode, where dropout changes the words.",
@@ -52,13 +55,11 @@ def _decode(
     train: bool = False, **kwargs: int,
 ) -> Decode:
     """Decode a batch in which row i says <eos> at place `ends[i]`, followed by more words."""
-    script = draw.integers(6, VOCABULARY, len(ends), STEPS)
-    for row, end in enumerate(ends):
-        script[row, end : end + 1] = kwargs.get("eos_id", 2)
+    factor = int(draw.integers(2, FIRST_WORD, 1))
     src = draw.integers(4, VOCABULARY, len(ends), 5)
-    for row in range(len(ends)):
-        src[row, 0] = FIRST_SOURCE + row
-    return kind(script, src, max_len, kwargs, pad_id, train)
+    for row, end in enumerate(ends):
+        src[row, 0], src[row, 1] = FIRST_SOURCE + row, token_of_end(end, factor)
+    return kind(factor, src, max_len, kwargs, pad_id, train)
 
 
 ECHO = "coursework.instant.parts:greedy_decode"
