@@ -35,7 +35,8 @@ def _wrong_merge(seen: Comparison) -> str | None:
         raise TypeError("not a list of pairs")
     for place, (mine, right) in enumerate(zip(got, want, strict=False)):
         if mine != right:
-            return f"Merge {place} is wrong{'; those before it are right' if place else ''}. {_about(mine, right)}"
+            before = "; those before it are right" if place else ""
+            return f"Merge {place} is wrong{before}. {_about(mine, right)}"
     return "There are too many merges." if len(got) > len(want) else "There are too few merges."
 
 
@@ -68,5 +69,6 @@ exercise = ExerciseChecks(reference=reference.bpe_merges, judge=JUDGE, checks=[
     arguments(lambda d: call(dict.fromkeys(("zy", "dc", "ba"), d.integer(2, 9)), 2), _wrong_merge,
               names=["counts"], any_form=True),
     *properties(lambda d: call(_counted(d, 6), 5), judge=JUDGE, separates=TIES, strided=False,
-                sizes=lambda d: [call({"x": 1}, 1), call({"aaa": 1}, 2), call(_made_of(d, "abcdef", 60, 5), 60)]),
+                sizes=lambda d: [call({"x": 1}, 1), call({"aaa": 1}, 2),
+                                 call(_made_of(d, "abcdef", 60, 5), 60)]),
 ])
