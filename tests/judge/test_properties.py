@@ -232,7 +232,7 @@ def test_another_default_is_noticed(lesson: Lesson, exercise: Exercise) -> None:
     """Each argument with a default that is a value."""
     known = inspect.signature(exercise.reference).parameters.values()
     for name, default in ((p.name, p.default) for p in known if p.default not in OPTIONAL):
-        other = default + 1 if isinstance(default, int) else default + 0.1
+        other = default + 1 if isinstance(default, int) else 1.5 * default + 0.1
         changed = f"\nimport inspect, functools\n_known = inspect.signature({exercise.name})\n"
         changed += f"_other = functools.partial({exercise.name}, {name}={other!r})\n"
         changed += f"_names = list(_known.parameters)\n_place = _names.index('{name}')\n"
