@@ -41,14 +41,19 @@ INCIDENTS = {
     "huge-value": set(),
     "import-hook": {"ended-process"},
     "keyboard-interrupt": {"ended-process"},
+    "keyring": set(),
     "kill-everything": {"signalled"},
     "kill-itself": {"ended-process"},
     "kill-parent": {"signalled"},
+    "leaves-work-in-shared-memory": {"wrote-outside"},
     "link-to-outside": set(),
     "list-all-objects": {"searched-memory"},
     "lying-tensor": set(),
+    "many-threads": set(),
     "marks-in-text": set(),
     "memory-hog": set(),
+    "memory-without-a-file": set(),
+    "nested-namespace": set(),
     "network-connect": {"network"},
     "network-download": {"network"},
     "own-autograder": set(),
@@ -71,11 +76,18 @@ INCIDENTS = {
     "shared-memory": set(),
     "shell-commands": set(),
     "steals-the-channel": set(),
+    "tensor-for-a-status": {"noise"},
     "trace-everything": {"hooked-interpreter"},
     "write-coursework": {"wrote-outside"},
     "write-system": {"wrote-outside"},
 }
-SLOW = {"alarm-switched-off": set(), "endless-loop-in-call": set(), "endless-value": set()}
+SLOW = {
+    "alarm-switched-off": set(),
+    "endless-loop-in-call": set(),
+    "endless-value": set(),
+    "stops-its-keeper": {"too-much"},
+    "trickled-reply": set(),
+}
 
 pytestmark = [
     pytest.mark.sandbox,

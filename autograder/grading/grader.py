@@ -22,6 +22,7 @@ from autograder.model.report import Report
 from autograder.probe.notes import Kind
 from autograder.sandbox.bubblewrap import find_bubblewrap
 from autograder.sandbox.client import WarmProcess
+from autograder.sandbox.system_calls import filter_program
 from autograder.storage.course_key import course_key
 from autograder.submissions.align import Aligned, align, empty
 
@@ -46,12 +47,13 @@ class Grader:
     """
 
     def __init__(self, course: Course, *, sandboxed: bool = True) -> None:
-        """Raises SandboxMissingError if bubblewrap is wanted and not installed."""
+        """Raises SandboxMissingError if bubblewrap or libseccomp is wanted and not installed."""
         torch.set_num_threads(1)
         self.course, self.sandboxed = course, sandboxed
         self._key = course_key(course)
         if sandboxed:
             find_bubblewrap()
+            filter_program()
         self._modules: frozenset[str] = frozenset()
         self._warm: WarmProcess | None = None
 

@@ -161,6 +161,9 @@ class Run:
             used = self._warm.used(self._number)
             used_before = used if used_before is None else used_before
             if used - used_before > allowed:
+                self._notes.append(
+                    (Kind.TOO_MUCH, "processor time, with its own clock switched off")
+                )
                 raise RunTimedOutError("used up its processor time")
 
     def ending(self, code: int) -> RunEndedError:
