@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from autograder.grading.shown_example import questions, read_result
-from autograder.judge.compare import same
+from autograder.judge.compare import same_again
 from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.oracle import Oracle
 from autograder.model.errors import (
@@ -32,8 +32,8 @@ TIMED_OUT = (
     "ends?"
 )
 WAITED = (
-    "Your code did not come back within {seconds:g} seconds, though it had not used up its processor "
-    "time. Does it wait for something, such as `time.sleep()`?"
+    "Your code did not come back within {seconds:g} seconds. Is there a loop that never ends, or does it "
+    "wait for something, such as `time.sleep()`?"
 )
 CRASHED = (
     "Your code ended the whole Python process here. Does it call `exit()`, or use too much memory?"
@@ -192,7 +192,7 @@ class ExerciseRunner:
             got = self._observe(first.check, first.test_input, probe)
             if got.ended:
                 self.result.endings.remove(got.ended)  # the check has passed: no proof of anything
-            elif not same(first.got, got):
+            elif not same_again(first.got, got):
                 result.changing.append(first.check.title)
                 result.checks[index] = _report(first.check, Verdict(passed=False, message=CHANGED))
                 result.evidence[index] = replace(first, got=got, passed=False)

@@ -80,7 +80,9 @@ def arguments(
 ) -> Check:
     """Return the row "arguments": none of them is modified; with floats among them, in float64."""
     judge = no_side_effects(*explainers, names=names, any_form=any_form)
-    title = "its arguments come back unchanged, in float64 too where they are floats"
+    title = (
+        "the result is right and the arguments are unchanged, in float64 too where they are floats"
+    )
     return Check(
         "arguments", title, lambda d: in_float64(ask(d)), judge, weight, separates=separates
     )
@@ -101,7 +103,7 @@ def settings(ask: Ask, judge: Judge | None = None, weight: float = 0.5) -> Check
             return verdict
         return failed(WRONG.format(message=verdict.message))
 
-    title = "gradients, PyTorch's defaults, its random seed and the mode of a module are left as they were"
+    title = "the result is right, and nothing else changes: gradients, defaults, random seed, a module's mode"
     return Check("settings", title, lambda d: _asked(AskForSettings, ask(d)), decide, weight)
 
 

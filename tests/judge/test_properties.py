@@ -107,7 +107,7 @@ NO_GRADIENTS = {  # of functions: what NumPy may compute, what is a choice or a 
     *("attention-entropy", "attention-rollout", "best-span"),
     "decode-step",  # it generates, in eval mode
 }
-NO_GRADIENTS |= {"bpe-merges"}
+NO_GRADIENTS |= {"bpe-merges", "attention-cost", "load-from-bert", "sample-next", "silence-head"}
 NO_TENSORS = {
     *(
         "tokenise",
@@ -119,7 +119,8 @@ NO_TENSORS = {
     ),
     *("load-from-torch", "parameter-count", "noam-rate", "sentence-pair-attention"),
 }
-NO_TENSORS |= {"bpe-merges"}
+NO_TENSORS |= {"bpe-merges", "attention-cost", "load-from-bert", "silence-head"}
+HANDED_MODULES = {"load-from-torch", "load-from-bert", "silence-head"}  # of all sizes
 PADDED = {
     "padding-mask",
     "encoder",
@@ -246,7 +247,7 @@ def test_another_default_is_noticed(lesson: Lesson, exercise: Exercise) -> None:
 @every_exercise
 def test_an_answer_for_small_sizes_only_is_noticed(lesson: Lesson, exercise: Exercise) -> None:
     """What refuses sizes that no visible test has."""
-    if exercise.id != "load-from-torch":  # it is handed modules, of all sizes
+    if exercise.id not in HANDED_MODULES:
         large = planted(exercise, before="_refuse_large(args, kwargs)")
         assert failed(lesson, exercise, large, "sizes")
 

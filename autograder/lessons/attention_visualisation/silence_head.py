@@ -5,6 +5,7 @@ import torch
 from autograder.judge.authoring import Check, Draw, ExerciseChecks, Question, example
 from autograder.judge.explain import facts
 from autograder.judge.judges import matches_reference
+from autograder.judge.properties import properties
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import RunSilenced
 
@@ -39,4 +40,6 @@ exercise = ExerciseChecks(reference=reference.silence_head, judge=matches_refere
           lambda d: _run(d, 12, 3, 1, facts=True), facts(FACTS)),
     Check("interrupted", "everything is as it was after an exception, too",
           lambda d: _run(d, 12, 4, 2, facts=True, interrupted=True), facts(FACTS)),
+    *properties(lambda d: _run(d, 12, 3, 2), strided=False,
+                sizes=lambda d: [_run(d, 1, 1, 0), _run(d, 48, 12, 7)]),
 ])

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
-from autograder.judge.compare import times
+from autograder.judge.compare import side, times
 from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import facts, near
 from autograder.judge.judges import matches_reference
@@ -29,7 +29,7 @@ def _about_steps(seen: Comparison) -> str | None:
         return _about_update(seen)
     if wrong[0]:
         return f"The loss of step {wrong[0] + 1} is wrong. Those before it are right, so look at the update."
-    how = times(got[0], want[0])
+    how = side(got[0], want[0])
     return f"The first loss is {how}. Check what the decoder reads, and what the loss compares with."
 
 
