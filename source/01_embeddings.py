@@ -53,7 +53,7 @@ torch.manual_seed(1);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import embedding_plots, plots
+from coursework import check, embedding_plots, plots
 from coursework.corpus import load_corpus
 from coursework.pretrained import word_table
 from coursework.text import PAGE
@@ -239,6 +239,9 @@ assert pieces[:3] == ["Two", " ", "clocks"], (
 assert len(pieces) == 8, f"Expected 8 tokens, 4 words and what follows each; got {len(pieces)}: {pieces}."
 print("tokenise: the visible tests pass")
 
+# %% demo
+check("tokenise")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -315,6 +318,9 @@ assert len(cut) == 5 and "sea" in cut, (
     f"With max_size=5 there is room for the special tokens and the most frequent token; got {cut}."
 )
 print("build_vocabulary: the visible tests pass")
+
+# %% demo
+check("build-vocabulary")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -403,6 +409,9 @@ assert nothing.shape == (0,) and nothing.dtype == torch.int64, (
 )
 print("encode: the visible tests pass")
 
+# %% demo
+check("encode")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -460,6 +469,9 @@ assert tensors.tolist() == [[5, 6], [7, 9]], (
     f"LongTensors, with pad_id=9: expected [[5, 6], [7, 9]], got {tensors.tolist()}."
 )
 print("pad_batch: the visible tests pass")
+
+# %% demo
+check("pad-batch")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -559,6 +571,9 @@ assert one_hot_embed(torch.tensor([[2]]), table.detach().double()).dtype == torc
 )
 print("one_hot_embed: the visible tests pass")
 
+# %% demo
+check("one-hot-embed")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -643,6 +658,9 @@ assert torch.all(layer.embed.weight.grad[0] == 0), (
 )
 assert layer.embed.weight.grad[7].any(), "Row 7 was used but gets no gradient, so it couldn't learn."
 print("TokenEmbedding: the visible tests pass")
+
+# %% demo
+check("token-embedding")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -777,6 +795,9 @@ assert everything.index(0) < everything.index(3), (
     f"A row of zeros (row 3) has similarity 0, less than row 0; got {everything}. Is there a NaN?"
 )
 print("nearest: the visible tests pass")
+
+# %% demo
+check("nearest")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -997,6 +1018,9 @@ assert bpe_merges({"cd": 2, "ab": 2}, 1) == [("a", "b")], (
     "(c, d) and (a, b) are equally frequent; sorted() puts (a, b) first."
 )
 print("bpe_merges: the visible tests pass")
+
+# %% demo
+check("bpe-merges")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>

@@ -49,7 +49,7 @@ torch.manual_seed(2);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import plots, position_plots
+from coursework import check, plots, position_plots
 
 plots.use_style()
 
@@ -186,6 +186,9 @@ except ValueError:
     print("sinusoidal_encoding: the visible tests pass")
 else:
     raise AssertionError("An odd d_model should raise a ValueError, but 7 raised nothing.")
+
+# %% demo
+check("sinusoidal-encoding")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -430,6 +433,9 @@ except ValueError:
 else:
     raise AssertionError("11 tokens with max_len=10 should raise a ValueError, but nothing was raised.")
 
+# %% demo
+check("positional-encoding")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -574,6 +580,9 @@ assert torch.allclose(moved, table[7], atol=1e-4), (
 )
 print("shift_matrix: the visible tests pass")
 
+# %% demo
+check("shift-matrix")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -670,6 +679,9 @@ except ValueError:
     print("LearnedPositionalEmbedding: the visible tests pass")
 else:
     raise AssertionError("10 tokens with max_len=9 should raise a ValueError, but nothing was raised.")
+
+# %% demo
+check("learned-position")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -934,6 +946,9 @@ except ValueError:
     print("rotary: the visible tests pass")
 else:
     raise AssertionError("An odd width should raise a ValueError, but 5 raised nothing.")
+
+# %% demo
+check("rotary")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>

@@ -51,7 +51,7 @@ torch.manual_seed(3);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import matrix_plots, plots
+from coursework import check, matrix_plots, plots
 
 plots.use_style()
 
@@ -298,6 +298,9 @@ assert torch.allclose(columns, torch.ones(5)), (
 )
 print("softmax: the visible tests pass")
 
+# %% demo
+check("softmax")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -478,6 +481,9 @@ assert many.shape == (2, 3, 5, 7), (
 )
 print("attention_scores: the visible tests pass")
 
+# %% demo
+check("attention-scores")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -536,6 +542,9 @@ assert not mask[1, 2], (
 )
 print("causal_mask: the visible tests pass")
 
+# %% demo
+check("causal-mask")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -582,6 +591,9 @@ assert mask[0, 0].sum() == 4, (
 )
 assert mask[1, 0, 0], "The first token of sentence 1 is real: expected True."
 print("padding_mask: the visible tests pass")
+
+# %% demo
+check("padding-mask")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -755,6 +767,9 @@ assert torch.all(output == 0), (
 )
 print("scaled_dot_product_attention: the visible tests pass")
 
+# %% demo
+check("scaled-dot-product-attention")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -906,6 +921,9 @@ assert cost[0] == 54, (
 )
 print("attention_cost: the visible tests pass")
 
+# %% demo
+check("attention-cost")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -1017,6 +1035,9 @@ assert torch.allclose(head(x, first), head.w_v(x)[:, :1].expand(2, 5, 6), atol=1
     "Do you pass the mask on to the attention?"
 )
 print("SelfAttentionHead: the visible tests pass")
+
+# %% demo
+check("self-attention-head")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>

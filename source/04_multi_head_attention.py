@@ -57,7 +57,7 @@ torch.manual_seed(4);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import head_plots, plots
+from coursework import check, head_plots, plots
 
 plots.use_style()
 torch.set_num_threads(1);  # tensors this small are fastest on one thread
@@ -229,6 +229,9 @@ assert torch.equal(heads[1, 1, 2], x[1, 2, 4:]), (
 )
 print("split_heads: the visible tests pass")
 
+# %% demo
+check("split-heads")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -321,6 +324,9 @@ assert torch.equal(merged[0, 0], torch.tensor([0.0, 1.0, 6.0, 7.0])), (
     f"got {merged[0, 0].tolist()}. Which token do these numbers come from?"
 )
 print("merge_heads: the visible tests pass")
+
+# %% demo
+check("merge-heads")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -610,6 +616,9 @@ assert torch.equal(dropped(x, x, x)[0], dropped(x, x, x)[0]), (
 print("step 5 of 5: dropout is right")
 print("MultiHeadAttention: the visible tests pass")
 
+# %% demo
+check("multi-head-attention")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge (step 2)</summary>
 #
@@ -695,6 +704,9 @@ with torch.no_grad():
 again, _ = mine(query, memory, memory)
 assert torch.equal(again, output), "Changing `theirs` changed `mine`: the weights are shared, not copied."
 print("load_from_torch: the visible tests pass")
+
+# %% demo
+check("load-from-torch")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -794,6 +806,9 @@ assert count == 24, (
     f"Width 2: four layers with 4 weights and 2 biases each have 24 numbers, got {count}."
 )
 print("parameter_count: the visible tests pass")
+
+# %% demo
+check("parameter-count")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -944,6 +959,9 @@ for name, source in zip(("w_q", "w_k", "w_v", "w_o"), sources):
     assert layer.weight.data_ptr() != wanted.weight.data_ptr(), f"{name} is shared with `{source}`, not copied."
 assert all(p.requires_grad for p in mine.parameters()), "Some parameter can no longer be trained."
 print("load_from_bert: the visible tests pass")
+
+# %% demo
+check("load-from-bert")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>

@@ -46,7 +46,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from coursework import ablation
+from coursework import ablation, check
 from coursework.earlier import load_earlier
 
 earlier = load_earlier("05_encoder")
@@ -220,6 +220,9 @@ assert torch.allclose(mine(x), theirs(x), atol=1e-5), (
 )
 print("LayerNorm: the visible tests pass, and it agrees with nn.LayerNorm")
 
+# %% demo
+check("layer-norm")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -363,6 +366,9 @@ assert torch.equal(dropping(x), dropping(x)), (
     "In eval mode nothing is dropped, so two calls should agree. Does your dropout know the mode?"
 )
 print("FeedForward: the visible tests pass")
+
+# %% demo
+check("feed-forward")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -550,6 +556,9 @@ assert torch.allclose(dropping(x), bare, atol=1e-6), (
 )
 print("EncoderLayer: the visible tests pass, and it agrees with nn.TransformerEncoderLayer")
 
+# %% demo
+check("encoder-layer")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -671,6 +680,9 @@ assert longer(torch.full((1, 515), 4)).shape == (1, 515, 8), (
     "With max_len=520 the encoder should take 515 tokens. Does max_len reach the positional encoding?"
 )
 print("Encoder: the visible tests pass")
+
+# %% demo
+check("encoder")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -1056,6 +1068,9 @@ assert abs(got - by_hand) < 1e-4, (
     "Which of the two projections goes through the SiLU?"
 )
 print("GatedFeedForward: the visible tests pass")
+
+# %% demo
+check("gated-feed-forward")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>

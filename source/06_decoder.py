@@ -61,7 +61,7 @@ torch.manual_seed(6);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import decoder_plots, plots
+from coursework import check, decoder_plots, plots
 
 plots.use_style()
 
@@ -126,6 +126,9 @@ assert shifted[0].tolist() == [1, 7, 8, 9], (
 assert shift_right(target, sos_id=6)[:, 0].tolist() == [6, 6], "Every row should start with sos_id."
 assert target[0].tolist() == [7, 8, 9, 2], "You changed the target in place. Make a new tensor instead."
 print("shift_right: the visible tests pass")
+
+# %% demo
+check("shift-right")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -207,6 +210,9 @@ assert other[0, 3].tolist() == [True, True, True, False], (
     f"With pad_id=9 only the last of [1, 0, 8, 9] is padding; got {other[0, 3].tolist()} for its row."
 )
 print("target_mask: the visible tests pass")
+
+# %% demo
+check("target-mask")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -368,6 +374,9 @@ assert torch.allclose(dropping(x, memory), bare, atol=1e-6), (
     "Do you apply dropout to the output of each?"
 )
 print("DecoderLayer: the visible tests pass, and it agrees with nn.TransformerDecoderLayer")
+
+# %% demo
+check("decoder-layer")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -636,6 +645,9 @@ assert lines[0].shape == (1, 515, 11), (
 assert torch.equal(*lines), "With dropout=0.0 two calls should agree. Does every part get dropout?"
 print("Decoder: the visible tests pass")
 
+# %% demo
+check("decoder")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -767,6 +779,9 @@ assert torch.allclose(block(x), x, atol=1e-6), (
     "contains nothing but sums. Where are your norms, and what do you add to?"
 )
 print("CausalDecoderLayer: the visible tests pass")
+
+# %% demo
+check("causal-decoder-layer")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -964,6 +979,9 @@ with torch.no_grad():
         "Two texts decoded in turns disturb each other. Is everything you keep in the cache?"
     )
 print("decode_step: the visible tests pass")
+
+# %% demo
+check("decode-step")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>

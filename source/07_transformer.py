@@ -67,7 +67,7 @@ torch.manual_seed(7);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import plots
+from coursework import check, plots
 
 plots.use_style()
 
@@ -228,6 +228,9 @@ before = own.embedding.embed.weight.clone()
 assert Transformer(11, 13, **sizes, encoder=own).encoder is own, "An encoder that is passed in should be used as it is."
 assert torch.equal(own.embedding.embed.weight, before), "The weights of a part that is passed in should not change."
 print("Transformer: the visible tests pass")
+
+# %% demo
+check("transformer")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -438,6 +441,9 @@ assert greedy_decode(parrot, src[1:2], max_len=2).tolist() == [[4, 8]], (
 )
 print("greedy_decode: the visible tests pass")
 
+# %% demo
+check("greedy-decode")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -531,6 +537,9 @@ assert torch.allclose(label_smoothing_loss(sure, torch.tensor([[2, 1]])), torch.
 )
 print("label_smoothing_loss: the visible tests pass")
 
+# %% demo
+check("label-smoothing-loss")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -581,6 +590,9 @@ assert math.isclose(noam_rate(2000, 512), peak / 2), "Halfway through the warm-u
 assert math.isclose(noam_rate(16000, 512), peak / 2), "At four times the warm-up the rate should be half the peak again."
 assert math.isfinite(noam_rate(0, 512)), "Step 0 should give a finite number."
 print("noam_rate: the visible tests pass")
+
+# %% demo
+check("noam-rate")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -685,6 +697,9 @@ with torch.no_grad():
     bigram.table[[1, 3, 4], [3, 4, 2]] = 30.0  # certain of every word, and right
 assert train_step(bigram, src[:1], tgt[:1], optimiser) < 0.01, "Without smoothing, a certain and right prediction should cost almost nothing."
 print("train_step: the visible tests pass")
+
+# %% demo
+check("train-step")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -963,6 +978,9 @@ assert inputs.shape == targets.shape == (0, 3), (
 )
 print("language_windows: the visible tests pass")
 
+# %% demo
+check("language-windows")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -1052,6 +1070,9 @@ assert torch.allclose(model(ids), model.project.bias.expand(2, 5, 13)), (
     "The final norm should come right before the projection."
 )
 print("LanguageModel: the visible tests pass")
+
+# %% demo
+check("language-model")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -1291,6 +1312,9 @@ assert torch.allclose(shares(top_k=2, top_p=0.6), torch.tensor([1.0, 0, 0, 0]), 
 )
 assert torch.equal(known, before), "The logits should stay as they are."
 print("sample_next: the visible tests pass")
+
+# %% demo
+check("sample-next")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>

@@ -72,7 +72,7 @@ torch.manual_seed(8);
 # The second model was trained by others, on a great deal of text. It is a small BERT, loaded here as `bert`, and its `tokeniser` comes with it. Nothing is downloaded. If its files aren't installed, a much smaller model is trained on the spot. The line below tells you which one you have, and how to get the real one.
 
 # %% demo
-from coursework import attention_plots, plots
+from coursework import attention_plots, check, plots
 from coursework.pretrained_bert import load_bert
 
 plots.use_style()
@@ -217,6 +217,9 @@ assert not torch.allclose(other["encoder"], maps["encoder"]), (
     "A different source gives the same maps. Are these the old ones?"
 )
 print("attention_maps: the visible tests pass")
+
+# %% demo
+check("attention-maps")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -377,6 +380,9 @@ plt.close(own.figure)
 right.remove()
 print("plot_attention: the visible tests pass")
 
+# %% demo
+check("plot-attention")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -523,6 +529,9 @@ second = sentence_pair_attention(bert, tokeniser, "The cat", "The rug")
 assert second[2] == 4, f"For 'The cat' and 'The rug', sentence b begins at token 4; got {second[2]}."
 print("sentence_pair_attention: the visible tests pass")
 
+# %% demo
+check("sentence-pair-attention")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -593,6 +602,9 @@ assert torch.allclose(scores[0, 1], torch.tensor(0.0)), (
     f"Head 1 never attends to the previous token, so its score is 0; got {scores[0, 1]:.3f}."
 )
 print("previous_token_score: the visible tests pass")
+
+# %% demo
+check("previous-token-score")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -693,6 +705,9 @@ assert torch.allclose(certain, torch.zeros(3)), (
 )
 print("attention_entropy: the visible tests pass")
 
+# %% demo
+check("attention-entropy")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -778,6 +793,9 @@ assert torch.allclose(still, torch.eye(4)), (
 )
 print("attention_rollout: the visible tests pass")
 
+# %% demo
+check("attention-rollout")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
@@ -854,6 +872,9 @@ assert tuple(best_span(low, low, max_length=1)) == (1, 1), (
     f"With max_length=1, the span is a single token, here token 1; got {best_span(low, low, max_length=1)}."
 )
 print("best_span: the visible tests pass")
+
+# %% demo
+check("best-span")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -1027,6 +1048,9 @@ except KeyError:
 assert torch.equal(some(x, x, x)[0], before), "After an exception in the block, the attention is not what it was."
 assert some.w_o.weight.requires_grad, "After the block, w_o.weight should still require a gradient."
 print("silence_head: the visible tests pass")
+
+# %% demo
+check("silence-head")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>

@@ -2,7 +2,14 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, function_gradients
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    ExerciseChecks,
+    call,
+    example,
+    function_gradients,
+)
 from autograder.judge.explain import CLOSE, near
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
@@ -26,7 +33,12 @@ def _wrong_pair(seen: Comparison) -> str:
 
 JUDGE = matches_reference(_wrong_pair, atol=judges.LOOSE)
 
-exercise = ExerciseChecks(reference=reference.rotary, judge=JUDGE, checks=[
+exercise = ExerciseChecks(reference=reference.rotary, judge=JUDGE,
+    examples=[
+        example(lambda d: call(d.normal(1, 3, 2))),
+        example(lambda d: call(d.normal(2, 2, 4), base=100.0)),
+        example(lambda d: call(d.normal(1, 2, 3))),
+    ], checks=[
     Check("turns", "each pair turns by an angle that grows with the position",
           lambda d: call(d.normal(2, 7, 6)), weight=2),
     Check("wide", "later pairs turn more slowly, by the right factor",
