@@ -22,7 +22,7 @@ from autograder.model.report import Report
 from autograder.probe.notes import Kind
 from autograder.sandbox.bubblewrap import find_bubblewrap
 from autograder.sandbox.client import WarmProcess
-from autograder.sandbox.system_calls import filter_program
+from autograder.sandbox.system_calls import filter_programs
 from autograder.storage.course_key import course_key
 from autograder.submissions.align import Aligned, align, empty
 
@@ -53,7 +53,7 @@ class Grader:
         self._key = course_key(course)
         if sandboxed:
             find_bubblewrap()
-            filter_program()
+            filter_programs()
         self._modules: frozenset[str] = frozenset()
         self._warm: WarmProcess | None = None
 

@@ -98,9 +98,14 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
 
+def program_of(text: bytes) -> ctypes.Structure:
+    """Return a program for the kernel, of 8 bytes for each instruction, as seccomp(2) takes it."""
+    return _Program(len(text) // 8, text)
+
+
 def filter_system_calls(program: bytes) -> None:
-    """Forbid system calls from now on, with a program for the kernel: 8 bytes for each instruction."""
-    loaded = _Program(len(program) // 8, program)
+    """Forbid system calls from now on, with a program for the kernel."""
+    loaded = program_of(program)
     done = _libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(loaded), 0, 0)
     _check(done, "seccomp")
 

@@ -52,6 +52,10 @@ class ResourceMonitor:
             or self._too_large(family)
         )
 
+    def threads(self, ancestor: int) -> int:
+        """Return how many threads a process and its descendants have, main threads included."""
+        return sum(each.threads for each in self.family(ancestor))
+
     def seconds(self, ancestor: int) -> float:
         """Return the processor time that a process and its descendants have used so far."""
         return sum(each.seconds + each.of_children for each in self.family(ancestor))

@@ -1,7 +1,7 @@
 """The warm process: imports torch once, then forks a run whenever the grader sends a channel.
 
 Started as `python -m autograder.probe.warm FD FILTER MODULE…`, where FD is a socket to the grader and
-FILTER is the filter of system calls in hexadecimal, or `plain` for runs that are not isolated. A run is
+FILTER are the filters of system calls in hexadecimal, or `plain` for runs that are not isolated. A run is
 three processes: its *keeper*, which stays outside the run's process namespace and session, so that no
 signal from inside reaches it, limits it, ends it and reports its end; process 1 inside them; and the
 session, a child of process 1, since the kernel does not deliver alarms to process 1.
@@ -15,9 +15,10 @@ import select
 import signal
 import socket
 import sys
+import time
 from typing import Final, NoReturn
 
-from autograder.probe import isolate, session, wire
+from autograder.probe import forks, isolate, session, wire
 from autograder.probe.notes import Kind
 from autograder.probe.resource_monitor import ResourceMonitor
 from autograder.probe.shell import QuietShell, make_shell
@@ -27,18 +28,19 @@ from autograder.probe.streams import silence
 IMPORTED_LATE = ("torch.fx.experimental.symbolic_shapes",)
 MONITOR_SECONDS = 0.05  # between two looks at the resources of a run
 PLAIN: Final = "plain"
+Programs = list[bytes]  # what a run loads into the kernel: its filter, and what asks before a fork
 
 
 def main() -> None:
     """Warm up, report that, and serve until the grader closes the socket."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    program = None if sys.argv[2] == PLAIN else bytes.fromhex(sys.argv[2])
+    programs = [] if sys.argv[2] == PLAIN else [*map(bytes.fromhex, sys.argv[2].split(":"))]
     isolate.new_session_keyring()
     shell = warm_up(sys.argv[3:])
     wire.send(control, {"warm": "ready"})
     with contextlib.suppress(EOFError):
         while True:
-            _serve(control, shell, program)
+            _serve(control, shell, programs)
     with contextlib.suppress(ChildProcessError):
         while True:
             os.wait()
@@ -63,7 +65,7 @@ def warm_up(modules: list[str]) -> QuietShell:
     return shell
 
 
-def _serve(control: socket.socket, shell: QuietShell, program: bytes | None) -> None:
+def _serve(control: socket.socket, shell: QuietShell, programs: Programs) -> None:
     """Carry out one command.
 
     `run` comes with a channel; `stop` and `used` with the number of a run. The answer to `used` is the
@@ -74,7 +76,7 @@ def _serve(control: socket.socket, shell: QuietShell, program: bytes | None) -> 
         raise EOFError
     word, number = message.decode().split()
     if word == "run":
-        _start_run(control, shell, descriptors[0], program)
+        _start_run(control, shell, descriptors[0], programs)
     elif word == "stop":
         _stop_run(int(number))
     elif word == "used":
@@ -97,30 +99,33 @@ def _used(keeper: int) -> float:
 
 
 def _start_run(
-    control: socket.socket, shell: QuietShell, descriptor: int, program: bytes | None
+    control: socket.socket, shell: QuietShell, descriptor: int, programs: Programs
 ) -> None:
     """Fork the keeper of a run, and tell the grader its number."""
     keeper = os.fork()
     if keeper == 0:
         control.close()
-        _keep_run(shell, socket.socket(fileno=descriptor), program)
+        _keep_run(shell, socket.socket(fileno=descriptor), programs)
     os.close(descriptor)
     wire.send(control, {"run": keeper})
 
 
-def _keep_run(shell: QuietShell, channel: socket.socket, program: bytes | None) -> NoReturn:
+def _keep_run(shell: QuietShell, channel: socket.socket, programs: Programs) -> NoReturn:
     """Be the keeper of one run: start it, wait for its end, and report that."""
     os.setsid()
     isolate.adopt_orphans()
     monitor = ResourceMonitor()
-    if program:
+    ours, theirs = socket.socketpair()
+    if programs:
         isolate.new_namespaces()
     inner = os.fork()
     if inner == 0:
         monitor.close()
-        _be_process_1(shell, channel, program)
+        ours.close()
+        _be_process_1(shell, channel, theirs, programs)
+    theirs.close()
     signal.signal(signal.SIGTERM, lambda *_: _end(monitor))
-    within_limits = _wait(inner, monitor)
+    within_limits = _wait(inner, monitor, forks.take_over(ours))
     _end(monitor)
     _, status = os.waitpid(inner, 0)  # of process 1: returns when its whole namespace is gone
     noted = [] if within_limits else [(Kind.TOO_MUCH, "")]
@@ -131,13 +136,23 @@ def _keep_run(shell: QuietShell, channel: socket.socket, program: bytes | None) 
     os._exit(0)
 
 
-def _wait(inner: int, monitor: ResourceMonitor) -> bool:
-    """Wait for the end of a run. Return False if it exceeded the limits."""
+def _wait(inner: int, monitor: ResourceMonitor, listener: int | None) -> bool:
+    """Wait for the end of a run, and agree to its forks. Return False if it exceeded the limits."""
     ended = os.pidfd_open(inner)
-    while not select.select([ended], [], [], MONITOR_SECONDS)[0]:
-        if monitor.exceeded(inner):
+    limit = forks.ForkLimit(listener, lambda: monitor.threads(inner)) if listener else None
+    looked = time.monotonic()
+    while True:
+        ready = select.select([ended, *([listener] if listener else [])], [], [], MONITOR_SECONDS)[
+            0
+        ]
+        if ended in ready:
+            return True
+        if limit and ready and not limit.answer():
             return False
-    return True
+        if time.monotonic() - looked >= MONITOR_SECONDS:
+            looked = time.monotonic()
+            if monitor.exceeded(inner):
+                return False
 
 
 def _end(monitor: ResourceMonitor) -> None:
@@ -152,28 +167,33 @@ def _kill(process: int, number: signal.Signals = signal.SIGKILL) -> None:
         os.kill(process, number)
 
 
-def _be_process_1(shell: QuietShell, channel: socket.socket, program: bytes | None) -> NoReturn:
+def _be_process_1(
+    shell: QuietShell, channel: socket.socket, keeper: socket.socket, programs: Programs
+) -> NoReturn:
     """Be process 1 of the run: isolate and limit it, run the session, and end with its status."""
     code = 1
     try:
         os.setsid()
         isolate.die_with_parent()
-        isolate.close_descriptors(channel.fileno())
+        isolate.close_descriptors(channel.fileno(), keeper.fileno())
         isolate.limit_resources()
         isolate.new_session_keyring()
-        if program:
-            _isolate(program)
+        if programs:
+            _isolate(programs, keeper)
+        keeper.close()
         silence()
         code = _run_session(shell, channel)
     finally:
         os._exit(code)
 
 
-def _isolate(program: bytes) -> None:
+def _isolate(programs: Programs, keeper: socket.socket) -> None:
+    forbidding, asking = programs
     isolate.limit_processes()
     isolate.private_folders()
     isolate.drop_capabilities()
-    isolate.filter_system_calls(program)
+    isolate.filter_system_calls(forbidding)
+    forks.hand_over(asking, keeper)
 
 
 def _run_session(shell: QuietShell, channel: socket.socket) -> int:

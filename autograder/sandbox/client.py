@@ -15,7 +15,7 @@ from autograder.probe import wire
 from autograder.probe.warm import PLAIN
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.run import Run
-from autograder.sandbox.system_calls import filter_program
+from autograder.sandbox.system_calls import filter_programs
 
 START_SECONDS = 60
 CLOSE_SECONDS = 3.0
@@ -41,7 +41,7 @@ class WarmProcess:
 
     def _start(self, channel: int) -> "subprocess.Popen[bytes]":
         python = bubblewrap.python() if self.sandboxed else sys.executable
-        rules = filter_program().hex() if self.sandboxed else PLAIN
+        rules = filter_programs() if self.sandboxed else PLAIN
         program = [python, "-m", "autograder.probe.warm", str(channel), rules, *self._modules]
         return subprocess.Popen(  # noqa: S603 - our own program, in the sandbox
             bubblewrap.command(program) if self.sandboxed else program,

@@ -52,20 +52,31 @@ TERMINAL_INPUT = (
     0x5412,
     0x541C,
 )  # TIOCSTI and TIOCLINUX of ioctl_tty(2): they type for someone else
+FORKS = ("clone", "fork", "vfork")  # what starts a process or a thread; there is no clone3
 INSTALL = "sudo apt-get install libseccomp2"
 
 
 @lru_cache(maxsize=1)
-def filter_program() -> bytes:
-    """Return the filter as a program for the kernel. Raises SandboxMissingError without libseccomp."""
+def filter_programs() -> str:
+    """Return two programs for the kernel in hexadecimal, with a colon between them.
+
+    The first is the filter. The second has the kernel ask the keeper of a run before each fork. Raises
+    SandboxMissingError without libseccomp.
+    """
     try:
         import pyseccomp  # it looks for the library when it is imported
     except (ImportError, RuntimeError, OSError) as problem:
         raise SandboxMissingError(
             f"no sandbox: the library libseccomp is not installed; install it with '{INSTALL}'"
         ) from problem
-    rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
-    _forbid(pyseccomp, rules)
+    forbidding, asking = (pyseccomp.SyscallFilter(pyseccomp.ALLOW) for _ in range(2))
+    _forbid(pyseccomp, forbidding)
+    for name in FORKS:
+        _add(pyseccomp, asking, pyseccomp.NOTIFY, name)
+    return ":".join(_exported(rules).hex() for rules in (forbidding, asking))
+
+
+def _exported(rules: Any) -> bytes:
     with tempfile.TemporaryFile() as file:
         rules.export_bpf(file)
         file.seek(0)

@@ -5,6 +5,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -229,7 +230,7 @@ def test_a_keeper_cannot_be_signalled(warm: WarmProcess) -> None:
         "import threading, time\nfor _ in range(300): threading.Thread(target=time.sleep, args=(60,)).start()\n"
         "time.sleep(5)",
         "import os, time\nif os.fork() == 0:\n    os.setsid()\n    for _ in range(99):\n"
-        "        if os.fork() == 0: time.sleep(60)\ntime.sleep(20)",
+        "        if os.fork() == 0: time.sleep(60)\nos.wait()",
     ],
 )
 def test_processes_and_threads_are_counted(run: Run, attack: str) -> None:
@@ -241,6 +242,19 @@ def test_processes_and_threads_are_counted(run: Run, attack: str) -> None:
     else:
         assert raised is not None
         assert raised["type"] in {"BlockingIOError", "RuntimeError"}
+
+
+def test_a_fork_bomb_never_has_more_processes_than_there_may_be(warm: WarmProcess) -> None:
+    """Each fork waits for the keeper, so it makes no difference how busy the machine is by then."""
+    monitor, most = ResourceMonitor(), 0
+    with warm.run() as run, ThreadPoolExecutor() as pool:
+        bomb = pool.submit(run.cell, "import os\nwhile True: os.fork()", 10)
+        while not bomb.done():
+            most = max(most, monitor.threads(warm._process.pid))
+        assert isinstance(bomb.exception(), RunEndedError)
+        assert "too-much" in {kind for kind, _ in run.take_notes()}
+    monitor.close()
+    assert most <= 64 + 5  # with bubblewrap, the warm process and the keeper
 
 
 def _child(size: int) -> int:
