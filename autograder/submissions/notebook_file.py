@@ -17,7 +17,7 @@ from autograder.submissions.slim import without_outputs
 MAX_BYTES = 256 * 2**20
 MAX_PARSED = 16 * 2**20  # without outputs; a lesson takes a tenth of a megabyte
 MAX_CELLS = 2_000
-MAX_CELL, MAX_SOURCES = 300_000, 2_000_000  # characters of one cell, and of all cells of one kind
+MAX_CELL, MAX_SOURCES = 200_000, 1_000_000  # characters of one cell, and of all cells of one kind
 # A parsed object or list takes up to 250 bytes, any other value 60, however short their text is.
 MAX_OBJECTS, MAX_VALUES = 1_000_000, 4_000_000
 MAX_DIGITS = 18

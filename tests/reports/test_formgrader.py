@@ -52,8 +52,12 @@ class KeepsProse(FakeGrader):
 
 
 def record(course: Course, student: str, prose: str) -> None:
-    """Hand in, grade and record a notebook with this text as an answer and in a cell of its own."""
-    hand_in(course, student, why=prose)
+    """Hand in, grade and record a notebook with this text in a cell of its own, above the lesson.
+
+    There it comes before formgrader's own elements of the same ids. A copy in an answer would catch the
+    clicks that are meant for it.
+    """
+    hand_in(course, student, why="Because.")
     grader = KeepsProse(course)
     grader.prose = prose
     submission = Submission(course, student, LESSON, "v")
@@ -154,7 +158,7 @@ def test_no_click_changes_a_score_and_nothing_binds(
     grades: ReadGrades,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each attack in an answer and in a cell above the lesson; one that is let through gives points."""
+    """Each attack in a cell above the lesson; one that is let through gives points."""
     opening, filtered = formgrader
     chosen = CLICKS if filtered else ATTACKS  # test_safe_html_attacks tries the others on either filter
     students = {f"s{number}": name for number, name in enumerate(chosen)}
