@@ -48,7 +48,8 @@ WRONG = "PyTorch's settings are as they were, but the result is wrong. {message}
 DEFAULTS = {
     "another default": "If `{name}` is left out, your code does not do what it does with the default in the "
     "title. Which default does your signature have?",
-    "unused": "Your code does the same whatever `{name}` is. Is `{name}` used?",
+    "unused": "On this input, your code gives the same result for two values of `{name}` that should give "
+    "different ones. Is `{name}` used as the exercise describes?",
 }
 
 

@@ -1,5 +1,6 @@
 """Checks of `plot_attention`: what is read off the page, wherever matplotlib keeps it."""
 
+import re
 from typing import Any
 
 import torch
@@ -31,10 +32,21 @@ def _about_picture(seen: Comparison) -> str | None:
         return next(found, "The heat map shows other numbers than the weights it was given.")
     if got["scale"] != [0.0, 1.0]:
         return "The colour scale should go from 0 to 1. Set vmin and vmax."
+    if _only_numbers([*got["rows"], *got["columns"]]):
+        return "The labels are numbers. Rows should be labelled with the queries, columns with the keys."
     if got["on edges"]:
-        return "The labels stand between two cells: cell i of a heat map reaches from i to i + 1."
+        return (
+            "Some labels stand on the edge of a cell, not at its middle. The middle of cell i is at "
+            "i + 0.5 in a heat map of seaborn, and at i in one of imshow."
+        )
     rows = _about_labels(got["rows"], want["rows"], "queries (rows)")
     return rows or _about_labels(got["columns"], want["columns"], "keys (columns)")
+
+
+def _only_numbers(labels: list[str]) -> bool:
+    """Return whether every label is a number, as where matplotlib chooses what to write."""
+    written = [label.replace("−", "-") for label in labels if label]
+    return bool(written) and all(re.fullmatch(r"-?\d+(\.\d+)?", label) for label in written)
 
 
 def _about_labels(got: Any, want: list[str], what: str) -> str | None:

@@ -114,7 +114,7 @@ exercise = ExerciseChecks(reference=reference.EncoderLayer, judge=matches_refere
     Check("everyone", "every token can attend to every token", _one_token_changed,
           explain.positions_change("token 3 changes"), 0.5),
     Check("alone", "a sample gives the same result alone and in a batch",
-          lambda d: modules.also_alone(_layer(d, [6, 3, 8], [d.normal(3, 5, 6)])),
+          lambda d: modules.alone_twice(_layer(d, [6, 3, 8], [d.normal(3, 5, 6)])),
           matches_reference(explain.samples_mix, LAST)),
     Check("nothing-added", "if both sublayers return zeros, norm2(norm1(x)) remains",
           lambda d: _silenced(d, "self_attention", "feed_forward"), matches_reference(_what_is_left)),

@@ -4,7 +4,7 @@ import torch
 
 from autograder.judge import modules
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, example, module
-from autograder.judge.explain import near, outputs, samples_mix
+from autograder.judge.explain import RANDOM, near, outputs, samples_mix
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
@@ -35,7 +35,9 @@ def _gate_exchanged(seen: Comparison) -> str | None:
 
 
 def _positions_mix(seen: Comparison) -> str | None:
-    sentence, token = outputs(seen)
+    sentence, token, again = outputs(seen)
+    if not near(token, again):
+        return RANDOM
     if near(sentence[:, 2:3], token):
         return None
     return "Token 2 gives one result in its sentence and another alone: tokens are mixed with each other."
@@ -43,7 +45,7 @@ def _positions_mix(seen: Comparison) -> str | None:
 
 def _positions(d: Draw) -> CallModule:
     x = d.normal(3, 4, 6)
-    return _network(d, 6, 8, x, x[:, 2:3])
+    return _network(d, 6, 8, x, x[:, 2:3], x[:, 2:3])
 
 
 def _biases(seen: Comparison) -> str | None:
@@ -63,7 +65,8 @@ exercise = ExerciseChecks(reference=reference.GatedFeedForward,
     Check("positions", "each position is processed separately, with the same weights",
           _positions, matches_reference(_positions_mix)),
     Check("alone", "a sample gives the same result alone and in a batch; d_ff may be less than d_model",
-          lambda d: modules.also_alone(_network(d, 7, 5, d.normal(3, 4, 7))), matches_reference(samples_mix)),
+          lambda d: modules.alone_twice(_network(d, 7, 5, d.normal(3, 4, 7))),
+          matches_reference(samples_mix)),
     Check("no-bias", "the three linear layers have no bias",
           lambda _: ReadState([6, 9], paths=WEIGHTS, facts=["shape"], total=True),
           matches_reference(_biases)),

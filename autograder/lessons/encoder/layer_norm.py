@@ -67,9 +67,9 @@ def _constant_token(d: Draw) -> Operation:
 
 
 def _alone(d: Draw) -> Operation:
-    """Ask for three samples of different spread, then for the first of them."""
+    """Ask for three samples of different spread, then twice for the first of them."""
     x = _tokens(d, 3, 5, 6) * torch.tensor([2.0, 6.0, 1.0])[:, None, None]
-    return modules.also_alone(module([6], weights.norm(d, "", 6), [x]))
+    return modules.alone_twice(module([6], weights.norm(d, "", 6), [x]))
 
 
 FORBIDDEN = ("layer_norm", "group_norm", "batch_norm", "instance_norm", "rms_norm")

@@ -89,7 +89,7 @@ exercise = ExerciseChecks(reference=reference.MultiHeadAttention, judge=matches_
     Check("causal", "under a causal mask, no output depends on a later token", _causal,
           matches_reference(explainers.future_leaks, PAIR)),
     Check("alone", "a sample gives the same result alone and in a batch",
-          lambda d: modules.also_alone(_attend(d, 10, 2, _cross(d))), matches_reference(samples_mix, PAIR)),
+          lambda d: modules.alone_twice(_attend(d, 10, 2, _cross(d))), matches_reference(samples_mix, PAIR)),
     Check("shared-mask", "a mask (T_q, T_k) for all samples",
           lambda d: _attend(d, 10, 2, [*_cross(d), d.mask(4, 7)])),
     Check("own-masks", "a mask (B, T_q, T_k), different for each sample",

@@ -32,9 +32,9 @@ def _another_shift(seen: Comparison) -> str | None:
     """Say when the matrix shifts by another offset."""
     offset = seen.inputs["args"][0]
     others = {
-        -offset: "by the offset, but the other way. Does it turn the wrong way, or is it transposed?",
-        2 * offset: "by twice the offset.", 1: "by one, whatever the offset is.",
+        1: f"by one, where the offset is {offset}.", 2 * offset: "by twice the offset.",
         offset + 1: "by one more than the offset.", offset - 1: "by one less than the offset.",
+        -offset: "by the offset, but the other way. Does it turn the wrong way, or is it transposed?",
     }
     found = (said for other, said in others.items() if other != offset and shifts(seen.got.value, other))
     return next((f"Your matrix moves every position {said}" for said in found), None)

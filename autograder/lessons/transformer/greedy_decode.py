@@ -35,6 +35,9 @@ def _first_wrong_row(seen: Comparison) -> str | None:
     got, want = seen.got.value.tolist(), seen.expected.value.tolist()
     if len(got) != len(want):
         return None
+    sos = seen.inputs["kwargs"].get("sos_id", 1)
+    if all(mine[:1] == [sos] != right[:1] for mine, right in zip(got, want, strict=True)):
+        return "Column 0 of the result holds the start token, <sos>. Return what was written after it."
     row, mine, right = next((n, a, b) for n, (a, b) in enumerate(zip(got, want, strict=True)) if a != b)
     place = next((n for n, pair in enumerate(zip(mine, right, strict=False)) if len({*pair}) > 1), None)
     if place is None:
@@ -75,7 +78,7 @@ exercise = ExerciseChecks(
     Check("different-ends", "three rows end at different times; what follows is padding",
           lambda d: _decode(d, [4, 1, 6], 9), weight=2),
     Check("one-row", "one row alone", lambda d: _decode(d, [5], 9), weight=0.5),
-    arguments(lambda d: _decode(d, [2, 3], 7), _first_wrong_row, names=["src"]),
+    arguments(lambda d: _decode(d, [2, 3], 7), _first_wrong_row, names=["src"], any_form=True),
     Check("other-padding", "the model's own pad_id fills rows that have ended",
           lambda d: _decode(d, [1, 5], 8, pad_id=5)),
     Check("other-ids", "other ids for <sos> and <eos>",
