@@ -20,7 +20,12 @@ from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
 from autograder.model.exercise import Check, Comparison, Exercise, Lesson, Mistake, TestInput
 from autograder.model.observation import Observation
-from autograder.probe.library_calls import NO_STAND_INS, LibraryCalls, stand_ins_by_lesson
+from autograder.probe.library_calls import (
+    NO_STAND_INS,
+    LibraryCalls,
+    code_in,
+    stand_ins_by_lesson,
+)
 from autograder.probe.observe import observe
 from autograder.probe.operation import fields_of
 
@@ -147,8 +152,12 @@ class Oracle:
         return Observation.of(seen)
 
     def _calls(self, exercise: Exercise) -> LibraryCalls:
-        given = stand_ins_by_lesson().get(self.lesson.name, NO_STAND_INS)
-        return LibraryCalls(exercise.words, below=exercise.below, stand_ins=given)
+        """Return what looks for excluded functions; what right earlier parts call does not count."""
+        known = stand_ins_by_lesson().get(self.lesson.name, NO_STAND_INS)
+        right = {inspect.getmodule(other.reference) for other in self.lesson.upstream(exercise)}
+        given = known.given.union(*(code_in(module) for module in right if module))
+        own = replace(known, given=frozenset(given))
+        return LibraryCalls(exercise.words, below=exercise.below, stand_ins=own)
 
     def edited(self, exercise: Exercise, mistakes: Iterable[Mistake]) -> dict[str, Any] | None:
         """Return the names that an edited model answer defines; None if the edits exclude each other.
