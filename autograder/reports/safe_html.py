@@ -119,11 +119,11 @@ def _disarmed(html: str) -> str:
     """Return HTML whose formulas only typeset: any other is shown as its source."""
     if "\\" not in html and "&" not in html:
         return html
-    page = BeautifulSoup(html, "html.parser")
+    page = BeautifulSoup(f"\n{html}", "html.parser")  # a lone address in one line is warned of
     page.smooth()  # what stands side by side is one text for MathJax
     for text in page.find_all(string=True):
         if not is_harmless(str(text)) and not text.find_parent(["code", "pre"]):
             code = page.new_tag("code")
             code.append(NavigableString(str(text)))
             text.replace_with(code)
-    return str(page)
+    return str(page)[1:]
