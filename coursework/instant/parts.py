@@ -4,8 +4,8 @@ Each function takes the student's answer and plain inputs, calls the answer, and
 be compared.
 """
 
+import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -16,31 +16,40 @@ from coursework.small_bert import SmallBert, SmallTokeniser
 from coursework.stand_ins import MultiHeadAttention
 from coursework.stand_ins_models import CausalDecoderLayer, Transformer
 
-SOS, EOS, WORDS, WIDTH = 1, 2, 10, 4
+SOS, EOS, LOST, WORDS, WIDTH = 1, 2, 3, 10, 4
 PIECES = ("the", "cat", "sat", "it", "slept", ".")
 
 
 class Echo(nn.Module):
     """A model that repeats its source, word by word, and then ends.
 
-    It looks at the last token so far, finds it in the source, and gives the word after it.
+    If the tokens so far are not the beginning of `<sos>`, source, `<eos>`, it says LOST.
     """
 
     pad_id = 0
 
+    def __init__(self, sos_id: int, eos_id: int) -> None:
+        super().__init__()
+        self.sos_id, self.eos_id = sos_id, eos_id
+        self.weight = nn.Parameter(torch.ones(1))
+        self.encoded, self.trained, self.with_gradient = 0, False, False
+
     def encode(self, src: torch.Tensor) -> torch.Tensor:
         """(B,S) -> (B,S,1)."""
-        return src[..., None].float()
+        self.encoded += len(src)
+        return src[..., None].float() * self.weight
 
     def decode(self, tgt: torch.Tensor, memory: torch.Tensor, _src: torch.Tensor) -> torch.Tensor:
         """(B,T), (B,S,1), (B,S) -> logits (B,T,WORDS)."""
+        self.trained |= self.training
+        self.with_gradient |= torch.is_grad_enabled()
         words = memory[..., 0].round().long()
         logits = torch.zeros(*tgt.shape, WORDS)
         for row, (tokens, source) in enumerate(zip(tgt.tolist(), words.tolist(), strict=True)):
-            said = [SOS, *(word for word in source if word != self.pad_id), EOS]
-            following = dict(pairwise(said))
-            for place, token in enumerate(tokens):
-                logits[row, place, following.get(token, EOS)] = 3.0 + place
+            said = [self.sos_id, *(w for w in source if w != self.pad_id), self.eos_id]
+            for place in range(len(tokens)):
+                told = said[: place + 2] if tokens[: place + 1] == said[: place + 1] else [LOST]
+                logits[row, place, told[-1] if len(told) == place + 2 else LOST] = 3.0 + place
         return logits
 
     def forward(self, src: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
@@ -48,13 +57,21 @@ class Echo(nn.Module):
         return self.decode(tgt, self.encode(src), src)
 
 
-def greedy_decode(answer: Any, src: torch.Tensor, max_len: int) -> Any:
-    """Decode from a model that repeats its source; columns of nothing but padding are dropped."""
-    ids = answer(Echo(), src, max_len)
+def greedy_decode(answer: Any, src: torch.Tensor, max_len: int, **ends: int) -> Any:
+    """Decode from a model that repeats its source: the ids without columns of padding, and some facts."""
+    model = Echo(ends.get("sos_id", SOS), ends.get("eos_id", EOS)).train()
+    ids = answer(model, src, max_len, **ends)
     if not isinstance(ids, torch.Tensor) or ids.dim() != 2:
         return ids
     used = (ids != 0).any(dim=0).nonzero()
-    return ids[:, : int(used[-1]) + 1] if len(used) else ids
+    return {
+        "ids": ids[:, : int(used[-1]) + 1] if len(used) else ids,
+        "decoded in eval mode": not model.trained,
+        "without gradients": not model.with_gradient,
+        "mode as it was": model.training,
+        "each source encoded once": model.encoded == len(src),
+        "gradients on afterwards": torch.is_grad_enabled() and model.weight.requires_grad,
+    }
 
 
 class Counter(nn.Module):
@@ -168,8 +185,9 @@ def plot_attention(
 
 
 def noam_rates(answer: Any, _step: int, d_model: int, warmup: int) -> Any:
-    """Return the learning rates of the first 30 steps, in thousandths."""
-    return torch.tensor([1000.0 * float(answer(n, d_model, warmup)) for n in range(1, 31)])
+    """Return whether step 0 gives a finite number, and the rates of the next 30 steps, in thousandths."""
+    rates = [1000.0 * float(answer(n, d_model, warmup)) for n in range(31)]
+    return math.isfinite(rates[0]), torch.tensor(rates[1:])
 
 
 def decode_step(answer: Any, x: torch.Tensor) -> Any:

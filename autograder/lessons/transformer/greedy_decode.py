@@ -72,8 +72,11 @@ exercise = ExerciseChecks(
     examples=[
         example(lambda _: Question([torch.tensor([[7, 5, 0, 0], [4, 8, 6, 9]]), 7], through=ECHO,
                                    shown="greedy_decode(model, src, 7)  # the model repeats its source")),
-        example(lambda _: Question([torch.tensor([[9, 4, 7]]), 2], through=ECHO,
-                                   shown="greedy_decode(model, src, 2)  # the model repeats its source")),
+        example(lambda _: Question([torch.tensor([[9, 4, 7]]), 2], {"sos_id": 8, "eos_id": 5}, through=ECHO,
+                                   shown="greedy_decode(model, src, 2, sos_id=8, eos_id=5)")),
+        example(lambda _: Question([torch.tensor([[4, 0], [7, 6]]), 5], {"sos_id": 8, "eos_id": 9},
+                                   through=ECHO,
+                                   shown="greedy_decode(model, src, 5, sos_id=8, eos_id=9)")),
     ], checks=[
     Check("different-ends", "three rows end at different times; what follows is padding",
           lambda d: _decode(d, [4, 1, 6], 9), weight=2),

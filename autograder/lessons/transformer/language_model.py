@@ -1,5 +1,7 @@
 """Checks of `LanguageModel`."""
 
+from dataclasses import replace
+
 import torch
 
 from autograder.judge import masks, modules, weights
@@ -28,15 +30,16 @@ def _model(
     return module(init, drawn, *([_ids(draw, *shape)] for shape in shapes), train=train, **options)
 
 
-def _tiny(draw: Draw, ids: torch.Tensor) -> CallModule:
-    init = [7, 4, 2, 2, 6]
-    return module(init, weights.language_model(draw, init), [ids])
+def _tiny(draw: Draw, ids: torch.Tensor, **options: float) -> CallModule:
+    init = [7, 4, 2, 4, 6]
+    return module(init, weights.language_model(draw, init), [ids], **options)
 
 
 exercise = ExerciseChecks(reference=reference.LanguageModel, judge=matches_reference(are_probabilities),
     examples=[
         example(lambda d: _tiny(d, torch.tensor([[5, 4, 6]]))),
         example(lambda d: _tiny(d, torch.tensor([[5, 1], [3, 3]]))),
+        example(lambda d: replace(_tiny(d, torch.tensor([[5, 1]]), dropout=1.0), train=True)),
     ], checks=[
     Check("logits", "logits for three texts of five tokens", lambda d: _model(d, (3, 5)), weight=2),
     Check("other-lengths", "one token, and then as many tokens as words",

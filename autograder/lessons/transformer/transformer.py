@@ -166,9 +166,10 @@ def _sizes(draw: Draw) -> Sequence[Operation]:
     return asked
 
 
-def _small(draw: Draw, *call: torch.Tensor) -> CallModule:
-    sizes = [8, 9, 4, 2, 1, 6]
-    return module([*sizes, 12], weights.transformer(draw, sizes), call, dropout=0.0)
+def _small(draw: Draw, *call: torch.Tensor, train: bool = False, **options: float) -> CallModule:
+    sizes = [8, 9, 4, 4, 2, 6]
+    drawn = weights.transformer(draw, sizes)
+    return module([*sizes, 12], drawn, call, train=train, **{"dropout": 0.0, **options})
 
 
 exercise = ExerciseChecks(reference=reference.Transformer, judge=matches_reference(*EXPLAINERS),
@@ -176,6 +177,9 @@ exercise = ExerciseChecks(reference=reference.Transformer, judge=matches_referen
         example(lambda d: _small(d, torch.tensor([[5, 4, 6]]), torch.tensor([[1, 7]]))),
         example(lambda d: _small(d, torch.tensor([[5, 0, 0], [4, 7, 6]]), torch.tensor([[1, 6, 4],
                 [1, 5, 0]]))),
+        example(lambda d: _small(d, torch.tensor([[5, 3], [4, 7]]), torch.tensor([[1, 3], [1, 6]]),
+                                 pad_id=3)),
+        example(lambda d: _small(d, torch.tensor([[5, 4]]), torch.tensor([[1, 6]]), train=True, dropout=1.0)),
     ], checks=[
     Check("logits", "logits for a source of seven tokens and a target of five",
           lambda d: _model(d, _full(d)), weight=2),
