@@ -157,7 +157,7 @@ class Oracle:
         right = {inspect.getmodule(other.reference) for other in self.lesson.upstream(exercise)}
         given = known.given.union(*(code_in(module) for module in right if module))
         own = replace(known, given=frozenset(given))
-        return LibraryCalls(exercise.words, below=exercise.below, stand_ins=own)
+        return LibraryCalls(exercise.words, stand_ins=own)  # our own code hides nothing below names
 
     def edited(self, exercise: Exercise, mistakes: Iterable[Mistake]) -> dict[str, Any] | None:
         """Return the names that an edited model answer defines; None if the edits exclude each other.

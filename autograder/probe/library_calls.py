@@ -127,6 +127,11 @@ class _FunctionMode(TorchFunctionMode):
 
 
 class _DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call] # torch's
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Leave out a guard against a compiler that is off here, and that takes a second to import."""
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         _tell(str(getattr(func, "__name__", "")))
         return func(*args, **(kwargs or {}))
