@@ -79,10 +79,10 @@ class ExampleReport(Document):
     `inputs` are those that do not fit into the call; `pictures` is HTML of two drawings, or empty.
     """
 
-    call: str
-    yours: str
-    expected: str
-    inputs: str = Field(default="", exclude_if=lambda text: not text)
+    call: Text
+    yours: Text
+    expected: Text
+    inputs: Text = Field(default="", exclude_if=lambda text: not text)
     pictures: str = Field(default="", exclude_if=lambda text: not text)
 
 

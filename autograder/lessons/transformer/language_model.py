@@ -30,9 +30,9 @@ def _model(
     return module(init, drawn, *([_ids(draw, *shape)] for shape in shapes), train=train, **options)
 
 
-def _tiny(draw: Draw, ids: torch.Tensor, **options: float) -> CallModule:
+def _tiny(draw: Draw, ids: torch.Tensor, dropout: float = 0.1) -> CallModule:
     init = [7, 4, 2, 4, 6]
-    return module(init, weights.language_model(draw, init), [ids], **options)
+    return module(init, weights.language_model(draw, init), [ids], dropout=dropout)
 
 
 exercise = ExerciseChecks(reference=reference.LanguageModel, judge=matches_reference(are_probabilities),
