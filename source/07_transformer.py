@@ -884,7 +884,7 @@ for name, recipe in recipes.items():
     print(f"{name:19} {exact:6.1%} {loss:11.3f} {confidence:12.2f} {largest:18.1f}")
 
 # %% [markdown]
-# Read the table from the top. Without warm-up, this model spells 0 % of the numbers right: Adam's first steps are as large as the rate allows, and a post-norm model of three layers doesn't recover from them. With warm-up alone it reaches 95 %. Clipping acts only when a gradient is larger than its limit of 1, and the last column shows that this happens. In this run it doesn't raise the accuracy. Label smoothing changes how *certain* the model is, from 0.99 to 0.90, and raises the unsmoothed test loss, although the predictions are no worse.
+# Read the table from the top. Without warm-up, this model spells 0 % of the numbers right: Adam's first steps are as large as the rate allows, and a post-norm model of three layers doesn't recover from them. With warm-up alone it reaches 92 %. Clipping acts only when a gradient is larger than its limit of 1, and the last column shows that this happens. Label smoothing changes how *certain* the model is, from 1.00 to 0.89, and raises the unsmoothed test loss.
 #
 # This is one seed on one small task, and another seed can move an accuracy by several percent. So trust the large effects, in the first row and in the confidence of the last. Don't rank the last three rows by their accuracy.
 
@@ -1209,7 +1209,7 @@ print(f"the model's perplexity: on all tokens {every:.1f}, on known words {reach
 print("baselines on known words: " + ", ".join(f"{name} {value:.0f}" for name, value in baselines.items()))
 
 # %% [markdown]
-# Compare the two numbers for the model. On all tokens, its perplexity is 18.3. That sounds as if it hesitated between 18 words, but most of those tokens are separators. On known words, the honest number is 206.6. Knowing only how frequent each word is gives 527.6, and counting which word follows which gives 275.5. So a minute of training beats the counts, because the model can use more than one previous word, but not by much.
+# Compare the two numbers for the model. On all tokens, its perplexity is 18.3. That sounds as if it hesitated between 18 words, but most of those tokens are separators. On known words, the honest number is 206.4. Knowing only how frequent each word is gives 527.6, and counting which word follows which gives 275.5. So a minute of training beats the counts, because the model can use more than one previous word, but not by much.
 
 # %% [markdown]
 # ## Sampling
@@ -1236,7 +1236,7 @@ def write(temperature):
     print(language.wrapped(words.text(drawn.tolist())))
 
 # %% [markdown]
-# At temperature 0.3 the text is made of the most frequent words: *the man of the door of the king*. At 1.5 it is close to nonsense, and words run together. In between you can see what the model has learned: that words and separators alternate, that a verse line begins with a capital, and that a speech begins with a name on a line of its own. You can also see what it hasn't learned. The sentences mean nothing, and it doesn't keep track of who is on stage. To train for longer, raise `STEPS`. Name a file in `checkpoint=` so that you can interrupt the run and continue it later.
+# At temperature 0.3 the text is made of the most frequent words: *I will be not a man of a man is the man*. At 1.5 it is close to nonsense, and words run together. In between you can see what the model has learned: that words and separators alternate, that a verse line begins with a capital, and that a speech begins with a name on a line of its own. You can also see what it hasn't learned. The sentences mean nothing, and it doesn't keep track of who is on stage. To train for longer, raise `STEPS`. Name a file in `checkpoint=` so that you can interrupt the run and continue it later.
 
 # %% [markdown]
 # ### Stretch: `sample_next`

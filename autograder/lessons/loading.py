@@ -183,7 +183,7 @@ def _exercise(text: LessonText, header: ExerciseHeader, modules: dict[str, Modul
 
 def _refused(lesson: str, declared: ExerciseChecks) -> dict[str, str]:
     """Return what no answer of a lesson may call, whatever its exercise declares."""
-    refused = {STAND_IN: STAND_INS}
+    refused = {} if declared.handed_stand_in else {STAND_IN: STAND_INS}
     if lesson in WITHOUT_FINISHED and not declared.finished_layers:
         refused |= dict.fromkeys(FINISHED, FINISHED_LAYERS)
     return refused

@@ -176,6 +176,7 @@ class ExerciseChecks:
         forbidden: parts of the names of torch functions that the answer must not call, with what to
             say then. "autograd" stands for derivatives that the answer asks torch for.
         finished_layers: whether the answer may use torch's finished attention and layers.
+        handed_stand_in: whether the answer is handed a stand-in, whose calls are then its own.
         examples: one to four small public inputs, the smallest first.
 
     Example:
@@ -190,6 +191,7 @@ class ExerciseChecks:
     judge: Judge | None = None
     forbidden: Mapping[str, str] = field(default_factory=dict)
     finished_layers: bool = False
+    handed_stand_in: bool = False
     examples: Sequence[PublicExample] = ()
 
 

@@ -126,5 +126,5 @@ def test_where_there_are_no_numbers_there_is_no_heat_map(code: str) -> None:
 
 def test_a_figure_is_not_axes() -> None:
     """What is drawn on is wanted, and not what it is in."""
-    with pytest.raises(HeatMapError, match="axes"):
+    with pytest.raises(HeatMapError, match="Axes"):
         read_heat_map(plt.figure())

@@ -48,7 +48,7 @@ RIGHT = matches_reference(_where, any_form=True)
 FACTS = facts({"one position a call": "The feed-forward network sees more than one position in a call. "
                                       "Its results for earlier positions are not needed again."}, _where)
 
-exercise = ExerciseChecks(reference=reference.decode_step, judge=RIGHT,
+exercise = ExerciseChecks(reference=reference.decode_step, judge=RIGHT, handed_stand_in=True,
     examples=[
         example(lambda d: Question([d.normal(1, 3, 4)], through="coursework.instant.parts:decode_step",
                                    shown="decode_step(layer, x[:, t : t + 1], cache)  # for t = 0, 1, 2")),
