@@ -13,7 +13,7 @@ from typing import Any
 from autograder.model.course import Course
 from autograder.model.text import clean_name, is_student_name
 from autograder.storage.autograded import submission_time
-from autograder.submissions.submission import TIMESTAMP, Submission
+from autograder.submissions.submission import SECRET, TIMESTAMP, Submission
 
 
 def stage(converter: Any, course: Course) -> TemporaryDirectory[str]:
@@ -42,3 +42,5 @@ def _stage(submission: Submission, place: Path) -> None:
     (folder / f"{submission.lesson}.ipynb").touch()
     if submission_time(submission) is not None:
         (folder / TIMESTAMP).write_text(submission.submitted_at(), encoding="ascii")
+    if secret := submission.secret():
+        (folder / SECRET).write_text(secret, encoding="ascii")

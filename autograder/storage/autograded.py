@@ -13,7 +13,7 @@ from nbgrader.utils import parse_utc
 
 from autograder.model.course import Course
 from autograder.storage.attempts import Attempt
-from autograder.submissions.submission import TIMESTAMP, Submission
+from autograder.submissions.submission import SECRET, TIMESTAMP, Submission
 
 KEY = "autograder"  # the entry of a page's metadata that holds its attempt
 # A date, a time, and perhaps a zone by offset or name; a path to a zone's file is none.
@@ -83,6 +83,8 @@ def _fill(course: Course, attempt: Attempt, page: NotebookNode, folder: Path) ->
         submission_time(submission) is not None
     ):  # nbgrader's own commands end at one they cannot read
         (folder / TIMESTAMP).write_text(submission.submitted_at(), encoding="ascii")
+    if secret := submission.secret():
+        (folder / SECRET).write_text(secret, encoding="ascii")
     for path in folder.rglob("*"):
         if path.is_file():
             path.chmod(READ_ONLY)
