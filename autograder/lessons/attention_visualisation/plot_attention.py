@@ -37,7 +37,7 @@ def _about_picture(seen: Comparison) -> str | None:
     if got["on edges"]:
         return (
             "Some labels stand on the edge of a cell, not at its middle. The middle of cell i is at "
-            "i + 0.5 in a heat map of seaborn, and at i in one of imshow."
+            "i + ½ in a heat map of seaborn, and at i in one of imshow."
         )
     rows = _about_labels(got["rows"], want["rows"], "queries (rows)")
     return rows or _about_labels(got["columns"], want["columns"], "keys (columns)")
