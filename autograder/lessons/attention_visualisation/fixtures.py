@@ -250,7 +250,6 @@ class RunSilenced(Operation):
     head: int
     facts: bool = False
     interrupted: bool = False
-    double: bool = False
 
     handed: ClassVar[Sequence[str]] = ("x",)
 
@@ -269,7 +268,7 @@ class RunSilenced(Operation):
         attention = MultiHeadAttention(*self.sizes)
         for path, value in self.weights.items():
             load(attention, path, value)
-        attention = attention.double() if self.double else attention
+        attention = attention.to(self.x.dtype)
         silence = answer.find()
         before = {name: value.detach().clone() for name, value in attention.state_dict().items()}
         whole = attention(self.x, self.x, self.x)[0].detach().clone()
