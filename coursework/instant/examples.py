@@ -1,6 +1,6 @@
 """The public examples of exercises, and what known mistakes give on them.
 
-`autograder build` makes the files in `coursework/examples`, one pair for each lesson. They hold
+The build of the course makes the files in `coursework/examples`, one pair for each lesson. They hold
 inputs, right results and the results of known mistakes; nothing that is graded is among them.
 """
 
