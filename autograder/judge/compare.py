@@ -106,16 +106,15 @@ def same(a: Observation, b: Observation) -> bool:
     if (a.raised is None) != (b.raised is None) or a.changed != b.changed:
         return False
     if a.raised and b.raised:
-        return a.raised.kind == b.raised.kind and a.raised.message == b.raised.message
+        structural = a.raised.structural or b.raised.structural
+        if structural:
+            return a.raised.kind == b.raised.kind and a.raised.message == b.raised.message
+        return a.raised.kind == b.raised.kind and _cause(a.raised) == _cause(b.raised)
     return difference(a.value, b.value) is None and difference(b.value, a.value) is None
 
 
-def same_cause(a: Raised, b: Raised) -> bool:
-    """Return whether two exceptions are of one type and about the same thing, as far as advice tells."""
-    return a.kind == b.kind and not a.structural and _cause(a) == _cause(b)
-
-
 def _cause(raised: Raised) -> str:
+    """Return what an exception is about, as far as advice tells causes apart."""
     return cause((raised.kind, *raised.bases), raised.message)
 
 

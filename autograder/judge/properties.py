@@ -76,14 +76,11 @@ def arguments(
     names: Sequence[str] = (),
     any_form: bool = False,
     weight: float = 0.5,
-    separates: Sequence[str] = (),
 ) -> Check:
     """Return the row "arguments": none of them is modified; with floats among them, in float64."""
     judge = no_side_effects(*explainers, names=names, any_form=any_form)
     title = "its arguments come back unchanged, in float64 too where they are floats"
-    return Check(
-        "arguments", title, lambda d: in_float64(ask(d)), judge, weight, separates=separates
-    )
+    return Check("arguments", title, lambda d: in_float64(ask(d)), judge, weight)
 
 
 def settings(ask: Ask, judge: Judge | None = None, weight: float = 0.5) -> Check:

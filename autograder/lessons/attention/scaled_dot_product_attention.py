@@ -4,8 +4,8 @@ import torch
 
 from autograder.judge import explain, masks
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.attention import reference
 
 LIBRARY = "F.scaled_dot_product_attention does the work here; build it from your own scores and softmax."
@@ -53,7 +53,9 @@ exercise = ExerciseChecks(reference=reference.scaled_dot_product_attention,
     Check("square", "queries, keys and values of equal sizes: every softmax is over the keys",
           lambda d: call(d.normal(6, 6, 6), d.normal(6, 6, 6), d.normal(6, 6, 6))),
     Check("no-batch", "it works without a batch", lambda d: call(*_qkv(d))),
-    arguments(lambda d: call(*_qkv(d, 2), mask=d.mask(2, 5, 7)), _about_weights, weight=1, separates=WEAK),
+    Check("arguments", "q, k, v and the mask come back unchanged, in float64 too",
+          lambda d: call(*(x.double() for x in _qkv(d, 2)), mask=d.mask(2, 5, 7)),
+          no_side_effects(_about_weights), separates=WEAK),
     Check("masked", "keys that the mask hides get no weight at all",
           lambda d: call(*_qkv(d, 2), mask=d.mask(2, 5, 7)), weight=2, separates=WEAK),
     Check("square-mask", "a square mask is not exchanged with its transpose", _square_mask, separates=WEAK),

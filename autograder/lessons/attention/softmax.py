@@ -4,8 +4,8 @@ import torch
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
 from autograder.judge.explain import near
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.attention import reference
 
 LIBRARY = "The library's softmax does the work here; write the exponential and the sum yourself."
@@ -49,7 +49,8 @@ exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_
           lambda d: call(d.normal(3, 7) + DISTANT + FAR_BELOW)),
     Check("minus-infinity", "an entry of minus infinity gets a weight of exactly 0",
           lambda d: call(_some_minus_infinity(d))),
-    arguments(lambda d: call(d.normal(2, 3, 5)), _sums, weight=1),
+    Check("arguments", "the tensor you are given comes back unchanged",
+          lambda d: call(d.normal(2, 3, 5).double()), no_side_effects(_sums)),
     *properties(lambda d: call(d.normal(3, 5)), judge=matches_reference(_sums),
                 sizes=lambda d: [call(d.normal(1, 1)), call(d.normal(60, 70))]),
     defaults(lambda d: [call(d.normal(3, 4, 5))], dim=(-1, 0)),

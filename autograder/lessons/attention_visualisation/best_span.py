@@ -1,8 +1,8 @@
 """Checks of `best_span`."""
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import FindSpan
 
@@ -66,7 +66,8 @@ exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference
     Check("last", "the last token, alone",
           lambda d: _peaks(d, 7, ({6: 5.0}, {6: 5.0, 0: 7.0}), 3), weight=0.5),
     Check("one-token", "a text of one token", lambda d: _peaks(d, 1, ({}, {}), 4, shift=-3.0), weight=0.5),
-    arguments(_float64, _about_span, any_form=True, weight=1),
+    Check("arguments", "float64, and the logits stay as they are",
+          _float64, no_side_effects(_about_span, any_form=True)),
     *properties(_many, judge=matches_reference(_about_span, any_form=True),
                 sizes=lambda d: [_peaks(d, 1, ({}, {}), 1, shift=-3.0),
                                  _peaks(d, 200, ({90: 9.0}, {97: 9.0}), 20)]),

@@ -7,7 +7,8 @@ from autograder.judge import masks, modules
 from autograder.judge.authoring import Check, Draw, ExerciseChecks
 from autograder.judge.explain import positions_change
 from autograder.judge.gradients import gradients_match
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.judges import no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.decoder import reference
 from autograder.lessons.decoder.layers import INIT, D, Init, dropout_checks, layer_call
 from autograder.probe.modules import CallModule
@@ -43,7 +44,8 @@ exercise = ExerciseChecks(reference=reference.CausalDecoderLayer, checks=[
           positions_change("all tokens of sample 1 change"), 0.5),
     *dropout_checks(lambda d, init, *sizes: _layer(d, sizes, init=init),
         "in train mode dropout acts on what each sub-layer puts out, before it is added"),
-    arguments(lambda d: _layer(d, (2, 4)), names=["x"]),
+    Check("arguments", "it works in float64, and leaves x as it is",
+          lambda d: modules.in_float64(_layer(d, (2, 4))), no_side_effects(names=["x"]), 0.5),
     Check("learns", "gradients reach every parameter and x",
           lambda d: modules.gradients(_layer(d, (2, 5)), d.normal(2, 5, D),
                                      of_arguments=True, one_output=True), gradients_match(("x",)), 0.5),

@@ -10,8 +10,8 @@ from autograder.judge import dropout, masks, modules, weights
 from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, module
 from autograder.judge.explain import are_probabilities, positions_change
 from autograder.judge.gradients import gradients_match, unregistered
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.decoder import reference
 from autograder.probe.dropout import DropoutFact
 from autograder.probe.modules import CallModule, ReadState
@@ -123,9 +123,10 @@ exercise = ExerciseChecks(reference=reference.Decoder, judge=matches_reference(a
           _long_sentence, matches_reference(are_probabilities, atol=1e-2, rtol=1e-2), 0.5),
     Check("parts-registered", "every parameter is known to PyTorch",
           _registered, matches_reference(unregistered), 0.5),
-    arguments(lambda d: _decoder(
-        d, 2, [_ids(d, 3, 3), d.normal(2, 4, D), masks.causal(3), masks.padding([4, 2])]),
-              are_probabilities, names=NAMES),
+    Check("arguments", "it works in float64, and leaves its arguments as they are",
+          lambda d: modules.in_float64(_decoder(
+              d, 2, [_ids(d, 3, 3), d.normal(2, 4, D), masks.causal(3), masks.padding([4, 2])])),
+          no_side_effects(are_probabilities, names=NAMES), 0.5),
     Check("learns", "gradients reach every parameter and the memory", lambda d: modules.gradients(
               _decoder(d, 2, [_ids(d, 4, 4), d.normal(2, 6, D), masks.causal(4)]), d.normal(2, 4, V),
               of_arguments=True, one_output=True), gradients_match(NAMES), 0.5),

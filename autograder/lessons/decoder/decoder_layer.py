@@ -9,8 +9,8 @@ from autograder.judge import masks, modules
 from autograder.judge.authoring import Check, Draw, ExerciseChecks
 from autograder.judge.explain import ends_in_norm, positions_change
 from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.decoder import reference
 from autograder.lessons.decoder.layers import D_FF, D, dropout_checks, layer_call
 
@@ -73,8 +73,10 @@ exercise = ExerciseChecks(reference=reference.DecoderLayer, judge=matches_refere
     *dropout_checks(
         lambda d, init, batch, length: _layer(d, _batch(d, batch, length, 7, int(init[0])), init=init),
         "in train mode dropout acts on what each sub-layer puts out, before the residual is added"),
-    arguments(lambda d: _layer(d, [*_batch(d, 2, 3, 4), masks.target([3, 2]), masks.padding([1, 4])]),
-              LAST, names=NAMES),
+    Check("arguments", "it works in float64, and leaves its arguments as they are",
+          lambda d: modules.in_float64(
+              _layer(d, [*_batch(d, 2, 3, 4), masks.target([3, 2]), masks.padding([1, 4])])),
+          no_side_effects(LAST, names=NAMES), 0.5),
     Check("learns", "gradients reach every parameter, x and the memory",
           lambda d: modules.gradients(_layer(d, [*_batch(d, 2, 4, 6), masks.causal(4)]),
                                      d.normal(2, 4, D), of_arguments=True, one_output=True),

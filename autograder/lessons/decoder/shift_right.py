@@ -3,8 +3,8 @@
 import torch
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.decoder import reference
 
 ENDS = torch.tensor([[9, 9, 9, 9, 9, 2], [9, 9, 9, 2, 0, 0], [9, 9, 2, 0, 0, 0]])
@@ -38,7 +38,8 @@ exercise = ExerciseChecks(reference=reference.shift_right, judge=matches_referen
           lambda d: call(_words(d, 2, 4), sos_id=d.integer(31, 40))),
     Check("one-token", "of a single token only the start token is left",
           lambda d: call(_words(d, 3, 1)), weight=0.5),
-    arguments(lambda d: call(_words(d, 2, 7)), _wrong_place, names=["target"], weight=1),
+    Check("arguments", "the target comes back unchanged",
+          lambda d: call(_words(d, 2, 7)), no_side_effects(_wrong_place, names=["target"])),
     *properties(lambda d: call(_words(d, 3, 5)), judge=matches_reference(_wrong_place),
                 sizes=lambda d: [call(_words(d, 1, 1)), call(_words(d, 60, 70))]),
     defaults(lambda d: [call(_words(d, 3, 5))], sos_id=(1, 7)),

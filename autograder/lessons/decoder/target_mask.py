@@ -3,9 +3,9 @@
 import torch
 
 from autograder.judge.authoring import Check, Draw, ExerciseChecks, call
-from autograder.judge.judges import matches_reference
+from autograder.judge.judges import matches_reference, no_side_effects
 from autograder.judge.masks import about_mask, padded_ids
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.decoder import reference
 
 
@@ -34,7 +34,8 @@ exercise = ExerciseChecks(reference=reference.target_mask, judge=matches_referen
           lambda d: call(_padding_anywhere(d)), weight=0.5),
     Check("one-token", "a single token sees itself",
           lambda d: call(padded_ids(d, 30, [1, 1, 1])), weight=0.5),
-    arguments(lambda d: call(padded_ids(d, 30, [7, 3])), about_mask, names=["ids"]),
+    Check("arguments", "the ids come back unchanged",
+          lambda d: call(padded_ids(d, 30, [7, 3])), no_side_effects(about_mask, names=["ids"]), 0.5),
     *properties(lambda d: call(padded_ids(d, 30, [5, 2, 4])), judge=matches_reference(about_mask),
                 sizes=lambda d: [call(padded_ids(d, 30, [1])), call(padded_ids(d, 30, [50, 7, 41]))]),
     defaults(lambda d: [call(10 - padded_ids(d, 10, [5, 2]))], pad_id=(0, 10)),

@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.embeddings import reference
 
 OTHER_ORDERS = (
@@ -67,7 +67,9 @@ exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_
     Check("double", "a table and a query in float64",
           lambda d: call(*(x.double() for x in _fan(d, 11, 9)), 6), weight=0.5,
           separates=SEVERAL),
-    arguments(lambda d: call(*_fan(d, 7, 4), 3), _wrong_row, names=("table", "query"), separates=SEVERAL),
+    Check("arguments", "table and query come back unchanged",
+          lambda d: call(*_fan(d, 7, 4), 3), no_side_effects(_wrong_row, names=("table", "query")),
+          weight=0.5, separates=SEVERAL),
     *properties(lambda d: call(*_fan(d, 12, 7), 5), judge=matches_reference(_wrong_row),
                 separates=SEVERAL,
                 sizes=lambda d: [call(*_fan(d, 1, 1), 1), call(*_fan(d, 90, 40), 30)]),

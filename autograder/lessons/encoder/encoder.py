@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from autograder.judge import dropout, explain, masks, modules, weights
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
 from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.encoder import reference
 from autograder.probe.modules import CallModule, ChangedPositions
 
@@ -96,7 +96,9 @@ exercise = ExerciseChecks(reference=reference.Encoder, checks=[
     Check("learns", "an optimiser finds every parameter, and gradients reach it", lambda d: modules.gradients(
               _encoder(d, [_ids(d, 2, 5)], dropout=0.0), d.normal(2, 5, 8), registration=True),
           gradients_match()),
-    arguments(lambda d: _encoder(d, _padded(d, 5, 3)), names=["ids", "mask"], weight=1),
+    Check("arguments", "it works in float64, and leaves ids and mask as they are",
+          lambda d: modules.in_float64(_encoder(d, _padded(d, 5, 3))),
+          no_side_effects(names=["ids", "mask"])),
     Check("padding-first", "padding may stand before the words",
           lambda d: _encoder(d, [each.flip(-1) for each in _padded(d, 6, 3)]), weight=0.5),
     *properties(lambda d: _encoder(d, _padded(d, 5, 3)),

@@ -11,8 +11,8 @@ from autograder.judge import dropout, explain, masks, modules, weights
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
 from autograder.judge.explain import near
 from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.encoder import reference
 from autograder.probe.modules import CallModule
 
@@ -130,8 +130,9 @@ exercise = ExerciseChecks(reference=reference.EncoderLayer, judge=matches_refere
     Check("single", "a sentence of a single token",
           lambda d: _layer(d, [6, 1, 8], [d.normal(2, 1, 6)]), weight=0.5),
     Check("learns", "gradients reach every parameter, and x", _gradients, gradients_match(["x"])),
-    arguments(lambda d: _layer(d, [6, 2, 9], [d.normal(2, 5, 6), masks.padding([5, 3])]),
-              LAST, names=["x", "mask"], weight=1),
+    Check("arguments", "it works in float64, and leaves x and the mask as they are",
+          lambda d: modules.in_float64(_layer(d, [6, 2, 9], [d.normal(2, 5, 6), masks.padding([5, 3])])),
+          no_side_effects(LAST, names=["x", "mask"])),
     *properties(lambda d: _layer(d, [6, 2, 9], [d.normal(2, 5, 6), d.mask(2, 5, 5)]),
                 judge=matches_reference(LAST),
                 sizes=lambda d: [_layer(d, [2, 1, 1], [d.normal(1, 1, 2)]),

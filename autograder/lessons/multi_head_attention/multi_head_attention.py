@@ -8,8 +8,8 @@ from autograder.judge import masks, modules, weights
 from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, module
 from autograder.judge.explain import facts, samples_mix
 from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.multi_head_attention import explainers, reference
 from autograder.lessons.multi_head_attention.fixtures import DropoutOnWeights
 from autograder.probe.modules import CallModule
@@ -100,8 +100,9 @@ exercise = ExerciseChecks(reference=reference.MultiHeadAttention, judge=matches_
           lambda d: _dropout(d, 0.8, train=True), DROPS_WEIGHTS),
     Check("not-divisible", "a width that cannot be divided among the heads raises ValueError",
           lambda d: module([10, 4], {}, [d.normal(2, 3, 10)] * 3), raises="ValueError"),
-    arguments(lambda d: _attend(d, 10, 2, [*_cross(d), d.mask(3, 4, 7)]),
-              PAIR, names=["query", "key", "value", "mask"], weight=1),
+    Check("arguments", "it works in float64, and leaves its arguments as they are",
+          lambda d: modules.in_float64(_attend(d, 10, 2, [*_cross(d), d.mask(3, 4, 7)])),
+          no_side_effects(PAIR, names=["query", "key", "value", "mask"])),
     Check("learns", "gradients reach all four layers, and query, key and value",
           lambda d: modules.gradients(_attend(d, 10, 2, _cross(d)), d.normal(3, 4, 10), of_arguments=True),
           gradients_match(["query", "key", "value"])),

@@ -2,8 +2,8 @@
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
 from autograder.judge.explain import facts
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import (
     FIRST_SOURCE,
@@ -64,7 +64,8 @@ exercise = ExerciseChecks(
     Check("different-ends", "three rows end at different times; what follows is padding",
           lambda d: _decode(d, [4, 1, 6], 9), weight=2),
     Check("one-row", "one row alone", lambda d: _decode(d, [5], 9), weight=0.5),
-    arguments(lambda d: _decode(d, [2, 3], 7), _first_wrong_row, names=["src"]),
+    Check("arguments", "the arguments stay as they are", lambda d: _decode(d, [2, 3], 7),
+          no_side_effects(_first_wrong_row, names=["src"]), weight=0.5),
     Check("other-padding", "the model's own pad_id fills rows that have ended",
           lambda d: _decode(d, [1, 5], 8, pad_id=5)),
     Check("other-ids", "other ids for <sos> and <eos>",

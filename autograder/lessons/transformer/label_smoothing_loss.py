@@ -11,9 +11,9 @@ from autograder.judge.authoring import (
     function_gradients,
 )
 from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
+from autograder.judge.judges import matches_reference, no_side_effects
 from autograder.judge.masks import padded_ids
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.transformer import reference
 from autograder.probe.operation import Operation
 
@@ -97,7 +97,8 @@ exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matche
           separates=["last-word-first"]),
     Check("learns", "its gradient reaches the logits of real tokens, and no others", _gradients,
           gradients_match(["logits"])),
-    arguments(_float64, _about_loss, names=["logits", "target"], separates=PADDED),
+    Check("arguments", "it works in float64, and leaves its arguments as they are", _float64,
+          no_side_effects(_about_loss, names=["logits", "target"]), weight=0.5, separates=PADDED),
     Check("padding-first", "padding may come first", _padding_first, weight=0.5,
           separates=[*UNEVEN, "smoothing-fixed"]),
     *properties(lambda d: _case(d, [6, 2]), judge=matches_reference(_about_loss),

@@ -7,8 +7,8 @@ from autograder.judge.authoring import Check, Draw, ExerciseChecks, module
 from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import are_probabilities, positions_change
 from autograder.judge.gradients import gradients_match, unregistered
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import defaults, properties
 from autograder.lessons.transformer import reference
 from autograder.probe.modules import CallModule, ChangedPositions, ReadState
 
@@ -55,7 +55,9 @@ exercise = ExerciseChecks(reference=reference.LanguageModel, judge=matches_refer
           lambda d: module([*SIZES, 6], {}, [_ids(d, 2, 7)]), weight=0.5, raises="ValueError"),
     Check("long-enough", "max_len may exceed 512",
           lambda d: _model(d, (1, 530), init=[WORDS, 8, 1, 1, 4], max_len=540), weight=0.5),
-    arguments(lambda d: _model(d, (2, 5)), are_probabilities, names=["ids"]),
+    Check("arguments", "it works in float64, and leaves its argument as it is",
+          lambda d: modules.in_float64(_model(d, (2, 5))),
+          no_side_effects(are_probabilities, names=["ids"]), weight=0.5),
     *properties(lambda d: _model(d, (2, 5)), judge=matches_reference(are_probabilities),
                 sizes=lambda d: [_model(d, (1, 1), init=[WORDS, 2, 1, 1, 1]),
                                  _model(d, (12, 50), init=[WORDS, 48, 2, 8, 90])]),

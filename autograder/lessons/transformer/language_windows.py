@@ -3,8 +3,8 @@
 import torch
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.judge.shapes import shape_difference
 from autograder.lessons.transformer import reference
 
@@ -56,7 +56,8 @@ exercise = ExerciseChecks(
     Check("too-short", "a text too short for one window gives (0, length)", lambda d: call(_text(d, 4), 4)),
     Check("empty", "an empty text gives (0, length)",
           lambda _: call(torch.zeros(0, dtype=torch.long), 3), weight=0.5),
-    arguments(lambda d: call(_text(d, 11), 3), _about_windows, names=["ids"], any_form=True),
+    Check("arguments", "the text stays as it was", lambda d: call(_text(d, 11), 3),
+          no_side_effects(_about_windows, names=["ids"], any_form=True), 0.5),
     *properties(lambda d: call(_text(d, 11), 3), judge=matches_reference(_about_windows, any_form=True),
                 sizes=lambda d: [call(_text(d, 2), 1), call(d.integers(4, 90, 3000), 70)]),
 ])

@@ -12,8 +12,8 @@ from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, 
 from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import are_probabilities, facts, near, positions_change
 from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.properties import properties
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import WIDTH, WORDS, MatrixStarts, PassParts
 from autograder.probe.modules import CallModule, ChangedPositions, ReadState
@@ -196,7 +196,9 @@ exercise = ExerciseChecks(reference=reference.Transformer, judge=matches_referen
           lambda d: module([*SIZES, 9, NEARLY_ALL], weights.transformer(d, SIZES), _full(d), train=True)),
     Check("learns", "gradients reach both halves",
           lambda d: modules.gradients(_padded_call(d), d.normal(2, 5, TARGET)), gradients_match()),
-    arguments(_padded_call, *EXPLAINERS, names=["src", "tgt"]),
+    Check("arguments", "it works in float64, and leaves its arguments as they are",
+          lambda d: modules.in_float64(_padded_call(d)),
+          no_side_effects(*EXPLAINERS, names=["src", "tgt"]), weight=0.5),
     Check("padding-first", "padding may stand before the words of the source", _padding_first, weight=0.5),
     *properties(_padded_call, judge=matches_reference(*EXPLAINERS), sizes=_sizes),
 ])
