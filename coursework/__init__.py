@@ -1,17 +1,21 @@
 """What a lesson imports: plots, data, stand-ins and loaders. Students have all of it."""
 
+import sys
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from coursework.attention_views import head_view, model_view
+    from coursework.instant import check
 
-__all__ = ["head_view", "model_view"]
+__all__ = ["check", "head_view", "model_view"]
+HOMES = {"check": "instant", "head_view": "attention_views", "model_view": "attention_views"}
 
 
 def __getattr__(name: str) -> object:
-    """Import the views when they are first asked for: most lessons do without them."""
-    if name in __all__:
-        from coursework import attention_views
-
-        return getattr(attention_views, name)
+    """Import a function when it is first asked for: most lessons do without the views."""
+    if name == "check" and "IPython" in sys.modules:
+        import_module("coursework.instant.failures").install()
+    if name in HOMES:
+        return getattr(import_module(f"coursework.{HOMES[name]}"), name)
     raise AttributeError(f"module 'coursework' has no attribute '{name}'")

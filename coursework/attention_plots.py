@@ -108,7 +108,7 @@ def ablation(rows: Sequence[tuple[str, float, float]], whole: float) -> Axes:
         x, y = zip(*points, strict=True)
         ax.scatter(x, y, s=130, color=colour, marker=marker, alpha=0.8, label=kind)
     ax.axhline(whole, color=MUTED, ls=":", lw=2, label="whole model")
-    ax.set(xlabel="mean entropy of the head (nats)", ylabel="spelt right without it")
+    ax.set(xlabel="mean entropy of the head (nats)", ylabel="spelt out exactly without it")
     lowest = min(accuracy for _, _, accuracy in rows)
     ax.set_ylim(max(-0.02, lowest - 0.08), 1.03)
     figure.legend(loc="outside upper center", ncols=4, frameon=False)

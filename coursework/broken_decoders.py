@@ -1,9 +1,11 @@
-"""Attentions that are wired wrongly, for the experiments of lessons 6 and 7.
+"""Attentions and masks that are wired wrongly, for the experiments of lessons 6 and 7.
 
-The two decoders are reduced to attentions and residuals: norms and feed-forward work on each position
-by itself and change nothing about who sees whom. Both need source and target of one length.
+The two decoders consist of attentions and residual connections alone. Norms and feed-forward networks
+process each position separately, so they don't change which output depends on which token. Both need
+a source and a target of the same length.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,19 +21,19 @@ class _TwoAttentions(nn.Module):
         self.second = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
 
     def read(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Run the first attention over one sequence (B, L, D), and add the residual."""
+        """Run the first attention over one sequence (B, L, D), with a residual connection."""
         future = torch.ones(tokens.size(1), tokens.size(1), dtype=torch.bool).triu(diagonal=1)
         read: torch.Tensor = self.first(tokens, tokens, tokens, attn_mask=future)[0]
         return tokens + read
 
     def mix(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-        """Run the second attention, and add the values as if they were the queries."""
+        """Run the second attention; its residual connection starts from the values."""
         mixed: torch.Tensor = self.second(query, key, value)[0]
         return value + mixed
 
 
 class SelfAttentionOnMemory(_TwoAttentions):
-    """The decoder layer of a notebook that was often copied: its self-attention reads the memory."""
+    """The decoder layer of a widely copied notebook: its self-attention reads the memory."""
 
     def forward(self, x: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
         """Take x (B, T, D), memory (B, S, D) with S = T; return (B, T, D)."""
@@ -39,7 +41,7 @@ class SelfAttentionOnMemory(_TwoAttentions):
 
 
 class QueriesFromMemory(_TwoAttentions):
-    """Its obvious repair: the self-attention reads the target, the second asks in the memory's name."""
+    """The obvious repair: the self-attention reads the target, but the memory supplies the queries."""
 
     def forward(self, x: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
         """Take x (B, T, D), memory (B, S, D) with S = T; return (B, S, D)."""
@@ -47,7 +49,7 @@ class QueriesFromMemory(_TwoAttentions):
 
 
 class HeadsMixedUp(nn.Module):
-    """An attention whose heads are put together by a reshape alone, so that tokens get mixed."""
+    """An attention whose heads are merged by a reshape alone, which mixes tokens."""
 
     def __init__(self, attention: Any, num_heads: int) -> None:
         super().__init__()
@@ -67,3 +69,34 @@ class HeadsMixedUp(nn.Module):
         weights = scores.masked_fill(~mask[:, None], -torch.inf).softmax(dim=-1)  # (B, H, T, T)
         mixed = torch.einsum("bhqs,bshk->bhqk", weights, passed)  # (B, H, T, K)
         return self.inner.w_o(mixed.reshape(query.shape)), weights
+
+
+def without_causal_mask(model: Any) -> Any:
+    """Let the decoder of a Transformer see the whole target. Returns the model."""
+    return _with_self_mask(model, lambda length: torch.ones(length, length, dtype=torch.bool))
+
+
+def one_step_too_far(model: Any) -> Any:
+    """Let every position of the decoder see one token of the future. Returns the model."""
+    return _with_self_mask(
+        model, lambda length: torch.ones(length, length, dtype=torch.bool).tril(diagonal=1)
+    )
+
+
+def heads_without_transpose(model: Any, num_heads: int = 4) -> Any:
+    """Make the decoder's self-attention merge its heads by a reshape alone. Returns the model."""
+    for layer in model.decoder.layers:
+        layer.self_attention = HeadsMixedUp(layer.self_attention, num_heads)
+    return model
+
+
+def _with_self_mask(model: Any, mask: Callable[[int], torch.Tensor]) -> Any:
+    """Replace the causal mask of a Transformer's decoder by `mask(length)`, (T, T)."""
+
+    def decode(tgt: torch.Tensor, memory: torch.Tensor, src: torch.Tensor) -> Any:
+        is_real, source = tgt[:, None] != model.pad_id, src[:, None] != model.pad_id
+        return model.decoder(tgt, memory, mask(tgt.size(1)) & is_real, source)
+
+    model.decode = decode
+    model.forward = lambda src, tgt: decode(tgt, model.encode(src), src)
+    return model

@@ -1,8 +1,9 @@
-"""A long text to learn from: Shakespeare where the file is at hand, else our own text.
+"""A text to learn from: Shakespeare where he is at hand, else a text of our own.
 
-Nothing is ever downloaded. `shakespeare.txt`, plain UTF-8 text, is looked for in the folder that
-the environment variable COURSEWORK_DATA names, in the course's `data/`, and in `shared/data/`
-beside the course, where several copies of the course can use one file.
+Nothing is ever downloaded. The long text is that of the installed package `shakespeare`. A file of
+your own, `shakespeare.txt` in UTF-8, is looked for in the folder that the environment variable
+COURSEWORK_DATA names, in the course's `data/`, and in `shared/data/` beside the course, where several
+copies of the course can use one file.
 """
 
 import os
@@ -11,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from coursework.made_up_play import made_up_play
+from coursework.shakespeare import INSTALL, NoShakespeareError, shakespeare
+from coursework.synthetic_play import synthetic_play
 from coursework.text import PAGE
 
 FILE: Final = "shakespeare.txt"
@@ -31,7 +33,7 @@ class Corpus:
 
 
 def load_corpus() -> Corpus:
-    """Return the complete works where a file of them can be read, else our own page."""
+    """Return the works where a file of them can be read, else our own page."""
     for path in _places():
         text = _read(path)
         if text:
@@ -42,13 +44,33 @@ def load_corpus() -> Corpus:
 
 
 def load_long_corpus() -> Corpus:
-    """Return the complete works as `load_corpus` does, else a play that a program makes up."""
+    """Return Shakespeare's works from the installed package or a file, else a synthetic play.
+
+    The works follow each other in the order of their titles; titles and lists of characters are cut.
+    """
+    try:
+        works = shakespeare()
+    except NoShakespeareError as problem:
+        return _without_package(str(problem))
+    text = "\n\n".join(works.values())
+    note = (
+        f"Corpus: {len(works)} works of Shakespeare, {len(text):,} characters, from the package "
+        "shakespeare 0.6. Titles and lists of characters are cut."
+    )
+    return Corpus(SHAKESPEARE, text, note)
+
+
+def _without_package(problem: str) -> Corpus:
+    """Return a file of Shakespeare's works where there is one, else the synthetic play."""
     found = load_corpus()
     if found.name == SHAKESPEARE:
         return found
-    play = made_up_play()
-    note = f"Corpus: a play made up by a program, {len(play):,} characters ({HINT} for the real thing)."
-    return Corpus("made-up play", play, note)
+    play = synthetic_play()
+    note = (
+        f"Corpus: a synthetic play, {len(play):,} characters, because {problem}. "
+        f"For Shakespeare: {INSTALL}, then restart the kernel."
+    )
+    return Corpus("synthetic play", play, note)
 
 
 def _places() -> Iterator[Path]:

@@ -20,19 +20,19 @@ def movements(
     rows: Sequence[Sequence[str]],
     columns: Sequence[str],
 ) -> Figure:
-    """Draw how far outputs (columns) move when a token (row) is changed, side by side.
+    """Draw how far outputs (columns) move when a token (row) is changed, on one colour scale.
 
-    `maps` holds, by title, the distances (R, C) and where a movement is right, a BoolTensor (R, C).
-    A solid frame marks what moved and must not, a dashed one what should have moved and did not.
+    `maps` holds, by title, the distances (R, C) and where an output should move, a BoolTensor (R, C).
+    A solid frame marks what moved and should not, a dashed one what should have moved and did not.
     """
     width = len(maps) * (1.7 + 0.66 * len(columns))
     figure: Figure = plt.figure(figsize=(width, 2.2 + 0.55 * len(rows[0])))
+    top = max(STILL, *(float(moved.max()) for moved, _ in maps.values()))
     for place, (title, (moved, right)) in enumerate(maps.items(), start=1):
         ax = figure.add_subplot(1, len(maps), place)
-        top = max(float(moved.max()), STILL)
         heatmap(moved, rows[place - 1], columns, title=title, limits=(0.0, top), ax=ax)
-        ax.set_xlabel("output that moves")
-        ax.set_ylabel("token that is changed")
+        ax.set_xlabel("output")
+        ax.set_ylabel("changed token")
         _frame(ax, (moved > STILL) & ~right, "solid")
         _frame(ax, (moved <= STILL) & right, "dashed")
     return figure

@@ -1,4 +1,4 @@
-"""Live figures of lesson 1: tokens, batches, word counts, and maps of word vectors."""
+"""Live figures of lesson 1: tokens, batches, gradients, and word vectors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -25,9 +25,9 @@ VISIBLE: Final = {" ": "·", "\n": "↵", "\t": "→"}
 
 
 def token_strip(tokens: Sequence[str], *, columns: int = 88) -> Axes:
-    """Draw tokens as boxes in the order of the text: words blue, what stands between them grey.
+    """Draw tokens as boxes in the order of the text: words blue, everything between them grey.
 
-    A space is shown as a dot, a new line or a tab as an arrow; a row is `columns` characters long.
+    A space is shown as a dot, a newline or a tab as an arrow; a row is `columns` characters long.
     """
     rows = _wrapped(tokens, columns)
     ax = _panel(CHARACTER * columns, 0.42 * len(rows) + 0.1)
@@ -51,22 +51,6 @@ def batch_grid(batch: Tensor, words: Sequence[str], *, pad_id: int = 0) -> Axes:
     return ax
 
 
-def zipf(counts: Sequence[int], tokens: Sequence[str], *, named: Sequence[int]) -> Axes:
-    """Draw the count of each token over its rank, both logarithmic, most frequent first.
-
-    `named` are the ranks (from 1) whose tokens are written beside their points.
-    """
-    ax = _panel(7.6, 4.2)
-    ax.loglog(range(1, len(counts) + 1), counts, color=QUERY, linewidth=3)
-    for rank in (rank for rank in named if rank <= len(counts)):
-        ax.plot(rank, counts[rank - 1], "o", color=WRONG, markersize=8)
-        text = f" “{_visible(tokens[rank - 1])}”"
-        ax.annotate(text, (rank, counts[rank - 1]), (4, 6), textcoords="offset points", size=13)
-    ax.set(xlabel="rank of the token", ylabel="how often it occurs")
-    ax.margins(x=0.08, y=0.12)
-    return ax
-
-
 def fading(distance: Sequence[int], named: Mapping[str, Sequence[float]], ylabel: str) -> Axes:
     """Draw one line per name over the distance, on a logarithmic scale."""
     ax = _panel(7.6, 4.0)
@@ -87,6 +71,19 @@ def histograms(named: Mapping[str, Tensor], *, limits: tuple[float, float], xlab
     ax.set(xlabel=xlabel, yticks=[])
     ax.spines["left"].set_visible(False)
     ax.legend(frameon=False)
+    return ax
+
+
+def bars(
+    names: Sequence[str], values: Sequence[float], *, title: str = "", xlabel: str = ""
+) -> Axes:
+    """Draw a horizontal bar for each name, the first one at the top, with its value beside it."""
+    ax = _panel(7.6, 0.4 * len(names) + 1.0)
+    drawn = ax.barh(range(len(names)), values, color=QUERY, height=0.7)
+    ax.bar_label(drawn, fmt="{:.2f}", padding=4)
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    ax.set(title=title, xlabel=xlabel, xlim=(0, 1.1 * max(values)))
     return ax
 
 

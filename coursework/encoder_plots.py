@@ -1,4 +1,4 @@
-"""Live figures of lesson 5: curves over depth, and what moves when something else is changed."""
+"""Live figures of lesson 5: curves over depth, and what changes when something else does."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -22,9 +22,10 @@ def lines(
     labels: tuple[str, str],
     log: bool = False,
 ) -> Axes:
-    """Draw one line per name over `x`; `labels` name the axes. The name tells the colour.
+    """Draw one line per name over `x`; `labels` name the axes.
 
-    What is called "without" something is vermilion. `log` makes the upright axis logarithmic.
+    Lines with "without" in their name are vermilion, the others blue. The second half of four or
+    more lines is dashed. `log` makes the vertical axis logarithmic.
     """
     ax: Axes = plt.figure(figsize=(7.6, 3.9)).add_subplot()
     for index, (name, y) in enumerate(named.items()):
@@ -37,19 +38,19 @@ def lines(
         ax.set_ylim(bottom=0.5 * max(ROUNDING, min(chain(*named.values()))))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel=labels[0], ylabel=labels[1])
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, handlelength=3.2)
     return ax
 
 
 def moved(named: Mapping[str, Tensor], what: str) -> Figure:
-    """Draw how far each number of an output (S, D) has moved, side by side on one colour scale."""
+    """Draw the size of each change in an output (S, D), side by side on one colour scale."""
     top = max(float(move.abs().max()) for move in named.values())
     figure: Figure = plt.figure(figsize=(10.4, 3.6))
     for place, (name, move) in enumerate(named.items(), start=1):
         ax = figure.add_subplot(1, len(named), place)
         image = ax.imshow(move.abs().numpy(), cmap="Reds", vmin=0.0, vmax=top)
         largest = float(move.abs().max())
-        said = "nothing moves" if largest < 1e-6 else f"moves by up to {largest:.2f}"
+        said = "no change" if largest < 1e-6 else f"changes by up to {largest:.2f}"
         ax.set(title=f"{name}: {said}", xlabel="feature", ylabel="token")
         ax.set(xticks=range(move.size(1)), yticks=range(move.size(0)))
         ax.tick_params(length=0)

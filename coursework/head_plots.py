@@ -1,4 +1,7 @@
-"""Live figures of lesson 4: features by head, and who sees whom. Heads are blue, then vermilion."""
+"""Live figures of lesson 4: features by head, who sees whom, and all heads of a layer.
+
+Heads are sky blue, then purple, so that queries, keys and values keep their own colours.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -9,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from coursework.plots import ACCENT, KEY, QUERY, VALUE, WRONG, heatmap
+from coursework.plots import ACCENT, KEY, MUTED, VALUE, WRONG, heatmap
 
-HEADS: Final = (QUERY, WRONG, VALUE, KEY, ACCENT)
+HEADS: Final = ("#56B4E9", ACCENT, VALUE, KEY, MUTED)
 
 
 def by_head(
@@ -20,16 +23,23 @@ def by_head(
     *,
     num_heads: int,
     limits: tuple[float, float] = (0.0, 1.0),
+    columns: Mapping[str, Sequence[str]] | None = None,
 ) -> Figure:
-    """Draw matrices (S, D) side by side, with a bracket over the features of each head."""
+    """Draw matrices (S, D) side by side, with a bracket over the features of each head.
+
+    `columns` names the features of a matrix; the names are written below it.
+    """
     shapes = [matrix.shape for matrix in matrices.values()]
-    width = sum(1.3 + 0.62 * columns for _, columns in shapes)
-    figure: Figure = plt.figure(figsize=(width, 2.0 + 0.55 * len(rows)))
+    width = sum(1.3 + 0.62 * features for _, features in shapes)
+    below = 0.8 if columns else 0.0
+    figure: Figure = plt.figure(figsize=(width, 2.0 + below + 0.55 * len(rows)))
     for place, (name, matrix) in enumerate(matrices.items(), start=1):
         ax = figure.add_subplot(1, len(matrices), place)
         heatmap(matrix, rows, [""] * matrix.size(1), limits=limits, ax=ax)
         ax.set_title(name, pad=42)
         _bracket_heads(ax, matrix.size(1), num_heads)
+        if columns is not None:
+            _name_below(ax, columns[name])
     return figure
 
 
@@ -46,6 +56,26 @@ def leaks(maps: Mapping[str, Tensor], tokens: Sequence[str]) -> Figure:
     return figure
 
 
+def gallery(weights: Tensor, tokens: Sequence[str]) -> Figure:
+    """Draw the weights (H, S, S) of all heads of a layer, small and without numbers, six to a row."""
+    lines = -(-len(weights) // 6)
+    figure: Figure = plt.figure(figsize=(13.0, 2.5 * lines))
+    for head, matrix in enumerate(weights):
+        ax = figure.add_subplot(lines, 6, head + 1)
+        ax.imshow(matrix.detach().numpy(), cmap="Blues", vmin=0, vmax=1)
+        ax.set_title(f"head {head}")
+        ax.set_xticks([])
+        ax.set_yticks([] if head % 6 else range(len(tokens)), [] if head % 6 else tokens, size=8)
+        ax.tick_params(length=0)
+    return figure
+
+
+def _name_below(ax: Axes, names: Sequence[str]) -> None:
+    """Write the names of the features below the matrix."""
+    ax.set_xticks(range(len(names)), names, rotation=50, ha="right", rotation_mode="anchor")
+    ax.tick_params(labeltop=False, labelbottom=True)
+
+
 def _bracket_heads(ax: Axes, features: int, num_heads: int) -> None:
     """Write the name of each head over its columns, with a line as wide as they are."""
     width = features // num_heads
@@ -55,7 +85,7 @@ def _bracket_heads(ax: Axes, features: int, num_heads: int) -> None:
         ax.plot([left, right], [-0.68, -0.68], color=colour, lw=4, clip_on=False)
         middle = (left + right) / 2
         ax.text(
-            middle, -0.86, f"head {head + 1}", color=colour, ha="center", va="bottom", weight="bold"
+            middle, -0.86, f"head {head}", color=colour, ha="center", va="bottom", weight="bold"
         )
         if head:
             ax.axvline(head * width - 0.5, color="black", lw=2)

@@ -51,27 +51,68 @@ def prepare(text: str, max_size: int, share: float = 0.9) -> Words:
     return Words(vocabulary, ids[:cut], ids[cut:])
 
 
+def counted(words: Words) -> torch.Tensor:
+    """Return which entries (V,) of a vocabulary count as words: no separators, no special tokens."""
+    wordlike = [re.match(r"\w", token) is not None for token in words.vocabulary]
+    return torch.tensor([False] * len(SPECIALS) + wordlike[len(SPECIALS) :])
+
+
 def unigram_perplexity(words: Words) -> float:
-    """Return the perplexity, on the test part, of knowing only how frequent each word is."""
+    """Return the perplexity, on the words of the test part, of knowing only how frequent each is."""
+    is_word = counted(words)
+    return math.exp(-float(_unigram(words).log()[words.test[is_word[words.test]]].mean()))
+
+
+def bigram_perplexity(words: Words, weight: float = 100.0) -> float:
+    """Return the perplexity, on the words of the test part, of knowing the previous word as well.
+
+    Probabilities are counts of pairs in the learning part, smoothed with `weight` times the unigram
+    probability (a Dirichlet prior: MacKay and Peto 1995). An unknown word counts as previous word.
+    """
+    is_word = counted(words)
+    is_word[UNKNOWN] = True
+    learn, test = (ids[is_word[ids]] for ids in (words.learn, words.test))
+    size, unigram = len(words.vocabulary), _unigram(words)
+    pairs = torch.bincount(learn[:-1] * size + learn[1:], minlength=size * size)
+    before = torch.bincount(learn[:-1], minlength=size)
+    known = test[1:] != UNKNOWN
+    previous, following = test[:-1][known], test[1:][known]
+    likely = pairs[previous * size + following] + weight * unigram[following]
+    return math.exp(-float((likely / (before[previous] + weight)).log().mean()))
+
+
+def _unigram(words: Words) -> torch.Tensor:
+    """Return the probability (V,) of each word in the learning part, with one added to each count."""
     counts = torch.bincount(words.learn, minlength=len(words.vocabulary)).double() + 1
-    return math.exp(-float((counts / counts.sum()).log()[words.test].mean()))
+    counts = counts.masked_fill(~counted(words), 0.0)
+    return counts / counts.sum()
 
 
 @torch.no_grad()
 def perplexity(
-    model: nn.Module, inputs: torch.Tensor, targets: torch.Tensor, size: int = 32
+    model: nn.Module,
+    inputs: torch.Tensor,
+    targets: torch.Tensor,
+    where: torch.Tensor | None = None,
+    size: int = 32,
 ) -> float:
-    """Return exp of the mean loss a token over windows (W, length), in eval mode."""
-    was_training, total = model.training, 0.0
-    where = next(model.parameters()).device
+    """Return exp of the mean loss over windows (W, length), in eval mode.
+
+    `where` (V,) says which targets count; all do if it is not given.
+    """
+    was_training, on = model.training, next(model.parameters()).device
     model.eval()
-    with where:
+    losses = []
+    with on:
         for start in range(0, len(inputs), size):
-            logits = model(inputs[start : start + size].to(where))
-            ids = targets[start : start + size].to(where).flatten()
-            total += float(nn.functional.cross_entropy(logits.flatten(0, 1), ids, reduction="sum"))
+            logits = model(inputs[start : start + size].to(on))
+            ids = targets[start : start + size].to(on).flatten()
+            losses.append(
+                nn.functional.cross_entropy(logits.flatten(0, 1), ids, reduction="none").cpu()
+            )
     model.train(was_training)
-    return math.exp(total / targets.numel())
+    every, ids = torch.cat(losses), targets.flatten()
+    return math.exp(float(every[where[ids] if where is not None else ids >= 0].mean()))
 
 
 @torch.no_grad()
@@ -84,9 +125,9 @@ def sample(
     window: int = 64,
     seed: int = 0,
 ) -> torch.Tensor:
-    """Continue ids (T,) by `count` drawn ids: the logits are divided by the temperature first.
+    """Continue ids (T,) with `count` sampled ids; the logits are divided by the temperature first.
 
-    Special tokens are never drawn. Only the last `window` ids are read.
+    Special tokens are never sampled. Only the last `window` ids are read.
     """
     was_training, where = model.training, next(model.parameters()).device
     generator = torch.Generator().manual_seed(seed)

@@ -260,4 +260,5 @@ def _draw_bars(ax: Axes, heights: Tensor, labels: Sequence[str], marked: Sequenc
 
 def _number(entry: float) -> str:
     """Write a number with two places, a true minus sign, and the field's names for the rest."""
-    return f"{entry:.2f}".replace("-", "−").replace("inf", "∞").replace("nan", "NaN")
+    text = f"{entry:.2f}".removeprefix("-") if abs(entry) < 0.005 else f"{entry:.2f}"
+    return text.replace("-", "−").replace("inf", "∞").replace("nan", "NaN")

@@ -66,7 +66,7 @@ def lines(
     logarithmic: bool = False,
 ) -> Axes:
     """Draw one smooth line per name over `x`; `labels` name the axes."""
-    _, (ax,) = _row(1, 7.6, 3.8)
+    _, (ax,) = _row(1, 9.2 if len(named) > 1 else 7.6, 3.8)
     for index, (name, y) in enumerate(named.items()):
         style, colour = STYLES[index % len(STYLES)], CYCLE[index % len(CYCLE)]
         ax.plot(x, y, style, color=colour, label=name, linewidth=2.5)
@@ -75,7 +75,10 @@ def lines(
     else:
         ax.axhline(0, color=MUTED, linewidth=1)
     ax.set(xlabel=labels[0], ylabel=labels[1])
-    ax.legend(framealpha=1, edgecolor="none")
+    if len(named) > 1:  # beside the curves, so that it covers none of them
+        ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    else:
+        ax.set_title(next(iter(named)))
     return ax
 
 

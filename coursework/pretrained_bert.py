@@ -38,13 +38,19 @@ def load_bert(name: str = MODEL) -> Loaded:
     """
     try:
         folder = local_folder(name)
-        bert, tokeniser = _read(folder)
+        bert, tokeniser = read_model(folder)
     except NotHereError as problem:
         return _small(str(problem))
     size = sum(parameter.numel() for parameter in bert.parameters()) / 1e6
     layers, heads = bert.config.num_hidden_layers, bert.config.num_attention_heads
     note = f"bert is {name}: {layers} layers of {heads} heads, {size:.1f} million weights."
     return Loaded(bert, tokeniser, note)
+
+
+def load_shipped() -> tuple[Any, Any]:
+    """Return the shipped model and its tokeniser. Raises NotHereError, and says why."""
+    bert, tokeniser = read_model(local_folder(MODEL))
+    return bert, tokeniser
 
 
 def local_folder(name: str) -> Path:
@@ -101,7 +107,7 @@ def intact(path: Path) -> bool:
         return hashlib.file_digest(file, "sha256").hexdigest() == stored.name
 
 
-def _read(folder: Path) -> tuple[Any, Any]:
+def read_model(folder: Path) -> tuple[Any, Any]:
     """Read model and tokeniser, in silence; attentions come from the plain ("eager") code only."""
     from transformers import AutoModel, AutoTokenizer
 

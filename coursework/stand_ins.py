@@ -89,8 +89,8 @@ class MultiHeadAttention(nn.Module):
             bias_v=None,
             add_zero_attn=False,
             dropout_p=self.dropout,
-            out_proj_weight=self.w_o.weight,
-            out_proj_bias=self.w_o.bias,
+            out_proj_weight=torch.eye(query.size(-1), dtype=query.dtype, device=query.device),
+            out_proj_bias=None,
             training=self.training,
             attn_mask=hidden.repeat_interleave(self.num_heads, dim=0),  # (B·H, T_q, T_k)
             use_separate_proj_weight=True,
@@ -100,7 +100,9 @@ class MultiHeadAttention(nn.Module):
             average_attn_weights=False,
         )
         assert weights is not None  # they are asked for by default
-        return output.transpose(0, 1), weights
+        return self.w_o(
+            output.transpose(0, 1)
+        ), weights  # called, so that hooks on w_o see the heads
 
 
 class TokenEmbedding(nn.Module):

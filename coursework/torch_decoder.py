@@ -1,4 +1,4 @@
-"""PyTorch's own decoder layer with a student's weights in it, so that both can be compared."""
+"""PyTorch's own decoder layer with a student's weights, to compare the two."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ def torch_decoder_layer(
 ) -> nn.TransformerDecoderLayer:
     """Return an nn.TransformerDecoderLayer in eval mode that holds copies of `mine`'s weights.
 
-    Its arguments are those of PyTorch: batch first here, and masks that are True where nothing may
-    be read. Raises AttributeError where `mine` lacks a part.
+    It is batch first, and its masks follow PyTorch's convention: True where attention is forbidden.
+    Raises AttributeError where `mine` lacks a part.
     """
     theirs = nn.TransformerDecoderLayer(d_model, num_heads, d_ff, batch_first=True).eval()
     parts = {

@@ -9,6 +9,13 @@ from coursework.plots import KEY, MUTED, QUERY, VALUE, WRONG
 
 WORDS = ("The", "·", "cat", "·", "sat", ".")
 IDS = (8, 4, 17, 4, 23, 5)
+VECTORS = {  # how dark each entry of a token's vector is drawn: equal ids, equal vectors
+    4: (0.2, 0.71, 0.37, 0.54),
+    5: (0.54, 0.54, 0.2, 0.71),
+    8: (0.71, 0.2, 0.2, 0.37),
+    17: (0.37, 0.2, 0.71, 0.71),
+    23: (0.54, 0.37, 0.54, 0.2),
+}
 TABLE = ((0.0, 0.0, 0.0), (0.3, -1.2, 0.8), (1.1, 0.4, -0.5), (-0.7, 0.9, 0.2), (0.6, -0.1, 1.4))
 
 
@@ -47,7 +54,7 @@ def draw_pipeline() -> None:
         left = 1.2 + place * 0.79
         for number in range(4):
             colour = MUTED if place > 5 else VALUE
-            strength = 0.15 if place > 5 else 0.2 + 0.17 * ((place * 3 + number * 5) % 4)
+            strength = 0.15 if place > 5 else VECTORS[IDS[place]][number]
             x, y = [left + 0.06, left + 0.73, left + 0.73, left + 0.06], 0.2 + number * 0.19
             ax.fill(x, [y, y, y + 0.17, y + 0.17], facecolor=tint(colour, strength))
     save(figure, "embeddings_pipeline")
@@ -78,7 +85,7 @@ def draw_lookup() -> None:
         texts = [f"{number:.1f}".replace("-", "−") for number in numbers_of]
         cells(ax, (5.65, y - 0.25), texts, colour, (0.75, 0.5))
         write(ax, (5.35, y), str(row), MUTED, size=13)
-    write(ax, (6.75, 0.2), "one row for each token", MUTED, size=14)
+    write(ax, (6.75, 0.2), "one row per token", MUTED, size=14)
     save(figure, "embeddings_lookup")
 
 
@@ -86,7 +93,7 @@ def draw_path() -> None:
     """Contrast the chain of a recurrent network with attention's direct ways."""
     figure, ax = page(13.0, 4.0)
     words = ("the", "key", "under", "the", "bell", "is")
-    for left, title in ((0.2, "LSTM: one step after the other"), (6.8, "attention: all at once")):
+    for left, title in ((0.2, "LSTM: one word after another"), (6.8, "attention: all at once")):
         write(ax, (left + 3.0, 3.65), title, bold=True)
         for place, word in enumerate(words):
             x = left + 0.5 + place
@@ -104,7 +111,7 @@ def draw_path() -> None:
             colour = "#C4C4C4" if end == 5 else "#E8E8E8"
             ax.plot([7.3 + place, 7.3 + end], [0.72, 1.7], color=colour, lw=1.6, zorder=0)
     arrow(ax, (8.3, 0.72), (12.12, 1.69), WRONG, 4.0)
-    write(ax, (3.2, 2.85), "from “key” to “is”: 4 steps, in order", WRONG)
+    write(ax, (3.2, 2.85), "from “key” to “is”: 4 steps", WRONG)
     write(ax, (9.8, 2.85), "from “key” to “is”: 1 step, at any distance", WRONG)
     save(figure, "embeddings_path")
 

@@ -87,23 +87,33 @@ def draw_shapes() -> None:
 
 
 def draw_pipeline() -> None:
-    """Draw scaled dot-product attention as a chain of five boxes, with the shape after each."""
-    figure, ax = page(11.6, 3.1)
+    """Draw scaled dot-product attention as a chain of five boxes, with what it returns."""
+    figure, ax = page(13.2, 3.5)
     steps = ("MatMul", "Scale\n1/$\\sqrt{d_k}$", "Mask\n(optional)", "Softmax\nper row", "MatMul")
     places = (1.9, 3.9, 5.9, 7.9, 9.9)
     for place, step in zip(places, steps, strict=True):
-        box(ax, (place, 1.55), (1.3, 0.95), step, MUTED)
-        arrow(ax, (place + 0.68, 1.55), (place + 1.33, 1.55))
-    for y, name, colour in ((2.3, "Q", QUERY), (0.8, "K", KEY)):
+        box(ax, (place, 1.95), (1.3, 0.95), step, MUTED)
+        if place < places[-1]:
+            arrow(ax, (place + 0.68, 1.95), (place + 1.33, 1.95))
+    for y, name, colour in ((2.7, "Q", QUERY), (1.2, "K", KEY)):
         box(ax, (0.45, y), (0.6, 0.6), name, colour)
-        arrow(ax, (0.77, y), (1.23, 1.55 + 0.25 * (y - 1.55)), colour)
+        arrow(ax, (0.77, y), (1.23, 1.95 + 0.25 * (y - 1.95)), colour)
     for x, name, colour in ((9.9, "V", VALUE), (5.9, "mask", MUTED)):
-        box(ax, (x, 2.75), (0.85, 0.5), name, colour)
-        arrow(ax, (x, 2.48), (x, 2.05), colour)
-    for x, text in ((3.9, "scores  $T_q × T_k$"), (8.6, "weights  $T_q × T_k$")):
-        write(ax, (x, 0.65), text)
-    write(ax, (10.8, 0.65), "output  $T_q × d_v$")
+        box(ax, (x, 3.15), (0.85, 0.5), name, colour)
+        arrow(ax, (x, 2.88), (x, 2.45), colour)
+    write(ax, (3.9, 1.1), "scores  $T_q × T_k$")
+    _returned(ax)
     save(figure, "attention_pipeline")
+
+
+def _returned(ax: Axes) -> None:
+    """Draw the two results: the output from the last box, the weights from the softmax."""
+    for y, name, shape in ((1.95, "output", "$T_q × d_v$"), (0.55, "weights", "$T_q × T_k$")):
+        box(ax, (12.2, y), (1.7, 0.95), f"{name}\n{shape}", WRONG)
+    arrow(ax, (10.58, 1.95), (11.33, 1.95))
+    ax.plot([8.9, 8.9], [1.95, 0.55], color=INK, lw=2)
+    arrow(ax, (8.9, 0.55), (11.33, 0.55))
+    write(ax, (10.1, 0.8), "also returned", MUTED, size=13)
 
 
 def draw_head() -> None:

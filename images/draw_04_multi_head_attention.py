@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from style import INK, Point, arrow, box, page, save, tint, write
 
+from coursework.head_plots import HEADS
 from coursework.plots import KEY, MUTED, QUERY, VALUE, WRONG
 
-WORDS = ("I", "like", "apples")
-OF_TOKEN = (QUERY, KEY, VALUE)
-HEADS = (QUERY, WRONG)
+WORDS = ("<sos>", "I", "like", "apples", "<eos>")
+LETTERS = ("S", "I", "L", "A", "E")
+OF_TOKEN = (MUTED, QUERY, KEY, VALUE, "#C9B800")
 SIDE = 0.62
 
 
@@ -26,7 +27,7 @@ def numbers(ax: Axes, corner: Point, rows: Sequence[Sequence[tuple[int, int]]]) 
     for line, row in enumerate(rows):
         for place, (token, feature) in enumerate(row):
             at = (corner[0] + place * SIDE, corner[1] - (line + 1) * SIDE)
-            cell(ax, at, f"{WORDS[token][0].upper()}{feature + 1}", OF_TOKEN[token])
+            cell(ax, at, f"{LETTERS[token]}{feature}", OF_TOKEN[token])
 
 
 def frame(ax: Axes, corner: Point, columns: int, rows: int, colour: str) -> None:
@@ -45,56 +46,56 @@ def words(ax: Axes, right: float, top: float, labels: Sequence[str] = WORDS) -> 
 def draw_overview() -> None:
     """Draw the way of the sentence through two heads, with every shape."""
     figure, ax = page(14.8, 5.6)
-    box(ax, (0.85, 2.8), (1.4, 1.0), "x\n1, 3, 6", MUTED)
-    for y, name in ((4.4, "q"), (2.8, "k"), (1.2, "v")):
+    box(ax, (0.85, 2.8), (1.4, 1.0), "x\n1, 5, 6", MUTED)
+    for y, name, own in ((4.4, "q", QUERY), (2.8, "k", KEY), (1.2, "v", VALUE)):
         arrow(ax, (1.57, 2.8), (2.18, y))
-        box(ax, (3.0, y), (1.55, 0.8), f"w_{name}\n6 → 6", MUTED)
-        arrow(ax, (3.8, y), (4.4, y))
-        box(ax, (5.05, y), (1.2, 0.8), f"{name}\n1, 3, 6", MUTED)
-        for target, colour in ((4.0, HEADS[0]), (1.6, HEADS[1])):
-            arrow(ax, (5.68, y), (7.05, target + 0.28 * (y - 2.8)), colour, 1.6)
-    write(ax, (6.4, 5.3), "split: 1, 2, 3, 3", bold=True)
-    for y, name, colour in ((4.0, "head 1", HEADS[0]), (1.6, "head 2", HEADS[1])):
-        box(ax, (8.3, y), (2.4, 1.7), f"{name}: attention\nscores 3 × 3\nweights 3 × 3", colour)
+        box(ax, (3.0, y), (1.55, 0.8), f"w_{name}\n6 → 6", own)
+        arrow(ax, (3.8, y), (4.4, y), own)
+        box(ax, (5.05, y), (1.2, 0.8), f"{name}\n1, 5, 6", own)
+        for target in (4.0, 1.6):
+            arrow(ax, (5.68, y), (7.05, target + 0.28 * (y - 2.8)), own, 1.6)
+    write(ax, (6.4, 5.3), "split: 1, 2, 5, 3", bold=True)
+    for y, name, colour in ((4.0, "head 0", HEADS[0]), (1.6, "head 1", HEADS[1])):
+        box(ax, (8.3, y), (2.4, 1.7), f"{name}: attention\nscores 5 × 5\nweights 5 × 5", colour)
         arrow(ax, (9.52, y), (10.13, 2.8 + 0.25 * (y - 2.8)), colour)
-    write(ax, (9.95, 5.3), "each 1, 3, 3", bold=True)
-    box(ax, (10.85, 2.8), (1.35, 1.0), "merge\n1, 3, 6", MUTED)
+    write(ax, (9.95, 5.3), "each 1, 5, 3", bold=True)
+    box(ax, (10.85, 2.8), (1.35, 1.0), "merge\n1, 5, 6", MUTED)
     arrow(ax, (11.55, 2.8), (11.9, 2.8))
     box(ax, (12.45, 2.8), (1.0, 1.0), "w_o\n6 → 6", MUTED)
     arrow(ax, (12.97, 2.8), (13.25, 2.8))
-    box(ax, (13.97, 2.8), (1.35, 1.0), "output\n1, 3, 6", VALUE)
+    box(ax, (13.97, 2.8), (1.35, 1.0), "output\n1, 5, 6", WRONG)
     save(figure, "heads_overview")
 
 
 def token_rows(start: int, stop: int) -> list[list[tuple[int, int]]]:
     """Return features start to stop of each token, a row for each."""
-    return [[(token, feature) for feature in range(start, stop)] for token in range(3)]
+    return [[(token, feature) for feature in range(start, stop)] for token in range(5)]
 
 
 def in_memory_order(first: int, columns: int) -> list[list[tuple[int, int]]]:
-    """Return three rows of numbers as they lie in memory, from number `first` on."""
-    flat = [(token, feature) for token in range(3) for feature in range(6)]
-    return [flat[first + columns * row : first + columns * (row + 1)] for row in range(3)]
+    """Return five rows of numbers as they lie in memory, from number `first` on."""
+    flat = [(token, feature) for token in range(5) for feature in range(6)]
+    return [flat[first + columns * row : first + columns * (row + 1)] for row in range(5)]
 
 
 def draw_split() -> None:
     """Contrast view and transpose with view alone."""
-    figure, ax = page(13.4, 6.2)
-    words(ax, 1.2, 4.1)
-    numbers(ax, (1.2, 4.1), token_rows(0, 6))
-    write(ax, (3.06, 4.5), "x: 3 tokens, 6 features", bold=True)
-    write(ax, (3.06, 1.85), "in memory: row after row", MUTED)
-    _ways(ax, (5.4, 3.2))
-    for head, x in enumerate((7.6, 10.9)):
-        write(ax, (x + 0.93, 5.95), f"head {head + 1}", HEADS[head], bold=True)
-        words(ax, x, 5.6)
-        numbers(ax, (x, 5.6), token_rows(3 * head, 3 * head + 3))
-        frame(ax, (x, 5.6), 3, 3, HEADS[head])
-        words(ax, x, 2.5)
-        numbers(ax, (x, 2.5), in_memory_order(9 * head, 3))
-        frame(ax, (x, 2.5), 3, 3, HEADS[head])
-    write(ax, (9.8, 3.35), "right: view(3, 2, 3), then transpose", VALUE, bold=True)
-    write(ax, (9.8, 0.25), "wrong: view(2, 3, 3)", WRONG, bold=True)
+    figure, ax = page(13.8, 8.7)
+    words(ax, 1.2, 5.8)
+    numbers(ax, (1.2, 5.8), token_rows(0, 6))
+    write(ax, (3.06, 6.2), "x: 5 tokens, 6 features", bold=True)
+    write(ax, (3.06, 2.35), "in memory: row after row", MUTED)
+    _ways(ax, (5.3, 4.3))
+    for head, x in enumerate((7.8, 11.2)):
+        write(ax, (x + 0.93, 8.4), f"head {head}", HEADS[head], bold=True)
+        words(ax, x, 8.1)
+        numbers(ax, (x, 8.1), token_rows(3 * head, 3 * head + 3))
+        frame(ax, (x, 8.1), 3, 5, HEADS[head])
+        words(ax, x, 3.8)
+        numbers(ax, (x, 3.8), in_memory_order(15 * head, 3))
+        frame(ax, (x, 3.8), 3, 5, HEADS[head])
+    write(ax, (10.2, 4.65), "right: view(5, 2, 3), then transpose", VALUE, bold=True)
+    write(ax, (10.2, 0.3), "wrong: view(2, 5, 3)", WRONG, bold=True)
     save(figure, "heads_split")
 
 
@@ -106,23 +107,25 @@ def _ways(ax: Axes, start: Point) -> None:
 
 def draw_merge() -> None:
     """Contrast transpose and reshape with reshape alone, starting from the heads."""
-    figure, ax = page(13.0, 6.4)
-    for head, top in enumerate((5.6, 2.7)):
-        write(ax, (2.13, top + 0.35), f"head {head + 1}", HEADS[head], bold=True)
+    figure, ax = page(13.6, 8.7)
+    for head, top in enumerate((8.0, 3.9)):
+        write(ax, (2.13, top + 0.3), f"head {head}", HEADS[head], bold=True)
         words(ax, 1.2, top)
         numbers(ax, (1.2, top), token_rows(3 * head, 3 * head + 3))
-        frame(ax, (1.2, top), 3, 3, HEADS[head])
-    _ways(ax, (4.2, 3.2))
-    words(ax, 7.2, 5.6)
-    numbers(ax, (7.2, 5.6), token_rows(0, 6))
-    write(ax, (9.06, 6.0), "right: transpose, then reshape", VALUE, bold=True)
+        frame(ax, (1.2, top), 3, 5, HEADS[head])
+    _ways(ax, (4.2, 4.3))
+    words(ax, 7.2, 8.0)
+    numbers(ax, (7.2, 8.0), token_rows(0, 6))
+    write(ax, (9.06, 8.35), "right: transpose, then reshape", VALUE, bold=True)
     flat = [entry for head in (0, 1) for row in token_rows(3 * head, 3 * head + 3) for entry in row]
-    words(ax, 7.2, 2.5)
-    numbers(ax, (7.2, 2.5), [flat[6 * row : 6 * row + 6] for row in range(3)])
-    write(ax, (9.06, 2.9), "wrong: reshape", WRONG, bold=True)
-    frame(ax, (7.2 + 3 * SIDE, 2.5), 3, 1, WRONG)
-    write(ax, (12.0, 2.2), "“I” reads\n“like”", WRONG, bold=True)
-    write(ax, (9.06, 0.25), "row 2: one half apples, one half I", MUTED)
+    wrong = [flat[6 * row : 6 * row + 6] for row in range(5)]
+    words(ax, 7.2, 3.9)
+    numbers(ax, (7.2, 3.9), wrong)
+    write(ax, (9.06, 4.25), "wrong: reshape", WRONG, bold=True)
+    for row, half in ((row, half) for row in range(5) for half in (0, 3)):
+        if wrong[row][half][0] > row:
+            frame(ax, (7.2 + half * SIDE, 3.9 - row * SIDE), 3, 1, WRONG)
+    write(ax, (12.3, 2.9), "framed: a row\nreads a later\ntoken", WRONG, bold=True)
     save(figure, "heads_merge")
 
 
@@ -139,16 +142,16 @@ def block(ax: Axes, corner: Point, size: tuple[int, int], colour: str, text: str
 def draw_weights() -> None:
     """Draw the heads' matrices of the paper, and the weight of the layer that holds them."""
     figure, ax = page(12.6, 4.4)
-    for x, name, colour in ((0.5, "$W_1^Q$", HEADS[0]), (2.3, "$W_2^Q$", HEADS[1])):
+    for x, name, colour in ((0.5, "$W_0^Q$", HEADS[0]), (2.3, "$W_1^Q$", HEADS[1])):
         block(ax, (x, 3.6), (2, 4), colour, name)
     write(ax, (2.0, 4.05), "in the paper: 4 × 2 each", bold=True)
     write(ax, (4.2, 2.35), "=", size=24)
-    for x, name, colour in ((5.0, "$W_1^Q$", HEADS[0]), (5.0 + 2 * SIDE, "$W_2^Q$", HEADS[1])):
+    for x, name, colour in ((5.0, "$W_0^Q$", HEADS[0]), (5.0 + 2 * SIDE, "$W_1^Q$", HEADS[1])):
         block(ax, (x, 3.6), (2, 4), colour, name)
     write(ax, (6.24, 4.05), "$W^Q$: 4 × 4", bold=True)
     arrow(ax, (7.75, 2.35), (8.9, 2.35), INK, 2.5)
     write(ax, (8.32, 2.75), "transpose", size=13)
-    for line, name, colour in ((0, "head 1: rows 1, 2", HEADS[0]), (2, "head 2: rows 3, 4", HEADS[1])):
+    for line, name, colour in ((0, "head 0: rows 0, 1", HEADS[0]), (2, "head 1: rows 2, 3", HEADS[1])):
         block(ax, (9.3, 3.6 - line * SIDE), (4, 2), colour, name)
     write(ax, (10.54, 4.05), "w_q.weight in PyTorch", bold=True)
     write(ax, (2.0, 0.6), "x times W: columns are outputs", MUTED)

@@ -6,7 +6,7 @@ from style import INK, Point, arrow, box, page, save, shade, tint, write
 
 from coursework.plots import ACCENT, KEY, MUTED, QUERY, VALUE
 
-ATTENTION, FEED, NORM, SKIP = QUERY, KEY, VALUE, ACCENT
+ATTENTION, FEED, NORM, RESIDUAL = QUERY, KEY, VALUE, ACCENT
 
 
 def plus(ax: Axes, centre: Point) -> None:
@@ -16,15 +16,15 @@ def plus(ax: Axes, centre: Point) -> None:
 
 
 def around(ax: Axes, start: Point, end: Point, height: float) -> None:
-    """Draw a skip connection: up from a line, along, and down into a sum."""
+    """Draw a residual connection: up from a line, along, and down into a sum."""
     over = start[1] + height
-    ax.plot([start[0], start[0], end[0]], [start[1], over, over], color=shade(SKIP, 0.1), lw=3)
-    arrow(ax, (end[0], over), (end[0], end[1] + 0.24), shade(SKIP, 0.1), 3)
-    ax.plot(*start, marker="o", markersize=8, color=shade(SKIP, 0.1))
+    ax.plot([start[0], start[0], end[0]], [start[1], over, over], color=shade(RESIDUAL, 0.1), lw=3)
+    arrow(ax, (end[0], over), (end[0], end[1] + 0.24), shade(RESIDUAL, 0.1), 3)
+    ax.plot(*start, marker="o", markersize=8, color=shade(RESIDUAL, 0.1))
 
 
 def sublayer(ax: Axes, left: float, y: float, text: str, colour: str) -> float:
-    """Draw a sublayer, its skip connection, the sum and the norm; return where it ends."""
+    """Draw a sublayer, its residual connection, the sum and the norm; return where it ends."""
     arrow(ax, (left, y), (left + 0.55, y))
     box(ax, (left + 1.35, y), (1.6, 1.0), text, colour)
     arrow(ax, (left + 2.15, y), (left + 2.5, y))
@@ -104,7 +104,7 @@ def axes_of(ax: Axes, corner: Point) -> None:
 
 
 def draw_norms() -> None:
-    """Contrast what layer norm and batch norm take together."""
+    """Contrast which numbers layer norm and batch norm normalise together."""
     figure, ax = page(13.4, 4.6)
     one_token = {(0, 1, feature) for feature in range(COLUMNS)}
     one_feature = {(sentence, token, 2) for sentence in range(DEEP) for token in range(ROWS)}
@@ -119,13 +119,13 @@ def draw_norms() -> None:
 
 
 def draw_pre_post() -> None:
-    """Contrast post-norm and pre-norm, with the direct way from left to right."""
+    """Contrast post-norm and pre-norm; the residual path runs from left to right."""
     figure, ax = page(12.6, 5.6)
     rows = ((4.0, "post-norm\n(the paper)"), (1.2, "pre-norm\n(lesson 6)"))
     for y, name in rows:
         write(ax, (0.95, y), name, bold=True)
         write(ax, (2.35, y), "x", bold=True)
-    thick = shade(SKIP, 0.1)
+    thick = shade(RESIDUAL, 0.1)
     y = rows[0][0]
     arrow(ax, (2.6, y), (4.5, y))
     box(ax, (5.5, y), (2.0, 0.9), "sublayer", ATTENTION)
@@ -135,7 +135,7 @@ def draw_pre_post() -> None:
     arrow(ax, (8.4, y), (9.2, y), thick, 3)
     box(ax, (10.0, y), (1.6, 0.9), "layer norm", NORM)
     arrow(ax, (10.8, y), (11.9, y), thick, 3)
-    write(ax, (6.2, 5.3), "the direct way goes through every norm", SKIP)
+    write(ax, (6.2, 5.3), "the residual path leads through every norm", RESIDUAL)
     y = rows[1][0]
     arrow(ax, (2.6, y), (3.4, y))
     box(ax, (4.2, y), (1.6, 0.9), "layer norm", NORM)
@@ -145,7 +145,7 @@ def draw_pre_post() -> None:
     plus(ax, (8.15, y))
     around(ax, (2.95, y), (8.15, y), 0.95)
     arrow(ax, (8.4, y), (11.9, y), thick, 3)
-    write(ax, (6.2, 2.5), "the direct way is free from bottom to top", SKIP)
+    write(ax, (6.2, 2.5), "the residual path contains nothing but sums", RESIDUAL)
     save(figure, "encoder_pre_post")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from matplotlib.axes import Axes
-from style import Point, arrow, box, page, save, write
+from style import INK, Point, arrow, box, page, save, shade, write
 
 from coursework.plots import ACCENT, KEY, MUTED, QUERY, VALUE, WRONG
 
@@ -31,14 +31,14 @@ def draw_shift() -> None:
 
 
 def around(ax: Axes, x: float, low: float, high: float, side: float) -> None:
-    """Draw a residual: from the main path at `low`, out to `side`, back in at `high`."""
+    """Draw a residual connection: out to `side` at `low`, back in at `high`."""
     ax.plot([x, side, side], [low, low, high], color=VALUE, lw=2)
     end = x + (0.75 if side > x else -0.75)
     arrow(ax, (side, high), (end, high), VALUE)
 
 
 def ladder(ax: Axes, x: float, steps: Sequence[tuple[float, str, str]], width: float) -> None:
-    """Draw boxes above each other, joined by arrows on the main path."""
+    """Draw boxes above each other, joined by arrows."""
     for (low, low_text, _), (high, high_text, _) in pairwise(steps):
         arrow(ax, (x, low + _half(low_text)), (x, high - _half(high_text) - 0.02))
     for y, text, colour in steps:
@@ -69,7 +69,7 @@ def draw_layer() -> None:
     write(ax, (x + 1.25, 0.45), "B, T, D", size=13)
     for low, high in ((0.95, 2.7), (3.2, 4.9), (5.4, 7.0)):
         around(ax, x, low, high, x + 2.2)
-    write(ax, (x + 3.05, 1.85), "residual", VALUE, size=13)
+    write(ax, (x + 3.15, 1.85), "residual\nconnection", VALUE, size=13)
     write(ax, (x - 0.85, 1.2), "q, k, v", QUERY, size=13)
     write(ax, (x + 0.35, 3.4), "q", QUERY, size=13)
     _memory(ax, (1.35, 3.95), x - 1.5)
@@ -114,32 +114,51 @@ def draw_stack() -> None:
     save(figure, "decoder_stack")
 
 
+def stream(ax: Axes, x: float, points: Sequence[float]) -> None:
+    """Draw the residual stream: one straight line upwards, its last point an arrow head."""
+    ax.plot([x, x], [points[0], points[-1] - 0.3], color=shade(VALUE, 0.1), lw=5, zorder=0)
+    arrow(ax, (x, points[-1] - 0.35), (x, points[-1]), shade(VALUE, 0.1), 5)
+
+
+def branch(ax: Axes, x: float, low: float, steps: Sequence[tuple[float, str, str]], high: float) -> None:
+    """Draw a branch: out of the residual stream at `low`, up through boxes, into a sum at `high`."""
+    side = x - 2.3
+    ax.plot([x, side], [low, low], color=INK, lw=2)
+    at = low
+    for y, text, colour in steps:
+        arrow(ax, (side, at), (side, y - _half(text) - 0.02))
+        box(ax, (side, y), (1.5, 0.44) if _is_small(text) else (2.7, 0.7), text, colour)
+        at = y + _half(text)
+    ax.plot([side, side], [at, high], color=INK, lw=2)
+    arrow(ax, (side, high), (x - 0.25, high))
+    ax.plot(x, high, marker="o", markersize=24, mfc="white", mec=INK, mew=2)
+    write(ax, (x, high), "+", size=18, bold=True)
+
+
 def draw_blocks() -> None:
-    """Draw the decoder layer and the GPT block side by side."""
-    figure, ax = page(11.4, 7.7)
-    left, right = 3.9, 8.6
-    post = [
-        (0.4, "x", MUTED), (1.5, "masked self-attention", QUERY), (2.35, "add, norm1", WRONG),
-        (3.5, "cross-attention", KEY), (4.35, "add, norm2", WRONG), (5.5, "feed-forward", ACCENT),
-        (6.35, "add, norm3", WRONG),
-    ]  # fmt: skip
-    ladder(ax, left, post, 2.8)
-    arrow(ax, (left, 6.59), (left, 7.0))
-    for low, high in ((0.8, 2.35), (2.75, 4.35), (4.75, 6.35)):
-        around(ax, left, low, high, left + 1.75)
-    box(ax, (1.0, 3.5), (1.4, 0.7), "memory", KEY)
-    arrow(ax, (1.72, 3.5), (left - 1.42, 3.5), KEY)
-    pre = [
-        (0.4, "x", MUTED), (1.45, "norm1", WRONG), (2.35, "masked self-attention", QUERY),
-        (3.2, "add", MUTED), (4.45, "norm2", WRONG), (5.35, "feed-forward", ACCENT), (6.2, "add", MUTED),
-    ]  # fmt: skip
-    ladder(ax, right, pre, 2.8)
-    arrow(ax, (right, 6.44), (right, 7.0))
-    for low, high in ((0.85, 3.2), (3.8, 6.2)):
-        around(ax, right, low, high, right + 1.75)
-    write(ax, (left, 7.35), "decoder layer (post-norm)", bold=True)
-    write(ax, (right, 7.35), "GPT block (pre-norm)", bold=True)
-    write(ax, (right + 2.2, 5.0), "main\npath", VALUE, size=13)
+    """Draw the decoder layer and the GPT block side by side, each along its residual stream."""
+    figure, ax = page(12.6, 8.6)
+    post, pre = 5.6, 10.6
+    write(ax, (post - 1.2, 8.3), "decoder layer (post-norm)", bold=True)
+    write(ax, (pre - 1.0, 8.3), "GPT block (pre-norm)", bold=True)
+    sublayers = (
+        ("masked self-attention", QUERY), ("cross-attention", KEY), ("feed-forward", ACCENT),
+    )  # fmt: skip
+    stream(ax, post, (0.4, 7.95))
+    for number, (text, colour) in enumerate(sublayers):
+        low = 0.9 + 2.35 * number
+        branch(ax, post, low, [(low + 0.65, text, colour)], low + 1.3)
+        box(ax, (post, low + 1.88), (1.5, 0.44), f"norm{number + 1}", WRONG)
+    box(ax, (0.85, 3.9), (1.3, 0.7), "memory", KEY)
+    arrow(ax, (1.52, 3.9), (post - 2.3 - 1.37, 3.9), KEY)
+    stream(ax, pre, (0.4, 7.95))
+    for number, (text, colour) in enumerate(sublayers[::2]):
+        low = 0.9 + 3.4 * number
+        steps = [(low + 0.7, f"norm{number + 1}", WRONG), (low + 1.65, text, colour)]
+        branch(ax, pre, low, steps, low + 2.4)
+    for x in (post, pre):
+        box(ax, (x, 0.4), (1.5, 0.44), "x", MUTED)
+    ax.text(pre + 0.5, 4.3, "residual stream", color=shade(VALUE), size=15, rotation=90, va="center")
     save(figure, "decoder_gpt_block")
 
 

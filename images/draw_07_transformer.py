@@ -13,7 +13,7 @@ ENCODER = (
     ("2", "source vectors", "B, S, D", KEY),
     ("3", "self-attention: weights", "B, H, S, S", ACCENT),
     ("4", "self-attention: output", "B, S, D", KEY),
-    ("5", "feed-forward, inside", "B, S, F", VALUE),
+    ("5", "feed-forward: hidden features", "B, S, F", VALUE),
     ("6", "memory", "B, S, D", KEY),
 )
 DECODER = (
@@ -22,16 +22,21 @@ DECODER = (
     ("9", "self-attention: weights", "B, H, T, T", ACCENT),
     ("10", "cross-attention: weights", "B, H, T, S", ACCENT),
     ("11", "cross-attention: output", "B, T, D", QUERY),
-    ("12", "feed-forward, inside", "B, T, F", VALUE),
+    ("12", "feed-forward: hidden features", "B, T, F", VALUE),
     ("13", "logits", "B, T, V", WRONG),
     ("14", "probabilities", "B, T, V", WRONG),
 )
 STEP = 0.92
+ROOM = 0.5
+REST = "linear 2, add, norm"  # the rest of a layer, after tensors 5 and 12
 
 
-def column(ax: Axes, x: float, rows: tuple[tuple[str, str, str, str], ...]) -> list[float]:
-    """Draw the tensors of one half from the bottom up, and return how high each stands."""
-    heights = [0.75 + STEP * place for place in range(len(rows))]
+def column(ax: Axes, x: float, rows: tuple[tuple[str, str, str, str], ...], layer: int) -> list[float]:
+    """Draw the tensors of one half from the bottom up, and return how high each stands.
+
+    There is more room above the last tensor of a layer, row `layer`.
+    """
+    heights = [0.75 + STEP * place + ROOM * (place > layer) for place in range(len(rows))]
     for y, (number, name, shape, colour) in zip(heights, rows, strict=True):
         box(ax, (x, y), (4.9, 0.62), "", colour)
         write(ax, (x - 2.17, y), number, colour, bold=True)
@@ -44,24 +49,27 @@ def column(ax: Axes, x: float, rows: tuple[tuple[str, str, str, str], ...]) -> l
 
 def draw_tensors() -> None:
     """Draw the fourteen tensors on their way through both halves."""
-    figure, ax = page(12.6, 8.1)
-    for x, low, high, side in ((3.25, 2.14, 4.86, 0.27), (9.35, 2.14, 5.78, 12.33)):
+    figure, ax = page(12.6, 8.6)
+    for x, low, high, side in ((3.25, 2.14, 5.12, 0.27), (9.35, 2.14, 6.04, 12.33)):
         ax.add_patch(Rectangle((x - 2.6, low), 5.2, high - low, fc="#F0F0F0", ec=MUTED, lw=1.2, ls=":"))
         ax.text(side, (low + high) / 2, "each of L layers", rotation=90, size=13, ha="center",
                 va="center", color=shade(MUTED))  # fmt: skip
-    left, right = column(ax, 3.25, ENCODER), column(ax, 9.35, DECODER)
+    left, right = column(ax, 3.25, ENCODER, 4), column(ax, 9.35, DECODER, 5)
+    for x, top in ((3.25, left[4]), (9.35, right[5])):
+        ax.text(x + 0.15, top + 0.5, REST, size=12, ha="left", va="center", color=shade(MUTED))
+    ax.text(9.5, right[5] + 0.92, "projection", size=12, ha="left", va="center", color=shade(MUTED))
     write(ax, (3.25, left[-1] + 0.72), "Encoder", KEY, bold=True)
     write(ax, (9.35, right[-1] + 0.6), "Decoder", QUERY, bold=True)
     path = "arc3,rad=-0.3"
     line = FancyArrowPatch((5.75, left[5]), (6.86, right[3]), connectionstyle=path, arrowstyle="-|>")
     line.set(color=KEY, linewidth=3, mutation_scale=20)
     ax.add_patch(line)
-    write(ax, (6.3, 6.05), "keys and\nvalues", KEY, size=13)
+    write(ax, (6.3, 6.5), "keys and\nvalues", KEY, size=13)
     save(figure, "transformer_tensors")
 
 
 def mask(ax: Axes, left: float, title: str, size: tuple[int, int], seen: list[list[bool]]) -> None:
-    """Draw one mask as a grid: filled may be read, crossed out may not."""
+    """Draw one mask as a grid: filled cells may be attended to, crossed-out ones may not."""
     unit, top = 0.4, 3.5
     for row in range(size[0]):
         for column_ in range(size[1]):
@@ -83,10 +91,10 @@ def draw_masks() -> None:
     figure, ax = page(10.6, 4.5)
     source, target = [key < 5 for key in range(7)], [key < 4 for key in range(5)]
     causal = [[key <= query and target[key] for key in range(5)] for query in range(5)]
-    mask(ax, 0.7, "encoder, self", (7, 7), [source] * 7)
-    mask(ax, 4.6, "decoder, self", (5, 5), causal)
-    mask(ax, 7.5, "decoder, cross", (5, 7), [source] * 5)
-    write(ax, (6.9, 0.45), "blue: may be read     ×: hidden", MUTED, size=13)
+    mask(ax, 0.7, "encoder self-attention", (7, 7), [source] * 7)
+    mask(ax, 4.6, "decoder self-attention", (5, 5), causal)
+    mask(ax, 7.5, "cross-attention", (5, 7), [source] * 5)
+    write(ax, (6.9, 0.45), "blue: may be attended to     ×: hidden", MUTED, size=13)
     save(figure, "transformer_masks")
 
 
@@ -108,7 +116,7 @@ def draw_greedy() -> None:
         said = widths[step + 1]
         box(ax, (end + 0.8 + said / 2, y), (said, 0.6), words[step + 1], WRONG)
         arrow(ax, (2.65, 3.75), (4.0, y), KEY, 1.2)
-    legend = "blue: what the decoder reads     red: what it says next, appended for the next step"
+    legend = "blue: what the decoder reads     orange: what it predicts next, appended for the next step"
     write(ax, (7.2, 0.28), legend, MUTED, size=13)
     save(figure, "transformer_greedy")
 

@@ -38,7 +38,7 @@ def draw_map() -> None:
             cell(ax, (left + width * column, y), (width, height), weight)
     for column, key in enumerate(KEYS):
         write(ax, (left + width * (column + 0.5), top + 0.28), key, KEY)
-    write(ax, (left + width * 2.5, top + 0.85), "keys: what is read (the source)", KEY, bold=True)
+    write(ax, (left + width * 2.5, top + 0.85), "keys: what is attended to (the source)", KEY, bold=True)
     ax.text(0.2, top - height * 2.5, "queries: what is\nbeing computed\n(the target)", size=15, weight="bold",
             ha="left", va="center", color=shade(QUERY))  # fmt: skip
     right, bottom = left + width * 5, top - height * 5
@@ -48,7 +48,7 @@ def draw_map() -> None:
     ax.add_patch(Rectangle((left + width, bottom), width, height * 5, fill=False, ec=VALUE, lw=3.5))
     write(ax, (left + width * 1.5, bottom - 0.32), "one column: a key", VALUE, size=14)
     write(ax, (left + width * 1.5, bottom - 0.6), "sums to anything (here 1.40)", VALUE, size=14)
-    write(ax, (left + width * 4.9, bottom - 0.32), "padding: nobody reads it", MUTED, size=14)
+    write(ax, (left + width * 4.9, bottom - 0.32), "padding: always 0", MUTED, size=14)
     save(figure, "visualisation_map")
 
 
@@ -56,45 +56,45 @@ def matrix(ax: Axes, left: float, top: float, rows: tuple[tuple[float, ...], ...
     """Draw a small matrix under its name, with a frame around what the sum below is made of."""
     unit = 0.72
     corner, size = {
-        "layer 2": ((left, top - 3 * unit), (3 * unit, unit)),
-        "layer 1": ((left, top - 3 * unit), (unit, 3 * unit)),
+        "layer 1": ((left, top - 3 * unit), (3 * unit, unit)),
+        "layer 0": ((left, top - 3 * unit), (unit, 3 * unit)),
         "rollout": ((left, top - 3 * unit), (unit, unit)),
     }[name]
     for i, row in enumerate(rows):
         for j, weight in enumerate(row):
             cell(ax, (left + unit * j, top - unit * (i + 1)), (unit, unit), weight)
-    ax.add_patch(Rectangle(corner, *size, fill=False, ec=ACCENT if name == "layer 1" else WRONG, lw=3.5))
+    ax.add_patch(Rectangle(corner, *size, fill=False, ec=ACCENT if name == "layer 0" else WRONG, lw=3.5))
     write(ax, (left + 1.5 * unit, top + 0.28), name, size=14, bold=True)
 
 
 def draw_rollout() -> None:
-    """Draw the paths from the third position down to the words, and the product beside them."""
+    """Draw the paths from position 2 down to the words, and the product beside them."""
     figure, ax = page(13.8, 4.8)
     x, levels = (1.9, 3.5, 5.1), (0.8, 2.4, 4.0)
-    for level, (y, name) in enumerate(zip(levels, ("words", "above layer 1", "above layer 2"), strict=True)):
+    for level, (y, name) in enumerate(zip(levels, ("words", "above layer 0", "above layer 1"), strict=True)):
         write(ax, (0.72, y), name, MUTED, size=13)
         for place in range(3):
             colour = QUERY if level < 2 else (MUTED, MUTED, WRONG)[place]
-            box(ax, (x[place], y), (0.9, 0.56), f"{place + 1}", colour)
+            box(ax, (x[place], y), (0.9, 0.56), f"{place}", colour)
     for place, weight in enumerate(SECOND[2]):
         end = (x[2] - 0.3 + 0.3 * place, levels[2] - 0.3)
         arrow(ax, (x[place], levels[1] + 0.3), end, WRONG, 1 + 8 * weight)
-        spot = ((2.35, 3.12), (4.3, 2.86), (5.62, 3.15))[place]
+        spot = ((2.2, 3.3), (4.45, 2.8), (5.62, 3.15))[place]
         write(ax, spot, f"{weight:.1f}", WRONG, size=14, bold=True)
     for middle in range(3):
         weight = FIRST[middle][0]
         start = (x[0] - 0.25 + 0.25 * middle, levels[0] + 0.3)
         arrow(ax, start, (x[middle], levels[1] - 0.3), ACCENT, 1 + 8 * weight)
-        spot = ((1.4, 1.6), (2.5, 1.78), (4.5, 1.6))[middle]
+        spot = ((1.3, 1.6), (2.75, 1.95), (4.55, 1.72))[middle]
         write(ax, spot, f"{weight:.1f}", ACCENT, size=14, bold=True)
     rollout = tuple(
         tuple(sum(SECOND[i][k] * FIRST[k][j] for k in range(3)) for j in range(3)) for i in range(3)
     )
-    for left, rows, name in ((6.2, SECOND, "layer 2"), (8.8, FIRST, "layer 1"), (11.4, rollout, "rollout")):
+    for left, rows, name in ((6.2, SECOND, "layer 1"), (8.8, FIRST, "layer 0"), (11.4, rollout, "rollout")):
         matrix(ax, left, 3.6, rows, name)
     write(ax, (8.58, 2.52), "×", size=20)
     write(ax, (11.18, 2.52), "=", size=20)
-    said = "position 3, word 1:   0.3 · 0.8  +  0.2 · 0.3  +  0.5 · 0.2  =  0.40"
+    said = "position 2, word 0:   0.3 · 0.8  +  0.2 · 0.3  +  0.5 · 0.2  =  0.40"
     write(ax, (9.85, 0.75), said, WRONG, size=14)
     save(figure, "visualisation_rollout")
 

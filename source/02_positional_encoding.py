@@ -9,16 +9,19 @@
 #
 # **You will be able to**
 #
-# - explain why a Transformer has to be told the order of its tokens, and what exactly is lost if nobody does;
+# - explain why a Transformer has to be told the order of its tokens, and what exactly is lost otherwise;
 # - write the sinusoidal encoding without a loop, and say why its index goes in steps of 2;
-# - recognise the most common mistake in published code by looking at a picture;
-# - add positions to a batch of embeddings, with a buffer and with dropout in the right place;
-# - show that moving on by k positions is one fixed rotation, and build its matrix;
-# - weigh an encoding that is computed against an embedding that is learnt.
+# - recognise the most common mistake in published code from a picture;
+# - add positions to a batch of embeddings, with a buffer, and with dropout in the right place;
+# - show that moving on by $k$ positions is one fixed rotation, and build its matrix;
+# - compare an encoding that is computed with an embedding that is learnt, and adding with concatenating.
 #
-# **Time** about 75 minutes · **Difficulty** medium · **Before this** lesson 1
+# **Time** about 85 minutes · **Difficulty** medium · **Before this** lesson 1
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, section 3.5, and the last sentence of section 3.4.
+
+# %% [markdown] slide="subslide"
+# ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. Lesson 2 is highlighted: the two positional encodings, which are added right after the embeddings.](images/map_02.svg)
 
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
@@ -30,8 +33,9 @@
 # | `shift_matrix` | 4 | 3.5, "a linear function of PE(pos)" |
 # | `LearnedPositionalEmbedding` | 4 | 3.5, and table 3, row E |
 # | choices | 2 | 3.5 |
+# | `rotary` | optional, not counted | later: Su et al. 2021, arXiv:2104.09864 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The tests you can see are a first check; marking uses further ones, with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The visible tests are a first check. Grading uses further tests with other sizes and other numbers.
 
 # %% setup
 import math
@@ -45,14 +49,16 @@ torch.manual_seed(2);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import plots, position_plots
+from coursework import check, plots, position_plots
 
 plots.use_style()
 
 # %% [markdown]
 # ## A sentence, or a bag of words?
 #
-# A recurrent network reads one word after the other, so it knows the order whether it wants to or not. Attention, the subject of the next lesson, reads all words at once, and lets each of them collect a mixture of the others. Which word stands where plays no part in it. Let us see that before we repair it: below, PyTorch's own attention layer reads three words, and then the same words in another order.
+# A recurrent network reads one word after another, so it always knows the order. Attention, the subject of the next lesson, reads all words at once and lets each of them collect a mixture of the others. Which word stands where plays no part in it.
+#
+# **Predict, then run.** The next cell gives PyTorch's attention layer the words *dog bites man*, and then the same words in the order *man bites dog*. Does *dog* get the same output vector in both sentences?
 
 # %% demo
 words = ["dog", "bites", "man"]
@@ -71,66 +77,66 @@ for place, index in enumerate(order):
     print(f"{word:6} gets the same output in both sentences: {same}")
 
 # %% [markdown]
-# The dog that bites and the dog that is bitten come out as the same vector. Without positions, shuffling the input shuffles the output and does nothing else: the layer is *permutation-equivariant*, and a sentence is a **bag of words** to it.
+# It does: the dog that bites and the dog that is bitten get the same vector. Without positions, shuffling the input only shuffles the output. The layer is *permutation-equivariant*, and a sentence is a **bag of words** to it.
 #
-# The cure of the paper is disarmingly simple. Give each position a vector, as wide as an embedding, and **add** it to whatever token stands there (section 3.5). Then "dog at position 0" and "dog at position 2" are different vectors, and every layer can tell them apart.
+# The paper's solution is simple. Give each position a vector, as wide as an embedding, and **add** it to whatever token stands there (section 3.5). Then "dog at position 0" and "dog at position 2" are different vectors, and every layer can tell them apart.
 
 # %% [markdown]
 # ## What should such a vector look like?
 #
-# A few ideas come to mind, and each teaches something.
+# There are a few obvious ideas, and you can learn something from each.
 #
-# - **The number itself**, 0, 1, 2, …: position 500 would be five hundred times as loud as position 1, and drown the token.
-# - **A fraction of the length**, pos / S: bounded, but "the next word" is then a different step in every sentence.
-# - **Binary digits**: bounded, unique, and each column is a clock of its own: the last digit flips at every position, the one before at every second, and so on. Only the jumps are ugly: from 7 to 8 all four digits change at once.
+# - **The number itself**, 0, 1, 2, …: at position 500 its value would be 500 times as large as at position 1, and it would drown out the token.
+# - **A fraction of the length**, $\mathrm{pos} / S$: bounded, but the step to the next word has a different size in every sentence.
+# - **Binary digits**: bounded, unique, and each column has a rhythm of its own. The last digit flips at every position, the one before it at every second position, and so on. The drawback is the jumps: from 7 to 8, all four digits change at once.
 #
-# ![Two grids side by side, sixteen positions down and four columns across. On the left the binary digits of 0 to 15: the rightmost column flips at every position, the next at every second, then at every fourth and eighth. On the right four waves run down the page, with periods of 16, 8, 4 and 2 positions and a dot at each position: the same rhythms, without jumps.](images/position_binary.svg)
+# ![Two grids side by side, sixteen positions down and four columns across. On the left are the binary digits of 0 to 15: the rightmost column flips at every position, the next one at every second position, then at every fourth and eighth. On the right, four waves run down the page, with periods of 16, 8, 4 and 2 positions and a dot at each position: the same rhythms without jumps.](images/position_binary.svg)
 #
-# Replace each flipping digit by a smooth wave of the same rhythm, and you have the idea of the **sinusoidal encoding**: many waves, from fast to slow, of which every position takes one reading.
+# Replace each flipping digit by a smooth wave of the same rhythm, and you have the idea of the **sinusoidal encoding**: many waves, from fast to slow, and each position reads all of them.
 
 # %% [markdown]
 # ### Clocks
 #
-# One reading of a wave does not say where you are: a sine of 0.5 may be on its way up or down. So each wave is read twice, as sine and cosine. Together they are the **hand of a clock**: the point (sin, cos) on a circle, whose angle is unmistakable. With d_model = 8 there are four clocks, and the numbers come out round: they turn by 1, 0.1, 0.01 and 0.001 radians per position.
+# One reading of a wave doesn't tell you where you are: a sine of 0.5 may be on its way up or down. So each wave is read twice, as a sine and as a cosine. Together they are the **hand of a clock**: a point (sin, cos) on a circle, whose angle is unambiguous. With $d_\mathrm{model} = 8$ there are four clocks, and the numbers are round: the clocks turn by 1, 0.1, 0.01 and 0.001 radians per position.
 #
-# ![Twelve clock faces in three rows and four columns. The columns are the pairs 0 to 3, turning by 1, 0.1, 0.01 and 0.001 radians per position; the rows are positions 1, 10 and 100. At position 1 only the first hand has moved noticeably. At position 10 the second hand stands where the first stood at position 1; at position 100 the third hand does. The fourth has hardly left the top.](images/position_clocks.svg)
+# ![Twelve clock faces in three rows and four columns. The columns are the pairs 0 to 3, which turn by 1, 0.1, 0.01 and 0.001 radians per position; the rows are positions 1, 10 and 100. At position 1, only the first hand has moved visibly. At position 10, the second hand stands where the first one stood at position 1; at position 100, the third hand does. The fourth has hardly left the top.](images/position_clocks.svg)
 #
-# Read it like an odometer: the first clock tells neighbours apart, the slow ones tell the chapter. What the first clock shows at position 1, the second shows at position 10 and the third at position 100.
+# Read it like an odometer: the fast clocks tell neighbouring positions apart, and the slow ones tell you roughly where in the text you are. What the first clock shows at position 1, the second one shows at position 10 and the third one at position 100.
 
 # %% [markdown]
 # ### The formula
 #
-# > PE(pos, 2i) = sin( pos / 10000<sup>2i / d_model</sup> )
+# > $\mathrm{PE}(\mathrm{pos}, 2i) = \sin\left(\mathrm{pos} / 10000^{2i / d_\mathrm{model}}\right)$
 # >
-# > PE(pos, 2i + 1) = cos( pos / 10000<sup>2i / d_model</sup> )
+# > $\mathrm{PE}(\mathrm{pos}, 2i + 1) = \cos\left(\mathrm{pos} / 10000^{2i / d_\mathrm{model}}\right)$
 #
-# (section 3.5). Two indices need a second look. **i counts pairs**, from 0 to d_model / 2 − 1. **2i and 2i + 1 count columns**: the even column of a pair holds the sine, the odd one the cosine, of *the same angle*.
+# (section 3.5). Look at the two indices again. **$i$ counts pairs**, from 0 to $d_\mathrm{model} / 2 - 1$. **$2i$ and $2i + 1$ count columns**: the even column of a pair holds the sine, and the odd one the cosine, of *the same angle*.
 #
-# ![The eight columns of an encoding with d model 8, grouped into four pairs. Row one: column numbers j from 0 to 7. Row two: the pair number i, 0 to 3, each spanning two columns. Row three: sine and cosine in turn. Row four: the angle of each pair, pos divided by 10000 to the power 0/8, 2/8, 4/8 and 6/8, which is pos, pos / 10, pos / 100 and pos / 1000, one for both columns.](images/position_columns.svg)
+# ![The eight columns of an encoding with d model 8, grouped into four pairs. Row one: column numbers from 0 to 7. Row two: the pair number i, 0 to 3, each spanning two columns. Row three: sine and cosine in turn. Row four: the angle of each pair, pos divided by 10000 to the power 0/8, 2/8, 4/8 and 6/8, which is pos, pos / 10, pos / 100 and pos / 1000, one for both columns.](images/position_columns.svg)
 #
-# **Why steps of 2?** Because a pair takes up two columns. An index that runs 0, 2, 4, … over the columns is already the 2i of the formula. That sentence is worth reading twice, as you will see soon.
+# **Why steps of 2?** Because a pair takes up two columns. An index that runs 0, 2, 4, … over the columns is already the $2i$ of the formula. Remember this sentence; you'll soon see what happens when people forget it.
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** What is the encoding of position 0, for any d_model?
+# **Predict, then reveal.** What is the encoding of position 0, for any $d_\mathrm{model}$?
 #
 # <details><summary>Answer</summary>
 #
-# All angles are 0, so it reads 0, 1, 0, 1, …: sin 0 = 0 and cos 0 = 1, in turn.
+# All angles are 0, so it reads 0, 1, 0, 1, …: $\sin 0 = 0$ and $\cos 0 = 1$, in turn.
 #
 # </details>
 #
-# **And** how long is an encoding vector, as a vector?
+# How long is an encoding, as a vector?
 #
 # <details><summary>Answer</summary>
 #
-# Each pair contributes sin² + cos² = 1 to the square of the length, and there are d_model / 2 pairs. So every position has length √(d_model / 2), whether it is position 0 or 5000: no position is louder than another.
+# Each pair contributes $\sin^2 + \cos^2 = 1$ to the square of the length, and there are $d_\mathrm{model} / 2$ pairs. So every position has the length $\sqrt{d_\mathrm{model} / 2}$, whether it is position 0 or 5000. No position is larger than another.
 #
 # </details>
 
 # %% [markdown] slide="slide"
 # ### Exercise 1: `sinusoidal_encoding` (5 points)
 #
-# Every model of this course looks up its positions in this table. Row p is the encoding of position p, in float32. Sines stand in the even columns and cosines in the odd ones, pair beside pair. With an odd `d_model` one cosine would have no place: raise a `ValueError`.
+# *15 minutes, medium.* Every model of this course looks up its positions in this table. Row $p$ is the encoding of position $p$, in float32. The sines stand in the even columns and the cosines in the odd ones, so that each pair stands side by side. If `d_model` is odd, one cosine would be missing: raise a `ValueError`.
 
 # %% solution sinusoidal-encoding
 def sinusoidal_encoding(max_len: int, d_model: int) -> torch.Tensor:
@@ -154,7 +160,7 @@ def sinusoidal_encoding(max_len: int, d_model: int) -> torch.Tensor:
 # %% test sinusoidal-encoding 5
 table = sinusoidal_encoding(5, 6)
 assert isinstance(table, torch.Tensor), (
-    f"Expected a tensor, got {type(table).__name__}: is there a return?"
+    f"Expected a tensor, got {type(table).__name__}. Is there a return?"
 )
 assert table.shape == (5, 6), (
     f"Five positions of width 6 give (5, 6), got {tuple(table.shape)}."
@@ -164,59 +170,66 @@ assert torch.allclose(table[0], torch.tensor([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])), (
     f"Position 0 reads sin 0, cos 0, in turn: 0, 1, 0, 1, 0, 1. Got {table[0]}."
 )
 assert torch.allclose(table[1, :2], torch.tensor([math.sin(1), math.cos(1)])), (
-    f"The first pair turns by 1 radian per position; at position 1 yours is {table[1, :2]}."
+    f"The first pair turns by 1 radian per position: expected (0.84, 0.54) at position 1, got {table[1, :2]}."
 )
 lengths = table.unflatten(1, (3, 2)).square().sum(dim=-1)  # (5, 3): sin² + cos² of each pair
 assert torch.allclose(lengths, torch.ones(5, 3)), (
-    f"sin² + cos² is 1 if both have the same angle; in your pairs it is {lengths}."
+    f"In each pair, sin² + cos² is 1 if both have the same angle; yours are {lengths}."
 )
 by_hand = sinusoidal_encoding(101, 4)[100, 2]  # pos 100, i = 1: 100 / 10000^(2/4) = 1
 assert torch.allclose(by_hand, torch.tensor(math.sin(1)), atol=1e-4), (
-    f"d_model 4, position 100, column 2: the angle is 100 / 100 = 1, its sine 0.841. Got {by_hand:.3f}."
+    f"d_model 4, position 100, column 2: the angle is 100 / 100 = 1, and its sine 0.841. Got {by_hand:.3f}."
 )
 try:
     sinusoidal_encoding(5, 7)
 except ValueError:
     print("sinusoidal_encoding: the visible tests pass")
 else:
-    raise AssertionError("An odd d_model should raise a ValueError; 7 raised nothing.")
+    raise AssertionError("An odd d_model should raise a ValueError, but 7 raised nothing.")
+
+# %% demo
+check("sinusoidal-encoding")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Three small pieces make it: the positions, one divisor per pair, and the table of all angles. Only then come sine and cosine. Print the shape of each piece.
+# Compute three things in turn: the positions, one divisor per pair, and the table of all angles. Only then take sines and cosines. Print the shape after each step.
 #
 # </details>
 #
 # <details><summary>Hint 2: all angles at once</summary>
 #
-# A column of positions, `(max_len, 1)`, divided by a row of divisors, `(d_model / 2,)`, broadcasts to every combination, `(max_len, d_model / 2)`. Write down the values 2i for d_model = 8 before you write code: they are 0, 2, 4, 6. `torch.arange` takes a start, an end and a step.
+# A column of positions, `(max_len, 1)`, divided by a row of divisors, `(d_model / 2,)`, broadcasts to every combination, `(max_len, d_model / 2)`. Write down the values $2i$ for `d_model` = 8 before you write code: they are 0, 2, 4, 6. `torch.arange` takes a start, an end and a step.
 #
 # </details>
 #
 # <details><summary>Hint 3: interleaving</summary>
 #
-# `table[:, 0::2]` names every second column, from column 0 on, and can be assigned to. Which columns does `1::2` name?
+# `table[:, 0::2]` selects every second column, starting at column 0, and you can assign to it. Which columns does `1::2` select?
 #
 # </details>
 
 # %% [markdown]
 # ## Three ways to look at it
 #
-# **As a heat map.** Each row is a position, each column one wave. On the left the waves are fast; to the right they slow down until a column seems to stand still. However wide the table, the pattern is the same; a wider one has more waves between the fastest and the slowest.
+# **As a heat map.** Each row is a position, each column one wave. **Predict:** where in the picture are the fast waves, and does a wider table look different?
 
 # %% demo
 sizes = (8, 32, 128)
 position_plots.tables({f"d_model = {d}": sinusoidal_encoding(100, d) for d in sizes});
 
 # %% [markdown]
-# **As waves.** Cut the picture along columns. The two columns of a pair are the same wave, a quarter of a turn apart.
+# The fast waves are on the left. To the right they slow down, until a column seems to stand still. The pattern is the same at every width. A wider table has more waves between the fastest and the slowest.
+#
+# **As waves.** The next picture draws some of the columns as curves.
 
 # %% demo
 position_plots.waves(sinusoidal_encoding(100, 64), pairs=[0, 4, 8, 16, 31]);
 
 # %% [markdown]
-# The **wavelength**, the number of positions for a full turn, grows by the same factor from pair to pair: from 2π ≈ 6.28 towards 10000 · 2π ≈ 62 832 (section 3.5 calls this a geometric progression). The last pair stops a little short of it, because its exponent is (d_model − 2) / d_model, not 1. We do not need the formula to see this. The angle between positions 0 and 1 can be measured in your table.
+# The two columns of a pair are the same wave, a quarter of a turn apart. From panel to panel the waves get longer, and pair 31 hardly moves within 100 positions.
+#
+# The **wavelength** is the number of positions for a full turn. From pair to pair it grows by a constant factor, from $2\pi \approx 6.28$ towards $10000 \cdot 2\pi \approx 62\,832$ (section 3.5 calls this a geometric progression). The next cell measures it in your table, from the angle between positions 0 and 1.
 
 # %% demo
 for d_model in (16, 64, 256):
@@ -229,14 +242,18 @@ pairs, curve = list(range(128)), {"d_model = 256": wavelengths.tolist()}
 position_plots.lines(pairs, curve, labels=("pair", "wavelength in positions"), logarithmic=True);
 
 # %% [markdown]
-# A straight line on a logarithmic axis is a geometric progression; a smaller d_model takes the same road in fewer steps. **What does the base 10000 do?** It fixes the slowest clock. With a base of 10 even the slowest clock has gone round within 63 positions, so that positions far apart begin to look alike; with a very large one most clocks hardly move, and are wasted.
+# On a logarithmic axis, a geometric progression is a straight line, and that is what you see. The last wavelength stays below 62 832, because the last exponent is $(d_\mathrm{model} - 2) / d_\mathrm{model}$ and not 1.
+#
+# **Predict:** what happens to the picture if the base 10000 is replaced by 10, or by ten million?
 
 # %% demo
 table = sinusoidal_encoding(100, 64)
 position_plots.tables({f"base {b:,}": position_plots.with_base(table, b) for b in (10, 10**4, 10**7)});
 
 # %% [markdown]
-# Drag both, and watch where the picture goes flat. (The sliders need a running kernel; the rows of pictures above show what they show.)
+# The base sets the slowest clock. With a base of 10, even the slowest clock goes round within 63 positions, so positions that are far apart begin to look alike. With a very large base, most clocks hardly move, and their columns are wasted.
+#
+# Drag both sliders, and watch where the picture goes flat. (The sliders need a running kernel; on paper, the pictures above show the same.)
 
 # %% demo
 from ipywidgets import IntSlider, SelectionSlider, interact
@@ -255,17 +272,17 @@ def look(d_model, base):
     plt.show()
 
 # %% [markdown]
-# ## A mistake to know by sight
+# ## A mistake to recognise on sight
 #
-# A loop over the columns, `for i in range(0, d_model, 2)`, has an index that is 2i already. Published code nevertheless writes `10000 ** (2 * i / d_model)` inside it time and again, and so **doubles the exponent** (reported, for example, in issue 25 of SamLynnEvans/Transformer and issue 38 of Kyubyong/transformer on GitHub). Doubling the exponent is the same as squaring the base:
+# In a loop over the columns, `for i in range(0, d_model, 2)`, the index is already $2i$. Published code nevertheless writes `10000 ** (2 * i / d_model)` inside such a loop, which **doubles the exponent** (one example is `Embed.py` of the GitHub repository SamLynnEvans/Transformer, reported there as issue 25). Doubling the exponent is the same as squaring the base:
 #
-# > 10000<sup>2 · 2i / d_model</sup> = (10000²)<sup>2i / d_model</sup> = (10⁸)<sup>2i / d_model</sup>
+# > $10000^{2 \cdot 2i / d_\mathrm{model}} = (10000^2)^{2i / d_\mathrm{model}} = (10^8)^{2i / d_\mathrm{model}}$
 #
-# No shape changes, no error is raised, sin² + cos² is still 1, and a model still trains. So how would one notice?
+# No shape changes, no error is raised, $\sin^2 + \cos^2$ is still 1, and a model still trains. **Predict:** how would you notice?
 
 # %% demo
 right = sinusoidal_encoding(100, 512)
-doubled = position_plots.with_base(right, 10**8)  # what the doubled exponent makes of it
+doubled = position_plots.with_base(right, 10**8)  # the effect of the doubled exponent
 sines = {"2i / d_model": right[:, 0::2], "2 · 2i / d_model": doubled[:, 0::2]}  # each (100, 256)
 position_plots.tables(sines, labels=("pair (its sine)", "position"))
 for name, table in {"right": right, "doubled": doubled}.items():
@@ -273,23 +290,23 @@ for name, table in {"right": right, "doubled": doubled}.items():
     print(f"{name:8} {dead:3} of 512 columns move by less than 0.01 over 100 positions ({dead / 512:.0%})")
 
 # %% [markdown]
-# By eye (only the sines are drawn): the waves are squeezed into half the width, and what follows is flat. By number: count the columns that do not move. They are **dead dimensions**: the model adds the same constant at every position, and learns nothing from it. Some columns of the right table are slow as well, since they are made for texts of thousands of tokens, but the mistake wastes most of the table.
+# You can see it: on the right, the waves are squeezed into half the width, and the rest is flat. (Only the sines are drawn.) You can also count it: 57 % of the columns stand still, against 14 % in the right table. A column that stands still adds the same constant at every position, so the model learns nothing from it. Some columns of the right table are slow as well, because they are made for texts of thousands of tokens.
 #
-# Both of those versions go one step further and give the cosine an exponent of its own, `2 * (i + 1)` in place of `2 * i`. Then sine and cosine of a pair belong to different clocks, their point leaves the circle, and the rotation that we are about to find no longer exists.
+# The same file makes a second mistake: it gives the cosine an exponent of its own, `2 * (i + 1)` instead of `2 * i`. Then the sine and cosine of a pair have different angles, and their point leaves the circle. The rotation that you'll find below no longer exists.
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** Which of your visible tests would have caught the doubled exponent, and which not?
+# **Predict, then reveal.** Which of your visible tests would have caught the doubled exponent, and which would not?
 #
 # <details><summary>Answer</summary>
 #
-# Only the one at position 100 of d_model 4. Position 0 is right with any exponent, so is the first pair (its exponent is 0 either way), and sin² + cos² = 1 holds for any angle. It takes a value from a *later pair*.
+# Only the one at position 100 with `d_model` 4. Position 0 is right with any exponent. So is the first pair, because its exponent is 0 either way, and $\sin^2 + \cos^2 = 1$ holds for any angle. To catch the mistake, a test has to look at a value from a *later pair*.
 #
 # </details>
 
 # %% [markdown]
-# ### Interleaved or in two halves
+# ### Interleaved, or in two halves
 #
-# Some libraries put all sines into the left half and all cosines into the right half; Tensor2Tensor, the paper's own code base (Vaswani et al. 2018, arXiv:1803.07416), is one. It is the same encoding with its columns in another order. Every dot product between positions stays the same, and the first linear layer of a model can undo the order with the order of its weights. It matters when weights are exchanged, and wherever somebody counts columns: here the paper's interleaved layout is asked for.
+# Some libraries put all sines into the left half of the table and all cosines into the right half; Tensor2Tensor, the paper's own code base (Vaswani et al. 2018, arXiv:1803.07416), is one of them. It is the same encoding with its columns in another order.
 
 # %% demo
 interleaved = sinusoidal_encoding(100, 64)
@@ -299,23 +316,29 @@ same = torch.allclose(interleaved @ interleaved.T, halves @ halves.T, atol=1e-4)
 print("the same dot products between all positions:", same)
 
 # %% [markdown]
+# The pictures differ, but all dot products between positions are the same, and a linear layer can learn either order of its inputs equally well. The layout matters when you load weights that were trained with the other one, and wherever code counts columns. This course uses the paper's interleaved layout.
+
+# %% [markdown]
 # ## Adding it to the tokens
 #
 # ![Token embeddings, of shape B, S, D, come in from the left. From above comes the table pe with max_len rows; only its first S rows, pe up to S, of shape S, D, are taken, and they are the same for each sample of the batch. Both meet in a plus sign, followed by dropout. The result x has the shape B, S, D.](images/position_adding.svg)
 #
-# The sum is broadcast: `(B, S, D) + (S, D)`. Each sample gets the same positions, and position s of each sample gets row s.
+# The sum is broadcast: `(B, S, D) + (S, D)`. Every sample gets the same positions, and position $s$ of each sample gets row $s$.
 #
-# **Why add, and not concatenate?** Concatenating would widen everything that follows. And adding is less of a loss than it seems. A linear layer makes W (x + p) = W x + W p of the sum, and W₁ x + W₂ p of the concatenation: the sum is the concatenation with W₁ = W₂. In many dimensions there is room for both, as token and position can occupy different directions; the embedding of tokens is *learnt*, so it can keep out of the way.
+# **Why add, and not concatenate?** Concatenating makes every later layer wider. And adding loses less than it seems. A linear layer turns the sum into $W(x + p) = Wx + Wp$, and the concatenation into $W_1 x + W_2 p$: adding is concatenating with $W_1 = W_2$. In many dimensions there is room for both, because the token embeddings are *learnt* and can use other directions than the positions. Further down, you'll measure the difference.
 
 # %% [markdown]
-# ### The factor √d_model
+# ### The factor $\sqrt{d_\mathrm{model}}$
 #
-# Lesson 1 multiplied each token embedding by √d_model (last sentence of section 3.4; the paper gives no reason). Its effect shows here. A position has a root mean square of exactly √½ ≈ 0.71 per entry, whatever d_model is. An embedding matrix that starts with a standard deviation of 1 / √d_model, as is common, has entries of 0.04 at d_model = 512. The factor brings them to 1.
+# Your `TokenEmbedding` from lesson 1 multiplies each embedding by $\sqrt{d_\mathrm{model}}$ (last sentence of section 3.4; the paper doesn't say why). Its effect shows when positions are added. In an encoding, the root mean square of the entries is always $\sqrt{1/2} \approx 0.71$. The token embeddings should be of a similar size.
+#
+# **Predict:** in the first line below, the token's entries are about 0.04 and the position's 0.71. How similar are two different tokens at the same place?
 
 # %% demo
 d_model = 512
-tokens = torch.randn(1000, d_model) / math.sqrt(d_model)  # a table with std 1 / √d_model
 positions = sinusoidal_encoding(50, d_model)
+small = torch.randn(1000, d_model) / math.sqrt(d_model)  # a table that starts with std 1 / √d_model
+large = torch.randn(1000, d_model)  # a table that starts with std 1, as nn.Embedding does
 
 
 def rms(x):
@@ -323,21 +346,30 @@ def rms(x):
     return x.square().mean().sqrt().item()
 
 
-for name, embedded in {"without √d_model": tokens, "with √d_model": tokens * math.sqrt(d_model)}.items():
+rows = {"std 1/√d, no factor": small, "std 1/√d, times √d": small * d_model**0.5,
+        "std 1, times √d": large * d_model**0.5}
+print("table                 token  position   one token, two places   two tokens, one place")
+for name, embedded in rows.items():
     here, there = embedded + positions[10], embedded + positions[20]
-    same_token = F.cosine_similarity(here, there).mean()
-    same_place = F.cosine_similarity(here[:-1], here[1:]).mean()
-    print(f"{name}: token {rms(embedded):.2f}, position {rms(positions):.2f}")
-    print(f"   cosine of one token at two places:  {same_token:.2f}")
-    print(f"   cosine of two tokens at one place:  {same_place:.2f}")
+    token = F.cosine_similarity(here, there).mean()
+    place = F.cosine_similarity(here[:-1], here[1:]).mean()
+    print(f"{name:20} {rms(embedded):6.2f} {rms(positions):9.2f} {token:17.2f} {place:23.2f}")
 
 # %% [markdown]
-# Without the factor, any two words at the same place look the same, and the position shouts the token down. With it the token leads and the position modulates. (A table that starts with standard deviation 1, as `nn.Embedding` does, would have the opposite trouble after the multiplication: entries around 23 beside 0.71. Scale and initialisation belong together.)
+# The two columns on the right are cosines.
+#
+# - **Without the factor**, any two tokens at the same place have a cosine of 1.00: the position drowns out the token.
+# - **With the factor**, the same token at two places has a cosine of 0.89, and two tokens at one place have 0.33. The token leads, and the position modifies it.
+# - **With PyTorch's default** of standard deviation 1, the factor makes the entries about 22.6. Now the position is drowned out: the same token at two places has a cosine of 1.00.
+#
+# So the factor only makes sense together with a table that starts small. The models of this course initialise their tables that way (lesson 7).
 
 # %% [markdown] slide="slide"
 # ### Exercise 2: `PositionalEncoding` (5 points)
 #
-# The first layer of encoder and decoder alike. It keeps the table as a **buffer** called `pe`: a tensor that moves with the module to another device and dtype, but is not trained, so it is no parameter. `forward` adds the first S rows to a batch and applies **dropout to the sum** (section 5.4). A text longer than the table has to be refused with a `ValueError`; otherwise broadcasting will report something obscure, or nothing at all. Leave the caller's tensor as it was.
+# *15 minutes, medium.* In the encoder and in the decoder, this layer follows the embedding. It keeps the table as a **buffer** called `pe`. A buffer is a tensor that moves with the module to another device or dtype but isn't trained, so it is not a parameter.
+#
+# `forward` adds the first S rows to a batch and applies **dropout to the sum** (section 5.4). If a text is longer than the table, raise a `ValueError`; otherwise PyTorch reports something obscure, or nothing at all. Don't change the caller's tensor.
 
 # %% solution positional-encoding
 class PositionalEncoding(nn.Module):
@@ -354,7 +386,7 @@ class PositionalEncoding(nn.Module):
         ### END SOLUTION
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Add row s of the table to position s of every sample, then drop out.
+        """Add row s of the table to position s of every sample, then apply dropout.
 
         x: (B, S, d_model). Returns: (B, S, d_model). Raises ValueError if S > max_len.
         """
@@ -369,65 +401,68 @@ class PositionalEncoding(nn.Module):
 # %% test positional-encoding 5
 layer = PositionalEncoding(d_model=6, max_len=10, dropout=0.5)
 assert "pe" in dict(layer.named_buffers()), (
-    "There is no buffer called pe. An ordinary attribute would not move with the module."
+    "There is no buffer called pe. An ordinary attribute wouldn't move with the module."
 )
 assert not list(layer.parameters()), (
-    f"Nothing is learnt here, yet there are parameters: {[n for n, _ in layer.named_parameters()]}."
+    f"This layer learns nothing, but it has parameters: {[n for n, _ in layer.named_parameters()]}."
 )
 layer.eval()
 x = torch.randn(2, 4, 6)
 before = x.clone()
 output = layer(x)
 assert isinstance(output, torch.Tensor), (
-    f"Expected a tensor, got {type(output).__name__}: is there a return?"
+    f"Expected a tensor, got {type(output).__name__}. Is there a return?"
 )
 assert output.shape == (2, 4, 6), f"Expected the shape of x, (2, 4, 6), got {tuple(output.shape)}."
 assert torch.equal(x, before), "The caller's x was changed. Does `+=` make a new tensor?"
 added = output - x
 assert torch.allclose(added[0], added[1], atol=1e-6), (
-    "Every sample gets the same positions, but what you add differs. Which dimension is the length?"
+    "Every sample should get the same positions, but yours differ. Which dimension is the length?"
 )
 assert not torch.allclose(added[:, 0], added[:, 1]), (
-    f"Positions 0 and 1 got the same vector added: {added[0, 0]}. What does your slice keep?"
+    f"Positions 0 and 1 got the same vector: {added[0, 0]}. Which rows does your slice take?"
 )
 dropped = (layer.train()(torch.ones(8, 10, 6)) == 0).float().mean()
 assert 0.3 < dropped < 0.7, (
-    f"In train mode a dropout of 0.5 zeroes about half of the sum; in yours it is {dropped:.0%}."
+    f"In train mode, a dropout of 0.5 zeroes about half of the sum; yours zeroes {dropped:.0%}."
 )
 try:
     layer(torch.randn(2, 11, 6))
 except ValueError:
     print("PositionalEncoding: the visible tests pass")
 else:
-    raise AssertionError("11 tokens with max_len=10 should raise a ValueError; nothing was raised.")
+    raise AssertionError("11 tokens with max_len=10 should raise a ValueError, but nothing was raised.")
+
+# %% demo
+check("positional-encoding")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# `__init__` prepares two things, the dropout layer and the table; `forward` uses both. The method of `nn.Module` that makes a buffer takes a name and a tensor.
+# `__init__` prepares two things, the dropout layer and the table, and `forward` uses both. The method of `nn.Module` that makes a buffer takes a name and a tensor.
 #
 # </details>
 #
 # <details><summary>Hint 2: forward</summary>
 #
-# Which entry of `x.shape` is the length? Take as many rows of the table, and let broadcasting do the batch: no loop, no `repeat`.
+# Which entry of `x.shape` is the length? Take that many rows of the table, and let broadcasting take care of the batch dimension. You need no loop and no `repeat`.
 #
 # </details>
 #
-# <details><summary>Hint 3: dropout and refusal</summary>
+# <details><summary>Hint 3: dropout, and too long a text</summary>
 #
-# `nn.Dropout` knows from `train()` and `eval()` whether it is at work; the function `F.dropout` has to be told. The check of the length comes first, before any arithmetic, and compares S with the number of rows in the table.
+# `nn.Dropout` knows from `train()` and `eval()` whether to drop anything; the function `F.dropout` has to be told. Check the length first, before any arithmetic, and compare it with the number of rows of the table.
 #
 # </details>
 
 # %% [markdown]
-# ## How alike are two positions?
+# ## How similar are two positions?
 #
-# The dot product of two encodings is a sum over pairs, and sin a sin b + cos a cos b = cos(a − b). So
+# The dot product of two encodings is a sum over pairs, and $\sin a \sin b + \cos a \cos b = \cos(a - b)$. So
 #
-# > PE(p) · PE(q) = Σ<sub>i</sub> cos( (p − q) / 10000<sup>2i / d_model</sup> )
+# > $\mathrm{PE}(p) \cdot \mathrm{PE}(q) = \sum_i \cos\left((p - q) / 10000^{2i / d_\mathrm{model}}\right)$
 #
-# It depends on the **distance** p − q alone, not on where the two stand. In a picture of all dot products, each diagonal has one colour (a *Toeplitz* matrix).
+# It depends only on the **distance** $p - q$. **Predict:** what does a picture of all dot products look like, with one row per position $p$ and one column per position $q$?
 
 # %% demo
 similar = {}
@@ -437,7 +472,9 @@ for d_model in (16, 64, 512):
 position_plots.tables(similar, labels=("position q", "position p"));
 
 # %% [markdown]
-# Neighbours are alike, distant positions less so, and on average likeness falls with distance. Not steadily, though: see the ripples below. And it is **symmetric**: the dot product alone cannot say which of the two comes first. A layer of attention learns its own projections, and with those it can.
+# Each diagonal has one colour (such a matrix is called a *Toeplitz* matrix). Neighbours are similar, distant positions less so. The picture is also **symmetric**: the dot product alone can't tell which of two positions comes first. An attention layer learns projections of its own, and with those it can.
+#
+# The next picture shows the same similarity as a curve over the distance, for three bases.
 
 # %% demo
 distances = list(range(100))
@@ -445,10 +482,10 @@ curves = {}
 for base in (100, 10**4, 10**8):
     table = position_plots.with_base(sinusoidal_encoding(100, 128), base)
     curves[f"base {base:,}"] = (table @ table[0] / 64).tolist()
-position_plots.lines(distances, curves, labels=("distance p − q", "likeness"));
+position_plots.lines(distances, curves, labels=("distance p − q", "similarity"));
 
 # %% [markdown]
-# A small base makes positions unlike each other quickly; a base of 10⁸ (our doubled exponent) leaves even distant positions alike, because all its dead columns agree. Both effects come from nothing but the spread of the wavelengths.
+# With growing distance the similarity falls, though not steadily: the curves have ripples. A small base makes positions differ quickly. With a base of $10^8$, which is the doubled exponent, even distant positions stay similar, because all the columns that stand still agree.
 
 # %% demo
 @interact(
@@ -456,50 +493,53 @@ position_plots.lines(distances, curves, labels=("distance p − q", "likeness"))
     d_model=IntSlider(value=64, min=4, max=512, step=4, continuous_update=False),
     base=SelectionSlider(options=BASES, value=10**4, continuous_update=False),
 )
-def likeness(position, d_model, base):
-    """How alike one position is to every other: drag it, and the curve comes along."""
+def similarity(position, d_model, base):
+    """How similar one position is to every other: drag it, and the curve moves along."""
     table = position_plots.with_base(sinusoidal_encoding(100, d_model), base)
     alike = {f"position {position}": (table @ table[position] / (d_model / 2)).tolist()}
-    position_plots.lines(distances, alike, labels=("position q", "likeness"))
+    position_plots.lines(distances, alike, labels=("position q", "similarity"))
     plt.show()
 
 # %% [markdown]
 # ## Moving on is a rotation
 #
-# Why sines and cosines, of all things? Because, in the words of the paper, for any fixed offset k the encoding of pos + k is a linear function of the encoding of pos. On the clocks this is plain: k positions further on, clock i has turned by k / 10000<sup>2i / d_model</sup>, **wherever it stood before**. Below, the dashed hands stand at position p and the solid ones at p + 5: compare the angles between them from row to row.
+# Why sines and cosines? Because, as the paper puts it, for any fixed offset $k$ the encoding of $\mathrm{pos} + k$ is a linear function of the encoding of $\mathrm{pos}$. The clocks show why: $k$ positions further on, clock $i$ has turned by $k / 10000^{2i / d_\mathrm{model}}$, **wherever it stood before**. In the next pictures, the dashed hands show position $p$ and the solid ones $p + 5$. Compare the angles between them from row to row.
 
 # %% demo
 table = sinusoidal_encoding(64, 8)
 for p in (0, 7, 40):
     position_plots.dials(table[p], table[p + 5], range(3), (f"position {p}", f"position {p + 5}"))
 
+# %% [markdown]
+# In each column, the angle between the two hands is the same in all three rows: about 5 radians for pair 0, 0.5 for pair 1 and 0.05 for pair 2. Only the starting point differs.
+
 # %% demo
 @interact(
-    p=IntSlider(value=10, min=0, max=63, continuous_update=False),
-    offset=IntSlider(value=5, min=-63, max=63, continuous_update=False),
+    p=IntSlider(value=50, min=40, max=80, continuous_update=False),
+    offset=IntSlider(value=5, min=-40, max=40, continuous_update=False),
 )
 def shifted(p, offset):
     """Drag p: the angle between the hands stays. Drag the offset: it changes."""
-    table = sinusoidal_encoding(127, 8)
-    q = max(p + offset, 0)
-    position_plots.dials(table[p], table[q], range(4), (f"position {p}", f"position {q}"))
+    table = sinusoidal_encoding(121, 8)
+    names = (f"position {p}", f"position {p + offset}")
+    position_plots.dials(table[p], table[p + offset], range(4), names)
     plt.show()
 
 # %% [markdown]
-# In formulas: let a be the angle of a pair at position p, and b the angle by which it turns in k positions. The addition theorems give
+# Now in formulas. Let $a$ be the angle of a pair at position $p$, and $b$ the angle by which it turns in $k$ positions. The addition theorems give
 #
-# > sin(a + b) = sin a cos b + cos a sin b
+# > $\sin(a + b) = \sin a \cos b + \cos a \sin b$
 # >
-# > cos(a + b) = cos a cos b − sin a sin b
+# > $\cos(a + b) = \cos a \cos b - \sin a \sin b$
 #
-# Here sin a and cos a are the two entries we have, and cos b and sin b are *numbers that do not depend on p*. So the new pair is a 2 × 2 matrix times the old pair, and the whole step is one D × D matrix M(k), with small blocks on its diagonal and zeros elsewhere: PE(p + k) = M(k) PE(p), for **every** p.
+# Here $\sin a$ and $\cos a$ are the two entries you have, and $\cos b$ and $\sin b$ are *numbers that don't depend on $p$*. So the new pair is a 2 × 2 matrix times the old pair. All pairs together make one D × D matrix $M(k)$, with small blocks on its diagonal and zeros elsewhere: $\mathrm{PE}(p + k) = M(k) \, \mathrm{PE}(p)$ for **every** $p$.
 #
-# A layer that has learnt M(k) can look k tokens back from anywhere in the text. The paper gives this as the reason for its choice of sines.
+# A layer that has learnt $M(k)$ can look $k$ tokens back from anywhere in the text. The paper gives this as the reason for its choice of sines.
 
 # %% [markdown] slide="slide"
 # ### Exercise 3: `shift_matrix` (4 points)
 #
-# Build M(k), for the interleaved layout of exercise 1, in float32. `offset` is k; it may be negative (look back) or 0. `d_model` is even. Note on which side the vector stands: `shift_matrix(k, d_model) @ PE[p]` is `PE[p + k]`.
+# *15 minutes, hard.* Build $M(k)$ for the interleaved layout of exercise 1, in float32. `offset` is $k$; it may be negative (look back) or 0. `d_model` is even. Note on which side the vector stands: `shift_matrix(k, d_model) @ PE[p]` is `PE[p + k]`.
 
 # %% solution shift-matrix
 def shift_matrix(offset: int, d_model: int) -> torch.Tensor:
@@ -522,7 +562,7 @@ def shift_matrix(offset: int, d_model: int) -> torch.Tensor:
 # %% test shift-matrix 4
 matrix = shift_matrix(3, 6)
 assert isinstance(matrix, torch.Tensor), (
-    f"Expected a tensor, got {type(matrix).__name__}: is there a return?"
+    f"Expected a tensor, got {type(matrix).__name__}. Is there a return?"
 )
 assert matrix.shape == (6, 6), f"d_model 6 gives a (6, 6) matrix, got {tuple(matrix.shape)}."
 assert matrix.dtype == torch.float32, f"Expected dtype float32, got {matrix.dtype}."
@@ -531,7 +571,7 @@ assert torch.allclose(shift_matrix(0, 6), torch.eye(6)), (
 )
 first = shift_matrix(1, 2) @ torch.tensor([0.0, 1.0])  # position 0 of d_model 2: (sin 0, cos 0)
 assert torch.allclose(first, torch.tensor([math.sin(1), math.cos(1)])), (
-    f"From position 0 to 1 the first pair goes to (sin 1, cos 1) = (0.84, 0.54), yours to {first}."
+    f"From position 0 to 1, the first pair should become (sin 1, cos 1) = (0.84, 0.54); got {first}."
 )
 table = sinusoidal_encoding(12, 6)
 moved = matrix @ table[4]
@@ -540,27 +580,30 @@ assert torch.allclose(moved, table[7], atol=1e-4), (
 )
 print("shift_matrix: the visible tests pass")
 
+# %% demo
+check("shift-matrix")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Take d_model = 2 first. Write the two addition theorems below each other, and read the four coefficients of sin a and cos a off the page. Rows give the new entries, columns belong to the old ones.
+# Start with `d_model` = 2. Write the two addition theorems below each other, and read off the four coefficients of $\sin a$ and $\cos a$. Rows give the new entries, columns belong to the old ones.
 #
 # </details>
 #
 # <details><summary>Hint 2: all pairs</summary>
 #
-# Pair i has an angle of its own, which you have computed before: it is the angle of exercise 1, with the offset in the place of the position. Its block covers the rows and columns 2i and 2i + 1.
+# Pair $i$ has an angle of its own. You computed it in exercise 1, with the position in place of the offset. Its block covers the rows and columns $2i$ and $2i + 1$.
 #
 # </details>
 #
 # <details><summary>Hint 3: filling in</summary>
 #
-# A loop over the pairs is fine. Without one: `matrix[rows, columns] = values` with three tensors of the same length fills one entry for each, so four such lines fill the four places of all blocks.
+# A loop over the pairs is fine. Without a loop: `matrix[rows, columns] = values`, with three tensors of the same length, fills one entry for each, so four such lines fill the four places of all blocks.
 #
 # </details>
 
 # %% [markdown]
-# One matrix, every position. Negative offsets turn back, and two moves in a row are one longer move: M(a) M(b) = M(a + b).
+# One matrix works for every position. The next cell draws three of them and tests that claim, also for negative offsets.
 
 # %% demo
 position_plots.tables({f"offset {k}": shift_matrix(k, 16) for k in (1, 8, -8)}, labels=("column", "row"))
@@ -572,17 +615,19 @@ back_and_forth = shift_matrix(5, 64) @ shift_matrix(-5, 64)
 print("five on and five back is nothing:", torch.allclose(back_and_forth, torch.eye(64), atol=1e-6))
 
 # %% [markdown]
-# The first blocks turn with every step, the last stay close to the identity: on the scale of a few tokens the slow clocks stand still. This rotation has had a career of its own. *Rotary* embeddings (Su et al. 2021, arXiv:2104.09864) apply it to queries and keys instead of adding a table to the tokens, so that positions enter a score as their distance, by construction.
+# The first blocks turn with every step, and the last ones stay close to the identity: within a few tokens, the slow clocks stand still. A negative offset turns back, and two moves in a row are one longer move: $M(a) \, M(b) = M(a + b)$.
+#
+# This rotation has become important in its own right. *Rotary* embeddings (Su et al. 2021, arXiv:2104.09864) apply it to queries and keys instead of adding a table to the tokens, so a score depends on positions only through their offset. The optional exercise at the end builds them.
 
 # %% [markdown]
 # ## Learning the positions instead
 #
-# Why compute what can be learnt? A **positional embedding** is a second embedding table, looked up by position instead of token. The convolutional translators just before the Transformer had one (Gehring et al. 2017, arXiv:1705.03122), and BERT has one, with 512 rows (Devlin et al. 2019, arXiv:1810.04805). The two words sound alike: here an *encoding* is computed, an *embedding* is learnt.
+# Why compute what can be learnt? A **positional embedding** is a second embedding table, looked up by position instead of by token. The convolutional translators just before the Transformer had one (Gehring et al. 2017, arXiv:1705.03122), and so does BERT, with 512 rows (Devlin et al. 2019, arXiv:1810.04805). The two names sound similar. In this course, an *encoding* is computed and an *embedding* is learnt.
 
 # %% [markdown]
 # ### Exercise 4: `LearnedPositionalEmbedding` (4 points)
 #
-# Mind the order of the arguments, the same as that of `nn.Embedding`. The rows that are looked up are 0 to S − 1, the same for each sample, whatever the tokens are. There is no dropout here, and S > max_len raises a `ValueError`.
+# *10 minutes, easy.* The arguments come in the same order as those of `nn.Embedding`. The layer looks up the rows 0 to S − 1, the same ones for each sample, whatever the tokens are. It has no dropout, and S > max_len raises a `ValueError`.
 
 # %% solution learned-position
 class LearnedPositionalEmbedding(nn.Module):
@@ -618,33 +663,36 @@ assert sizes.get("embed.weight") == (9, 6), (
 )
 output = layer(torch.zeros(2, 4, 6))
 assert isinstance(output, torch.Tensor), (
-    f"Expected a tensor, got {type(output).__name__}: is there a return?"
+    f"Expected a tensor, got {type(output).__name__}. Is there a return?"
 )
 assert output.shape == (2, 4, 6), f"Expected the shape of x, (2, 4, 6), got {tuple(output.shape)}."
 assert torch.allclose(output[1, 2], layer.embed.weight[2]), (
-    f"Position 2 gets row 2 of the table, {layer.embed.weight[2]}; yours got {output[1, 2]}."
+    f"Position 2 gets row 2 of the table, {layer.embed.weight[2]}; got {output[1, 2]}."
 )
 output.sum().backward()
 assert layer.embed.weight.grad is not None, (
-    "No gradient reaches embed.weight: was it detached, or switched off?"
+    "No gradient reaches embed.weight. Was it detached, or were gradients switched off?"
 )
 try:
     layer(torch.zeros(2, 10, 6))
 except ValueError:
     print("LearnedPositionalEmbedding: the visible tests pass")
 else:
-    raise AssertionError("10 tokens with max_len=9 should raise a ValueError; nothing was raised.")
+    raise AssertionError("10 tokens with max_len=9 should raise a ValueError, but nothing was raised.")
+
+# %% demo
+check("learned-position")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# An embedding is looked up with whole numbers. Which numbers are the positions of a sentence of length S, and do the tokens matter for them?
+# You look an embedding up with whole numbers. Which numbers are the positions of a sentence of length S, and do the tokens matter for them?
 #
 # </details>
 #
 # <details><summary>Hint 2: nearly there</summary>
 #
-# `torch.arange` makes the positions; `embed` of them has the shape `(S, D)`, and broadcasting adds it to each sample. What does `nn.Embedding` raise for a number that is too large, and what is asked for here?
+# `torch.arange` makes the positions. `embed` turns them into the shape `(S, D)`, and broadcasting adds that to each sample. What does `nn.Embedding` raise for a number that is too large, and what does the exercise ask for?
 #
 # </details>
 
@@ -653,28 +701,31 @@ else:
 #
 # | | sinusoidal encoding | learnt embedding |
 # |---|---|---|
-# | parameters | none | max_len · d_model |
-# | positions beyond those trained on | defined, but unfamiliar to the model | not there, or never trained |
-# | likeness of neighbours | built in, from the start | has to be learnt from data |
+# | parameters | none | max_len · $d_\mathrm{model}$ |
+# | positions beyond those trained on | defined, but unfamiliar to the model | missing, or never trained |
+# | similarity of neighbours | built in from the start | has to be learnt from data |
 # | free to fit the task | no | yes |
-# | quality in the paper (table 3, row E) | 25.8 BLEU | 25.7 BLEU |
+# | quality in the paper (table 3) | 25.8 BLEU (base model) | 25.7 BLEU (row E) |
 #
-# The paper found both nearly identical and took the sinusoids, because they *may* let the model go beyond the lengths seen in training (section 3.5). A careful "may": later work measured that they hardly do (Press et al. 2022, arXiv:2108.12409). A value that is defined is not yet a value that the model has learnt to read.
+# The paper found both nearly identical and chose the sinusoids because they *may* let the model work beyond the lengths seen in training (section 3.5). Later measurements found that they hardly do (Press et al. 2022, arXiv:2108.12409). That a value is defined doesn't mean that the model has learnt to use it.
 
 # %% demo
 torch.manual_seed(0)
 fresh = LearnedPositionalEmbedding(100, 64).embed.weight.detach()
 fixed = sinusoidal_encoding(100, 64)
-likes = {"computed": fixed @ fixed.T / 32, "learnt, before training": fresh @ fresh.T / 64}
-position_plots.tables(likes, labels=("position q", "position p"))
+alike = {"computed": fixed @ fixed.T / 32, "learnt, before training": fresh @ fresh.T / 64}
+position_plots.tables(alike, labels=("position q", "position p"))
 for d_model in (64, 512):
     count = sum(p.numel() for p in LearnedPositionalEmbedding(512, d_model).parameters())
     print(f"512 positions, d_model {d_model}: {count:,} parameters, against 0")
 
 # %% [markdown]
+# On the left, neighbours are similar from the start. On the right, every position is similar to itself only; a model has to learn from data that position 7 is close to position 8. At $d_\mathrm{model} = 512$, the learnt table costs 262 144 parameters.
+
+# %% [markdown]
 # ## What is lost without either
 #
-# A small experiment, a few seconds of training. Each sequence holds one **A** and one **B** somewhere among other letters; the question is which comes first. The model is one encoder layer and a mean over all tokens. It is trained on 8 tokens, and tried on 8 and on 16.
+# Here is a small experiment, a few seconds of training. Each sequence contains one **A** and one **B** among other letters, and the question is which of the two comes first. The model is one encoder layer, followed by a mean over all tokens. It trains on sequences of 8 tokens, and is then tested on 8 and on 16.
 
 # %% demo
 def sequences(count, length):
@@ -688,17 +739,17 @@ def sequences(count, length):
 class WhoIsFirst(nn.Module):
     """One encoder layer over embedded letters, with a way to mark positions that is passed in."""
 
-    def __init__(self, position, causal=False):
+    def __init__(self, position, causal=False, letter_width=32, width=32):
         super().__init__()
-        self.embed, self.position, self.causal = nn.Embedding(12, 32), position, causal
-        self.layer = nn.TransformerEncoderLayer(32, 2, 64, dropout=0.0, batch_first=True)
-        self.judge = nn.Linear(32, 2)
+        self.embed, self.position, self.causal = nn.Embedding(12, letter_width), position, causal
+        self.layer = nn.TransformerEncoderLayer(width, 2, 2 * width, dropout=0.0, batch_first=True)
+        self.judge = nn.Linear(width, 2)
 
     def forward(self, letters):
-        x = self.position(self.embed(letters))  # (B, S, 32)
+        x = self.position(self.embed(letters))  # (B, S, width)
         size = letters.size(1)
-        later = torch.ones(size, size, dtype=torch.bool).triu(1)  # in this layer True = hidden
-        mixed = self.layer(x, src_mask=later if self.causal else None)  # (B, S, 32)
+        later = torch.ones(size, size, dtype=torch.bool).triu(1)  # in this layer, True = blocked
+        mixed = self.layer(x, src_mask=later if self.causal else None)  # (B, S, width)
         return self.judge(mixed.mean(dim=1))  # (B, 2)
 
 # %% demo
@@ -715,7 +766,10 @@ def accuracy(model, steps=150):
         tries = [sequences(2000, length) for length in (8, 16)]
         return [(model.eval()(x).argmax(dim=-1) == y).float().mean().item() for x, y in tries]
 
+# %% [markdown] slide="subslide"
+# **Predict, then run.** The next cell trains four models: without positions, with your encoding, with your learnt embedding, and without positions but with a **causal mask**, which stops each token from attending to later ones. Which of them solve the task on 8 tokens? Which on 16? Write your guess down; two of the eight numbers surprise most people.
 
+# %% demo
 torch.set_num_threads(1)  # so small a model is fastest on one core
 ways = {"no positions": (nn.Identity(), False), "sinusoidal": (PositionalEncoding(32, 16, 0.0), False)}
 ways |= {"learnt": (LearnedPositionalEmbedding(16, 32), False), "none, but causal": (nn.Identity(), True)}
@@ -725,41 +779,75 @@ for name, (position, causal) in ways.items():
     print(f"{name:17} right on 8 tokens {trained:5.0%}   on 16 tokens {longer:5.0%}")
 
 # %% [markdown]
-# **Without positions the answer is a coin toss**, and no training will help: "A before B" and "B before A" are the same bag of letters. Both kinds of positions solve the task at the trained length, and both suffer beyond it: the learnt rows 8 to 15 were never touched, and the computed ones were never read.
+# **Without positions, the answer is a coin toss**, and no amount of training helps: "A before B" and "B before A" are the same bag of letters. With either kind of positions, the model solves the task at the length it was trained on. On 16 tokens both are clearly worse. Rows 8 to 15 of the learnt table were never trained, and the computed rows were never used.
 #
-# The last line may surprise. A **causal mask**, which keeps each token from seeing later ones, breaks the symmetry as well: a token that sees only A knows that A was first. So "without positional encoding a Transformer cannot know any order" is true for an encoder, and false for a decoder. Language models trained without any positions do learn them from the mask (Haviv et al. 2022, arXiv:2203.16634).
+# The last line may surprise you. A **causal mask** also gives the order away: a token that can attend to A but not to B reveals that A came first. So "without positional encoding, a Transformer can't know any order" is true of an encoder and false of a decoder. Language models that were trained without any positions do learn them from the mask (Haviv et al. 2022, arXiv:2203.16634).
+
+# %% [markdown]
+# ### Adding against concatenating
+#
+# The same task can compare the two ways to combine tokens and positions. **Predict:** which model learns fastest, and which is the largest?
+
+# %% demo
+class Concatenated(nn.Module):
+    """Put the encoding beside each embedding instead of adding it."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.pe = sinusoidal_encoding(16, width)
+
+    def forward(self, x):
+        return torch.cat([x, self.pe[: x.size(1)].expand(len(x), -1, -1)], dim=-1)
+
+
+ways = {"add, 32 wide": lambda: WhoIsFirst(PositionalEncoding(32, 16, 0.0)),
+        "concatenate 16 + 16": lambda: WhoIsFirst(Concatenated(16), letter_width=16),
+        "concatenate 32 + 32": lambda: WhoIsFirst(Concatenated(32), width=64)}
+for name, make in ways.items():
+    size = sum(p.numel() for p in make().parameters())
+    print(f"{name:20} {size:6,} parameters", end="")
+    for steps in (40, 100):
+        scores = []
+        for seed in range(4):
+            torch.manual_seed(seed)
+            scores.append(accuracy(make(), steps)[0])
+        print(f"   after {steps} steps {sum(scores) / 4:4.0%} right", end="")
+    print()
+
+# %% [markdown]
+# After 100 steps, all three solve the task. After 40 steps, adding is 90 % right. At about the same size, concatenating two halves is no better (83 %), because letters and positions get only 16 dimensions each. Giving both their full width helps (98 %), but makes the model almost four times as large. So adding loses little, and every later layer stays as narrow as an embedding. (These are means of four runs of a small model, so don't read much into a few percent.)
 
 # %% [markdown]
 # ## Exercise 5: choices (2 points)
 #
-# Fill in the dictionary and delete the `raise` line below it. Each answer is a letter, such as `"A"`.
+# *5 minutes, easy.* Fill in the dictionary and delete the `raise` line below it. Each answer is a letter, such as `"A"`.
 #
 # `"step_of_two"`: why does the index of the formula go over the columns in steps of 2?
 #
-# - A: neighbouring columns would otherwise be too much alike
+# - A: otherwise, neighbouring columns would be too similar
 # - B: two columns, a sine and a cosine, share one frequency
 # - C: it makes the encoding half as wide, which saves memory
 # - D: only every second position is encoded
 #
-# `"encoding_or_embedding"`: your model was trained on texts of up to 512 tokens, and now meets one of 600. What holds?
+# `"encoding_or_embedding"`: your model was trained on texts of up to 512 tokens, and now it is given one of 600. What is true?
 #
-# - A: the learnt embedding has no row for position 512; the encoding can be computed there, though the model never saw it
-# - B: the learnt embedding works out the missing rows by itself; the encoding cannot
-# - C: both work as well as before, since positions are only added
+# - A: the learnt embedding has no row for position 512; the encoding can be computed there, but the model never saw it
+# - B: the learnt embedding works out the missing rows by itself; the encoding can't
+# - C: both work as well as before, because positions are only added
 # - D: neither is defined beyond position 511
 
 # %% [markdown]
-# `"without_either"`: an **encoder** gets neither, and no mask. What does its self-attention make of "man bites dog", compared with "dog bites man"?
+# `"without_either"`: an **encoder** has neither of the two, and no mask. What does its self-attention make of "man bites dog", compared with "dog bites man"?
 #
-# - A: an error, since attention needs positions
-# - B: the order is known all the same, since tokens come in one after the other
+# - A: an error, because attention needs positions
+# - B: it knows the order anyway, because tokens come in one after another
 # - C: each word gets the same output vector in both sentences
 # - D: different vectors, but training takes longer
 #
-# `"two_halves"`: somebody puts all sines into the left half of the table and all cosines into the right half. What changes?
+# `"two_halves"`: someone puts all sines into the left half of the table and all cosines into the right half. What changes?
 #
-# - A: dot products between positions
-# - B: only the order of the columns; it is a legitimate layout, though not the one asked for here
+# - A: the dot products between positions
+# - B: only the order of the columns; it is a valid layout, but not the one this course uses
 # - C: the wavelengths
 # - D: nothing: the two tables are equal, number by number
 
@@ -782,33 +870,133 @@ answers = {
 # %% test position-choices 2
 questions = {"step_of_two", "encoding_or_embedding", "without_either", "two_halves"}
 missing = questions - set(answers)
-assert not missing, f"These entries are gone from answers: {sorted(missing)}."
+assert not missing, f"These entries are missing from answers: {sorted(missing)}."
 empty = [key for key, answer in answers.items() if answer is None]
 assert not empty, f"Still to be answered: {empty}."
 for key in questions:
     assert answers[key] in ("A", "B", "C", "D"), (
-        f"answers['{key}'] is one of 'A' to 'D', got {answers[key]!r}."
+        f"answers['{key}'] should be 'A', 'B', 'C' or 'D'; got {answers[key]!r}."
     )
 print("answers: complete, and in the right form")
 
 # %% [markdown]
 # <details><summary>Hint 1: where to look</summary>
 #
-# Each question has a demo or a figure above that decides it: the figure of the eight columns, the table of both kinds, the three words at the very beginning, and the two heat maps of the layouts.
+# For each question, a demo or a figure above has the answer: the figure of the eight columns, the table that compares computed and learnt, the three words at the very beginning, and the two heat maps of the layouts.
 #
 # </details>
 #
-# <details><summary>Hint 2: two that are easily mixed up</summary>
+# <details><summary>Hint 2: two things that are easily confused</summary>
 #
-# "Defined" and "familiar to the model" are two things. And an encoder without a mask reads all words at once, not one after the other.
+# "Defined" doesn't mean "familiar to the model". And an encoder without a mask reads all words at once, not one after another.
 #
 # </details>
 
 # %% [markdown]
+# ## Optional: rotary embeddings
+#
+# An encoding that is *added* mixes with the token, and a score between two tokens then depends on where both of them stand. Rotary embeddings (Su et al. 2021, arXiv:2104.09864) *turn* the vector instead. At position $p$, each pair of features turns by the angle of its clock. If a query at position $p$ and a key at position $q$ are both turned, their dot product depends on the positions only through the offset $p - q$.
+
+# %% [markdown]
+# ### Stretch: `rotary`
+#
+# *20 minutes, medium, not counted.* At position $p$, turn each pair $(a, b)$ of features $2i$ and $2i + 1$ by the angle $t = p / \mathrm{base}^{2i / D}$:
+#
+# > $(a, b) \rightarrow (a \cos t - b \sin t, \; a \sin t + b \cos t)$
+#
+# The result has the shape of the input. An odd width raises a `ValueError`.
+
+# %% solution rotary
+def rotary(x: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
+    """Turn each pair of features by an angle that grows with the position (Su et al. 2021).
+
+    x: (B, S, D). Returns: (B, S, D). Raises ValueError if D is odd.
+    """
+    ### BEGIN SOLUTION
+    length, width = x.size(1), x.size(2)
+    if width % 2 != 0:
+        raise ValueError(f"the width has to be even, two features a pair; got {width}")
+    positions = torch.arange(length).unsqueeze(1)  # (S, 1)
+    speeds = 1 / base ** (torch.arange(0, width, 2) / width)  # (D / 2,)
+    angles = (positions * speeds).to(x.dtype)  # (S, D / 2)
+    cos, sin = torch.cos(angles), torch.sin(angles)
+    a, b = x[..., 0::2], x[..., 1::2]  # (B, S, D / 2) each
+    pairs = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1)  # (B, S, D / 2, 2)
+    return pairs.flatten(2)  # (B, S, D)
+    ### END SOLUTION
+
+# %% test rotary 0
+x = torch.randn(2, 5, 6)
+output = rotary(x)
+assert isinstance(output, torch.Tensor), (
+    f"Expected a tensor, got {type(output).__name__}. Is there a return?"
+)
+assert output.shape == (2, 5, 6), f"Expected the shape of x, (2, 5, 6), got {tuple(output.shape)}."
+assert torch.allclose(output[:, 0], x[:, 0]), "At position 0 every angle is 0, so nothing turns."
+assert torch.allclose(output.norm(dim=-1), x.norm(dim=-1), atol=1e-5), (
+    "Turning a pair doesn't change its length, but yours changed."
+)
+turned = rotary(torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]))[0, 1]
+assert torch.allclose(turned, torch.tensor([math.cos(1), math.sin(1)]), atol=1e-5), (
+    f"At position 1, (1, 0) turns by 1 radian to (cos 1, sin 1) = (0.54, 0.84); got {turned}."
+)
+try:
+    rotary(torch.randn(1, 2, 5))
+except ValueError:
+    print("rotary: the visible tests pass")
+else:
+    raise AssertionError("An odd width should raise a ValueError, but 5 raised nothing.")
+
+# %% demo
+check("rotary")
+
+# %% [markdown]
+# <details><summary>Hint 1: a nudge</summary>
+#
+# You computed the table of all angles in exercise 1. Here you need its sines and cosines separately, each of shape `(S, D / 2)`. `x[..., 0::2]` and `x[..., 1::2]` are the two features of every pair.
+#
+# </details>
+#
+# <details><summary>Hint 2: putting the pairs back</summary>
+#
+# You have two tensors of shape `(B, S, D / 2)` and want their entries in turn: first, second, first, second. Stack them in a new last dimension, and flatten the last two dimensions into one.
+#
+# </details>
+
+# %% demo
+q, k = torch.randn(2, 1, 1, 64).expand(-1, -1, 40, -1)  # the same query and key at 40 positions
+scores = rotary(q)[0] @ rotary(k)[0].T  # (40, 40)
+for p in (3, 17, 36):
+    print(f"query at {p:2}, key at {p - 3:2}: score {scores[p, p - 3]:.3f}    key at {p}: {scores[p, p]:.3f}")
+at_seven = shift_matrix(-7, 64) @ q[0, 7]
+print("turning at position 7 is shift_matrix(-7):", torch.allclose(rotary(q)[0, 7], at_seven, atol=1e-4))
+
+# %% [markdown]
+# The query and the key are the same vectors at every position, and their score depends only on the offset: it is the same wherever the key stands three positions back. The last line shows that rotary embeddings use the rotation that you built in exercise 3, turning the other way.
+
+# %% [markdown]
 # ## What you can do now
 #
-# You have built the table that tells a Transformer the order of its tokens, seen it as colours, waves and clocks, and shown that moving along a text is a rotation. You know its most common mistake by sight, and by a number: how many columns stand still.
+# You've built the table that tells a Transformer the order of its tokens, seen it as colours, waves and clocks, and shown that moving along a text is a rotation. You can recognise its most common mistake in a picture, and by counting the columns that stand still.
 #
-# Tokens now carry *what* (lesson 1) and *where* (this lesson) in one vector. **Lesson 3** lets them look at each other.
+# Each vector now carries *what* its token is (lesson 1) and *where* it stands (this lesson). **Lesson 3** lets the tokens attend to each other.
 #
 # **Read on**: Vaswani et al. 2017, section 3.5, with table 3, row E. For what came after: Shaw et al. 2018, arXiv:1803.02155 (relative positions), and Su et al. 2021, arXiv:2104.09864 (rotary).
+
+# %% [markdown] slide="skip"
+# ## Glossary
+#
+# | term | meaning |
+# |---|---|
+# | position | the place of a token in its sequence, counted from 0 |
+# | permutation-equivariant | shuffling the inputs shuffles the outputs and changes nothing else |
+# | positional encoding | position vectors that are computed, here from sines and cosines |
+# | positional embedding | position vectors that are learnt, one row of a table per position |
+# | pair | columns $2i$ and $2i + 1$: sine and cosine of the same angle |
+# | interleaved | sine and cosine of a pair stand side by side, not in two halves |
+# | wavelength | the number of positions in which a pair makes a full turn |
+# | base | the number 10000 of the formula, which sets the slowest pair |
+# | buffer | a tensor that belongs to a module and moves with it but isn't trained |
+# | broadcasting | repeating a smaller tensor along missing dimensions, as in `(B, S, D) + (S, D)` |
+# | offset | the difference between two positions |
+# | causal mask | lets each token attend only to itself and to earlier tokens |

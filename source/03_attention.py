@@ -10,29 +10,34 @@
 # **You will be able to**
 #
 # - explain attention as a lookup that returns a mixture, and say what queries, keys and values are;
-# - predict every shape in an attention call, also when the two sequences have different lengths;
-# - derive the factor 1/√d_k, and show what happens without it;
-# - build masks, apply them in the right place, and handle a query that may look at nothing;
-# - write scaled dot-product attention, check it against PyTorch's own, and wrap it as a layer.
+# - follow one word through the matrices, from its embedding to its output;
+# - predict every shape in an attention call, even when the two sequences have different lengths;
+# - derive the factor $1/\sqrt{d_k}$, and show what happens without it;
+# - build masks, apply them in the right place, and handle a query that may attend to nothing;
+# - write scaled dot-product attention, check it against PyTorch's, and wrap it in a layer.
 #
 # **Time** about 90 minutes · **Difficulty** medium · **Before this** lessons 1 and 2
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.2.1 and 3.2.3.
 
 # %% [markdown] slide="subslide"
+# ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. Lesson 3 is highlighted: scaled dot-product attention, the innermost box of all three attention sublayers.](images/map_03.svg)
+
+# %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
 #
-# | exercise | points | in the paper |
-# |---|---|---|
-# | `softmax` | 2 | 3.2.1, equation 1 |
-# | `attention_scores` | 3 | 3.2.1, equation 1 and its footnote on variance |
-# | `causal_mask` | 2 | 3.2.3, third point |
-# | `padding_mask` | 2 | not described; needed for the batches of 5.1 |
-# | `scaled_dot_product_attention` | 5 | 3.2.1, equation 1 and figure 2 (left) |
-# | `SelfAttentionHead` | 4 | 3.2.3, with the projections of 3.2.2 |
-# | shapes and choices | 2 | 3.2.1 |
+# | exercise | points | minutes | difficulty | in the paper |
+# |---|---|---|---|---|
+# | `softmax` | 2 | 10 | easy | 3.2.1, equation 1 |
+# | `attention_scores` | 3 | 10 | easy | 3.2.1, equation 1 and its footnote on variance |
+# | `causal_mask` | 2 | 5 | easy | 3.2.3, third point |
+# | `padding_mask` | 2 | 5 | easy | not described; needed for the batches of 5.1 |
+# | `scaled_dot_product_attention` | 5 | 20 | medium | 3.2.1, equation 1 and figure 2 (left) |
+# | `SelfAttentionHead` | 4 | 15 | medium | 3.2.3, with the projections of 3.2.2 |
+# | shapes and choices | 2 | 10 | easy | 3.2.1 |
+# | stretch: `attention_cost` | not counted | 10 | medium | 4, table 1 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The tests you can see are a first check; marking uses further ones, with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The tests you can see are a first check. Grading uses more tests, with other sizes and other numbers.
 
 # %% setup
 import math
@@ -46,97 +51,217 @@ torch.manual_seed(3);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import plots
+from coursework import check, matrix_plots, plots
 
 plots.use_style()
 
 # %% [markdown]
-# ## Looking something up, softly
+# ## A soft lookup
 #
-# A Python dictionary answers a query only when it equals a key exactly. Attention is a dictionary that always answers: it compares the query with **every** key, turns the comparisons into weights that sum to one, and returns the **weighted mean of the values**. A close match dominates, a poor match hardly counts, and every step can be differentiated, so the vectors themselves can be learnt.
+# A Python dictionary answers a query only if the query equals one of its keys. Attention is a dictionary that always answers. It compares the query with **every** key, turns the comparisons into weights that sum to 1, and returns the **weighted mean of the values**. Every step can be differentiated, so a network can learn the vectors involved.
 #
-# ![Two lookups side by side, each with a query, three keys with their values, and an answer. On the left a dictionary: the query mango equals one key, and its value 2.50 alone comes back. On the right attention: the query rather sweet is compared with all three keys; arrows as wide as the weights 0.81, 0.18 and 0.01 carry the values 2.50, 1.00 and 0.50 into the answer 2.22.](images/attention_retrieval.svg)
+# ![Two lookups side by side, each with a query, three keys with their values, and an answer. On the left a dictionary: the query mango equals one key, and only its value 2.50 is returned. On the right attention: the query rather sweet is compared with all three keys; arrows as wide as the weights 0.81, 0.18 and 0.01 carry the values 2.50, 1.00 and 0.50 into the answer 2.22.](images/attention_retrieval.svg)
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** The query below equals no key: it asks for something rather sweet and rather large. A mango costs 2.50, an apple 1.00 and a lemon 0.50. Will the answer be one of these prices?
+#
+# <details><summary>Answer</summary>
+#
+# No. The answer is a weighted mean of all three prices. The mango matches best, so the answer is close to its price, but a little lower.
+#
+# </details>
 
 # %% demo
 fruit = ["mango", "apple", "lemon"]
-keys = torch.tensor([[2.0, 1.0], [1.0, 1.0], [-1.0, 0.5]])  # (3, 2): how sweet, how large
+fruit_keys = torch.tensor([[2.0, 1.0], [1.0, 1.0], [-1.0, 0.5]])  # (3, 2): how sweet, how large
 prices = torch.tensor([2.5, 1.0, 0.5])  # (3,): one value per key
 
-query = torch.tensor([1.5, 1.0])  # "rather sweet and rather large": equal to no key
-scores = keys @ query  # (3,)
-weights = torch.softmax(scores, dim=-1)  # (3,)
-plots.bars({"how well each key matches": scores, "weights": weights}, fruit)
-print(f"price looked up: {weights @ prices:.2f}")
+fruit_query = torch.tensor([1.5, 1.0])  # rather sweet and rather large
+fruit_scores = fruit_keys @ fruit_query  # (3,)
+fruit_weights = torch.softmax(fruit_scores, dim=-1)  # (3,)
+plots.bars({"score of each key": fruit_scores, "weight of each key": fruit_weights}, fruit)
+print(f"price returned: {fruit_weights @ prices:.2f}")
 
 # %% [markdown]
-# Move the query towards the lemon, say to `[-2.0, 0.5]`, and run the cell again. The answer slides from one price to another; there is no moment at which it jumps. Then multiply the query by 10: the mixture turns into an ordinary lookup. Keep that in mind, because it is exactly what goes wrong when d_k is large.
+# The left panel shows how well each key matches the query; the right panel shows the weights the softmax makes of these scores. The mango gets about four fifths of the weight, and the lemon almost none.
+#
+# Now edit the query yourself. Drag it slowly towards the lemon, at −1 and 0.5: the price slides and never jumps. Then make both numbers as large as you can: nearly all the weight goes to one key, and the mixture becomes an ordinary lookup. Remember this, because the same thing goes wrong when $d_k$ is large. (The sliders need a running kernel.)
+
+# %% demo
+from ipywidgets import FloatSlider, IntSlider, interact
+
+
+@interact(
+    sweet=FloatSlider(value=1.5, min=-6, max=6, step=0.25, continuous_update=False),
+    large=FloatSlider(value=1.0, min=-6, max=6, step=0.25, continuous_update=False),
+)
+def look_up(sweet, large):
+    """Edit the query, and see the weights and the price."""
+    found = torch.softmax(fruit_keys @ torch.tensor([sweet, large]), dim=-1)  # (3,)
+    plots.bars({f"weights; price {found @ prices:.2f}": found}, fruit, top=1.15)
+    plt.show()
 
 # %% [markdown]
-# ## Queries, keys, values
+# ## Queries, keys and values
 #
-# In a Transformer all three are vectors computed from tokens, each by a projection of its own:
+# In a Transformer, all three are vectors computed from tokens, each by its own projection:
 #
-# - the **query** of a token says what it is looking for;
+# - the **query** of a token says what the token is looking for;
 # - the **key** of a token says what it can be found by;
-# - the **value** of a token is what it hands over when it is found.
+# - the **value** of a token is what it passes on when it is found.
 #
-# In **self-attention** all three come from one sequence. In **cross-attention** the queries come from one sequence, with T_q tokens, and the keys and values from another, with T_k tokens: a French word being written asks the English sentence (section 3.2.3).
+# In **self-attention**, all three come from the same sequence. In **cross-attention**, the queries come from one sequence, with $T_q$ tokens, and the keys and values come from another, with $T_k$ tokens. When a model translates, each French word being generated attends to the English sentence (section 3.2.3).
+
+# %% [markdown]
+# ## Follow one word
+#
+# Take *the cat drank its milk*, and follow the word *its* from its embedding $x$ through its query $q$ to its output $z$. The numbers are chosen by hand so that you can check them with a pencil. There are five tokens with $d_{\text{model}} = 6$ features each; queries and keys have $d_k = 4$ features, values $d_v = 2$.
+
+# %% demo
+words = ["the", "cat", "drank", "its", "milk"]
+features = ["animal", "drink", "verb", "article", "possessive", "past"]
+x = torch.tensor([[0.0, 0, 0, 1, 0, 0],  # the
+                  [1.0, 0, 0, 0, 0, 0],  # cat
+                  [0.0, 0, 1, 0, 0, 1],  # drank
+                  [0.0, 0, 0, 0, 1, 0],  # its
+                  [0.0, 1, 0, 0, 0, 0]])  # milk: x is (5, 6)
+
+# A row for each feature of x. A column for each thing to ask about: an animal, a drink, a verb, a small word.
+w_q = torch.tensor([[0.0, 0, 3, 0], [0, 0, 3, 0], [3, 2, 0, 0], [2, 2, 0, 0], [3, 1, 0, 0], [0, 0, 0, 0]])
+w_k = torch.tensor([[2.0, 0, 0, 0], [0, 2, 0, 0], [0, 0, 2, 0], [0, 0, 0, 2], [0, 0, 0, 2], [0, 0, 0, 0]])
+w_v = torch.tensor([[4.0, 3.0], [5.0, 0.0], [1.0, 3.0], [0.0, 0.0], [2.0, 0.5], [0.0, 1.0]])
+
+queries, keys, values = x @ w_q, x @ w_k, x @ w_v  # (5, 4), (5, 4), (5, 2)
+
+# %% [markdown]
+# **Step 1: from $x$ to $q$.** The embedding of *its* is one row of $x$. Multiplied by $W^Q$, it becomes the query of *its*.
+
+# %% demo
+its = words.index("its")
+Matrix = matrix_plots.Matrix
+matrix_plots.equation(
+    Matrix("$x$", x[its : its + 1], ["its"], features), "×",
+    Matrix("$W^Q$", w_q, features, ["animal?", "drink?", "verb?", "small?"], plots.QUERY), "=",
+    Matrix("$q$", queries[its : its + 1], ["its"], ["animal?", "drink?", "verb?", "small?"], plots.QUERY),
+);
+
+# %% [markdown]
+# Only the feature *possessive* of *its* is 1, so its query is the row *possessive* of $W^Q$: a possessive looks for an animal (3), its owner, and a little for a drink (1).
+#
+# **Step 2: keys and values.** Every token gets a key and a value in the same way, from $W^K$ and $W^V$.
+
+# %% demo
+matrix_plots.equation(
+    Matrix("$K = x W^K$", keys, words, ["animal", "drink", "verb", "small"], plots.KEY), "",
+    Matrix("$V = x W^V$", values, words, ["$v_0$", "$v_1$"], plots.VALUE),
+);
+
+# %% [markdown]
+# *cat* can be found by *animal*, *milk* by *drink*, and so on. The values need not mean the same as the keys, and need not be as wide.
+#
+# **Predict, then reveal.** Multiply the query of *its* by the key of each word. Which two words get a score above 0?
+#
+# <details><summary>Answer</summary>
+#
+# *cat*, with $3 \cdot 2 = 6$, and *milk*, with $1 \cdot 2 = 2$. The other keys are 0 wherever the query isn't.
+#
+# </details>
+
+# %% [markdown]
+# **Step 3: scores.** The query meets all keys in a single product $q K^\top$. Dividing by $\sqrt{d_k} = 2$ gives the scores, and the softmax turns them into weights.
+
+# %% demo
+its_scores = queries[its : its + 1] @ keys.T / 2  # (1, 5)
+its_weights = torch.softmax(its_scores, dim=-1)  # (1, 5)
+matrix_plots.equation(
+    Matrix("$q$", queries[its : its + 1], ["its"], [""] * 4, plots.QUERY), "×",
+    Matrix("$K^T$", keys.T, [""] * 4, words, plots.KEY), "/ 2 =",
+    Matrix("scores", its_scores, [""], words), "softmax →", Matrix("weights", its_weights, [""], words),
+)
+print({word: round(weight, 2) for word, weight in zip(words, its_weights[0].tolist())})
+
+# %% [markdown]
+# The weights sum to 1, and *cat* gets 0.78 of it. **Step 4: the output.** The weights multiply the values: $z$ is 0.78 times the value of *cat*, plus 0.11 times the value of *milk*, plus 0.04 times each of the others.
+
+# %% demo
+z = its_weights @ values  # (1, 2)
+matrix_plots.equation(
+    Matrix("weights", its_weights, ["its"], words), "×",
+    Matrix("$V$", values, words, ["$v_0$", "$v_1$"], plots.VALUE), "=",
+    Matrix("$z$", z, ["its"], ["$z_0$", "$z_1$"], plots.WRONG),
+)
+plots.mixture(values, its_weights[0], words);
+
+# %% [markdown]
+# The second picture draws the five values as points and the output as a star. Each value pulls the star towards itself as strongly as its weight, so the star is near *cat*. A weighted mean cannot leave the region that the values span. This is one reason why a feed-forward layer follows attention (lesson 5).
+#
+# **All words at once.** No other word has to wait for *its*. Stack the queries into a matrix, and the same four steps give every output.
+
+# %% demo
+all_weights = torch.softmax(queries @ keys.T / 2, dim=-1)  # (5, 5): a row for each query
+plots.heatmap(all_weights, words, words, title="weights: queries down, keys across")
+print(all_weights @ values)  # (5, 2): row 3 is z
+
+# %% [markdown]
+# Row *its* of the picture holds the weights you have just computed, and the matching row of the output is $z$. *drank* reads mostly *cat* and *milk*, because its query asks for an animal and a drink. No row waits for another, which is where the parallelism of attention comes from.
 
 # %% [markdown]
 # ### The shapes
 #
 # ![Two matrix products, drawn to scale. Q with T q rows and d k columns times K transposed with d k rows and T k columns gives the scores, T q by T k. The softmax of each row turns scores into weights. The weights, T q by T k, times V, with T k rows and d v columns, gives the output, T q by d v. Matching sides share a colour.](images/attention_shapes.svg)
 #
-# Every query gets one output, so the output has as many rows as Q and is as wide as V. Only two conditions hold the shapes together:
+# Every query gets one output, so the output has as many rows as $Q$. Each output is a mixture of values, so it is as wide as $V$. The shapes must meet only two conditions:
 #
-# 1. **a query is as wide as a key**, d_q = d_k, or the dot product does not exist;
+# 1. **queries are as wide as keys**, $d_q = d_k$, because otherwise there is no dot product;
 # 2. **there are as many values as keys**, because each weight belongs to one key *and* one value.
 #
-# Nothing else has to agree. T_q may differ from T_k, d_v from d_k, and d_k may be smaller or larger than the width d_model of the tokens. In front stand any number of batch dimensions, which only come along.
+# Nothing else has to agree. $T_q$ may differ from $T_k$, $d_v$ may differ from $d_k$, and $d_k$ may be smaller or larger than the width $d_{\text{model}}$ of the tokens. Any number of batch dimensions may come first; they are carried through unchanged.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** A decoder with 5 tokens attends to a sentence of 7 tokens. How many key vectors, value vectors and output vectors are there?
 #
 # <details><summary>Answer</summary>
 #
-# 7 keys and 7 values, one of each for every token that can be read; 5 outputs, one for every token that asks. The number of queries has no influence on the number of values.
+# There are 7 keys and 7 values, one of each for every token that can be read. There are 5 outputs, one for every query. The number of values does not depend on the number of queries.
 #
 # </details>
 #
-# **And** could d_k be 512 while d_model is 64?
+# **And** could $d_k$ be 512 if $d_{\text{model}}$ is 64?
 #
 # <details><summary>Answer</summary>
 #
-# Yes. `nn.Linear(64, 512)` is a perfectly good projection. It costs more, and the table of scores q·k it can express is no richer than with d_k = 64, since its rank is bounded by d_model (biases aside). Wasteful, but legal.
+# Yes. `nn.Linear(64, 512)` is a valid projection. It costs more without being able to express more: apart from the biases, the matrix of scores has a rank of at most $d_{\text{model}}$, so $d_k = 64$ can express the same scores.
 #
 # </details>
 
 # %% [markdown]
 # ## From scores to weights
 #
-# Scores can be any real numbers. The softmax makes them positive and lets them sum to one: exponentiate, then divide by the sum. Written just like that it breaks, because in float32 `exp(89)` is already infinite, and infinity divided by infinity is NaN.
+# Scores can be any real numbers. The softmax makes weights of them that are positive and sum to 1: it exponentiates each score and divides by the sum. If you write it exactly like that, it breaks for large scores, because $e^{89}$ is already too large for float32, and infinity divided by infinity is NaN.
 #
-# The cure is free. Subtracting the same number c from all scores of a row multiplies numerator and denominator by the same exp(−c), so the weights stay as they are. Take c to be the **largest score of that row**: the largest exponent is then 0, nothing can overflow, and the sum is at least 1.
+# The fix costs nothing. If you subtract the same number $c$ from every score of a row, numerator and denominator are both multiplied by $e^{-c}$, so the weights stay the same. Choose $c$ as the **largest score of the row**. The largest exponent is then 0, nothing can overflow, and the sum is at least 1.
 
 # %% demo
 scores = torch.tensor([100.0, 99.0, 98.0])
-print("exp:           ", scores.exp())
-print("exp / sum:     ", scores.exp() / scores.exp().sum())
-print("the same, − 98:", (scores - 98).exp() / (scores - 98).exp().sum())
+print("exp(88), exp(89):   ", torch.tensor([88.0, 89.0]).exp())
+print("exp / sum:          ", scores.exp() / scores.exp().sum())
+print("98 subtracted first:", (scores - 98).exp() / (scores - 98).exp().sum())
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** Would one maximum for the whole tensor do, instead of one per row?
+# **Predict, then reveal.** Could you subtract the maximum of the whole tensor instead of the maximum of each row?
 #
 # <details><summary>Answer</summary>
 #
-# Only as long as the rows are alike. Take one row around 0 and another around 500. With the global maximum the first row becomes exp(−500), which float32 rounds to 0 for every entry, and 0 divided by 0 is NaN. Each row is a distribution of its own, and needs a maximum of its own.
+# Only if all rows are of similar size. Suppose one row lies around 0 and another around 500. With the global maximum, every entry of the first row becomes $e^{-500}$, which float32 rounds to 0, and 0 divided by 0 is NaN. Each row is a distribution of its own and needs its own maximum.
 #
 # </details>
 
 # %% [markdown] slide="slide"
 # ### Exercise 1: `softmax` (2 points)
 #
-# Every weight in this course passes through this function. Write it with your own exponential and sum (`torch.softmax`, `F.softmax`, `nn.Softmax` and their kin are not accepted here). It works along any dimension, survives entries of ±10 000, also in rows far apart from each other, and gives a weight of exactly 0 to an entry of −∞. No row consists of −∞ alone.
+# Every weight in this course passes through this function. Write it with your own exponential and sum; `torch.softmax`, `F.softmax`, `nn.Softmax` and similar functions are not accepted here. It must work along any dimension and stay finite for entries of ±10 000, even if some rows lie far from others. An entry of −∞ gets a weight of exactly 0. No row consists only of −∞.
+#
+# *10 minutes, easy.*
 
 # %% solution softmax
 def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
@@ -155,57 +280,69 @@ x = torch.tensor([[0.0, math.log(2.0), math.log(3.0)], [5.0, 5.0, 5.0]])
 weights = softmax(x)
 expected = torch.tensor([[1 / 6, 2 / 6, 3 / 6], [1 / 3, 1 / 3, 1 / 3]])
 assert isinstance(weights, torch.Tensor), (
-    f"Expected a tensor, got {type(weights).__name__}: is there a return?"
+    f"Expected a tensor, got {type(weights).__name__}. Is there a return statement?"
 )
 assert weights.shape == x.shape, (
-    f"Expected the shape of x, {tuple(x.shape)}, got {tuple(weights.shape)}."
+    f"Expected the same shape as x, {tuple(x.shape)}, got {tuple(weights.shape)}."
 )
 assert torch.allclose(weights, expected), (
-    f"Expected {expected}, got {weights}. Which dimension is summed?"
+    f"Expected {expected}, got {weights}. Which dimension do you sum over?"
 )
 big = softmax(torch.tensor([1000.0, 1000.0]))
 assert torch.allclose(big, torch.tensor([0.5, 0.5])), (
-    f"Two scores of 1000 get 0.5 each, got {big}. What is exp(1000)?"
+    f"Two scores of 1000 should get 0.5 each, got {big}. What is exp(1000)?"
 )
 columns = softmax(torch.zeros(4, 5), dim=0).sum(dim=0)
 assert torch.allclose(columns, torch.ones(5)), (
-    f"With dim=0 every column sums to 1, got {columns}. Is dim used everywhere?"
+    f"With dim=0, every column should sum to 1, got {columns}. Do you use dim in every reduction?"
 )
 print("softmax: the visible tests pass")
+
+# %% demo
+check("softmax")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Three steps: shift, exponentiate, normalise. Two of them need a number per row, found along `dim`.
+# There are three steps: shift, exponentiate, normalise. Two of them need one number per row, found along `dim`.
 #
 # </details>
 #
-# <details><summary>Hint 2: shapes do not fit?</summary>
+# <details><summary>Hint 2: the shapes don't fit</summary>
 #
-# Reducing a (2, 3) tensor along its last dimension leaves (2,), which does not line up with (2, 3). Every reduction in PyTorch can keep the reduced dimension with size 1; look for the argument in the documentation of `torch.sum`.
+# Reducing a (2, 3) tensor along its last dimension gives (2,), which does not broadcast against (2, 3). Every reduction in PyTorch can keep the reduced dimension with size 1. Look for the argument in the documentation of `torch.sum`.
 #
 # </details>
 #
 # <details><summary>Hint 3: nearly there</summary>
 #
-# `x.amax(dim=..., keepdim=True)` is the largest entry of each row, in a shape that can be subtracted from `x`. And −∞ needs no special treatment: what is exp(−∞)?
+# `x.amax(dim=..., keepdim=True)` returns the largest entry of each row, in a shape that you can subtract from `x`. Entries of −∞ need no special treatment: what is exp(−∞)?
 #
 # </details>
 
 # %% [markdown]
 # ## How to compare a query with a key
 #
-# The dot product is one **score function** among several. Each takes a query and a key and returns a number.
+# The dot product is one of several **score functions**. Each takes a query and a key and returns a number.
 #
 # | name | score | learnt | source |
 # |---|---|---|---|
-# | dot product | q·k | – | Luong et al. 2015, arXiv:1508.04025 |
-# | scaled dot product | q·k / √d_k | – | Vaswani et al. 2017, section 3.2.1 |
-# | bilinear ("general") | qᵀ W k | W | Luong et al. 2015, section 3.1 |
-# | additive | vᵀ tanh(W₁ q + W₂ k) | v, W₁, W₂ | Bahdanau et al. 2015, arXiv:1409.0473 |
-# | cosine | q·k / (‖q‖ ‖k‖) | – | Graves et al. 2014, arXiv:1410.5401, section 3.3.1 (there with a sharpness β) |
+# | dot product | $q \cdot k$ | – | Luong et al. 2015, arXiv:1508.04025 |
+# | scaled dot product | $q \cdot k / \sqrt{d_k}$ | – | Vaswani et al. 2017, section 3.2.1 |
+# | bilinear ("general") | $q^\top W k$ | $W$ | Luong et al. 2015, section 3.1 |
+# | additive | $v^\top \tanh(W_1 q + W_2 k)$ | $v$, $W_1$, $W_2$ | Bahdanau et al. 2015, arXiv:1409.0473 |
+# | cosine | $q \cdot k / (\lVert q \rVert \lVert k \rVert)$ | – | Graves et al. 2014, arXiv:1410.5401, section 3.3.1 (there with a factor β) |
 #
-# Bilinear and additive scores accept queries and keys of different widths. The paper chose the dot product because it is one matrix product, much faster and more sparing with memory in practice (section 3.2.1).
+# Bilinear and additive scores accept queries and keys of different widths. The paper chose the dot product because it is a single matrix product, which is much faster in practice and needs less memory (section 3.2.1).
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** Compare a query with a key that equals it, and with a key that points the same way but is twice as long. Which score functions give the longer key a higher score?
+#
+# <details><summary>Answer</summary>
+#
+# The dot product and the scaled dot product double, and here they are positive, so they rise. The bilinear score doubles as well, but if it is negative, it falls. The additive score changes, although the tanh keeps it bounded. The cosine ignores length.
+#
+# </details>
 
 # %% demo
 def score_functions(q, k):
@@ -228,85 +365,92 @@ names = ["same", "twice as long", "at right angles", "opposite"]
 plots.heatmap(table, list(score_functions(q, k)), names, limits=(-4, 4));
 
 # %% [markdown]
-# Read the first two columns. The dot product doubles when the key doubles, so a long key is heard by everyone; the cosine does not notice. Additive scores are bounded by the tanh and by v. With W drawn at random the bilinear score means nothing yet: there *same* and *opposite* get their meaning by training.
+# Compare the first two columns. The dot product doubles with the length of the key, so long keys score high in absolute value for every query. The cosine doesn't change. Here $W$, $W_1$ and $W_2$ are random, so the signs in the rows *bilinear* and *additive* mean nothing yet; training gives them a meaning.
 #
-# A Transformer uses the dot product, yet it is bilinear in disguise. With q = W_q x and k = W_k y the score is xᵀ (W_qᵀ W_k) y: the learnt matrix sits in the projections.
+# The dot product of a Transformer is really a bilinear score. With $q = W_q x$ and $k = W_k y$, the score is $x^\top (W_q^\top W_k)\, y$: the learnt matrix sits in the projections.
 
 # %% [markdown]
-# ## Why divide by √d_k
+# ## Why divide by $\sqrt{d_k}$
 #
-# Let the components of q and k be independent, with mean 0 and variance 1. Then each product qᵢkᵢ has
+# Suppose the components of $q$ and $k$ are independent, with mean 0 and variance 1. Then each product $q_i k_i$ has
 #
-# - mean E[qᵢ] E[kᵢ] = 0,
-# - variance E[qᵢ²] E[kᵢ²] − 0 = 1 · 1 = 1.
+# - mean $E[q_i]\,E[k_i] = 0$,
+# - variance $E[q_i^2]\,E[k_i^2] - 0 = 1 \cdot 1 = 1$.
 #
-# The score q·k is a sum of d_k independent such products, and variances of independent terms add up: **Var(q·k) = d_k**. A typical score is therefore of the size √d_k. Dividing by √d_k divides the variance by d_k and brings it back to 1, whatever the width. (The paper gives this in a footnote to section 3.2.1.)
+# The score $q \cdot k$ is a sum of $d_k$ such products. The variances of independent terms add up, so $\operatorname{Var}(q \cdot k) = d_k$, and a typical score is about as large as $\sqrt{d_k}$. Dividing by $\sqrt{d_k}$ divides the variance by $d_k$ and brings it back to 1 for any width. (The paper gives this argument in a footnote to section 3.2.1.)
 
 # %% demo
 for d_k in (4, 64, 1024):
     q, k = torch.randn(2, 5000, d_k)
     products = (q * k).sum(dim=-1)  # (5000,)
-    scaled = products / math.sqrt(d_k)
-    spread = f"std of q·k {products.std():6.2f}   after scaling {scaled.std():.2f}"
-    print(f"d_k {d_k:4}   √d_k {math.sqrt(d_k):4.0f}   {spread}")
+    after = products / math.sqrt(d_k)
+    print(f"d_k {d_k:4}: std of q·k {products.std():6.2f}, after scaling {after.std():.2f}")
+
+# %% [markdown]
+# The standard deviation of $q \cdot k$ is close to 2, 8 and 32, the square roots of 4, 64 and 1024. After scaling it is close to 1 each time.
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** One random query, 16 random keys, d_k = 512, and no scaling. How large is the largest of the 16 weights, on average?
+# **Predict, then reveal.** Take one random query and 16 random keys with $d_k = 512$. How large is the largest of the 16 weights, on average, without scaling? And with it?
 #
 # <details><summary>Answer</summary>
 #
-# About 0.95. Fifteen keys share what is left. With scaling it is about 0.25, at this width and at any other.
+# About 0.95 without scaling: the other fifteen keys share the remaining 0.05. With scaling it is about 0.25. The next cell prints both.
 #
 # </details>
 
 # %% demo
-def weights_for(d_k, seed=7):
-    """One query against 16 keys: weights (16,) without and with the scale, largest first."""
-    generator = torch.Generator().manual_seed(seed)
-    q = torch.randn(d_k, generator=generator)
-    products = torch.randn(16, d_k, generator=generator) @ q  # (16,)
-    both = softmax(torch.stack([products, products / math.sqrt(d_k)]))  # (2, 16)
-    return both.sort(dim=-1, descending=True).values
+def sorted_weights(d_k, trials=300):
+    """One random query against 16 random keys, many times: (trials, 2, 16), largest weight first.
+
+    The middle dimension holds the weights without and with the factor 1/√d_k.
+    """
+    generator = torch.Generator().manual_seed(7)
+    q = torch.randn(trials, d_k, 1, generator=generator)
+    products = (torch.randn(trials, 16, d_k, generator=generator) @ q)[..., 0]  # (trials, 16)
+    both = torch.stack([products, products / math.sqrt(d_k)], dim=1)
+    return softmax(both).sort(dim=-1, descending=True).values
 
 
+print("largest weight at d_k = 512, without and with scaling:", sorted_weights(512).mean(dim=0)[:, 0])
 widths = (4, 32, 128, 512)
-raw, scaled = zip(*(weights_for(d_k) for d_k in widths))
+raw, scaled = zip(*(sorted_weights(d_k).mean(dim=0) for d_k in widths))
 titles = [f"d_k = {d_k}" for d_k in widths]
 plots.distributions({"softmax(q·k)": raw, "softmax(q·k/√d_k)": scaled}, titles);
 
 # %% [markdown]
-# The upper row **saturates**: one key takes everything. That would be no harm if the choice were learnt, but at the start of training it is arbitrary, and it can hardly be unlearnt. The derivative of weight i with respect to score j is wᵢ (1 − wᵢ) for i = j and −wᵢ wⱼ otherwise. When one weight is near 1 and the others near 0, all of these are near 0, and no gradient comes through.
+# Each panel shows the 16 weights from largest to smallest, averaged over 300 random queries. The top row *saturates*: the wider the vectors, the closer the largest weight comes to 1. The bottom row looks the same at every width.
+#
+# If the model had learnt that choice, a saturated softmax would be fine. At the start of training, though, the scores are random, so the winner is random too, and the model can barely learn to pick a different one. To see why, look at the derivative of weight $w_i$ with respect to score $s_j$: it is $w_i(1 - w_i)$ if $i = j$, and $-w_i w_j$ otherwise. If one weight is close to 1 and the rest are close to 0, all of these products are close to 0, and almost no gradient flows back to the queries and keys.
 
 # %% demo
-def sensitivity(d_k, trials=200):
+def slope_at_largest(d_k):
     """The mean of w(1 − w) at the largest weight, without and with the scale."""
-    largest = torch.stack([weights_for(d_k, seed)[:, 0] for seed in range(trials)])  # (trials, 2)
+    largest = sorted_weights(d_k)[..., 0]  # (trials, 2)
     return (largest * (1 - largest)).mean(dim=0).tolist()
 
 
 widths = (1, 4, 16, 64, 256, 1024)
-raw, scaled = zip(*(sensitivity(d_k) for d_k in widths))
+raw, scaled = zip(*(slope_at_largest(d_k) for d_k in widths))
 axes = ("d_k", "slope at the largest weight")
 plots.curves(widths, {"with √d_k": scaled, "without": raw}, labels=axes, base=2);
 
 # %% [markdown]
-# Up to about d_k = 16 it hardly matters; from there on the slope without scaling dies away, and with it the gradient. This agrees with what the paper reports: for small d_k dot-product and additive attention do equally well, for large d_k the unscaled dot product falls behind (section 3.2.1). Now try it yourself. The slider needs a running kernel; on paper the grid above says the same.
+# Up to about $d_k = 16$ the two curves stay close. For larger $d_k$ the slope without scaling falls towards 0, and the gradient falls with it. The paper reports the same: for small $d_k$, dot-product and additive attention perform equally well; for large $d_k$, the unscaled dot product falls behind (section 3.2.1). Try it with the slider, which needs a running kernel.
 
 # %% demo
-from ipywidgets import IntSlider, interact
-
-
 @interact(d_k=IntSlider(value=64, min=2, max=512, step=2, continuous_update=False))
 def saturation(d_k):
     """Drag d_k: the upper distribution collapses, the lower one keeps its shape."""
-    raw, scaled = weights_for(d_k)
-    plots.distributions({"without": [raw], "with √d_k": [scaled]}, [f"d_k = {d_k}"])
+    without, with_scale = sorted_weights(d_k).mean(dim=0)
+    plots.distributions({"without": [without], "with √d_k": [with_scale]}, [f"d_k = {d_k}"])
     plt.show()
 
 # %% [markdown]
 # ### Exercise 2: `attention_scores` (3 points)
 #
-# All scores of all queries against all keys are a single matrix product. Write it for any number of leading dimensions, none included: `(…, T_q, d_k)` and `(…, T_k, d_k)` give `(…, T_q, T_k)`, **row i holding the scores of query i**. Divide by the square root of the width of the vectors that are multiplied, not by anything else that happens to have the same size today.
+# A single matrix product computes the score of every query against every key. Write it so that it works with any number of batch dimensions, including none: `q` has shape `(…, T_q, d_k)`, `k` has shape `(…, T_k, d_k)`, and the result has shape `(…, T_q, T_k)`, with the scores of query $i$ in row $i$. Divide by $\sqrt{d_k}$, where $d_k$ is the size of the last dimension of `q` and `k`. Some tests give other dimensions the same size, so make sure you pick the right one.
+#
+# *10 minutes, easy.*
 
 # %% solution attention-scores
 def attention_scores(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
@@ -323,55 +467,60 @@ q = torch.tensor([[2.0, 0.0, 1.0, 1.0]])
 k = torch.tensor([[2.0, 0.0, 1.0, 1.0], [0.0, 2.0, 0.0, 1.0], [1.0, 0.0, 2.0, 0.0]])
 scores = attention_scores(q, k)
 assert isinstance(scores, torch.Tensor), (
-    f"Expected a tensor, got {type(scores).__name__}: is there a return?"
+    f"Expected a tensor, got {type(scores).__name__}. Is there a return statement?"
 )
 assert scores.shape == (1, 3), (
-    f"One query and three keys give scores of shape (1, 3), got {tuple(scores.shape)}."
+    f"One query and three keys should give scores of shape (1, 3), got {tuple(scores.shape)}."
 )
 assert torch.allclose(scores, torch.tensor([[3.0, 0.5, 2.0]])), (
     f"By hand: the dot products are 6, 1 and 4, and d_k is 4, which gives 3, 0.5 and 2. Got {scores}."
 )
 many = attention_scores(torch.randn(2, 3, 5, 8), torch.randn(2, 3, 7, 8))
 assert many.shape == (2, 3, 5, 7), (
-    f"Expected (2, 3, 5, 7), got {tuple(many.shape)}. Which two dimensions of k are swapped?"
+    f"Expected (2, 3, 5, 7), got {tuple(many.shape)}. Which two dimensions of k do you swap?"
 )
 print("attention_scores: the visible tests pass")
+
+# %% demo
+check("attention-scores")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# `@` multiplies the last two dimensions and lets all others come along. In front of it stands a (T_q, d_k) matrix; what has to stand behind it to give (T_q, T_k)?
+# `@` multiplies the last two dimensions and carries all others through unchanged. The left factor is a (T_q, d_k) matrix. What shape must the right factor have to give (T_q, T_k)?
 #
 # </details>
 #
 # <details><summary>Hint 2: the transpose</summary>
 #
-# `.T` reverses *all* dimensions, and `reshape` keeps the order of the numbers and so mixes the keys. You want to swap the last two dimensions and leave the rest: `transpose` takes two dimensions, which may be negative.
+# `.T` reverses *all* dimensions, and `reshape` keeps the numbers in memory order, which mixes up the keys. You want to swap only the last two dimensions. `transpose` takes two dimensions, which may be negative.
 #
 # </details>
 #
 # <details><summary>Hint 3: the scale</summary>
 #
-# d_k is the size of the last dimension of `k` (and of `q`). `math.sqrt` takes an ordinary number.
+# $d_k$ is the size of the last dimension of `k` (and of `q`). `math.sqrt` takes an ordinary number.
 #
 # </details>
 
 # %% [markdown]
-# ## Who may look where: masks
+# ## Who may attend to whom: masks
 #
-# A **mask** is a boolean tensor that is laid over the scores: row i, column j says whether query i may attend to key j. In this course **True means "may attend"**. Two reasons to forbid a look:
+# A **mask** is a boolean tensor with the shape of the scores: row $i$, column $j$ says whether query $i$ may attend to key $j$. In this course, **True means "may attend"**. There are two reasons to block attention:
 #
-# - **causality**: a decoder that writes from left to right must not read what it has yet to write (section 3.2.3);
-# - **padding**: sentences of a batch are filled up to one length with `<pad>`, and a filler has nothing to say.
+# - **causality**: a decoder that generates a text from left to right must not read the tokens it has yet to generate (section 3.2.3);
+# - **padding**: the sentences of a batch are filled up to the same length with `<pad>` tokens, which carry no information.
 
 # %% [markdown]
 # ### Exercise 3: `causal_mask` (2 points)
 #
-# Position i may attend to itself and to everything before it: j ≤ i. Return a boolean tensor, not one of zeros and ones.
+# Position $i$ may attend to itself and to every position before it: $j \le i$. Return a boolean tensor, not a tensor of zeros and ones.
+#
+# *5 minutes, easy.*
 
 # %% solution causal-mask
 def causal_mask(size: int) -> torch.Tensor:
-    """Say which positions each position may see when reading from left to right.
+    """Say which positions each position may attend to when reading from left to right.
 
     Returns: BoolTensor (size, size), True where query i may attend to key j, that is j <= i.
     """
@@ -383,20 +532,23 @@ def causal_mask(size: int) -> torch.Tensor:
 # %% test causal-mask 2
 mask = causal_mask(4)
 assert isinstance(mask, torch.Tensor), (
-    f"Expected a tensor, got {type(mask).__name__}: is there a return?"
+    f"Expected a tensor, got {type(mask).__name__}. Is there a return statement?"
 )
 assert mask.dtype == torch.bool, f"Expected dtype torch.bool, got {mask.dtype}."
 assert mask.shape == (4, 4), f"Expected shape (4, 4), got {tuple(mask.shape)}."
-assert mask[2, 1], "Position 2 may look back at position 1: expected True in row 2, column 1."
+assert mask[2, 1], "Position 2 may attend to position 1: expected True in row 2, column 1."
 assert not mask[1, 2], (
-    "Position 1 must not look ahead at position 2: expected False in row 1, column 2."
+    "Position 1 must not attend to position 2, which comes later: expected False in row 1, column 2."
 )
 print("causal_mask: the visible tests pass")
+
+# %% demo
+check("causal-mask")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Draw the 4 × 4 table on paper. What do the cells that are True look like together?
+# Draw the 4 × 4 table on paper. What shape do the True cells form?
 #
 # </details>
 #
@@ -409,7 +561,9 @@ print("causal_mask: the visible tests pass")
 # %% [markdown]
 # ### Exercise 4: `padding_mask` (2 points)
 #
-# From token ids `(B, S)` make a mask that is True where a token is real. It says something about **keys**, the same for every query, so its shape is `(B, 1, S)`: the dimension of size 1 stretches over all queries by broadcasting, whether there are S of them (self-attention) or T (cross-attention).
+# From token ids of shape `(B, S)`, make a mask that is True for real tokens. It describes the **keys** and is the same for every query, so its shape is `(B, 1, S)`. The dimension of size 1 broadcasts over all queries, whether there are S of them (self-attention) or T (cross-attention).
+#
+# *5 minutes, easy.*
 
 # %% solution padding-mask
 def padding_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
@@ -426,17 +580,20 @@ def padding_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
 ids = torch.tensor([[7, 4, 9, 2, 0, 0], [5, 2, 0, 0, 0, 0]])
 mask = padding_mask(ids)
 assert isinstance(mask, torch.Tensor), (
-    f"Expected a tensor, got {type(mask).__name__}: is there a return?"
+    f"Expected a tensor, got {type(mask).__name__}. Is there a return statement?"
 )
 assert mask.dtype == torch.bool, f"Expected dtype torch.bool, got {mask.dtype}."
 assert mask.shape == (2, 1, 6), (
-    f"Two sentences of length 6 give (2, 1, 6), got {tuple(mask.shape)}."
+    f"Two sentences of length 6 should give (2, 1, 6), got {tuple(mask.shape)}."
 )
 assert mask[0, 0].sum() == 4, (
-    f"The first sentence has 4 real tokens, the mask lets {int(mask[0, 0].sum())} through."
+    f"Sentence 0 has 4 real tokens, but the mask is True for {int(mask[0, 0].sum())}."
 )
-assert mask[1, 0, 0], "The first token of the second sentence is real: expected True."
+assert mask[1, 0, 0], "The first token of sentence 1 is real: expected True."
 print("padding_mask: the visible tests pass")
+
+# %% demo
+check("padding-mask")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -447,14 +604,14 @@ print("padding_mask: the visible tests pass")
 #
 # <details><summary>Hint 2: the shape</summary>
 #
-# `unsqueeze` inserts a dimension of size 1. Between the batch and the keys is where the queries stand.
+# `unsqueeze` inserts a dimension of size 1. The queries belong between the batch and the keys.
 #
 # </details>
 
 # %% [markdown]
-# ### Masks, drawn
+# ### Combining masks
 #
-# Two masks combine with `&`: a look is allowed if *both* allow it. Broadcasting makes one mask per sentence out of the causal `(S, S)` and the padding `(B, 1, S)`. Note the last rows of the combined mask: a `<pad>` may still ask, and that is harmless, because nobody listens to its answer.
+# Two masks combine with `&`: query $i$ may attend to key $j$ only if *both* masks allow it. Broadcasting turns the causal `(S, S)` and the padding `(B, 1, S)` into one mask per sentence.
 
 # %% demo
 tokens = ["the", "cat", "sat", "<eos>", "<pad>", "<pad>"]
@@ -467,36 +624,22 @@ print("combined:", tuple(both.shape))
 plots.masks({"causal": causal, "padding": padding[0].expand(6, 6), "both": both[0]}, tokens, tokens);
 
 # %% [markdown]
-# ### Two polarities
+# The combination has the gaps of both. The two `<pad>` rows are not empty, which does no harm: no real token reads their output.
 #
-# PyTorch itself speaks two languages, and a mask in the wrong one raises no error:
-#
-# | where | True means |
-# |---|---|
-# | this course | may attend |
-# | `F.scaled_dot_product_attention(…, attn_mask=…)` | may attend |
-# | `nn.MultiheadAttention(…)(…, attn_mask=…, key_padding_mask=…)` | must **not** attend |
-# | `nn.Transformer` and its layers | must **not** attend |
-#
-# (PyTorch documentation of the functions and modules named.) Between the two stands one character, `~`. Below, the same mask goes into `nn.MultiheadAttention` with it and without it.
-
-# %% demo
-words = ["the", "cat", "sat", "down"]
-theirs = nn.MultiheadAttention(embed_dim=8, num_heads=1, batch_first=True).eval()
-x = torch.randn(1, 4, 8)
-mask = causal_mask(4)
-
-_, negated = theirs(x, x, x, attn_mask=~mask)  # (1, 4, 4)
-_, as_is = theirs(x, x, x, attn_mask=mask)  # (1, 4, 4)
-plots.heatmaps({"attn_mask=~mask": negated[0], "attn_mask=mask": as_is[0]}, words, words);
+# PyTorch has **two conventions**, and a mask in the wrong one raises no error. In this course and in `F.scaled_dot_product_attention`, True means "may attend". In `nn.MultiheadAttention`, `nn.Transformer` and its layers, True means "must **not** attend". One character, `~`, converts between them. All of them also accept a float mask, which is *added* to the scores: 0 allows and −∞ blocks. (PyTorch documentation.)
 
 # %% [markdown]
-# On the right every word sees only the future. A model trained like that reaches a splendid loss, since it reads the answer off its input, and cannot write a sentence. The last word sees nothing at all, hence the NaN: we come to that.
-
-# %% [markdown]
-# ## Where the mask goes, and with which value
+# ### Where the mask goes
 #
-# Forbidden keys must end with a weight of exactly 0, and the allowed ones must still sum to 1. Three tempting ways do not get there. Here is one row of scores, with the last two keys forbidden.
+# Blocked keys must get a weight of exactly 0, and the allowed ones must still sum to 1.
+#
+# **Predict, then reveal.** You could multiply the *weights* by the mask, multiply the *scores* by it, or add it to the scores (True counts as 1). Which of these gives the right weights?
+#
+# <details><summary>Answer</summary>
+#
+# None. The next cell tries each on five scores, with the last two keys blocked.
+#
+# </details>
 
 # %% demo
 scores = torch.tensor([1.0, 0.2, 0.6, 1.4, 0.9])
@@ -510,73 +653,59 @@ ways = {
     "scores + mask": softmax(scores + allowed),
 }
 for name, weights in ways.items():
-    print(f"{name:26} sum {weights.sum():.2f}   on forbidden keys {weights[~allowed].sum():.2f}")
-plots.bars(ways, ["k1", "k2", "k3", "k4", "k5"], marked=["k4", "k5"], top=0.6);
+    print(f"{name:26} sum {weights.sum():.2f}, on blocked keys {weights[~allowed].sum():.2f}")
+plots.bars(ways, ["k0", "k1", "k2", "k3", "k4"], marked=["k3", "k4"], top=0.6);
 
 # %% [markdown]
-# - **Masking after the softmax** leaves a row that sums to less than 1: the forbidden keys have already taken their share. Worse, the share of the allowed keys still depends on the forbidden scores, so the future leaks.
-# - **Multiplying the scores by 0** makes a forbidden score 0, and exp(0) is 1, not 0. A score of 0 is an ordinary score.
-# - **Adding the mask** gives allowed keys a lead of 1, nothing more.
+# Orange bars must be 0, and the blue ones must match the first panel.
 #
-# What is wanted is a score whose exponential is 0: the mask acts **before the softmax**, and the value is **−∞**, or a number that does the same in floating point (the paper sets illegal connections to −∞, section 3.2.3). The scaling does not care: it may come first, since −∞ divided by √d_k is −∞.
+# - **Weights × mask**: the row no longer sums to 1, and the allowed weights still depend on the blocked scores. Under a causal mask, the future leaks.
+# - **Scores × mask**: a blocked score becomes 0, which is an ordinary score, and $e^0 = 1$.
+# - **Scores + mask**: the allowed scores rise by 1, and the blocked keys keep some weight.
+#
+# You need a score whose exponential is 0. So the mask acts **before the softmax**, and the value is **−∞** (section 3.2.3), or a number far below *every* score.
 
 # %% demo
-fills = [-10.0, -100.0, -1e4, -1e9, -torch.inf]
-rows = torch.tensor([[-200.0, -201.0, fill] for fill in fills])  # two allowed scores, one forbidden
-names = [f"fill {fill:g}" for fill in fills]
-plots.heatmap(softmax(rows), names, ["allowed", "allowed", "forbidden"], title="scores around −200")
-for dtype in (torch.float32, torch.float16):
-    print(f"the lowest number in {dtype}: {torch.finfo(dtype).min:g}")
+for fill in (-10.0, -1e9, -torch.inf):
+    around = softmax(torch.tensor([-200.0, -201.0, fill]))  # two allowed scores, one blocked
+    empty = torch.softmax(torch.full((4,), fill), dim=-1)  # every key blocked
+    print(f"fill {fill:6g}   scores near −200: {around.tolist()}   nothing allowed: {empty.tolist()}")
+print("lowest numbers:", torch.finfo(torch.float32).min, torch.finfo(torch.float16).min)
 
 # %% [markdown]
-# A softmax does not change when a constant is added to its row, so nothing stops scores from sitting around −200. A fill of −10 is then the *largest* score of the row. A fill must lie far below any score: −10⁹ does in float32 (in float16 it does not exist), `torch.finfo(scores.dtype).min` does in every type, and −∞ is cleanest, with one catch.
+# A fill of −10 is the *largest* score when the others lie near −200, so the blocked key gets all the weight. −10⁹ works in float32, but float16 cannot represent it. `torch.finfo(scores.dtype).min` and −∞ work in any type.
 #
-# **A row in which everything is forbidden.** With −∞ throughout, the largest score is −∞ too, and −∞ − (−∞) is NaN. With a finite fill all scores are equal, and the softmax spreads the weight evenly over precisely the keys it must not touch. Both are wrong. **We define: a query that may attend to nothing gets zero weights and a zero output.**
+# **If every key of a row is blocked**, any fill goes wrong. With −∞, the softmax computes −∞ − (−∞), which is NaN, and a single NaN in the loss spreads to every parameter in one optimiser step. With a finite fill all scores are equal, and the blocked keys share the weight. In this course, **a query that may attend to nothing gets zero weights and a zero output**.
+
+# %% [markdown]
+# ### The same word under a causal mask
+#
+# Return to *its*. If the model reads from left to right, *milk* has not been read yet when *its* is processed.
 
 # %% demo
-nothing = torch.full((4,), -torch.inf)
-print("filled with −inf:", torch.softmax(nothing, dim=-1))
-print("filled with −1e9:", torch.softmax(torch.full((4,), -1e9), dim=-1))
-
-# %% [markdown]
-# One NaN is enough to spoil a model: the next matrix product spreads it along its row, the loss becomes NaN, and after one step of the optimiser every weight is. Such rows are no rarity: a sentence of nothing but padding in a batch is enough.
-
-# %% [markdown]
-# ## One query, step by step
-#
-# Five words, d_k = 4 so that √d_k = 2, and values with two features so that they can be drawn. The word *its* asks. It reads from left to right, so *milk* is out of sight.
-
-# %% demo
-words = ["the", "cat", "drank", "its", "milk"]
-query = torch.tensor([[2.0, 0.0, 1.0, 1.0]])  # (1, 4): what "its" is looking for
-keys = torch.tensor([[0.0, 1.0, 0.0, 0.0], [2.0, 0.0, 1.0, 1.0], [0.0, 2.0, 0.0, 1.0],
-                     [1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 2.0, 0.0]])  # (5, 4)
-values = torch.tensor([[0.0, 0.0], [4.0, 3.0], [1.0, 4.0], [2.0, 0.5], [5.0, 0.0]])  # (5, 2)
-
-scaled = attention_scores(query, keys)[0]  # (5,)
+scaled = attention_scores(queries[3:4], keys)[0]  # (5,): the scores of "its"
 masked = scaled.clone()
 masked[4] = -torch.inf  # "milk" comes later
-weights = softmax(masked)  # (5,)
-steps = {"1 score: q·k": 2 * scaled, "2 scale: / √4": scaled}
-steps |= {"3 mask": masked, "4 softmax": weights}
-plots.bars(steps, words, marked=["milk"]);
+panels = {"scores": scaled, "scores, masked": masked}
+panels |= {"weights without a mask": softmax(scaled), "weights under the mask": softmax(masked)}
+plots.bars(panels, words, marked=["milk"])
+for name, row in (("without a mask", scaled), ("under the mask", masked)):
+    (v0, v1), cat = (softmax(row) @ values).tolist(), softmax(row)[1]
+    print(f"{name}: weight of cat {cat:.2f}, z = ({v0:.2f}, {v1:.2f})")
 
 # %% [markdown]
-# Without the mask *milk* would have been the second-best match. With it the cat takes three quarters of the weight. The last step mixes: each value pulls the output towards itself as strongly as its weight.
-
-# %% demo
-plots.mixture(values, weights, words)
-print("output:", weights @ values)
-
-# %% [markdown]
-# The output cannot leave the region spanned by the values: it is a weighted mean. Whatever attention is to say, some value has to say it, which is one reason why a feed-forward layer follows (lesson 5).
+# With the mask, *milk* gets exactly 0. Its weight goes to the other words in proportion to what they had, so *cat* rises from 0.78 to 0.87, and $z$ moves closer to the value of *cat*, (4, 3).
 
 # %% [markdown]
 # ## Exercise 5: `scaled_dot_product_attention` (5 points)
 #
-# ![A chain of boxes from left to right. Q and K enter MatMul; then Scale by one over root d k, which gives the scores, T q by T k; then Mask, which is optional; then Softmax per row, which gives the weights, T q by T k; then MatMul with V, which gives the output, T q by d v.](images/attention_pipeline.svg)
+# ![A chain of boxes from left to right. Q and K enter MatMul; then Scale by one over root d k, which gives the scores, T q by T k; then Mask, which is optional; then Softmax per row, which gives the weights, T q by T k; then MatMul with V. Two arrows lead to what is returned: the output, T q by d v, from the last box, and the weights from the softmax.](images/attention_pipeline.svg)
 #
-# Attention(Q, K, V) = softmax(QKᵀ / √d_k) V (equation 1). Return the output **and** the weights. `mask` is boolean, True = may attend, of any shape that broadcasts to the scores; `None` means that everything is allowed. A query that may attend to nothing gets zero weights and a zero output. Leave the arguments as they came, and do not call `F.scaled_dot_product_attention`; your own functions from above are welcome.
+# $\text{Attention}(Q, K, V) = \text{softmax}\left(QK^\top / \sqrt{d_k}\right) V$ (equation 1)
+#
+# Return the output **and** the weights. `mask` is boolean, True = may attend, of any shape that broadcasts to the scores; `None` means that everything is allowed. A query that may attend to nothing gets zero weights and a zero output. Don't modify the arguments, and don't call `F.scaled_dot_product_attention`. You may use your own functions from above.
+#
+# *20 minutes, medium.*
 
 # %% solution scaled-dot-product-attention
 def scaled_dot_product_attention(
@@ -594,7 +723,7 @@ def scaled_dot_product_attention(
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     weights = softmax(scores, dim=-1)
     if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)  # a row without any True has nothing to share out
+        weights = weights.masked_fill(~mask, 0.0)  # a row without any True gets no weight at all
     output = weights @ v  # (..., T_q, d_v)
     return output, weights
     ### END SOLUTION
@@ -607,67 +736,106 @@ assert isinstance(result, tuple) and len(result) == 2, (
 )
 output, weights = result
 assert output.shape == (2, 5, 3), (
-    f"Five queries and values of width 3 give (2, 5, 3), got {tuple(output.shape)}."
+    f"Five queries and values of width 3 should give (2, 5, 3), got {tuple(output.shape)}."
 )
 assert weights.shape == (2, 5, 7), (
-    f"Five queries and seven keys give weights (2, 5, 7), got {tuple(weights.shape)}."
+    f"Five queries and seven keys should give weights (2, 5, 7), got {tuple(weights.shape)}."
 )
 assert torch.allclose(weights.sum(dim=-1), torch.ones(2, 5)), (
-    f"Each row of weights sums to 1, got {weights.sum(dim=-1)}."
+    f"Each row of weights should sum to 1, got {weights.sum(dim=-1)}."
 )
 numbers = torch.tensor([[0.0], [3.0], [6.0]])
 same, _ = scaled_dot_product_attention(torch.zeros(1, 4), torch.randn(3, 4), numbers)
 assert torch.allclose(same, torch.tensor([[3.0]])), (
-    f"A query of zeros likes all keys equally: expected the mean 3, got {same}."
+    f"A query of zeros scores every key the same: expected the mean 3, got {same}."
 )
-first = (torch.arange(7) == 0).expand(5, 7)  # only the first key may be seen
+first = (torch.arange(7) == 0).expand(5, 7)  # only the first key is allowed
 output, weights = scaled_dot_product_attention(q, k, v, first)
 assert torch.all(weights[..., 1:] == 0), (
-    f"Forbidden keys get a weight of exactly 0, got up to {weights[..., 1:].max():.3f}."
+    f"Blocked keys should get a weight of exactly 0, got up to {weights[..., 1:].max():.3f}."
 )
 assert torch.allclose(output, v[:, :1].expand(2, 5, 3)), (
-    "Where one key is allowed, the output is its value. What do the rows sum to?"
+    "If only one key is allowed, the output should be its value. What do your rows sum to?"
 )
 nothing = torch.zeros(5, 7, dtype=torch.bool)
 output, weights = scaled_dot_product_attention(q, k, v, nothing)
 assert not output.isnan().any(), (
-    "A query that may attend to nothing gave NaN. Which row of the softmax divides what by what?"
+    "A query that may attend to nothing gave NaN. What does the softmax divide by in that row?"
 )
 assert torch.all(output == 0), (
-    f"A query that may attend to nothing gets zeros, got {output[0, 0]}. Look at its weights."
+    f"A query that may attend to nothing should get zeros, got {output[0, 0]}. Look at its weights."
 )
 print("scaled_dot_product_attention: the visible tests pass")
+
+# %% demo
+check("scaled-dot-product-attention")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# The picture is the program, box by box, and you have written all boxes but one. Print shapes after each line.
+# The picture shows the program box by box, and you have already written all boxes but one. Print the shape after each line.
 #
 # </details>
 #
 # <details><summary>Hint 2: the mask box</summary>
 #
-# `masked_fill(where, value)` puts `value` wherever `where` is True, and returns a new tensor, so its result has to be kept. Our mask is True where looking is *allowed*.
+# `masked_fill(where, value)` puts `value` wherever `where` is True. It returns a new tensor, so keep its result. Our mask is True where attending is *allowed*.
 #
 # </details>
 #
 # <details><summary>Hint 3: rows without any True</summary>
 #
-# With a finite fill such a row comes out uniform; with −∞ it comes out NaN. In either case you know which weights must be 0 whatever the softmax said, so you can set them once more afterwards. For all other rows this changes nothing.
+# With a finite fill such a row comes out uniform; with −∞ it comes out NaN. In both cases you know which weights must be 0, whatever the softmax gave, so you can set them once more afterwards. This changes nothing in the other rows.
 #
 # </details>
 
 # %% [markdown]
+# ## Click on the mask
+#
+# Here are the five words again, now with your own function. First, three masks and the weights that they leave.
+
+# %% demo
+no_cat = torch.ones(5, 5, dtype=torch.bool)
+no_cat[3, 1] = False  # "its" may not attend to "cat"
+chosen = {"no mask": None, "causal": causal_mask(5), "its may not read cat": no_cat}
+kept = {name: scaled_dot_product_attention(queries, keys, values, m)[1] for name, m in chosen.items()}
+plots.heatmaps(kept, words, words);
+
+# %% [markdown]
+# The causal mask clears the upper triangle and leaves *the* nothing to read but itself. On the right only one cell is blocked, and only one row changes: *its* now gives nearly half of its weight to *milk*, the second-best match.
+#
+# **Predict, then click.** With a running kernel you can click on any cell below. What happens to the output of *milk* if you block every cell in its row? What happens to the row *its* if you block *cat* in the row *drank*?
+#
+# <details><summary>Answer</summary>
+#
+# The row *milk* has no weight left, and its output is (0, 0). Nothing happens to the row *its*: each query has its own row of the mask and its own softmax.
+#
+# </details>
+
+# %% demo
+from coursework.mask_control import interact_mask
+
+
+@interact_mask(words, start=causal_mask(5))
+def show_attention(mask):
+    """Draw the weights and the outputs that a mask leaves."""
+    read, given = scaled_dot_product_attention(queries, keys, values, mask)
+    plots.heatmap(given, words, words, title="weights")
+    plt.show()
+    for word, (v0, v1) in zip(words, read.tolist()):
+        print(f"{word:>6}: z = ({v0:.2f}, {v1:.2f})")
+
+# %% [markdown]
 # ## A hundred comparisons
 #
-# A few examples are easily satisfied by luck: square matrices hide a transpose, and d_k = T_k hides a wrong scale. So: random sizes, all of them different as a rule, with and without a mask, against PyTorch's own function.
+# A wrong implementation can pass a few examples by luck: square matrices hide a missing transpose, and $d_k = T_k$ hides a wrong scale. So compare it with PyTorch's function on a hundred random inputs, half of them with a mask. The five sizes of each comparison are drawn without repetition, so no two are ever equal.
 
 # %% demo
 def compare(trials=100):
     """The largest difference from F.scaled_dot_product_attention, and how many rows were empty."""
     worst, empty = 0.0, 0
     for trial in range(trials):
-        batch, t_q, t_k, d_k, d_v = torch.randint(1, 13, (5,)).tolist()
+        batch, t_q, t_k, d_k, d_v = (torch.randperm(12)[:5] + 1).tolist()
         q, k = torch.randn(batch, t_q, d_k), torch.randn(batch, t_k, d_k)
         v = torch.randn(batch, t_k, d_v)
         mask = None if trial % 2 else torch.rand(batch, t_q, t_k) < 0.7
@@ -682,42 +850,136 @@ worst, empty = compare()
 print(f"100 comparisons, {empty} queries with nothing to attend to; largest difference {worst:.1e}")
 
 # %% [markdown]
-# What is left is rounding: float32 keeps about seven digits, and the two sums add in a different order. The empty rows agree as well: in the PyTorch version of this course (2.13) `F.scaled_dot_product_attention` gives zeros where nothing is allowed. `nn.MultiheadAttention` does not, when asked for its weights: that was the NaN in the picture of the two polarities.
+# The remaining difference is rounding: float32 keeps about seven digits, and the two functions add in a different order. The empty rows agree as well. PyTorch 2.13, which this course uses, returns zeros where nothing is allowed. `nn.MultiheadAttention` is different: if you ask it for its weights, such a row is NaN.
+
+# %% demo
+theirs = nn.MultiheadAttention(embed_dim=8, num_heads=1, batch_first=True).eval()
+x = torch.randn(1, 4, 8)
+mask = causal_mask(4)
+_, converted = theirs(x, x, x, attn_mask=~mask)  # (1, 4, 4)
+_, unconverted = theirs(x, x, x, attn_mask=mask)  # (1, 4, 4)
+plots.heatmaps({"attn_mask=~mask": converted[0], "attn_mask=mask": unconverted[0]}, "0123", "0123");
+
+# %% [markdown]
+# The right picture also shows what the wrong convention does. Without `~`, each position sees only what comes *after* it, and the last one sees nothing, hence the NaN.
+
+# %% [markdown]
+# ## What does attention cost?
 #
-# **What does it cost?** Each of the T_q · T_k scores takes d_k multiplications, and each weight d_v more: O(T_q · T_k), quadratic in the length for self-attention (the paper compares this with recurrence and convolution in table 1). The weights of a single head over 8192 tokens are 8192² numbers, 256 MiB in float32.
+# There is one score for every query and every key. In self-attention, a text that is twice as long has four times as many scores. Measure it:
+
+# %% demo
+import time
+
+torch.set_num_threads(1)
+for length in (512, 1024, 2048):
+    q, k, v = torch.randn(3, length, 64)  # each (length, 64)
+    seconds = []
+    for _ in range(5):
+        start = time.perf_counter()
+        _, weights = scaled_dot_product_attention(q, k, v)
+        seconds.append(time.perf_counter() - start)
+    memory = weights.numel() * weights.element_size() / 2**20
+    print(f"{length:5} tokens: {1000 * min(seconds):6.1f} ms, {memory:5.1f} MiB of weights")
+print(f" 8192 tokens would need {8192**2 * 4 / 2**20:.0f} MiB")
+
+# %% [markdown]
+# From each line to the next, the memory grows by a factor of 4, and the time by about as much or more. At 8192 tokens, the weights of a single head fill 256 MiB: $8192^2$ numbers of 4 bytes. Recurrent layers grow linearly with the length (the paper compares them in table 1).
+
+# %% [markdown]
+# ### Stretch: `attention_cost`, not counted
+#
+# Count the cost exactly. `batch` samples with `heads` heads each run scaled dot-product attention with `t_q` queries and `t_k` keys of width `d_k`, and values of width `d_v`. Return a pair of whole numbers:
+#
+# 1. the number of multiplications in the two matrix products, $QK^\top$ and weights times $V$ (ignore the scaling and the softmax);
+# 2. how many numbers the tensor of scores holds.
+#
+# *10 minutes, medium. Stretch: not counted.*
+
+# %% solution attention-cost
+def attention_cost(
+    batch: int, heads: int, t_q: int, t_k: int, d_k: int, d_v: int
+) -> tuple[int, int]:
+    """Count what scaled dot-product attention costs.
+
+    Returns: the multiplications in its two matrix products, and the numbers in the score tensor.
+    """
+    ### BEGIN SOLUTION
+    pairs = batch * heads * t_q * t_k
+    return pairs * (d_k + d_v), pairs
+    ### END SOLUTION
+
+# %% test attention-cost 0
+cost = attention_cost(batch=1, heads=1, t_q=2, t_k=3, d_k=4, d_v=5)
+assert isinstance(cost, tuple) and len(cost) == 2, (
+    f"Expected a pair (multiplications, numbers), got {type(cost).__name__}."
+)
+assert cost[1] == 6, f"Two queries and three keys have 6 scores, got {cost[1]}."
+assert cost[0] == 54, (
+    f"6 scores of 4 multiplications each, and 2 outputs of 5 features with 3 multiplications each, "
+    f"make 24 + 30 = 54; got {cost[0]}."
+)
+print("attention_cost: the visible tests pass")
+
+# %% demo
+check("attention-cost")
+
+# %% [markdown]
+# <details><summary>Hint 1: a nudge</summary>
+#
+# Multiplying an $(n, m)$ matrix by an $(m, p)$ matrix takes $n \cdot m \cdot p$ multiplications: $m$ for each entry of the result.
+#
+# </details>
+#
+# <details><summary>Hint 2: nearly there</summary>
+#
+# Write down the shapes of the two products, for a single head of a single sample. Which factors do the two counts have in common? Then think of batch and heads.
+#
+# </details>
+#
+# <details><summary>Hint 3: try it on the paper's model</summary>
+#
+# The base model has 8 heads with $d_k = d_v = 64$. Count self-attention on one sentence of 100 tokens. Then count a linear layer from 512 to 2048 features on the same tokens: it takes about ten times as many multiplications. From which length on is attention the larger part?
+#
+# </details>
 
 # %% [markdown]
 # ## Rows are distributions, columns are not
 #
-# Each query shares out a weight of 1 over the keys: rows sum to 1. A column says how much attention one key *receives* from everybody, and that may be anything.
+# Each query distributes a weight of 1 over the keys, so each row sums to 1. The sum of a column is the total attention that one key *receives*. It can be anything between 0 and the number of queries.
 
 # %% demo
-words = ["the", "cat", "drank", "its", "milk"]
 torch.manual_seed(1)
 q, k, v = torch.randn(3, 5, 16)  # each (5, 16)
 _, weights = scaled_dot_product_attention(q, k, v, causal_mask(5))
-plots.heatmap_with_sums(weights, words, words);
+plots.heatmap_with_sums(weights, words, words)
+print("column sums:", {word: round(total, 2) for word, total in zip(words, weights.sum(dim=-2).tolist())})
+
+# %% [markdown]
+# Every row sum is 1. The column sums differ widely: *cat* receives 2.20, while *milk* receives only 0.05, because under the causal mask no other word may read it.
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** Somebody takes the softmax over `dim=-2`, under a causal mask. Every shape is right. What would you see in the sums, and why does the future leak?
+# **Predict, then reveal.** Suppose you take the softmax over `dim=-2` by mistake, under a causal mask. Every shape is right. What do the sums look like, and why does the future leak?
 #
 # <details><summary>Answer</summary>
 #
-# The columns sum to 1 and the rows do not. Each weight of an early query is now divided by a sum that contains the scores of all *later* queries for that key, so what comes later changes what an early position puts out, although every forbidden cell is a perfect 0. A test that changes the last token and compares the first outputs notices at once.
+# The columns sum to 1, and the rows don't. The weight of an early query is now divided by a sum that contains the scores of all *later* queries for the same key. So later tokens change earlier outputs, although every blocked cell is exactly 0. You can detect this by changing the last token and comparing the first outputs.
 #
 # </details>
 
 # %% [markdown]
 # ## A layer: the self-attention head
 #
-# Up to here nothing was learnt. A layer adds three projections that make queries, keys and values from the same tokens (section 3.2.2 gives the projections, section 3.2.3 calls the use self-attention).
+# So far nothing has been learnt. A layer adds three projections that make queries, keys and values from the same tokens (section 3.2.2 describes the projections, and section 3.2.3 calls this use self-attention).
 #
 # ![Tokens x of shape B, S, D enter three boxes: w q and w k, from width D to d k, and w v, from D to D. Their results q, k and v enter scaled dot-product attention together with an optional mask. The output has the shape of x: B, S, D. D stands for d model.](images/attention_head.svg)
 
 # %% [markdown]
 # ### Exercise 6: `SelfAttentionHead` (4 points)
 #
-# Keep the attribute names: weights are loaded by them. All three are `nn.Linear` with bias, and each has weights of its own. `w_q` and `w_k` lead to `d_k` features, which is `d_model` unless something else is asked for, and may well be more than `d_model`; `w_v` leads to `d_model`, so that the output has the shape of the input. Only the output is returned.
+# Keep the attribute names, because weights are loaded by them. All three layers are `nn.Linear` with bias, and each has its own weights. `w_q` and `w_k` map to `d_k` features. `d_k` is `d_model` unless another value is given, and it may be larger than `d_model`. `w_v` maps to `d_model` features, so that the output has the shape of the input. Return only the output.
+#
+# *15 minutes, medium.*
 
 # %% solution self-attention-head
 class SelfAttentionHead(nn.Module):
@@ -755,45 +1017,49 @@ sizes = {name: tuple(p.shape) for name, p in head.named_parameters() if name.end
 expected = {"w_q.weight": (10, 6), "w_k.weight": (10, 6), "w_v.weight": (6, 6)}
 assert sizes == expected, f"Expected the weights {expected}, got {sizes}."
 assert SelfAttentionHead(d_model=6).w_q.out_features == 6, (
-    "Without d_k the queries are d_model wide, here 6."
+    "Without d_k, the queries should be d_model wide, here 6."
 )
 x = torch.randn(2, 5, 6)
 output = head(x)
-assert isinstance(output, torch.Tensor), f"Expected the output alone, got {type(output).__name__}."
+assert isinstance(output, torch.Tensor), f"Expected only the output, got {type(output).__name__}."
 assert output.shape == (2, 5, 6), f"Expected the shape of x, (2, 5, 6), got {tuple(output.shape)}."
 nn.init.zeros_(head.w_q.weight)
 nn.init.zeros_(head.w_q.bias)
 mean = head.w_v(x).mean(dim=1, keepdim=True).expand(2, 5, 6)
 assert torch.allclose(head(x), mean, atol=1e-6), (
-    "With queries of zeros every token should read the mean of w_v(x). What is mixed?"
+    "With queries of zeros, every token should read the mean of w_v(x). Which values do you mix?"
 )
 first = torch.arange(5) == 0
 assert torch.allclose(head(x, first), head.w_v(x)[:, :1].expand(2, 5, 6), atol=1e-6), (
-    "Where only the first token may be seen, all read its value. Does the mask reach the attention?"
+    "If only the first token is allowed, all tokens should read its value. "
+    "Do you pass the mask on to the attention?"
 )
 print("SelfAttentionHead: the visible tests pass")
+
+# %% demo
+check("self-attention-head")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# `__init__` creates the three layers and `forward` uses them. A layer that is created inside `forward` would start from new random weights at every call and never learn.
+# `__init__` creates the three layers, and `forward` uses them. A layer that is created inside `forward` would start from new random weights on every call and never learn.
 #
 # </details>
 #
 # <details><summary>Hint 2: forward</summary>
 #
-# Project `x` three times, then call the function of exercise 5 with the mask. It returns two things; which one is wanted?
+# Project `x` three times, then call your function from exercise 5 with the mask. It returns two things. Which one do you need?
 #
 # </details>
 
 # %% [markdown]
-# ## Attention does not know the order
+# ## Attention ignores the order
 #
-# **Predict, then reveal.** We shuffle the tokens of a sentence and run the head again, without a mask. What happens to the output?
+# **Predict, then reveal.** Shuffle the tokens of a sentence and run the head again, without a mask. What happens to the output?
 #
 # <details><summary>Answer</summary>
 #
-# The same vectors come out, shuffled in the same way. Attention is *permutation-equivariant*: a score depends on the two tokens, never on where they stand, and a sum over keys does not care about their order.
+# The same vectors come out, shuffled in the same way. Attention is *permutation-equivariant*: a score depends on two tokens, but not on their positions, and a sum over keys doesn't depend on their order.
 #
 # </details>
 
@@ -809,41 +1075,43 @@ shuffled = [words[i] for i in order]
 plots.relabel(figure.axes[1], shuffled, shuffled)
 
 # %% [markdown]
-# The right picture is the left one with its rows and columns exchanged; not one number is new. To such a layer "dog bites man" and "man bites dog" are the same set of words. This is why lesson 2 added positions to the embeddings: once the position is part of x, moving a token changes its vector, and the symmetry is broken. (A causal mask breaks it as well: the first position sees one token, the last sees all.)
+# The right picture contains the same numbers as the left one, with rows and columns reordered. For such a layer, "dog bites man" and "man bites dog" are the same set of words. This is why lesson 2 adds positions to the embeddings: once the position is part of $x$, moving a token changes its vector. (A causal mask also breaks the symmetry: the first position sees one token, and the last sees all.)
 
 # %% [markdown]
 # ## Exercise 7: shapes and choices (2 points)
 #
-# A decoder reads a memory by **cross-attention**, with a batch of 4. The decoder's tokens `x` have shape `(4, 6, 32)`, the memory `m` has shape `(4, 9, 32)`. The projections are `w_q = Linear(32, 16)`, `w_k = Linear(32, 16)` and `w_v = Linear(32, 10)`. Queries come from `x`, keys and values from `m`.
+# A decoder reads a memory by **cross-attention**, with a batch of 4. The decoder's tokens `x` have shape `(4, 6, 32)`, and the memory `m` has shape `(4, 9, 32)`. The projections are `w_q = Linear(32, 16)`, `w_k = Linear(32, 16)` and `w_v = Linear(32, 10)`. Queries come from `x`, keys and values from `m`.
 #
-# Fill in the dictionary and delete the `raise` line below it. Shapes are tuples of numbers, for example `(2, 3, 5)`.
+# Fill in the dictionary and delete the `raise` line below it. Write shapes as tuples of numbers, for example `(2, 3, 5)`.
 #
-# - `"q"`, `"k"`, `"v"`, `"scores"`, `"output"`: the shapes of the queries, keys, values, scores and the output, batch included;
+# - `"q"`, `"k"`, `"v"`, `"scores"`, `"output"`: the shapes of the queries, keys, values, scores and output, including the batch;
 # - `"value_vectors"`: how many value vectors there are **for each sentence** of the batch, as a number.
+#
+# *10 minutes, easy.*
 
 # %% [markdown]
-# The others are letters, such as `"A"`.
+# The remaining answers are letters, such as `"A"`.
 #
-# `"why_scale"`: the scores are divided by √d_k because
+# `"why_scale"`: the scores are divided by $\sqrt{d_k}$ because
 #
 # - A: it makes each row of weights sum to 1;
-# - B: it brings every score between −1 and 1, as with a cosine;
-# - C: the variance of q·k grows with d_k, and large scores saturate the softmax;
-# - D: the product would take longer for a large d_k otherwise.
+# - B: it keeps every score between −1 and 1, like a cosine;
+# - C: the variance of $q \cdot k$ grows with $d_k$, and large scores saturate the softmax;
+# - D: otherwise the product would take longer for a large $d_k$.
 #
-# `"other_score"`: which score works, as it stands, for a query of width 8 and a key of width 5?
+# `"other_score"`: which score works, as written, for a query of width 8 and a key of width 5?
 #
-# - A: vᵀ tanh(W₁ q + W₂ k)
-# - B: q·k
-# - C: q·k / √d_k
-# - D: q·k / (‖q‖ ‖k‖)
+# - A: $v^\top \tanh(W_1 q + W_2 k)$
+# - B: $q \cdot k$
+# - C: $q \cdot k / \sqrt{d_k}$
+# - D: $q \cdot k / (\lVert q \rVert \lVert k \rVert)$
 #
-# `"conditions"`: what must hold in scaled dot-product attention?
+# `"conditions"`: what must be true in scaled dot-product attention?
 #
-# - A: as many queries as keys
-# - B: values as wide as keys
-# - C: d_k at most d_model
-# - D: queries as wide as keys, and as many values as keys
+# - A: there are as many queries as keys
+# - B: values are as wide as keys
+# - C: $d_k$ is at most $d_{\text{model}}$
+# - D: queries are as wide as keys, and there are as many values as keys
 
 # %% solution attention-shapes
 answers = {
@@ -874,40 +1142,56 @@ answers = {
 # %% test attention-shapes 2
 shapes, letters = ("q", "k", "v", "scores", "output"), ("why_scale", "other_score", "conditions")
 missing = {*shapes, *letters, "value_vectors"} - set(answers)
-assert not missing, f"These entries are gone from answers: {sorted(missing)}."
+assert not missing, f"These entries are missing from answers: {sorted(missing)}."
 empty = [key for key, answer in answers.items() if answer is None]
 assert not empty, f"Still to be answered: {empty}."
 for key in shapes:
     assert isinstance(answers[key], tuple | list) and len(answers[key]) == 3, (
-        f"answers['{key}'] should hold three numbers, batch first; got {answers[key]!r}."
+        f"answers['{key}'] should be three numbers, batch first; got {answers[key]!r}."
     )
 assert isinstance(answers["value_vectors"], int), (
-    f"'value_vectors' is a whole number, got {answers['value_vectors']!r}."
+    f"'value_vectors' should be a whole number, got {answers['value_vectors']!r}."
 )
 for key in letters:
     assert answers[key] in ("A", "B", "C", "D"), (
-        f"answers['{key}'] is one of 'A' to 'D', got {answers[key]!r}."
+        f"answers['{key}'] should be one of 'A' to 'D', got {answers[key]!r}."
     )
 print("answers: complete, and in the right form")
 
 # %% [markdown]
 # <details><summary>Hint 1: shapes</summary>
 #
-# A linear layer changes the last dimension alone. Then go back to the figure of rectangles and write the sizes at their sides.
+# A linear layer changes only the last dimension. For the rest, go back to the figure with the two matrix products and write the sizes beside it.
 #
 # </details>
 #
 # <details><summary>Hint 2: choices</summary>
 #
-# Each of the wrong answers is contradicted by something you have run above: the softmax of unscaled scores, the table of score functions, the tests with `d_k=10`, the hundred comparisons.
+# Something you ran above rules out each wrong answer: the spread of the scores before and after scaling, the table of score functions, the tests with `d_k=10`, the hundred comparisons.
 #
 # </details>
 
 # %% [markdown]
 # ## What you can do now
 #
-# You have built the operation that everything else in a Transformer is wrapped around: a lookup that returns a mixture. You know why its scores are scaled, where its mask goes, what each dimension means, and it agrees with PyTorch's own on a hundred random cases.
+# You have built the operation at the heart of the Transformer: a lookup that returns a mixture. You know why its scores are scaled, where its mask goes and what each dimension means, and your function agrees with PyTorch's on a hundred random inputs.
 #
-# One head computes one set of weights, so each token gets one mixture per layer: a pronoun that wants its noun *and* its verb has to average the two requests. **Lesson 4** runs several heads side by side, each with projections of its own, and the bookkeeping of their shapes is the whole difficulty.
+# A single head has one set of weights, so each token reads one mixture per layer. A verb that needs both its subject *and* its object has to average the two. **Lesson 4** runs several heads side by side, each with its own projections. The idea is easy; keeping track of the shapes is the hard part.
 #
 # **Read on**: Vaswani et al. 2017, section 3.2.2. For where attention came from: Bahdanau et al. 2015, arXiv:1409.0473, section 3.
+
+# %% [markdown]
+# ### Glossary
+#
+# | term | meaning |
+# |---|---|
+# | query, key, value | three projections of a token: what it looks for, what it can be found by, and what it passes on |
+# | score | how well a query matches a key; here $q \cdot k / \sqrt{d_k}$ |
+# | weights | the softmax of a query's scores: positive, with a sum of 1 |
+# | self-attention, cross-attention | queries from the same sequence as keys and values, or from another one |
+# | $T_q$, $T_k$, $d_k$, $d_v$ | number of queries, number of keys (and values), width of queries and keys, width of values |
+# | mask | a boolean tensor that says which keys each query may attend to; True = may attend |
+# | causal mask | the mask $j \le i$: a position attends to itself and to earlier positions |
+# | padding | `<pad>` tokens that fill the sentences of a batch up to the same length |
+# | saturated softmax | one weight near 1 and the rest near 0, so that almost no gradient flows |
+# | permutation-equivariant | if the inputs are shuffled, the outputs are shuffled in the same way |

@@ -11,31 +11,35 @@
 #
 # - say what several heads can do that one head of the same total width cannot;
 # - take a sentence through two heads with pencil and paper, and name every shape on the way;
-# - split and merge heads without mixing up tokens, and recognise the signs when somebody did;
-# - write multi-head attention for any two sequences and any mask, with your own attention from lesson 3 in it;
-# - copy the weights of `nn.MultiheadAttention` into it, and get the same numbers out;
-# - explain why eight heads cost no more parameters than one.
+# - split and merge heads without mixing up tokens, and recognise the symptoms of a wrong split or merge;
+# - write multi-head attention for any two sequences and any mask, on top of your attention from lesson 3;
+# - copy the weights of `nn.MultiheadAttention` into it and get the same numbers out;
+# - explain why eight heads need no more parameters than one, and recognise a head of a real BERT by what it does.
 #
 # **Time** about 90 minutes · **Difficulty** medium; the ideas are easy, the shapes are not · **Before this** lesson 3
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.2.2 and 3.2.3.
 
 # %% [markdown] slide="subslide"
+# ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. Lesson 4 is highlighted: multi-head attention, which is self-attention in the encoder, and causal self-attention and cross-attention in the decoder.](images/map_04.svg)
+
+# %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
 #
-# | exercise | points | in the paper |
-# |---|---|---|
-# | `split_heads` | 2 | 3.2.2, figure 2 (right); the layout is ours |
-# | `merge_heads` | 2 | 3.2.2, "Concat" |
-# | `MultiHeadAttention` | 8 | 3.2.2, with the uses of 3.2.3 |
-# | `load_from_torch` | 4 | not in the paper: PyTorch's `nn.MultiheadAttention` |
-# | `parameter_count` | 2 | 3.2.2, last sentence (there about computation) |
-# | shapes and choices | 2 | 3.2.2 |
+# | exercise | points | minutes | difficulty | in the paper |
+# |---|---|---|---|---|
+# | `split_heads` | 2 | 10 | easy | 3.2.2, figure 2 (right); the layout is ours |
+# | `merge_heads` | 2 | 5 | easy | 3.2.2, "Concat" |
+# | `MultiHeadAttention` | 8 | 30 | hard | 3.2.2, with the uses of 3.2.3 |
+# | `load_from_torch` | 4 | 15 | medium | not in the paper: PyTorch's `nn.MultiheadAttention` |
+# | `parameter_count` | 2 | 5 | easy | 3.2.2, last sentence (there about computation) |
+# | stretch: `load_from_bert` | not counted | 15 | medium | not in the paper |
+# | shapes and choices | 2 | 10 | easy | 3.2.2 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The tests you can see are a first check; marking uses further ones, with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The tests you can see are a first check. Grading uses more tests, with other sizes and other numbers.
 
 # %% [markdown]
-# This lesson stands on the attention you wrote in lesson 3. If your notebook `03_attention.ipynb` lies next door and your `scaled_dot_product_attention` agrees with PyTorch in a quick check, it is used from here on. Otherwise a stand-in takes its place, which does the same and is built on PyTorch's own function. The next cell says which. Your marks for this lesson do not depend on it.
+# This lesson builds on the attention you wrote in lesson 3. If your notebook `03_attention.ipynb` is in the folder next to this one, and your `scaled_dot_product_attention` agrees with PyTorch in a quick check, this lesson uses it. Otherwise it uses a stand-in that does the same and is built on PyTorch's own function. The next cell says which. Your score for this lesson does not depend on it.
 
 # %% setup
 import math
@@ -53,100 +57,147 @@ torch.manual_seed(4);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import head_plots, plots
+from coursework import check, head_plots, plots
 
 plots.use_style()
-torch.set_num_threads(1);  # tensors this small are fastest without company
+torch.set_num_threads(1);  # tensors this small are fastest on one thread
 
 # %% [markdown]
 # ## One mixture is not enough
 #
-# *The cat drank its milk.* To understand *drank*, two questions have to be answered: **who** drank, and **what** was drunk? A head has one query per token, so it can only ask both at once. Below, keys have two features, "could be a who" and "could be a what".
+# *The cat drank its milk.* To understand *drank*, a model has to answer two questions: **who** drank, and **what** was drunk? English gives the answer by order: the noun before the verb is the *who*, and the noun after it is the *what*. A head has one query per token, so a single head can only ask both questions at once.
+#
+# Below, the keys have two features, "noun before the verb" and "noun after the verb", so they depend on the order of the words. The values say what a word is: (1, 0) for *cat*, (0, 1) for *milk*, (0, 0) for the rest.
 
 # %% demo
-words = ["the", "cat", "drank", "its", "milk"]
-keys = torch.tensor([[0.0, 0.0], [5.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 5.0]])  # (5, 2)
-who, what = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
+def keys_and_values(sentence):
+    """The keys (5, 2) and values (5, 2) of a sentence of five words."""
+    place, verb = torch.arange(5), sentence.index("drank")
+    noun = torch.tensor([float(word in ("cat", "milk")) for word in sentence])
+    keys = 5 * torch.stack([noun * (place < verb), noun * (place > verb)], dim=-1)
+    values = torch.tensor([[float(word == "cat"), float(word == "milk")] for word in sentence])
+    return keys, values
 
-queries = torch.stack([who + what, who, what])  # (3, 2)
-_, weights = scaled_dot_product_attention(queries, keys, torch.eye(5))
-plots.heatmap(weights, ["one head: who and what?", "head 1: who?", "head 2: what?"], words);
+
+sentences = ["the cat drank its milk".split(), "the milk drank its cat".split()]
+who, what = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
+queries = torch.stack([who + what, who, what])  # (3, 2): one head asks both, or two heads ask one each
 
 # %% [markdown]
-# In the first row the cat and the milk get the same weight, and the output is one vector: half cat, half milk. From *The milk drank its cat* the very same half-and-half comes out. Two heads keep the answers apart, because each has a mixture of its own, and the layers that follow read them side by side. The paper puts it like this: with a single head, averaging inhibits attending to different positions for different reasons (section 3.2.2).
+# **Predict, then reveal.** *The milk drank its cat* contains the same words in another order. Can a single head with the query "who and what?" tell the two sentences apart? Can two heads?
 #
-# So we want several attentions at once, each with its own queries, keys and values. What should that cost? The paper's answer is: **nothing**. Each of the h heads works in a space of width d_k = d_model / h, and their outputs, laid side by side, are d_model wide again.
+# <details><summary>Answer</summary>
+#
+# The single head cannot: it finds both nouns in both sentences, gives them the same weight, and its output is half cat, half milk either way. Two heads can: the first returns whoever is before the verb, the second whatever is after it. The next cell shows both.
+#
+# </details>
+
+# %% demo
+asked = ["one head", "head 0", "head 1"]  # who and what? who? what?
+read = [scaled_dot_product_attention(queries, *keys_and_values(s)) for s in sentences]
+figure = plots.heatmaps({" ".join(s): w for s, (_, w) in zip(sentences, read)}, asked, sentences[0])
+plots.relabel(figure.axes[1], asked, sentences[1])
+for sentence, (outputs, _) in zip(sentences, read):
+    single, first, second = outputs.tolist()
+    print(f"{' '.join(sentence)}:   one head ({single[0]:.2f}, {single[1]:.2f})   "
+          f"two heads ({first[0]:.2f}, {first[1]:.2f} | {second[0]:.2f}, {second[1]:.2f})")
+
+# %% [markdown]
+# In the first row of each picture, both nouns get a weight of 0.48, so the single head returns (0.48, 0.48) for both sentences: it knows that there is a cat and there is milk, but not who drank. With two heads, the outputs are (0.90, 0.03 | 0.03, 0.90) and (0.03, 0.90 | 0.90, 0.03), which differ. Each head has its own mixture, and the layers that follow read the two side by side. In the words of the paper, with a single head, averaging inhibits attending to information at different positions for different reasons (section 3.2.2).
+#
+# So you want several attentions at once, each with its own queries, keys and values. The paper makes this cost **nothing**: each of the $h$ heads works in a space of width $d_k = d_{\text{model}} / h$, and the outputs, laid side by side, are $d_{\text{model}}$ wide again.
 
 # %% [markdown]
 # ## "I like apples", with numbers
 #
-# Three tokens, d_model = 6, 2 heads, so d_k = 3. The numbers are chosen by hand, so that they can be read. The first three features of a token say what it is, the last three where it stands.
+# The sentence *I like apples*, between `<sos>` and `<eos>`, has five tokens. With $d_{\text{model}} = 6$ and 2 heads, each head is $K = 3$ features wide. The numbers are chosen by hand so that you can read them. The first four features of a token say what kind of word it is. The last two say where it stands: a point on a circle, 45° further for each position, like one pair of the encoding in lesson 2.
 #
-# ![The way of I like apples through two heads, left to right. Tokens x, 1 by 3 by 6, go through w q, w k and w v, each 6 by 6, to q, k and v of 1, 3, 6. Each is split into two heads: 1, 2, 3, 3. In each head attention runs by itself with scores and weights of 3 by 3. The outputs of both heads are merged into 1, 3, 6, and w o, 6 by 6, makes the output, 1, 3, 6.](images/heads_overview.svg)
+# ![The way of I like apples, with start and end token, through two heads, from left to right. Tokens x, 1 by 5 by 6, go through w q, w k and w v, each from 6 to 6, to q, k and v of 1, 5, 6. Each is split into two heads: 1, 2, 5, 3. Attention runs in each head separately, with scores and weights of 5 by 5. The outputs of both heads are merged into 1, 5, 6, and w o, from 6 to 6, makes the output, 1, 5, 6.](images/heads_overview.svg)
 
 # %% demo
-sentence = ["I", "like", "apples"]
-x = torch.tensor([[1.0, 0, 0, 1, 0, 0], [0, 1, 0, 0, 1, 0], [0, 0, 1, 0, 0, 1]])[None]  # (1, 3, 6)
-features = ["subject", "verb", "object", "1st", "2nd", "3rd"]
-
-# Rows: what each feature of a query asks for. Columns: the features of the token that asks.
-w_q = torch.tensor([[0.0, 3, 0, 0, 0, 0], [4, 0, 4, 0, 0, 0], [0, 4, 0, 0, 0, 0],  # head 1
-                    [0, 0, 0, 4, 4, 0], [0, 0, 0, 0, 0, 4], [0, 0, 0, 0, 0, 0]])  # head 2
-w_k = torch.eye(6)
-w_v = torch.eye(6)[[3, 4, 5, 0, 1, 2]]  # head 1 hands over places, head 2 kinds of word
-w_o = torch.eye(6)[[3, 4, 5, 0, 1, 2]]  # puts both back where they belong
-
-q, k, v = x @ w_q.T, x @ w_k.T, x @ w_v.T  # each (1, 3, 6)
-head_plots.by_head({"q": q[0], "k": k[0], "v": v[0]}, sentence, num_heads=2, limits=(0, 5));
+sentence = ["<sos>", "I", "like", "apples", "<eos>"]
+features = ["marker", "pronoun", "verb", "noun", "cos", "sin"]
+kinds = {"<sos>": "marker", "I": "pronoun", "like": "verb", "apples": "noun", "<eos>": "marker"}
+angles = math.radians(45) * torch.arange(5)
+is_kind = [[float(kinds[word] == kind) for kind in features[:4]] for word in sentence]
+x = torch.cat([torch.tensor(is_kind), angles.cos()[:, None], angles.sin()[:, None]], dim=-1)[None]
+plots.heatmap(x[0], sentence, features, title="x", limits=(-1, 1));
 
 # %% [markdown]
-# Read the queries. In head 1 *like* asks for a subject (3) and an object (4), while *I* and *apples* ask for the verb. In head 2 everybody asks for the word before; *I* has none, and asks for the first place, its own.
-#
-# Look at the values as well: head 1 *compares* kinds of word and *hands over* places. A head is not tied to "its" slice of x. It owns a slice of the **projected** vectors, and every number in there may come from all six features of x.
-#
-# Now cut. Head 1 takes the first three columns of q, k and v, head 2 the last three, and each runs the attention of lesson 3 on its own part, with √d_k = √3.
+# Now the projections, written as in the paper: a token is a row and is multiplied from the left, $x W$. Each row of a matrix belongs to a feature of $x$. The first three columns belong to head 0 and the last three to head 1.
 
 # %% demo
-weights = []
+turn = 10 * math.sqrt(0.5)  # ten times the sine and the cosine of 45°
+w_q = torch.tensor([[0.0, 0, 0, 0, 0, 0],  # a marker asks for nothing
+                    [0.0, 4, 0, 0, 0, 0],  # head 0: a pronoun asks for the verb
+                    [3.0, 0, 4, 0, 0, 0],  # a verb asks for a pronoun and a noun
+                    [0.0, 4, 0, 0, 0, 0],  # a noun asks for the verb
+                    [0.0, 0, 0, turn, -turn, 0],  # head 1: the place, turned back by 45°
+                    [0.0, 0, 0, turn, turn, 0]])
+w_k = torch.eye(6)[:, [1, 2, 3, 4, 5, 0]]  # head 0: pronoun, verb, noun; head 1: cos, sin
+w_k[0] = 0  # markers cannot be found by their kind
+w_v = torch.eye(6)[:, [4, 5, 0, 1, 2, 3]]  # head 0: cos, sin, marker; head 1: pronoun, verb, noun
+w_o = w_v.T  # puts every feature back where it belongs
+
+q, k, v = x @ w_q, x @ w_k, x @ w_v  # each (1, 5, 6)
+labels = {"q": ["pronoun?", "verb?", "noun?", "cos?", "sin?", "–"],
+          "k": ["pronoun", "verb", "noun", "cos", "sin", "–"],
+          "v": ["cos", "sin", "marker", "pronoun", "verb", "noun"]}
+head_plots.by_head({"q": q[0], "k": k[0], "v": v[0]}, sentence, num_heads=2, limits=(-10, 10), columns=labels);
+
+# %% [markdown]
+# Read the rows of $q$. In head 0, *like* asks for a pronoun (3) and a noun (4), and *I* and *apples* ask for the verb. In head 1, each token asks for the place one step before its own.
+#
+# Then compare $k$ with $v$. Head 0 *compares* kinds of words, but it *passes on* places. Head 1 does the opposite. A head is not tied to "its" slice of $x$: it owns a slice of the **projected** vectors, and every number in that slice may depend on all six features of $x$.
+#
+# Now cut. Head 0 takes the first three columns of $q$, $k$ and $v$, and head 1 the last three. Each runs the attention of lesson 3 on its own part, with $\sqrt{d_k} = \sqrt 3$.
+
+# %% demo
+mixed, weights = [], []
 for h in (0, 1):
     part = slice(3 * h, 3 * h + 3)  # features h·K to (h+1)·K
-    _, w = scaled_dot_product_attention(q[..., part], k[..., part], v[..., part])  # (1, 3, 3)
-    weights.append(w[0])
-titles = ["head 1: what belongs to me?", "head 2: the word before"]
+    out, w = scaled_dot_product_attention(q[..., part], k[..., part], v[..., part])
+    mixed.append(out[0])  # (5, 3)
+    weights.append(w[0])  # (5, 5)
+titles = ["head 0: what belongs to me?", "head 1: the word before"]
 plots.heatmaps(dict(zip(titles, weights)), sentence, sentence);
 
 # %% [markdown]
-# Same tokens, same moment, two different readings. Each head mixes its own values; the two results are laid side by side again, and one last matrix, w_o, lets the heads' findings mix.
+# The two heads read the same tokens in two different ways. In head 0, *like* divides its weight between *I* and *apples*, and both of them read *like*; the markers ask for nothing, so their weights are uniform. In head 1, each token gives most of its weight to the token before it. `<sos>` has no token before it and reads itself, the nearest place.
+#
+# Each head mixes its own values. The two results are laid side by side, and one last matrix, $W^O$, lets the heads' findings mix.
 
 # %% demo
-mixed = [w @ v[0, :, 3 * h : 3 * h + 3] for h, w in enumerate(weights)]  # two of (3, 3)
-merged = torch.cat(mixed, dim=-1)  # (3, 6)
-output = merged @ w_o.T  # (3, 6)
-head_plots.by_head({"merged": merged}, sentence, num_heads=2, limits=(0, 1))
-plots.heatmap(output, sentence, features, title="output");
+merged = torch.cat(mixed, dim=-1)  # (5, 6)
+output = merged @ w_o  # (5, 6)
+head_plots.by_head({"merged": merged}, sentence, num_heads=2, limits=(-1, 1), columns={"merged": labels["v"]})
+plots.heatmap(output, sentence, features, title="output", limits=(-1, 1))
+print("output of like:", {name: round(number, 2) for name, number in zip(features, output[2].tolist())})
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** In the row of *like*, the output says 0.83 under *subject*. Which head found that, and in which of its values was it?
+# **Predict, then reveal.** In the row of *like*, the output says 0.73 under *pronoun*. Which head found this, and in which of its values was it?
 #
 # <details><summary>Answer</summary>
 #
-# Head 2: it looked at the word before, *I*, and handed over what kind of word that is. Head 1 found the places: about 0.34 under *1st* and 0.60 under *3rd*, since *like* asked for subject and object at the same time, and for the object a little more.
+# Head 1: it looked at the word before, *I*, and passed on what kind of word it is. Head 0 found the places of *I* and *apples*. But it averaged them, and the average, −0.17 and 0.65, is not the place of either word: even this head would need another one to keep its two answers apart.
 #
 # </details>
 
 # %% [markdown]
 # ## Splitting
 #
-# A loop over heads with slices works, and is slow: h small matrix products instead of one large. Instead the heads become a **dimension** next to the batch. The attention of lesson 3 takes any number of leading dimensions, so it handles all heads of all samples in one call.
+# You could loop over the heads and take slices, as above. Instead, make the heads a **dimension** next to the batch. The attention of lesson 3 accepts any number of batch dimensions, so it handles all heads of all samples in one call. It still computes $B \cdot H$ small matrix products, but PyTorch runs them together, without a Python loop.
 #
-# ![Splitting I like apples into two heads. On the left x, with a row for each token and six columns. Above right the right way: view as 3, 2, 3, then transpose. Head 1 holds features 1 to 3 of I, like and apples, head 2 features 4 to 6, a row for each token. Below it the wrong way: view as 2, 3, 3 at once. Head 1 holds all six features of I and the first three of like, so that its second row, which should be like, is the other half of I.](images/heads_split.svg)
+# ![Splitting five tokens with six features into two heads. On the left x, with a row for each token. At the top right the right way: view as 5, 2, 3, then transpose. Head 0 holds features 0 to 2 of all five tokens, head 1 features 3 to 5, a row for each token. Below it the wrong way: view as 2, 5, 3 at once. Head 0 holds all features of the start token and of I, and half of like; its second row, which should be I, is the other half of the start token.](images/heads_split.svg)
 #
-# The wrong way has the right shape. `view` never moves a number: it reads the same memory in the same order and puts the brackets elsewhere. In memory the six features of *I* come first, then those of *like*, so the first nine numbers are not "head 1 of three tokens" but "one and a half tokens".
+# The wrong way has the right shape. `view` keeps the numbers in memory order and only changes where rows begin and end. In memory, the six features of `<sos>` come first, then those of *I*. So the first 15 numbers are not "head 0 of five tokens", but "two and a half tokens".
 
 # %% [markdown] slide="slide"
 # ### Exercise 1: `split_heads` (2 points)
 #
-# Turn `(B, S, D)` into `(B, H, S, K)` with K = D / H. Head h, counted from 0, sees the features h·K up to (h+1)·K of every token.
+# Turn `(B, S, D)` into `(B, H, S, K)` with $K = D / H$. Head $h$, counted from 0, gets the features $hK$ up to (but not including) $(h+1)K$ of every token.
+#
+# *10 minutes, easy.*
 
 # %% solution split-heads
 def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
@@ -164,52 +215,88 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 x = torch.arange(2 * 3 * 8.0).view(2, 3, 8)  # two sentences of three tokens
 heads = split_heads(x, 2)
 assert isinstance(heads, torch.Tensor), (
-    f"Expected a tensor, got {type(heads).__name__}: is there a return?"
+    f"Expected a tensor, got {type(heads).__name__}. Is there a return statement?"
 )
 assert heads.shape == (2, 2, 3, 4), (
     f"Two samples, two heads, three tokens, width 4: expected (2, 2, 3, 4), got {tuple(heads.shape)}."
 )
 assert torch.equal(heads[0, 0, 1], x[0, 1, :4]), (
-    f"Head 0 of token 1 is the first half of that token, {x[0, 1, :4].tolist()}, "
-    f"got {heads[0, 0, 1].tolist()}. Whose numbers are these?"
+    f"Head 0 of token 1 should be the first half of that token, {x[0, 1, :4].tolist()}, "
+    f"got {heads[0, 0, 1].tolist()}. Which token do these numbers come from?"
 )
 assert torch.equal(heads[1, 1, 2], x[1, 2, 4:]), (
-    f"Head 1 of token 2 is the second half of that token, got {heads[1, 1, 2].tolist()}."
+    f"Head 1 of token 2 should be the second half of that token, got {heads[1, 1, 2].tolist()}."
 )
 print("split_heads: the visible tests pass")
+
+# %% demo
+check("split-heads")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Two steps. First only the last dimension is cut in two, which leaves every number where it is. Then two whole dimensions change places.
+# There are two steps. First cut only the last dimension in two, which leaves every number in its place. Then swap two whole dimensions.
 #
 # </details>
 #
 # <details><summary>Hint 2: the first step</summary>
 #
-# A row of D features is H groups of K features, one group after the other. Which four sizes does the tensor have when only that is written down?
+# A row of D features consists of H groups of K features, one group after the other. Which four sizes does the tensor have if you write only this down?
 #
 # </details>
 #
 # <details><summary>Hint 3: nearly there</summary>
 #
-# After the first step the sizes are (B, S, H, K), and what is wanted is (B, H, S, K). Exchanging two dimensions is the job of `transpose`; a second `view` would only move brackets.
+# After the first step the sizes are (B, S, H, K), and you want (B, H, S, K). `transpose` swaps two dimensions; a second `view` would only change where rows begin and end.
 #
 # </details>
 
 # %% [markdown]
+# ### Loop or batch?
+#
+# Compare the loop over slices with one call on split heads. Both give the same numbers.
+
+# %% demo
+import time
+
+
+def head_by_head(q, k, v):
+    """Eight heads, one after the other."""
+    parts = zip(q.chunk(8, dim=-1), k.chunk(8, dim=-1), v.chunk(8, dim=-1))
+    return torch.stack([scaled_dot_product_attention(*part)[0] for part in parts], dim=1)
+
+
+def all_at_once(q, k, v):
+    """Eight heads in one call."""
+    return scaled_dot_product_attention(*(split_heads(part, 8) for part in (q, k, v)))[0]
+
+
+big = torch.randn(3, 4, 20, 64)  # q, k and v, each (B=4, S=20, D=64)
+for way in (head_by_head, all_at_once):
+    start = time.perf_counter()
+    for _ in range(100):
+        way(*big)
+    print(f"{way.__name__:12} {10 * (time.perf_counter() - start):.2f} ms")
+print("same numbers:", torch.allclose(head_by_head(*big), all_at_once(*big), atol=1e-6))
+
+# %% [markdown]
+# The arithmetic is the same, but the loop pays the overhead of a Python call for each head.
+
+# %% [markdown]
 # ## Merging
 #
-# The way back is the same in reverse, and so is the mistake. After the attention the numbers of one token lie in H different places, one per head. A `reshape` straight to (B, S, D) takes them as they lie, so that a row holds **one head of several tokens** instead of all heads of one token.
+# Merging is splitting in reverse, and the same mistake is possible. After attention, the numbers of one token lie in H different places, one per head. A `reshape` straight to (B, S, D) reads them in memory order, so a row holds **one head of several tokens** instead of all heads of one token.
 #
-# ![Merging two heads of I like apples. On the left the two heads, three rows each, one for each token. The right way: transpose, then reshape; row I holds head 1 of I and head 2 of I. The wrong way: reshape at once; row I holds head 1 of I and head 1 of like: I reads a token that comes after it.](images/heads_merge.svg)
+# ![Merging two heads of five tokens. On the left the two heads, with five rows each. The right way: transpose, then reshape; each row holds head 0 and head 1 of one token. The wrong way: reshape at once. Row 0, the start token, holds head 0 of the start token and head 0 of I; row 1, I, holds head 0 of like and of apples; row 2, like, holds head 0 of the end token and head 1 of the start token. All cells that come from a later token are framed: rows 0, 1 and 2 read tokens that come after them.](images/heads_merge.svg)
 #
-# Under a causal mask this is worse than a muddle: the row of *I* now contains *like*, which *I* must not see. The mask was perfect, and the future leaked behind its back.
+# Under a causal mask, this is worse than a mix-up. The row of *I* now contains *like* and *apples*, which *I* must not see. Although the mask was perfect, the future has leaked.
 
 # %% [markdown]
 # ### Exercise 2: `merge_heads` (2 points)
 #
-# The inverse of `split_heads`: `(B, H, S, K)` becomes `(B, S, D)`, the heads of a token side by side, head 0 first.
+# Write the inverse of `split_heads`: `(B, H, S, K)` becomes `(B, S, D)`, with the heads of each token side by side, head 0 first.
+#
+# *5 minutes, easy.*
 
 # %% solution merge-heads
 def merge_heads(x: torch.Tensor) -> torch.Tensor:
@@ -227,34 +314,45 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
 heads = torch.arange(2 * 3 * 2.0).view(1, 2, 3, 2)  # two heads, three tokens, width 2
 merged = merge_heads(heads)
 assert isinstance(merged, torch.Tensor), (
-    f"Expected a tensor, got {type(merged).__name__}: is there a return?"
+    f"Expected a tensor, got {type(merged).__name__}. Is there a return statement?"
 )
 assert merged.shape == (1, 3, 4), (
-    f"Three tokens of two heads of width 2: expected (1, 3, 4), got {tuple(merged.shape)}."
+    f"Three tokens with two heads of width 2: expected (1, 3, 4), got {tuple(merged.shape)}."
 )
 assert torch.equal(merged[0, 0], torch.tensor([0.0, 1.0, 6.0, 7.0])), (
-    "Token 0 is its head 0, [0, 1], followed by its head 1, [6, 7]; "
-    f"got {merged[0, 0].tolist()}. Whose numbers are these?"
+    "Token 0 should be its head 0, [0, 1], followed by its head 1, [6, 7]; "
+    f"got {merged[0, 0].tolist()}. Which token do these numbers come from?"
 )
 print("merge_heads: the visible tests pass")
+
+# %% demo
+check("merge-heads")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Run `split_heads` backwards: its last step first.
+# Run `split_heads` backwards, starting with its last step.
 #
 # </details>
 #
 # <details><summary>Hint 2: "view size is not compatible"</summary>
 #
-# A transpose does not move numbers in memory, it only reads them in another order, and `view` refuses to put brackets around numbers that do not lie next to each other. `reshape` copies where it has to; `.contiguous()` before `.view` does the same by hand. The error is a friend: it appears precisely where numbers must be moved.
+# `transpose` doesn't move numbers in memory. It only changes the order in which they are read, and `view` refuses to form rows of numbers that are not next to each other. `reshape` copies where it has to, and `.contiguous()` before `.view` does the same by hand. The error is useful: it appears exactly where numbers must be moved.
 #
 # </details>
 
 # %% [markdown]
 # ## Watching the future leak
 #
-# Which output depends on which token? The derivative of every output with respect to every input tells. Below are four tokens, two heads and a causal mask: row i should be white to the right of the diagonal. (There are no projections here; they make no difference to who sees whom.)
+# Which output depends on which token? You can measure it with the derivative of every output with respect to every input. Below are four tokens, two heads and a causal mask, so every cell to the right of the diagonal must be 0. (There are no projections here. They would change the numbers, but not which output depends on which token.)
+#
+# **Predict, then reveal.** The next cell leaves out the transpose in the split, in the merge, or in both. In which of the three cases does the future leak?
+#
+# <details><summary>Answer</summary>
+#
+# If exactly one transpose is missing. If both are missing, nothing leaks, but the result is wrong in another way, which the picture shows.
+#
+# </details>
 
 # %% demo
 tokens = ["I", "like", "green", "apples"]
@@ -274,15 +372,15 @@ def influence(split, merge):
 
 
 split, merge = (lambda x: split_heads(x, 2)), merge_heads
-brackets, together = (lambda x: x.view(1, 2, 4, 3)), (lambda x: x.reshape(1, 4, 6))  # no transpose
-maps = {"right": influence(split, merge), "split without transpose": influence(brackets, merge),
-        "merge without transpose": influence(split, together), "both without": influence(brackets, together)}
+only_view, only_reshape = (lambda x: x.view(1, 2, 4, 3)), (lambda x: x.reshape(1, 4, 6))  # no transpose
+maps = {"right": influence(split, merge), "split without transpose": influence(only_view, merge),
+        "merge without transpose": influence(split, only_reshape), "both without": influence(only_view, only_reshape)}
 head_plots.leaks(maps, tokens);
 
 # %% [markdown]
-# One transpose missing, and the future leaks: framed cells are outputs that read a token to their right. With **both** missing nothing leaks, and that is the nastiest case: splitting and merging are still each other's inverse, every shape is right, every causality test passes. But look at *green*: it no longer reads *I* or *like*, which it may. Head 1 was given the first half of the sentence instead of the first half of the features.
+# If one transpose is missing, the future leaks: framed cells are outputs that depend on a token to their right. If **both** are missing, nothing leaks, and this mistake is the hardest to notice. Splitting and merging are still inverses of each other, every shape is right, and every test of causality passes. But look at *green*: it no longer depends on *I* or *like*, although it may attend to both. Head 0 got the first half of the sentence instead of the first half of the features.
 #
-# Drag the slider: a change of one token must not reach an output to its left, and has to reach those to its right.
+# Drag the slider to change one token. The change must not reach an output to its left, and it must reach those to its right.
 
 # %% demo
 from ipywidgets import IntSlider, interact
@@ -290,29 +388,29 @@ from ipywidgets import IntSlider, interact
 
 @interact(position=IntSlider(value=3, min=0, max=3, continuous_update=False))
 def change_token(position):
-    """Change one token: which outputs notice?"""
+    """Change one token: which outputs change?"""
     heights = {name: matrix[:, position] for name, matrix in maps.items()}
     plots.bars(heights, tokens, marked=tokens[:position])
-    plt.suptitle(f"“{tokens[position]}” is changed; what is vermilion must be 0")
+    plt.suptitle(f"“{tokens[position]}” changes; the orange bars must be 0")
     plt.show()
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** A model is trained with the wrong merge, to predict the next word. What happens to its training loss, and what when it writes a text of its own?
+# **Predict, then reveal.** You train a model with the wrong merge to predict the next word. What happens to its training loss? And what happens when it generates a text?
 #
 # <details><summary>Answer</summary>
 #
-# The loss falls splendidly, because position i can read the token it is asked to predict. When the model writes, that token does not exist yet, and it writes nonsense. Lesson 7 shows it on a trained model. Neither shapes nor the loss give the mistake away; changing a later token does, in one line.
+# The loss falls suspiciously low, because positions in the first half of the text can read the token they are asked to predict. In one layer the second half is safe, as the heat map shows. During generation that token does not exist yet, so the model has learnt to rely on something that isn't there. Lesson 7 shows this on a trained model. Neither the shapes nor the loss reveal the mistake, but changing a later token does, in one line.
 #
 # </details>
 
 # %% [markdown]
-# ## A head has weights of its own
+# ## Each head has its own weights
 #
-# The paper gives head i three matrices, W_i^Q, W_i^K and W_i^V, each d_model × d_k. For d_model = 4 and 2 heads these are six matrices of 4 × 2, and W^O of 4 × 4. Programs keep them in four matrices of 4 × 4, the heads side by side.
+# The paper gives each head $i$ three matrices, $W_i^Q$, $W_i^K$ and $W_i^V$, each $d_{\text{model}} \times d_k$. For $d_{\text{model}} = 4$ and 2 heads, these are six matrices of 4 × 2, and there is one $W^O$ of 4 × 4. Programs store them as four matrices of 4 × 4, with the heads side by side. (The paper counts heads from 1; this course counts from 0, as the code does.)
 #
-# ![On the left the paper's matrices for width 4 and two heads: W Q 1 and W Q 2, each 4 by 2, in two colours. In the middle both side by side as one 4 by 4 matrix W Q. On the right the weight of the layer w q in PyTorch, which is the transpose: its first two rows belong to head 1, its last two rows to head 2.](images/heads_weights.svg)
+# ![On the left the paper's matrices for width 4 and two heads: W Q 0 and W Q 1, each 4 by 2, in two colours. In the middle both side by side as one 4 by 4 matrix W Q. On the right the weight of the layer w q in PyTorch, which is the transpose: its rows 0 and 1 belong to head 0, its rows 2 and 3 to head 1.](images/heads_weights.svg)
 #
-# `nn.Linear` computes x Wᵀ, so its `weight` is stored the other way round, and a head owns **rows** of it. One product with the large matrix and a split afterwards gives exactly what the small matrices give one by one. It is the same computation, not an approximation of it.
+# `nn.Linear` computes $x W^\top$, so its `weight` is stored transposed, and each head owns some of its **rows**. One product with the large matrix, followed by a split, gives exactly what the small matrices give one by one.
 
 # %% demo
 torch.manual_seed(1)
@@ -321,10 +419,10 @@ together = split_heads(layer(x), 2)  # (1, 2, 3, 2)
 for h in (0, 1):
     rows = slice(2 * h, 2 * h + 2)
     alone = x @ layer.weight[rows].T + layer.bias[rows]  # (1, 3, 2): this head's own 4 x 2 matrix
-    print(f"head {h + 1}: {torch.allclose(together[:, h], alone, atol=1e-6)}")
+    print(f"head {h}: {torch.allclose(together[:, h], alone, atol=1e-6)}")
 
 # %% [markdown]
-# The order matters, though: **project first, then split**. A common mistake is to split x first and let one small K × K layer serve all heads. It even learns something. But then a head sees only its slice of the embedding, all heads do the same thing to their slices, and three quarters of the projections' parameters (for two heads) are missing. To see the difference, change the *last* feature of a token and watch the scores.
+# The order of the two steps matters: **project first, then split**. A common mistake is to split $x$ first and let all heads share one small K × K layer. Such a model does learn something. But each head then sees only its own slice of the embedding, all heads do the same thing to their slices, and with two heads, three quarters of the weights of each projection are missing. To see the difference, change the *last* feature of each token and look at the scores.
 
 # %% demo
 def scores_of_heads(x, project):
@@ -343,47 +441,62 @@ changed = x.clone()
 changed[..., -1] += 1.0  # the last feature of every token
 for name, project in ways.items():
     moved = (scores_of_heads(changed, project) - scores_of_heads(x, project)).abs().amax(dim=(1, 2))
-    print(f"{name}: head 1 moves by {moved[0]:.2f}, head 2 by {moved[1]:.2f}")
+    print(f"{name}: the scores of head 0 change by up to {moved[0]:.2f}, those of head 1 by up to {moved[1]:.2f}")
+
+# %% [markdown]
+# If you project first, both heads notice the change. If you split first, head 0 doesn't: the last feature is not in its slice.
 
 # %% [markdown]
 # ## Masks and heads
 #
-# A mask speaks about tokens, so it is the same for all heads. The scores have become `(B, H, T_q, T_k)`, though, and broadcasting lines up from the right:
+# A mask describes tokens, so it is the same for all heads. But the scores now have the shape `(B, H, T_q, T_k)`, and broadcasting aligns shapes from the right:
 #
-# | mask | lines up as | meant |
+# | mask | broadcasts as | intended |
 # |---|---|---|
-# | causal, `(T_q, T_k)` | `(1, 1, T_q, T_k)` | as it is |
+# | causal, `(T_q, T_k)` | `(1, 1, T_q, T_k)` | the same |
 # | per sample, `(B, 1, T_k)` or `(B, T_q, T_k)` | `(1, B, …, T_k)`: the batch meets the **heads** | `(B, 1, …, T_k)` |
 #
-# Usually the second row ends in an error, which is good luck. It passes in silence when there are as many samples as heads. Two samples, two heads, and the second sample has two tokens of padding:
+# In most cases the second row raises an error, and you are lucky. If there are as many samples as heads, it runs without one. Here are two samples and two heads; sample 1 has two tokens of padding.
 
 # %% demo
 q, k, v = torch.randn(3, 2, 2, 4, 3)  # each (B=2, H=2, T=4, K=3)
 padding = torch.tensor([[True, True, True, True], [True, True, False, False]])[:, None]  # (2, 1, 4)
 
-_, silent = scaled_dot_product_attention(q, k, v, padding)  # lines up with the heads
+_, silent = scaled_dot_product_attention(q, k, v, padding)  # aligned with the heads
 _, right = scaled_dot_product_attention(q, k, v, padding[:, None])  # (2, 1, 1, 4)
-rows = [f"sample {b + 1}, head {h + 1}" for b in (0, 1) for h in (0, 1)]
-first_query = {"as it came": silent[:, :, 0].flatten(0, 1), "unsqueezed": right[:, :, 0].flatten(0, 1)}
-plots.heatmaps(first_query, rows, ["k1", "k2", "k3", "k4"]);
+rows = [f"sample {b}, head {h}" for b in (0, 1) for h in (0, 1)]
+first_query = {"(2, 1, 4)": silent[:, :, 0].flatten(0, 1), "(2, 1, 1, 4)": right[:, :, 0].flatten(0, 1)}
+plots.heatmaps(first_query, rows, ["k0", "k1", "k2", "k3"]);
 
 # %% [markdown]
-# On the left the padding of sample 2 is hidden from **head 2 of both samples**. Sample 1 loses half of its words in one head, sample 2 reads padding in the other, and no error is raised.
+# On the right, the padding of sample 1 is hidden in both heads of sample 1. On the left, it is hidden in **head 1 of both samples**: sample 0 loses half of its tokens in one head, sample 1 reads padding in the other, and there is no error.
 
 # %% [markdown]
 # ## Exercise 3: `MultiHeadAttention` (8 points)
 #
-# MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2). What it has to do:
+# $\text{MultiHead}(Q, K, V) = \text{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O$ (section 3.2.2). This is what the class has to do:
 #
-# - **attributes** `w_q`, `w_k`, `w_v`, `w_o`, each `nn.Linear(d_model, d_model)` with bias and weights of its own; weights are loaded by these names. A `d_model` that cannot be divided by `num_heads` raises `ValueError`;
-# - **forward(query, key, value, mask=None)** returns the output `(B, T_q, D)` *and* the weights of every head `(B, H, T_q, T_k)`. Query, key and value may be three different tensors, and T_q may differ from T_k;
-# - **mask** is boolean, True = may attend, of shape `(T_q, T_k)` or `(B, 1 or T_q, T_k)`, and the same for all heads, also when B equals H. A query that may attend to nothing gets zero weights, so every head contributes zeros, and what comes out is the bias of `w_o`;
-# - **dropout** acts on the weights, after the softmax and before they mix the values, in train mode only. The weights you return may be those before dropout or those after it.
+# - **attributes** `w_q`, `w_k`, `w_v`, `w_o`: each is `nn.Linear(d_model, d_model)` with bias and its own weights, and weights are loaded by these names. If `d_model` is not divisible by `num_heads`, raise `ValueError`;
+# - **forward(query, key, value, mask=None)** returns the output `(B, T_q, D)` *and* the weights of every head `(B, H, T_q, T_k)`. Query, key and value may be three different tensors, and $T_q$ may differ from $T_k$;
+# - **mask** is boolean, True = may attend, with shape `(T_q, T_k)` or `(B, 1 or T_q, T_k)`. It is the same for all heads, even if B equals H. A query that may attend to nothing gets zero weights. All heads then contribute zeros, and the output is the bias of `w_o`;
+# - **dropout** acts on the weights, after the softmax and before they mix the values, in train mode only. You may return the weights before or after dropout.
+#
+# *30 minutes, hard.*
 
 # %% [markdown]
-# Your `scaled_dot_product_attention`, `split_heads` and `merge_heads` are in scope. There is no residual connection and no norm in here; they come in lesson 5, around it.
+# Your `scaled_dot_product_attention`, `split_heads` and `merge_heads` are in scope. There is no residual connection and no norm here; they come in lesson 5, around this class.
 #
-# Dropout needs a thought, since the attention of lesson 3 has none. But it hands you the weights, and mixing is one matrix product.
+# **Build it in five steps, and run the test cell after each one.** It prints a line for every step that works, and stops at the first that doesn't.
+#
+# | step | write | the test then checks |
+# |---|---|---|
+# | 1 | `__init__`: refuse a `d_model` that cannot be divided, make the layers, keep what `forward` needs | the four layers, the `ValueError` |
+# | 2 | `forward` without mask and dropout: project, split, attend, merge, project | the shapes, and that rows of weights sum to 1 |
+# | 3 | nothing new: look at the order of your steps if this fails | each head uses its own rows of `w_q`, and its output lands in its own features |
+# | 4 | the mask, for all heads of a sample | a causal mask, and padding when B = H |
+# | 5 | dropout on the weights | random in train mode, exact in eval mode |
+#
+# Step 5 needs a thought, because your attention of lesson 3 has no dropout. But it returns the weights, and mixing the values is one matrix product.
 
 # %% solution multi-head-attention
 class MultiHeadAttention(nn.Module):
@@ -434,7 +547,15 @@ class MultiHeadAttention(nn.Module):
 # %% test multi-head-attention 8
 attention = MultiHeadAttention(d_model=8, num_heads=2).eval()
 sizes = {name: tuple(getattr(attention, name).weight.shape) for name in ("w_q", "w_k", "w_v", "w_o")}
-assert set(sizes.values()) == {(8, 8)}, f"Each of the four layers leads from 8 to 8, got {sizes}."
+assert set(sizes.values()) == {(8, 8)}, f"Each of the four layers should map 8 features to 8, got {sizes}."
+try:
+    MultiHeadAttention(d_model=8, num_heads=3)
+except ValueError:
+    pass
+else:
+    raise AssertionError("Eight features cannot be divided among three heads: raise a ValueError.")
+print("step 1 of 5: the layers are right")
+
 query, key, value = torch.randn(3, 5, 8), torch.randn(3, 7, 8), torch.randn(3, 7, 8)
 result = attention(query, key, value)
 assert isinstance(result, tuple) and len(result) == 2, (
@@ -442,59 +563,85 @@ assert isinstance(result, tuple) and len(result) == 2, (
 )
 output, weights = result
 assert output.shape == (3, 5, 8), (
-    f"Five queries of width 8 give (3, 5, 8), got {tuple(output.shape)}."
+    f"Five queries of width 8 should give (3, 5, 8), got {tuple(output.shape)}."
 )
 assert weights.shape == (3, 2, 5, 7), (
     f"Three samples, two heads, five queries, seven keys: expected (3, 2, 5, 7), got {tuple(weights.shape)}."
 )
 assert torch.allclose(weights.sum(dim=-1), torch.ones(3, 2, 5), atol=1e-5), (
-    "Every row of weights sums to 1 over the keys, in every head."
+    "Every row of weights should sum to 1 over the keys, in every head."
 )
-x = torch.randn(2, 5, 8)
+print("step 2 of 5: the shapes are right")
+
+with torch.no_grad():
+    attention.w_q.weight[4:], attention.w_q.bias[4:] = 0.0, 0.0  # the queries of head 1
+    attention.w_v.weight[4:], attention.w_v.bias[4:] = 0.0, 0.0  # the values of head 1
+    attention.w_o.weight.copy_(torch.eye(8))
+    attention.w_o.bias.zero_()
+output, weights = attention(query, key, value)
+assert torch.allclose(weights[:, 1], torch.tensor(1 / 7)) and weights[:, 0].std() > 1e-3, (
+    "With queries of zeros in head 1, and only there, the weights of head 1 should all be 1/7, "
+    "and those of head 0 should not. Do you project before you split?"
+)
+assert torch.all(output[..., 4:] == 0) and torch.all(output[..., :4].abs().sum(dim=-1) > 0), (
+    "With values of zeros in head 1, features 4 to 7 of every output should be 0 before w_o, "
+    "and features 0 to 3 should not. How do you merge?"
+)
+print("step 3 of 5: every head is in its place")
+
+attention, x = MultiHeadAttention(d_model=8, num_heads=2).eval(), torch.randn(2, 5, 8)
 later = x.clone()
 later[:, -1] += 1.0
 causal = torch.ones(5, 5, dtype=torch.bool).tril()
 before, after = attention(x, x, x, causal)[0], attention(later, later, later, causal)[0]
 assert torch.allclose(before[:, :-1], after[:, :-1], atol=1e-5), (
-    "Under a causal mask a change of the last token reached an earlier output. "
-    "Look at the mask, and at what the split and the merge do to the rows."
+    "Under a causal mask, a change of the last token reached an earlier output. "
+    "Is the mask passed on to the attention?"
 )
 padding = (torch.arange(5) < torch.tensor([[5], [2]]))[:, None]  # (2, 1, 5), and two heads
 _, weights = attention(x, x, x, padding)
 assert torch.all(weights[1, :, :, 2:] == 0) and torch.all(weights[0, :, :, 2:] > 0), (
     "The padding of sample 1 should be hidden in all heads of sample 1, and in no other sample."
 )
-try:
-    MultiHeadAttention(d_model=8, num_heads=3)
-except ValueError:
-    pass
-else:
-    raise AssertionError("Eight features cannot be shared out among three heads: raise a ValueError.")
+print("step 4 of 5: masks are right")
+
+dropped = MultiHeadAttention(d_model=8, num_heads=2, dropout=0.5)
+assert not torch.equal(dropped(x, x, x)[0], dropped(x, x, x)[0]), (
+    "In train mode with dropout=0.5, two calls gave the same output. Does dropout act on the weights?"
+)
+dropped.eval()
+assert torch.equal(dropped(x, x, x)[0], dropped(x, x, x)[0]), (
+    "In eval mode, two calls gave different outputs. Dropout should be off there."
+)
+print("step 5 of 5: dropout is right")
 print("MultiHeadAttention: the visible tests pass")
 
+# %% demo
+check("multi-head-attention")
+
 # %% [markdown]
-# <details><summary>Hint 1: a nudge</summary>
+# <details><summary>Hint 1: a nudge (step 2)</summary>
 #
-# Project, split, attend, merge, project: the overview picture is the program. Print the shape after each line and compare it with the picture.
-#
-# </details>
-#
-# <details><summary>Hint 2: which length is which?</summary>
-#
-# Never compute a length yourself where a tensor knows it: the queries are T_q long, keys and values T_k. `split_heads` reads it off its argument, so it serves all three.
+# Project, split, attend, merge, project: the overview picture shows the program. Print the shape after each line and compare it with the picture.
 #
 # </details>
 #
-# <details><summary>Hint 3: mask and dropout</summary>
+# <details><summary>Hint 2: which length is which? (steps 2 and 3)</summary>
 #
-# A mask with three dimensions starts with the batch, and needs a dimension of size 1 for the heads behind it; one with two dimensions fits as it is. As for dropout: an `nn.Dropout` made in `__init__` knows about train and eval. Apply it to the weights that the attention returned, and multiply the result with the values of each head.
+# There are $T_q$ queries, and $T_k$ keys and values. Don't pass a length around; `split_heads` reads it from its argument, so the same function works for all three.
+#
+# </details>
+#
+# <details><summary>Hint 3: mask and dropout (steps 4 and 5)</summary>
+#
+# A mask with three dimensions starts with the batch, and needs a dimension of size 1 after it for the heads. A mask with two dimensions broadcasts as it is. For dropout, create an `nn.Dropout` in `__init__`, which knows about train and eval mode. Apply it to the weights that the attention returned, and multiply the result by the values of each head.
 #
 # </details>
 
 # %% [markdown]
 # ## Does it agree with PyTorch?
 #
-# PyTorch has the same layer, `nn.MultiheadAttention`. With the same weights it should give the same output, and there is no better test. Only the weights are kept differently:
+# PyTorch has the same layer, `nn.MultiheadAttention`. With the same weights it should give the same output, and there is no better test than that. Only the way in which the weights are stored is different:
 
 # %% demo
 theirs = nn.MultiheadAttention(embed_dim=6, num_heads=2, batch_first=True)
@@ -502,20 +649,22 @@ for name, parameter in theirs.named_parameters():
     print(f"{name:16} {tuple(parameter.shape)}")
 
 # %% [markdown]
-# `in_proj_weight` is three matrices stacked: the first D rows make the queries, the next D the keys, the last D the values (PyTorch documentation and source of `nn.MultiheadAttention`). `in_proj_bias` is stacked in the same order, and `out_proj` is an ordinary linear layer.
+# `in_proj_weight` holds three matrices, one below the other: the first D rows make the queries, the next D the keys, and the last D the values (PyTorch documentation and source of `nn.MultiheadAttention`). `in_proj_bias` is stacked in the same order, and `out_proj` is an ordinary linear layer.
 #
-# **Predict, then reveal.** Other programs stack head by head: q, k and v of head 1, then q, k and v of head 2. The shape is (3D, D) as well. What happens if such weights are copied as if they were PyTorch's?
+# **Predict, then reveal.** Some other programs stack the rows head by head: q, k and v of head 0, then q, k and v of head 1. The shape is also (3D, D). What happens if you copy such weights as if they were PyTorch's?
 #
 # <details><summary>Answer</summary>
 #
-# No error, and wrong numbers: part of the keys' matrix ends up among the queries. The shape of a tensor does not say what its rows mean; somebody has to look it up. The check is always the same: same input, same output.
+# You get no error and wrong numbers: some of the rows for the keys end up among the queries. The shape of a tensor doesn't say what its rows mean, so you have to look it up. The test is always the same: same input, same output.
 #
 # </details>
 
 # %% [markdown]
 # ### Exercise 4: `load_from_torch` (4 points)
 #
-# Copy every weight and bias of `theirs` into `mine`, a `MultiHeadAttention` of the same size, so that both give the same output. Copy, do not share: when somebody trains `theirs` afterwards, `mine` stays as it is. And `mine` stays trainable, with the parameters it has.
+# Copy every weight and bias of `theirs` into `mine`, a `MultiHeadAttention` of the same size, so that both give the same output. Copy them, don't share them: if `theirs` is trained afterwards, `mine` must not change. `mine` must stay trainable and keep its own parameters.
+#
+# *15 minutes, medium.*
 
 # %% solution load-from-torch
 def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
@@ -548,7 +697,7 @@ query, memory = torch.randn(2, 3, 6), torch.randn(2, 5, 6)
 expected, _ = theirs(query, memory, memory)
 output, _ = mine(query, memory, memory)
 assert torch.allclose(output, expected, atol=1e-5), (
-    f"The outputs differ by up to {(output - expected).abs().max():.3f}. Is anything left as it was?"
+    f"The outputs differ by up to {(output - expected).abs().max():.3f}. Which parameter is not copied yet?"
 )
 with torch.no_grad():
     theirs.out_proj.weight.zero_()
@@ -556,10 +705,13 @@ again, _ = mine(query, memory, memory)
 assert torch.equal(again, output), "Changing `theirs` changed `mine`: the weights are shared, not copied."
 print("load_from_torch: the visible tests pass")
 
+# %% demo
+check("load-from-torch")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Eight tensors have to arrive: a weight and a bias for each of the four layers. Write down where each of them lies in `theirs`.
+# You have to copy eight tensors: a weight and a bias for each of the four layers. Write down where each of them is in `theirs`.
 #
 # </details>
 #
@@ -571,56 +723,73 @@ print("load_from_torch: the visible tests pass")
 #
 # <details><summary>Hint 3: "a leaf Variable that requires grad is being used in an in-place operation"</summary>
 #
-# `copy_` writes into an existing parameter, which keeps it the same parameter. Autograd objects, because it would have to record the writing. Tell it not to watch: `with torch.no_grad():`.
+# `copy_` writes into an existing parameter, so the parameter object stays the same. Autograd complains because it would have to record this. Switch recording off around the copies: `with torch.no_grad():`.
 #
 # </details>
 
 # %% [markdown]
 # ### A hundred comparisons
 #
-# Random sizes, with masks and without. Two things to mind when talking to PyTorch's layer: its masks mean the opposite, hence the `~`, and it averages the weights over the heads unless told otherwise.
+# Compare the two layers on random sizes, with four kinds of masks in turn: none, one for all samples, one for each sample, and padding. PyTorch's layer has its own ideas about masks: True means "must not attend", hence the `~`; a mask for each sample must be repeated for each head; and padding is a separate argument.
+
+# %% demo
+def draw_masks(kind, batch, t_q, t_k, heads):
+    """A mask for our layer, and the arguments that say the same to PyTorch's."""
+    shape = {1: (t_q, t_k), 2: (batch, t_q, t_k), 3: (batch, 1, t_k)}.get(kind)
+    if shape is None:
+        return None, {}
+    mask = torch.rand(shape) < 0.7
+    mask[..., 0] = True  # no query is left with nothing: PyTorch's layer would give NaN
+    if kind == 3:
+        return mask, {"key_padding_mask": ~mask[:, 0]}  # (B, T_k)
+    theirs = ~mask if kind == 1 else ~mask.repeat_interleave(heads, dim=0)  # (B * H, T_q, T_k)
+    return mask, {"attn_mask": theirs}
+
+# %% [markdown]
+# PyTorch also averages the weights over the heads unless you tell it not to.
 
 # %% demo
 def compare(trials=100):
-    """The largest difference from nn.MultiheadAttention, in outputs and in weights."""
-    worst = 0.0
+    """The largest difference from nn.MultiheadAttention, in outputs and weights, for each kind of mask."""
+    worst = [0.0] * 4
     for trial in range(trials):
-        batch, t_q, t_k, heads, width = torch.randint(1, 7, (5,)).tolist()
-        d_model = heads * width
-        theirs = nn.MultiheadAttention(d_model, heads, batch_first=True).eval()
+        batch, t_q, t_k, heads, width = (torch.randperm(7)[:5] + 1).tolist()
+        theirs = nn.MultiheadAttention(heads * width, heads, batch_first=True).eval()
         nn.init.normal_(theirs.in_proj_bias)
-        mine = MultiHeadAttention(d_model, heads).eval()
+        mine = MultiHeadAttention(heads * width, heads).eval()
         load_from_torch(mine, theirs)
-        q, k, v = (torch.randn(batch, length, d_model) for length in (t_q, t_k, t_k))
-        mask = torch.rand(t_q, t_k) < 0.7
-        mask[:, 0] = True  # nobody is left with nothing: PyTorch's layer would give NaN
-        hide = None if trial % 2 else ~mask
-        expected = theirs(q, k, v, attn_mask=hide, average_attn_weights=False)
-        got = mine(q, k, v, None if hide is None else mask)
-        worst = max(worst, *((a - b).abs().max().item() for a, b in zip(got, expected)))
+        q, k, v = (torch.randn(batch, length, heads * width) for length in (t_q, t_k, t_k))
+        mask, arguments = draw_masks(trial % 4, batch, t_q, t_k, heads)
+        expected = theirs(q, k, v, average_attn_weights=False, **arguments)
+        got = mine(q, k, v, mask)
+        found = max((a - b).abs().max().item() for a, b in zip(got, expected))
+        worst[trial % 4] = max(worst[trial % 4], found)
     return worst
 
 
-print(f"100 comparisons; largest difference {compare():.1e}")
+for kind, largest in zip(("no mask", "one mask for all", "a mask per sample", "padding"), compare()):
+    print(f"{kind:18} 25 comparisons, largest difference {largest:.1e}")
 
 # %% [markdown]
-# Only rounding is left. From here on you may trust your layer as you trust PyTorch's, and you know what is inside.
+# Only rounding is left. From here on, you can trust your layer as much as PyTorch's, and you know what is inside.
 
 # %% [markdown]
 # ## What do more heads cost?
 #
-# **Predict, then reveal.** A layer of width 512 has one head. Its sister has eight. How many more parameters has the sister?
+# **Predict, then reveal.** One layer of width 512 has a single head, another has eight. How many more parameters does the second one have?
 #
 # <details><summary>Answer</summary>
 #
-# None. The four matrices are D × D in either case; the number of heads only decides where the projected vectors are cut. The products cost the same as well: the scores take h · T² · (D/h) = T² · D multiplications, whatever h is (section 3.2.2 says the same of the total cost). What grows with h is the number of weights to keep, h · T², and what shrinks is the width of a head.
+# None. The four matrices are D × D in both; the number of heads only decides where the projected vectors are cut. The products cost the same as well: the scores take $h \cdot T^2 \cdot (D/h) = T^2 D$ multiplications for any $h$ (section 3.2.2 says the same about the total cost). The number of weights to store grows with $h$, because there are $h \cdot T^2$ of them, and the heads become narrower.
 #
 # </details>
 
 # %% [markdown]
 # ### Exercise 5: `parameter_count` (2 points)
 #
-# How many numbers does a `MultiHeadAttention` learn? Return it as an `int`, biases included. A formula is enough.
+# How many numbers does a `MultiHeadAttention` learn? Return the count as an `int`, biases included. A formula is enough.
+#
+# *5 minutes, easy.*
 
 # %% solution parameter-count
 def parameter_count(d_model: int, num_heads: int) -> int:
@@ -634,9 +803,12 @@ def parameter_count(d_model: int, num_heads: int) -> int:
 count = parameter_count(2, 1)
 assert type(count) is int, f"Expected an int, got {type(count).__name__}."
 assert count == 24, (
-    f"Width 2: four layers with 4 weights and 2 biases each make 24 numbers, got {count}."
+    f"Width 2: four layers with 4 weights and 2 biases each have 24 numbers, got {count}."
 )
 print("parameter_count: the visible tests pass")
+
+# %% demo
+check("parameter-count")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
@@ -647,7 +819,7 @@ print("parameter_count: the visible tests pass")
 #
 # <details><summary>Hint 2: nearly there</summary>
 #
-# One `nn.Linear(n, m)` has n · m weights and m biases. How many such layers are there, and which sizes do they have?
+# An `nn.Linear(n, m)` has n · m weights and m biases. How many such layers are there, and what sizes do they have?
 #
 # </details>
 
@@ -658,12 +830,20 @@ for heads in (1, 2, 4, 8, 16):
     print(f"{heads:2} heads of width {512 // heads:3}: {counted:9,} counted, {parameter_count(512, heads):9,} by formula")
 
 # %% [markdown]
-# If heads are free, why not 512 of them? A head of width 1 compares tokens by the product of two numbers, and its table of T × T scores has rank 1 (biases aside). In the paper's experiments one head was 0.9 BLEU worse than the best setting, and with too many heads quality dropped off as well (section 6.2, table 3, rows A).
+# If heads cost nothing, why not use 512 of them? A head of width 1 compares tokens by the product of two numbers, so its $T \times T$ matrix of scores has rank 1 (biases aside). In the paper's experiments a single head was 0.9 BLEU worse than the best setting, and quality also dropped with too many heads (section 6.2, table 3, rows A).
 
 # %% [markdown]
 # ## One head or two: an experiment
 #
-# A task with two questions: each token has to name **the token before it and the first of the sequence**. The two layers below have equally many parameters; one has a single head, the other has two.
+# Here is a task with two questions: each token has to name **the token before it, and the first token of the sequence**. Two layers learn it. They have the same number of parameters, but one has a single head and the other has two.
+#
+# **Predict, then reveal.** Will the single head fail completely? And will the two heads divide the work between them, although nothing tells them to?
+#
+# <details><summary>Answer</summary>
+#
+# The single head gets some answers right, but not all. The two heads do divide the work. The next cell trains both layers.
+#
+# </details>
 
 # %% demo
 def train(num_heads, steps=150, length=6, kinds=20):
@@ -686,58 +866,181 @@ def train(num_heads, steps=150, length=6, kinds=20):
         optimiser.step()
     return (guesses.argmax(dim=-1) == wanted).float().mean().item(), weights[0].detach()
 
-
+# %% demo
 alone, pair = train(1), train(2)
 print(f"one head: {alone[0]:.0%} right   two heads: {pair[0]:.0%} right")
-places = [str(place) for place in range(1, 7)]
-looks = {"one head": alone[1][0], "head 1 of 2": pair[1][0], "head 2 of 2": pair[1][1]}
+places = [str(place) for place in range(6)]
+looks = {"one head": alone[1][0], "head 0 of 2": pair[1][0], "head 1 of 2": pair[1][1]}
 plots.heatmaps(looks, places, places);
 
 # %% [markdown]
-# (The first two places are no part of the task: the first has nothing before it, and for the second both answers are the same.) The single head has to share its attention between two places and to hand on one mixture of both, and it keeps confusing which token came from where. The two heads have **specialised**, without being told: one looks at the start, one looks back by one.
+# (Positions 0 and 1 are not part of the task: position 0 has no token before it, and for position 1 both answers are the same.) The single head has to divide its weight between two positions and pass on one mixture of both, so it often confuses which token came from where. The two heads have **specialised** without being told to: one reads the first position, the other the position before.
+
+# %% [markdown]
+# ## A head of a real BERT
+#
+# Does this happen in real models? Load a small BERT with 6 layers of 12 heads, all-MiniLM-L6-v2. It was pretrained on text and then tuned to compare sentences. Nobody told its heads what to do.
+
+# %% demo
+from coursework.bert_layers import read_sentence
+from coursework.pretrained_bert import load_bert
+
+loaded = load_bert()
+print(loaded.note)
+reading = read_sentence(loaded, "The cat drank its milk because it was thirsty.")
+head_plots.gallery(reading.weights, reading.tokens);
+
+# %% [markdown]
+# These are the heads of layer 0, each with queries down and keys across; darker cells are larger weights. The tokens are `[CLS]`, the words, the full stop and `[SEP]`.
+#
+# **Predict, then reveal.** Which of these heads does what head 1 did for *I like apples*: read the token before?
+#
+# <details><summary>Answer</summary>
+#
+# Head 2: its dark cells lie just below the diagonal. The next cell shows its numbers. (If the note above says that a small model took the place of BERT, its heads have other roles.)
+#
+# </details>
+
+# %% demo
+head = 2
+plots.heatmap(reading.weights[head], reading.tokens, reading.tokens, title=f"layer 0, head {head}")
+before = reading.weights[head].diagonal(-1)  # the weight of token i − 1 for token i, from token 1 on
+print(f"weight on the token before: {before.min():.2f} to {before.max():.2f}")
+
+# %% [markdown]
+# In every row but the first, nearly all the weight is on the token before. BERT has learnt the kind of head that you built by hand. Head 4 does something else. Look at its row *drank*:
+
+# %% demo
+if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know these words
+    row = reading.weights[4][reading.tokens.index("drank")].tolist()
+    print("layer 0, head 4, drank:", {token: round(w, 2) for token, w in zip(reading.tokens, row)})
+
+# %% [markdown]
+# In BERT, *drank* gives 0.93 of its weight to *milk*, its object. (This is a single sentence, so don't conclude too much from it. Lesson 8 measures heads more carefully.)
+
+# %% [markdown]
+# ### Stretch: `load_from_bert`, not counted
+#
+# BERT's attention is multi-head attention, so your `MultiHeadAttention` can run with BERT's weights. In `theirs`, which is `bert.encoder.layer[i].attention`, the four linear layers are called `theirs.self.query`, `theirs.self.key`, `theirs.self.value` and `theirs.output.dense`. Copy their weights and biases into `mine`, so that `mine(x, x, x)` gives what BERT's layer gives before its residual connection. As in exercise 4, copy and don't share.
+#
+# *15 minutes, medium. Stretch: not counted.*
+
+# %% solution load-from-bert
+def load_from_bert(mine: MultiHeadAttention, theirs: nn.Module) -> None:
+    """Copy the weights of a BERT layer's attention, biases included, into ours of the same size.
+
+    theirs: has self.query, self.key, self.value and output.dense, each Linear(D, D). Returns nothing.
+    """
+    ### BEGIN SOLUTION
+    layers = (
+        (mine.w_q, theirs.self.query),
+        (mine.w_k, theirs.self.key),
+        (mine.w_v, theirs.self.value),
+        (mine.w_o, theirs.output.dense),
+    )
+    with torch.no_grad():
+        for ours, bert_layer in layers:
+            ours.weight.copy_(bert_layer.weight)
+            ours.bias.copy_(bert_layer.bias)
+    ### END SOLUTION
+
+# %% test load-from-bert 0
+from types import SimpleNamespace
+
+sources = {name: nn.Linear(6, 6) for name in ("query", "key", "value", "dense")}
+own = SimpleNamespace(query=sources["query"], key=sources["key"], value=sources["value"])
+theirs = SimpleNamespace(self=own, output=SimpleNamespace(dense=sources["dense"]))  # shaped like BERT's
+mine = MultiHeadAttention(d_model=6, num_heads=2)
+load_from_bert(mine, theirs)
+for name, source in zip(("w_q", "w_k", "w_v", "w_o"), sources):
+    layer, wanted = getattr(mine, name), sources[source]
+    assert torch.equal(layer.weight, wanted.weight), f"{name}.weight should equal that of `{source}`."
+    assert torch.equal(layer.bias, wanted.bias), f"{name}.bias should equal that of `{source}`."
+    assert layer.weight.data_ptr() != wanted.weight.data_ptr(), f"{name} is shared with `{source}`, not copied."
+assert all(p.requires_grad for p in mine.parameters()), "Some parameter can no longer be trained."
+print("load_from_bert: the visible tests pass")
+
+# %% demo
+check("load-from-bert")
+
+# %% [markdown]
+# <details><summary>Hint 1: a nudge</summary>
+#
+# This is exercise 4 again, and easier, because nothing is stacked: four linear layers go to four linear layers. Write down the pairs.
+#
+# </details>
+#
+# <details><summary>Hint 2: nearly there</summary>
+#
+# Loop over the four pairs, and copy `weight` and `bias` with `copy_`, under `torch.no_grad()`. The layer that BERT calls `output.dense` comes after the heads are merged.
+#
+# </details>
+
+# %% [markdown]
+# Now run your layer with BERT's weights on the sentence, and compare. `theirs.self` returns the merged heads and the weights; `theirs.output.dense` is BERT's $W^O$.
+
+# %% demo
+x, theirs = reading.x, reading.attention  # (1, 12, 384), and layer 0's attention
+mine = MultiHeadAttention(d_model=x.size(-1), num_heads=len(reading.weights)).eval()
+load_from_bert(mine, theirs)
+with torch.no_grad():
+    output, weights = mine(x, x, x)
+    heads_merged, their_weights = theirs.self(x)[:2]
+    expected = theirs.output.dense(heads_merged)
+largest = max((output - expected).abs().max().item(), (weights - their_weights).abs().max().item())
+print(f"shape {tuple(output.shape)}, largest difference {largest:.1e}, below 1e-5: {largest < 1e-5}")
+
+# %% [markdown]
+# The class that you wrote in exercise 3 computes what BERT computes, to within rounding.
 
 # %% [markdown]
 # ### What heads come to specialise in
 #
-# In large models people have looked, and some roles turn up again and again:
+# Others have looked at many heads in large models, and some roles appear again and again:
 #
-# - **positional** heads, which look at the token before or after (Voita et al. 2019, arXiv:1905.09418, in translation; Clark et al. 2019, arXiv:1906.04341, in BERT);
-# - **syntactic** heads, which link words by a particular relation: a verb and its object, a noun and its article (both papers), or a word and the earlier mention of the same thing (Clark et al. 2019);
-# - heads for **rare words** (Voita et al. 2019), and heads that mostly rest on separators such as `[SEP]`, perhaps because they have nothing to do (Clark et al. 2019).
+# - **positional** heads read the token before or after (Voita et al. 2019, arXiv:1905.09418, in translation; Clark et al. 2019, arXiv:1906.04341, in BERT);
+# - **syntactic** heads link words by one particular relation. Both papers find heads for subjects, direct objects and modifiers of nouns; Clark et al. also find heads that link a noun to its determiner, and a word to an earlier mention of the same thing;
+# - some heads attend to **rare words** (Voita et al. 2019), and many attend mostly to separators such as `[SEP]`, perhaps when they find nothing to do (Clark et al. 2019).
 #
-# Many heads do little that is missed: Voita et al. could remove 38 of the 48 encoder heads of an English–Russian model and lost 0.15 BLEU. The specialised heads were the last to go. You will look for such heads yourself in lesson 8.
+# Many heads can be removed at little cost: Voita et al. removed 38 of the 48 encoder heads of an English–Russian model and lost 0.15 BLEU. The specialised heads were the last to go. You will look for such heads yourself in lesson 8.
 
 # %% [markdown]
 # ## Exercise 6: shapes and choices (2 points)
 #
-# *I like apples* once more: a batch of **one** sentence with **three** tokens, `d_model` 6 and 2 heads, through your `MultiHeadAttention` as self-attention. Fill in the dictionary and delete the `raise` line below it. Shapes are tuples of numbers, batch included, for example `(1, 2)`.
+# *I like apples* once more, without `<sos>` and `<eos>`: a batch of **one** sentence with **three** tokens, `d_model` 6 and 2 heads, through your `MultiHeadAttention` as self-attention. Fill in the dictionary and delete the `raise` line below it. Write shapes as tuples of numbers, including the batch, for example `(1, 2)`.
 #
 # - `"q"`: the queries, straight out of `w_q`;
 # - `"q_heads"`: the queries after `split_heads`;
 # - `"scores"`: the scores of all heads;
-# - `"mixed"`: what the heads read, before they are merged;
+# - `"mixed"`: the heads' outputs before they are merged;
 # - `"merged"`: the same after `merge_heads`;
 # - `"output"`: what comes out of `w_o`.
+#
+# With three tokens and heads of width three, some of these shapes look alike. Answer three of them again for the **five** tokens `<sos>` *I like apples* `<eos>`:
+#
+# - `"five_q_heads"`, `"five_scores"`, `"five_mixed"`.
+#
+# *10 minutes, easy.*
 
 # %% [markdown]
-# Now a layer of width **4** with **2** heads, in the paper's notation, in which a token is a row and is multiplied from the left: x W. Shapes as tuples again.
+# Now a layer of width **4** with **2** heads, in the paper's notation, in which a token is a row and is multiplied from the left: $x W$. Write shapes as tuples again.
 #
-# - `"head_w_q"`: the matrix W_1^Q that makes the queries of **one** head;
-# - `"head_w_v"`: the matrix W_1^V that makes the values of **one** head;
-# - `"w_o"`: the matrix W^O after the heads are merged;
-# - `"projections"`: how many matrices such as W_1^Q, W_1^K, W_1^V, … this layer has for queries, keys and values, **all heads together**, as a number.
+# - `"head_w_q"`: the matrix $W_i^Q$ that makes the queries of **one** head;
+# - `"head_w_v"`: the matrix $W_i^V$ that makes the values of **one** head;
+# - `"w_o"`: the matrix $W^O$ after the heads are merged;
+# - `"projections"`: how many matrices such as $W_i^Q$, $W_i^K$ and $W_i^V$ this layer has for queries, keys and values, **all heads together**, as a number.
 
 # %% [markdown]
-# The others are letters, such as `"A"`.
+# The remaining answers are letters, such as `"A"`.
 #
-# `"sees"`: which features of a token x can influence the scores of head 2?
+# `"sees"`: which features of a token $x$ can influence the scores of head 1?
 #
-# - A: those of the second half of x
+# - A: those of the second half of $x$
 # - B: all of them
 # - C: one, since there are two heads
-# - D: those that head 1 leaves over
+# - D: those that head 0 leaves over
 #
-# `"more_heads"`: `d_model` stays the same, the number of heads doubles. What happens to the number of parameters?
+# `"more_heads"`: `d_model` stays the same and the number of heads doubles. What happens to the number of parameters?
 #
 # - A: it doubles
 # - B: it halves
@@ -747,7 +1050,7 @@ plots.heatmaps(looks, places, places);
 # `"sharing"`: how do the heads of a layer differ?
 #
 # - A: each has its own rows of the weights of w_q, w_k and w_v
-# - B: they share their weights, and read different slices of x
+# - B: they share their weights, and read different slices of $x$
 # - C: they share their weights, and read different positions
 # - D: only in dropout
 
@@ -759,6 +1062,9 @@ answers = {
     "mixed": None,
     "merged": None,
     "output": None,
+    "five_q_heads": None,
+    "five_scores": None,
+    "five_mixed": None,
     "head_w_q": None,
     "head_w_v": None,
     "w_o": None,
@@ -775,6 +1081,9 @@ answers = {
     "mixed": (1, 2, 3, 3),
     "merged": (1, 3, 6),
     "output": (1, 3, 6),
+    "five_q_heads": (1, 2, 5, 3),
+    "five_scores": (1, 2, 5, 5),
+    "five_mixed": (1, 2, 5, 3),
     "head_w_q": (4, 2),
     "head_w_v": (4, 2),
     "w_o": (4, 4),
@@ -787,42 +1096,56 @@ answers = {
 
 # %% test head-shapes 2
 walk, matrices = ("q", "q_heads", "scores", "mixed", "merged", "output"), ("head_w_q", "head_w_v", "w_o")
-letters = ("sees", "more_heads", "sharing")
-missing = {*walk, *matrices, *letters, "projections"} - set(answers)
-assert not missing, f"These entries are gone from answers: {sorted(missing)}."
+longer, letters = ("five_q_heads", "five_scores", "five_mixed"), ("sees", "more_heads", "sharing")
+missing = {*walk, *longer, *matrices, *letters, "projections"} - set(answers)
+assert not missing, f"These entries are missing from answers: {sorted(missing)}."
 empty = [key for key, answer in answers.items() if answer is None]
 assert not empty, f"Still to be answered: {empty}."
-for key in (*walk, *matrices):
+for key in (*walk, *longer, *matrices):
     assert isinstance(answers[key], tuple | list) and len(answers[key]) in (2, 3, 4), (
-        f"answers['{key}'] should hold the numbers of a shape; got {answers[key]!r}."
+        f"answers['{key}'] should be the numbers of a shape; got {answers[key]!r}."
     )
 assert isinstance(answers["projections"], int), (
-    f"'projections' is a whole number, got {answers['projections']!r}."
+    f"'projections' should be a whole number, got {answers['projections']!r}."
 )
 for key in letters:
     assert answers[key] in ("A", "B", "C", "D"), (
-        f"answers['{key}'] is one of 'A' to 'D', got {answers[key]!r}."
+        f"answers['{key}'] should be one of 'A' to 'D', got {answers[key]!r}."
     )
 print("answers: complete, and in the right form")
 
 # %% [markdown]
 # <details><summary>Hint 1: shapes</summary>
 #
-# The width of a head and the number of tokens happen to be equal here. Write the letters first, B, H, T_q, T_k, K, and put in the numbers at the end.
+# With three tokens, the width of a head happens to equal the number of tokens. Write the letters first, B, H, $T_q$, $T_k$, K, and put in the numbers at the end. The worked example at the top had five tokens.
 #
 # </details>
 #
 # <details><summary>Hint 2: choices</summary>
 #
-# Each of them was settled by something you have run: the loop over rows of `layer.weight`, the change of the last feature, the table of counted parameters.
+# Something you ran settled each of them: the loop over rows of `layer.weight`, the change of the last feature, the table of counted parameters.
 #
 # </details>
 
 # %% [markdown]
 # ## What you can do now
 #
-# You have the layer that every Transformer is made of. You can take it apart head by head, you know why its shapes are what they are and which of them lie, and it agrees with PyTorch's own on a hundred random cases.
+# You have built the layer that every Transformer is made of. You can take it apart head by head, you know why its shapes are what they are and which mistakes they hide, and it agrees with PyTorch's layer on a hundred random inputs, and with a real BERT.
 #
-# Attention is all it can do, though: it mixes values, and a mixture is linear in them. **Lesson 5** puts a small network behind it that works on each token by itself, wraps both in residual connections and norms, and stacks the result into an encoder.
+# Attention can only mix values, though, and a mixture is linear in them. **Lesson 5** adds a small network that works on each token separately, wraps both in residual connections and norms, and stacks the result into an encoder.
 #
 # **Read on**: Vaswani et al. 2017, sections 3.1 and 3.3. For heads and what they are worth: Voita et al. 2019, arXiv:1905.09418; Michel et al. 2019, *Are Sixteen Heads Really Better than One?*, arXiv:1905.10650.
+
+# %% [markdown]
+# ### Glossary
+#
+# | term | meaning |
+# |---|---|
+# | head | one attention among several that run side by side, with its own projections; counted from 0 |
+# | H, K | number of heads, and width of a head: $K = D / H$ |
+# | split, merge | from (B, S, D) to (B, H, S, K), and back |
+# | $W_i^Q$, $W_i^K$, $W_i^V$ | the projections of head $i$; in PyTorch, rows of `w_q`, `w_k` and `w_v` |
+# | $W^O$, `w_o` | the projection after the merge, which mixes what the heads found |
+# | leak | an output that depends on a token the mask should have hidden |
+# | parity test | same weights, same input: do two implementations give the same output? |
+# | positional head | a head that reads a fixed offset, such as the token before |

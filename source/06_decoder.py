@@ -7,35 +7,38 @@
 # %% [markdown]
 # # 6 · The decoder
 #
-# **You will be able to**
+# ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. Lesson 6 is highlighted: the decoder, a stack of N layers, each of causal self-attention, cross-attention to the encoder's output, and a feed-forward network, with a linear layer after the stack.](images/map_06.svg)
 #
-# - say what *autoregressive* means, and why training can still treat all positions at once;
-# - shift a target to the right, and explain what goes wrong if nobody does;
-# - combine a causal mask with a padding mask, and say which mask goes into which attention;
-# - build a decoder layer: masked self-attention, cross-attention, feed-forward, each with its residual and norm;
-# - check a decoder by changing one token and watching which outputs move;
-# - stack the layers into a decoder that returns logits, and turn the layer into the block of a GPT.
+# **After this lesson you can**
 #
-# **Time** about 100 minutes · **Difficulty** medium; every part is known, the wiring is new · **Before this** lessons 1 to 5
+# - explain what *autoregressive* means, and why training can still process all positions at once;
+# - shift a target to the right, and explain what goes wrong if you forget to;
+# - combine a causal mask with a padding mask, and say which mask each attention gets;
+# - build a decoder layer from masked self-attention, cross-attention and a feed-forward network;
+# - test a decoder by changing one token and looking at which outputs change;
+# - stack the layers into a decoder that returns logits, and turn the layer into a GPT block.
+#
+# **Time** about 110 minutes · **Difficulty** medium: you know all the parts, the wiring is new · **Before this** lessons 1 to 5
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.1 and 3.2.3, and the right half of figure 1.
 
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
 #
-# | exercise | points | in the paper |
-# |---|---|---|
-# | `shift_right` | 2 | 3.1, last paragraph; figure 1, "shifted right" |
-# | `target_mask` | 3 | 3.2.3, third point; padding is not described |
-# | `DecoderLayer` | 6 | 3.1, "Decoder", and 3.2.3 |
-# | `Decoder` | 4 | 3.1, 3.4 and 3.5 |
-# | `CausalDecoderLayer` | 4 | not in the paper: Radford et al. 2019; Xiong et al. 2020, arXiv:2002.04745 |
-# | choices | 1 | 3.1 to 3.4 |
+# | exercise | points | minutes | difficulty | in the paper |
+# |---|---|---|---|---|
+# | 1 `shift_right` | 2 | 5 | easy | 3.1, last paragraph; figure 1, "shifted right" |
+# | 2 `target_mask` | 3 | 10 | easy | 3.2.3, third point; the paper doesn't describe padding |
+# | 3 `DecoderLayer` | 6 | 20 | medium | 3.1, "Decoder", and 3.2.3 |
+# | 4 `Decoder` | 4 | 15 | medium | 3.1, 3.4 and 3.5 |
+# | 5 `CausalDecoderLayer` | 4 | 15 | medium | not in the paper: Radford et al. 2019; Xiong et al. 2020, arXiv:2002.04745 |
+# | 6 multiple choice | 1 | 5 | easy | 3.1 to 3.4 |
+# | stretch: `decode_step` | not counted | 20 | hard | not in the paper |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The tests you can see are a first check; marking uses further ones, with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the `raise NotImplementedError()` below it with your answer. Then run the tests in the next cell. They are a first check: grading uses more tests, with other sizes and other numbers.
 
 # %% [markdown]
-# The parts you built before are put to work here. Where an earlier notebook lies next door and a part of it passes a quick check, yours is used; otherwise a stand-in with the same name, arguments and results, built on PyTorch's own modules. The next cell says which. Your marks for this lesson do not depend on it.
+# This lesson uses the parts that you built in lessons 1 to 5. If an earlier notebook is in the folder next to this one, and your part passes a quick comparison with PyTorch, this lesson uses your part. If not, it uses a stand-in with the same name, arguments and results. The next cell tells you which one you got. It makes no difference to your score.
 
 # %% setup
 import math
@@ -58,43 +61,43 @@ torch.manual_seed(6);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import decoder_plots, plots
+from coursework import check, decoder_plots, plots
 
 plots.use_style()
 
 # %% [markdown]
 # ## One token after another
 #
-# An encoder has the whole sentence in front of it. A decoder *writes* a sentence, so it never has more than what it has written so far. The probability of a translation y of a sentence x is taken apart with the chain rule of probability:
+# An encoder reads a sentence that already exists. A decoder *generates* a sentence, so all it has is what it has generated so far. The chain rule of probability splits the probability of a translation $y$ of a sentence $x$ into one factor for each token:
 #
-# P(y | x) = P(y₁ | x) · P(y₂ | y₁, x) · P(y₃ | y₁, y₂, x) · …
+# $P(y \mid x) = P(y_0 \mid x) \cdot P(y_1 \mid y_0, x) \cdot P(y_2 \mid y_0, y_1, x) \cdots$
 #
-# Each factor predicts **one token from those before it**, and from x. A model that feeds on its own output in this way is called **autoregressive**. Nothing in the formula is specific to Transformers; what is specific is how the factors are computed.
+# Each factor predicts **one token from the tokens before it**, and from $x$. A model that generates text this way, by feeding its own output back in, is called **autoregressive**. The formula holds for any such model. What is special about a Transformer is how it computes the factors.
 #
-# To *write*, one has to go step by step, since y₂ does not exist before y₁ was chosen. To *train*, the right translation is known, and all factors can be computed in one pass: at every position the model is given the true tokens before it, whatever it would have written itself. This is **teacher forcing**, and it is where the parallelism of the decoder comes from.
+# *Generating* has to go step by step, because $y_1$ can't be predicted before $y_0$ has been chosen. *Training* doesn't: the correct translation is known, so all factors can be computed in one pass. Every position gets the true tokens before it, whatever the model itself would have generated there. This is called **teacher forcing**, and it is what makes training a decoder parallel.
 
 # %% [markdown]
 # ### Shifted right
 #
-# At position t the model should predict target token t, and may see the target tokens before it. So the decoder's input is the target moved one place to the right, with the start token `<sos>` in the place that has become free (section 3.1).
+# At position $t$ the model should predict target token $t$, and it may see the target tokens before $t$. So the decoder's input is the target, moved one place to the right, with the start token `<sos>` in front (section 3.1).
 #
-# ![Two rows of tokens. Below, the decoder's input: sos, the, cat, drinks, milk. Above, what each position has to predict: the, cat, drinks, milk, eos. Diagonal arrows show each target token moving one place to the right into the input; the last one, eos, is dropped.](images/decoder_shift.svg)
+# ![Two rows of tokens. Below, the decoder's input: sos, the, cat, drinks, milk. Above, the token that each position has to predict: the, cat, drinks, milk, eos. Diagonal arrows show each target token moving one place to the right into the input; the last one, eos, is dropped.](images/decoder_shift.svg)
 #
-# Read it column by column: from `<sos>` predict *the*; from `<sos> the` predict *cat*; and from the whole sentence predict `<eos>`, which is how a model learns to stop.
+# Read the figure column by column. From `<sos>`, predict *the*. From `<sos> the`, predict *cat*. From the whole sentence, predict `<eos>`: this is how a model learns to stop.
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** Somebody forgets to shift: the decoder's input *is* the target, and position t has to predict token t. The causal mask is in place. How low does the training loss get?
+# **Predict, then reveal.** You forget to shift: the decoder's input *is* the target, and position $t$ has to predict token $t$. The causal mask is in place. How low does the training loss get?
 #
 # <details><summary>Answer</summary>
 #
-# To zero, as good as. Position t may attend to itself, and finds there the very token it is asked for; copying is all it has to learn. When it writes a text of its own it repeats the last token for ever. The mask hides what comes *after* position t, and only the shift keeps token t itself out of sight: the two work as a pair.
+# Almost to 0. Position $t$ may attend to itself, and there it finds the very token it should predict, so the model only has to learn to copy. When it then generates text, it repeats its last token for ever. The mask hides what comes *after* position $t$; only the shift hides token $t$ itself. You need both.
 #
 # </details>
 
 # %% [markdown] slide="slide"
 # ### Exercise 1: `shift_right` (2 points)
 #
-# Targets come as ids, `(B, T)`, without `<sos>`. Put `<sos>` in front of every row and drop the last token, so that the length stays T. Nothing else changes: `<eos>` and padding in the middle of a row move along like any token. The tensor you are given must not be modified.
+# The targets are ids of shape `(B, T)`, without `<sos>`. Put `<sos>` at the start of every row and drop the last token, so that the length stays T. Everything else, including `<eos>` and padding inside a row, just moves one place to the right. Don't modify the tensor you are given. *5 minutes, easy.*
 
 # %% solution shift-right
 def shift_right(target: torch.Tensor, sos_id: int = 1) -> torch.Tensor:
@@ -111,64 +114,69 @@ def shift_right(target: torch.Tensor, sos_id: int = 1) -> torch.Tensor:
 target = torch.tensor([[7, 8, 9, 2], [5, 2, 0, 0]])  # <eos> is 2, <pad> is 0
 shifted = shift_right(target)
 assert isinstance(shifted, torch.Tensor), (
-    f"Expected a tensor, got {type(shifted).__name__}: is there a return?"
+    f"Expected a tensor, got {type(shifted).__name__}. Did you forget the return?"
 )
-assert shifted.shape == (2, 4), f"The length stays 4: expected (2, 4), got {tuple(shifted.shape)}."
-assert shifted.dtype == torch.long, f"Ids are int64, got {shifted.dtype}. What does ones() make?"
+assert shifted.shape == (2, 4), f"The shape should stay (2, 4), but yours is {tuple(shifted.shape)}."
+assert shifted.dtype == torch.long, (
+    f"Ids should be int64, but yours are {shifted.dtype}. Which dtype does torch.ones give?"
+)
 assert shifted[0].tolist() == [1, 7, 8, 9], (
-    f"[7, 8, 9, <eos>] becomes [<sos>, 7, 8, 9] = [1, 7, 8, 9], got {shifted[0].tolist()}."
+    f"[7, 8, 9, <eos>] should become [<sos>, 7, 8, 9] = [1, 7, 8, 9], got {shifted[0].tolist()}."
 )
-assert shift_right(target, sos_id=6)[:, 0].tolist() == [6, 6], "Every row starts with sos_id."
-assert target[0].tolist() == [7, 8, 9, 2], "The target was changed in place; make a new tensor."
+assert shift_right(target, sos_id=6)[:, 0].tolist() == [6, 6], "Every row should start with sos_id."
+assert target[0].tolist() == [7, 8, 9, 2], "You changed the target in place. Make a new tensor instead."
 print("shift_right: the visible tests pass")
+
+# %% demo
+check("shift-right")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Two pieces are laid end to end along the second dimension. Which two?
+# Join two pieces along the second dimension. Which two?
 #
 # </details>
 #
 # <details><summary>Hint 2: nearly there</summary>
 #
-# One piece is all of the target but its last column. The other is a column `(B, 1)` of `sos_id`, in the dtype and on the device of the target: `torch.full_like` takes both over from the tensor it imitates. `torch.cat` joins the pieces.
+# One piece is all of the target except its last column. The other is a `(B, 1)` column of `sos_id` with the target's dtype and device: `torch.full_like` copies both from the tensor you give it. `torch.cat` joins the pieces.
 #
 # </details>
 
 # %% [markdown]
-# ## What a target token may see
+# ## What may a target token see?
 #
-# Computing all positions at once is only fair if position t cannot look ahead. That is the work of the **causal mask** of lesson 3: in the decoder's self-attention, query i sees key j only for j ≤ i (section 3.2.3, third point). After the shift, seeing "itself" is harmless: input i is target token i − 1.
+# Processing all positions at once only works if position $t$ can't look ahead. The **causal mask** of lesson 3 takes care of this: in the decoder's self-attention, query $i$ sees key $j$ only if $j \le i$ (section 3.2.3, third point). After the shift a position may safely see itself, because input $i$ is target token $i - 1$.
 #
-# Batches bring a second rule. Targets are padded to one length, and nobody should read padding. Both rules have to hold at once, so the masks are combined with **and**. A causal mask is `(T, T)` and the same for all; a padding mask is `(B, 1, T)`, a row for each sample; broadcasting makes `(B, T, T)` of both.
+# In a batch there is a second rule. Targets are padded to the same length, and no token should attend to padding. A key has to satisfy both rules, so you combine the masks with **and**. The causal mask has shape `(T, T)` and is the same for all samples. The padding mask has shape `(B, 1, T)`, one row for each sample. Together they broadcast to `(B, T, T)`.
 
 # %% demo
-ids = torch.tensor([[1, 7, 8, 9, 5], [1, 6, 4, 0, 0]])  # the second target has two tokens of padding
+ids = torch.tensor([[1, 7, 8, 9, 5], [1, 6, 4, 0, 0]])  # sample 1 ends with two padding tokens
 tokens = ["<sos>", "6", "4", "<pad>", "<pad>"]
 causal, real = causal_mask(5), padding_mask(ids)  # (5, 5) and (2, 1, 5)
 named = {"causal": causal, "padding": real[1].expand(5, 5), "both, with and": causal & real[1]}
 plots.masks(named, tokens, tokens);
 
 # %% [markdown]
-# Read the right-hand picture row by row, a row for each query. Look at the last two rows: they belong to **queries** that are padding themselves, and they are open to the real tokens before them. Hiding padding means hiding *columns*. What a padded position puts out is never used (the loss leaves it out, lesson 7), so there is no need to close its row. There is a reason to leave it open: a row without any True has nothing to normalise.
+# Each row is a query. The combined mask (right) is True where both others are. Look at its last two rows: they belong to queries that are padding themselves, and they are still open to the real tokens. A padding mask hides padding as a *key*, so it closes columns, not rows. The output at a padded position is never used, because the loss skips it (lesson 7), so there is no need to close its row. There is also a reason to leave it open: a row without any True leaves the softmax nothing to normalise.
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** What if the masks are combined with **or**, `|`, because "both count"?
+# **Predict, then reveal.** What happens if you combine the two masks with **or**, `|`, because both should count?
 #
 # <details><summary>Answer</summary>
 #
-# Then a key is visible if it is not in the future **or** if it is not padding. Every real token is visible to everybody, the future included. True means *may attend*, and permissions are combined with *and*. (With the opposite convention, True = hidden, it would be *or*. Hence many a mix-up: PyTorch itself has both.)
+# Then a key is visible if it isn't in the future **or** if it isn't padding. So every real token is visible to every query, including those in the future. In this course True means *may attend*, and permissions are combined with *and*. With the opposite convention, True = hidden, you would need *or*. PyTorch uses both conventions in different places, and that causes many mix-ups.
 #
 # </details>
 
 # %% [markdown] slide="slide"
 # ### Exercise 2: `target_mask` (3 points)
 #
-# Combine both for a batch of target ids. `causal_mask` and `padding_mask` are in scope. The result is boolean, `(B, T, T)`: query i of sample b may attend to key j if j ≤ i and key j is not padding. Rows of queries that are padding follow the same rule as all others. T may be anything, and the padding has the id `pad_id`.
+# Combine both masks for a batch of target ids. You can use `causal_mask` and `padding_mask`. The result is a boolean tensor of shape `(B, T, T)`: in sample $b$, query $i$ may attend to key $j$ if $j \le i$ and key $j$ isn't padding. This holds for every query, including those that are padding themselves. Padding has the id `pad_id`. *10 minutes, easy.*
 
 # %% solution target-mask
 def target_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
-    """Say what each target token may attend to: real tokens up to and including itself.
+    """Return what each target token may attend to: real tokens up to and including itself.
 
     ids: LongTensor (B, T). Returns: BoolTensor (B, T, T), True = may attend
     (Vaswani et al. 2017, section 3.2.3, and the padding of the batch).
@@ -182,100 +190,109 @@ def target_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
 # %% test target-mask 3
 mask = target_mask(torch.tensor([[1, 7, 8, 9], [1, 6, 0, 0]]))
 assert isinstance(mask, torch.Tensor), (
-    f"Expected a tensor, got {type(mask).__name__}: is there a return?"
+    f"Expected a tensor, got {type(mask).__name__}. Did you forget the return?"
 )
-assert mask.dtype == torch.bool, f"A mask is boolean, got {mask.dtype}."
+assert mask.dtype == torch.bool, f"The mask should be boolean, but yours is {mask.dtype}."
 assert mask.shape == (2, 4, 4), (
-    f"A square for each of two samples of four tokens: expected (2, 4, 4), got {tuple(mask.shape)}."
+    f"Two samples of four tokens need a mask of shape (2, 4, 4), got {tuple(mask.shape)}."
 )
 assert mask[0, 1].tolist() == [True, True, False, False], (
-    f"Position 1 of a sample without padding sees 0 and 1, got {mask[0, 1].tolist()}."
+    f"In a sample without padding, position 1 should see positions 0 and 1, got {mask[0, 1].tolist()}."
 )
-assert not mask[1, :, 2:].any(), "Nobody may attend to padding: columns 2 and 3 of sample 1."
+assert not mask[1, :, 2:].any(), (
+    "No query may attend to padding: columns 2 and 3 of sample 1 should be False."
+)
 assert mask[1, 3, :2].all(), (
-    "The query at position 3 of sample 1 is padding; its row stays open to the real tokens before it."
+    "Query 3 of sample 1 is padding itself, but its row should stay open to the real tokens before it."
 )
 other = target_mask(torch.tensor([[1, 0, 8, 9]]), pad_id=9)
 assert other[0, 3].tolist() == [True, True, True, False], (
-    f"With pad_id=9 the last of [1, 0, 8, 9] is padding, and 0 is a word; got {other[0, 3].tolist()}."
+    f"With pad_id=9 only the last of [1, 0, 8, 9] is padding; got {other[0, 3].tolist()} for its row."
 )
 print("target_mask: the visible tests pass")
+
+# %% demo
+check("target-mask")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Both masks exist already. Print their shapes for a batch of two; what do they broadcast to?
+# You have both masks already. Print their shapes for a batch of two. What do they broadcast to?
 #
 # </details>
 #
-# <details><summary>Hint 2: one for each sample</summary>
+# <details><summary>Hint 2: one mask for each sample</summary>
 #
-# `&` is "and" for boolean tensors, element by element. The causal mask is as long as the *targets*: which number in the shape of `ids` is that?
+# `&` is an elementwise "and" for boolean tensors. The causal mask needs the length of the *targets*: which number in the shape of `ids` is that?
 #
 # </details>
 
 # %% [markdown]
-# ### The other mask of the decoder
+# ### The decoder's other mask
 #
-# A decoder layer has two attentions, and each has a mask of its own:
+# A decoder layer has two attentions, and each has its own mask:
 #
 # | attention | queries | keys and values | mask | shape |
 # |---|---|---|---|---|
 # | self-attention | target | target | causal **and** padding of the target | `(B, T, T)` |
 # | cross-attention | target | source (the memory) | padding of the **source** | `(B, 1, S)` |
 #
-# There is nothing causal about the second one. The whole source sentence exists before the first word is written, and the first word may well depend on the last one of the source; in translation it often does.
+# The second mask isn't causal. The whole source sentence exists before the first word is generated, and the first word may well depend on the last word of the source.
 
 # %% demo
-source = torch.tensor([[5, 9, 4, 3, 8, 7], [6, 8, 4, 9, 0, 0]])  # S = 6, the second has two of padding
+source = torch.tensor([[5, 9, 4, 3, 8, 7], [6, 8, 4, 9, 0, 0]])  # S = 6; sample 1 has two padding tokens
 columns = ["6", "8", "4", "9", "<pad>", "<pad>"]
 memory_mask = padding_mask(source)  # (2, 1, 6)
-rows_and_columns = {"padding of the source, for 5 queries": memory_mask[1].expand(5, 6)}
-plots.masks(rows_and_columns, tokens, columns);
+plots.masks({"source padding": memory_mask[1].expand(5, 6)}, tokens, columns);
+
+# %% [markdown]
+# All five target positions may read the four real source tokens, and none may read the source's padding.
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** The two masks are exchanged by accident. When does Python complain?
+# **Predict, then reveal.** You swap the two masks by accident. When does Python complain?
 #
 # <details><summary>Answer</summary>
 #
-# When S and T differ: a `(B, T, T)` mask does not fit scores of `(B, H, T, S)`. In a batch where both happen to be padded to the same length nothing is said, the self-attention sees the future, and the cross-attention is causal. Tests with S = T are blind here, so this lesson's tests have both.
+# Only if S and T differ: a `(B, T, T)` mask doesn't broadcast to scores of shape `(B, H, T, S)`. If both sides of a batch happen to be padded to the same length, there is no error. The self-attention then sees the future, and the cross-attention is causal. Tests with S = T cannot detect this, so the tests in this lesson also use S ≠ T.
 #
 # </details>
 
 # %% [markdown]
 # ## The decoder layer
 #
-# ![A decoder layer, read from bottom to top. x, B T D, enters masked self-attention as queries, keys and values, with the self mask; then add and norm 1. Its result gives the queries of the cross-attention, whose keys and values come from the memory, B S D, entering from the left with the memory mask; then add and norm 2. Then feed-forward, add and norm 3, and the output, B T D. Each residual goes around one box.](images/decoder_layer.svg)
+# ![A decoder layer, read from bottom to top. x, of shape B, T, D, enters the masked self-attention as queries, keys and values, with the self mask; then add and norm 1. The result gives the queries of the cross-attention, whose keys and values come from the memory, of shape B, S, D, which enters from the left with the memory mask; then add and norm 2. Then feed-forward, add and norm 3, and the output of shape B, T, D. A residual connection goes around each of the three sublayers.](images/decoder_layer.svg)
 #
-# Three sub-layers, each wrapped as in the encoder, LayerNorm(x + Dropout(Sublayer(x))) (section 3.1):
+# The layer has three sublayers. Each is wrapped as in the encoder, $\mathrm{LN}(x + \mathrm{Dropout}(\mathrm{Sublayer}(x)))$ (section 3.1):
 #
-# 1. **masked self-attention**: target tokens read the target tokens before them;
-# 2. **cross-attention**: target tokens read the source. The queries come from the decoder, keys and values from the encoder's output, the **memory**;
-# 3. **feed-forward**: each position by itself, as in lesson 5.
+# 1. **masked self-attention**: target tokens read themselves and the target tokens before them;
+# 2. **cross-attention**: target tokens read the source. The queries come from the decoder, the keys and values from the encoder's output, the **memory**;
+# 3. **feed-forward network**: each position is processed separately, as in lesson 5.
 
 # %% [markdown]
-# ### What comes from the encoder
+# ### What does the encoder pass on?
 #
-# People say "the encoder hands its keys and values to the decoder", and that is not quite it. It hands over one tensor, the output of its **last** layer, `(B, S, D)`. Every decoder layer makes keys and values of its own from it, by its own `w_k` and `w_v`. Six layers ask six different questions of the same memory, and the memory is computed once.
+# You may hear that "the encoder passes its keys and values to the decoder". That isn't quite right. It passes on one tensor, the output of its **last** layer, of shape `(B, S, D)`. Every decoder layer computes its own keys and values from this tensor, with its own `w_k` and `w_v`. The memory is computed once, and each of the six decoder layers reads it in its own way.
 #
-# The residual around the cross-attention adds to the **queries'** side: one vector for each target token. A residual from the memory would not even have the right length, unless S happens to equal T.
+# The residual connection around the cross-attention starts on the **queries'** side: it adds one vector for each target token. A residual connection from the memory wouldn't even have the right length, unless S happens to equal T.
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** B = 2, T = 5, S = 7, d_model = 12, 3 heads. What are the shapes of the queries of one head, of its keys, of the weights of the cross-attention, and of the layer's output?
+# **Predict, then reveal.** B = 2, T = 5, S = 7, `d_model` = 12, 3 heads. What are the shapes of the queries of one head, of its keys, of the cross-attention's weights, and of the layer's output?
 #
 # <details><summary>Answer</summary>
 #
-# Queries `(2, 5, 4)`, keys `(2, 7, 4)`, weights of all heads `(2, 3, 5, 7)`, output `(2, 5, 12)`. The source's length appears in the weights and nowhere after them: each target token gets one mixture, however long the source is.
+# Queries `(2, 5, 4)`, keys `(2, 7, 4)`, weights of all heads `(2, 3, 5, 7)`, output `(2, 5, 12)`. The source length appears in the weights and nowhere after them. Each target token gets a single mixture of the values, however long the source is.
 #
 # </details>
 
 # %% [markdown] slide="slide"
-# ## Exercise 3: `DecoderLayer` (6 points)
+# ### Exercise 3: `DecoderLayer` (6 points)
 #
-# - **attributes** `self_attention` and `cross_attention`, two `MultiHeadAttention`; `feed_forward`, a `FeedForward`; `norm1`, `norm2`, `norm3`, three norms in the order of use. None is used twice. `nn.LayerNorm` may stand for `LayerNorm`;
-# - **forward(x, memory, self_mask=None, memory_mask=None)** returns `(B, T, D)`. Either mask may be missing, and T may differ from S;
-# - **post-norm**: norm(x + dropout(sublayer(x))), three times, each sub-layer on the result of the one before;
-# - **dropout** acts on the output of each sub-layer, before the residual is added, and the feed-forward gets the same rate for its own. Whether the attentions drop weights as well is up to you.
+# Build the layer in the figure. *20 minutes, medium.*
+#
+# - **Attributes**: `self_attention` and `cross_attention`, two `MultiHeadAttention`; `feed_forward`, a `FeedForward`; `norm1`, `norm2` and `norm3`, three separate norms in the order of use. You may use `nn.LayerNorm` instead of `LayerNorm`.
+# - **`forward(x, memory, self_mask=None, memory_mask=None)`** returns a tensor of shape `(B, T, D)`. Either mask may be missing, and T may differ from S.
+# - **Post-norm**: $\mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x)))$, three times, each sublayer on the result of the one before.
+# - **Dropout** acts on each sublayer's output before it is added. The feed-forward network gets the same rate for its own dropout. Dropout on the attention weights is optional.
 
 # %% solution decoder-layer
 class DecoderLayer(nn.Module):
@@ -304,7 +321,7 @@ class DecoderLayer(nn.Module):
         self_mask: torch.Tensor | None = None,
         memory_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Let every target token read the target before it, then the source.
+        """Let every target token attend to the target up to itself, then to the source.
 
         x: (B, T, d_model); memory: (B, S, d_model); self_mask: (T, T) or (B, T, T);
         memory_mask: (B, 1 or T, S); True = may attend. Returns: (B, T, d_model).
@@ -319,85 +336,111 @@ class DecoderLayer(nn.Module):
         ### END SOLUTION
 
 # %% test decoder-layer 6
-from coursework.dissection import draw_weights
+from coursework.ablation import draw_weights
 from coursework.torch_decoder import torch_decoder_layer
 
 layer = DecoderLayer(d_model=8, num_heads=2, d_ff=12).eval()
-draw_weights(layer, seed=5)  # norms too: nothing hides behind ones and zeros
+draw_weights(layer, seed=5)  # random norms too, so that none hides behind ones and zeros
 x, memory = torch.randn(2, 5, 8), torch.randn(2, 7, 8)
 output = layer(x, memory)
 assert isinstance(output, torch.Tensor), (
-    f"Expected the output alone, got {type(output).__name__}. What does MultiHeadAttention return?"
+    f"Expected a tensor, got {type(output).__name__}. What does MultiHeadAttention return?"
 )
 assert output.shape == (2, 5, 8), (
-    f"Five target tokens read seven source tokens: expected (2, 5, 8), got {tuple(output.shape)}."
+    f"Five target tokens and seven source tokens should give (2, 5, 8), got {tuple(output.shape)}."
 )
 theirs = torch_decoder_layer(layer, d_model=8, num_heads=2, d_ff=12)  # PyTorch's, with your weights
 hidden = torch.arange(7) >= torch.tensor([[7], [4]])  # (2, 7): sample 1 has four real source tokens
-future = ~causal_mask(5)  # PyTorch's masks are True where nothing may be read
+future = ~causal_mask(5)  # PyTorch's masks are True where attention is forbidden
 with torch.no_grad():
     got = layer(x, memory, causal_mask(5), ~hidden[:, None])
     expected = theirs(x, memory, tgt_mask=future, memory_key_padding_mask=hidden)
 assert torch.allclose(layer(x, memory), theirs(x, memory), atol=1e-5), (
-    "Without masks it differs from nn.TransformerDecoderLayer with the same weights. "
-    "Follow the figure box by box: what goes in, what is added, which norm comes next?"
+    "Without masks, the output differs from nn.TransformerDecoderLayer with the same weights. "
+    "Follow the figure box by box: what goes in, what is added, and which norm comes next?"
 )
 assert torch.allclose(got, expected, atol=1e-5), (
-    "With masks it differs from nn.TransformerDecoderLayer with the same weights, without them it "
-    "agrees. Which mask goes into which attention?"
+    "Without masks the output agrees with nn.TransformerDecoderLayer, with masks it differs. "
+    "Which mask does each attention get?"
 )
 memory[1, 4:] += 5.0  # the padding of sample 1
 assert torch.allclose(layer(x, memory, causal_mask(5), ~hidden[:, None]), got, atol=1e-5), (
-    "The output changes when only the padding of the source does."
+    "The output changes when only the padding of the source changes. Where does memory_mask go?"
 )
-dropping = DecoderLayer(d_model=8, num_heads=2, d_ff=12, dropout=1.0)  # drops all there is to drop
+dropping = DecoderLayer(d_model=8, num_heads=2, d_ff=12, dropout=1.0)  # drops everything
 bare = dropping.norm3(dropping.norm2(dropping.norm1(x)))
 assert torch.allclose(dropping(x, memory), bare, atol=1e-6), (
-    "With dropout=1.0 the sub-layers should add nothing in train mode. Is each one's output dropped?"
+    "With dropout=1.0 in train mode, no sublayer should add anything. "
+    "Do you apply dropout to the output of each?"
 )
 print("DecoderLayer: the visible tests pass, and it agrees with nn.TransformerDecoderLayer")
+
+# %% demo
+check("decoder-layer")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# It is the encoder layer with one sub-layer more. Write the three in the order of the figure, and look at each arrow that enters a box: where does it start?
+# It is the encoder layer with one more sublayer. Write the three sublayers in the order of the figure. For each arrow that enters a box, ask where it starts.
 #
 # </details>
 #
 # <details><summary>Hint 2: the cross-attention</summary>
 #
-# `MultiHeadAttention` takes query, key, value, mask, in this order. The first is what the decoder has made so far; it decides how many outputs there are. The other two are the same tensor.
+# `MultiHeadAttention` takes query, key, value and mask, in this order. The query is what the decoder has computed so far, and it determines the number of outputs. The key and the value are the same tensor.
 #
 # </details>
 #
-# <details><summary>Hint 3: it differs from PyTorch's</summary>
+# <details><summary>Hint 3: it differs from PyTorch</summary>
 #
-# Halve the search. Set `layer.feed_forward` aside by zeroing `linear2` in both layers, then the cross-attention by zeroing `w_o`: what is left is norm3(norm2(norm1(x + …))). In the order of frequency, the usual reasons are: a residual that starts from an older `x`, a norm that is used twice, queries taken from before `norm1`, a mask in the wrong attention.
+# Test the parts separately. Set `feed_forward.linear2` to zeros in both layers, then `cross_attention.w_o`. What is left is $\mathrm{norm}_3(\mathrm{norm}_2(\mathrm{norm}_1(x + \ldots)))$. Common causes: a residual connection that starts from an older `x`, a norm that is used twice, queries from before `norm1`, a mask in the wrong attention.
 #
 # </details>
 
 # %% [markdown]
-# ## Flip one token
+# ### A trap: length first
 #
-# Shapes and losses do not show whether a decoder is wired rightly. One experiment does: **change a single token and see which outputs move**. For the target, a row below says which token was changed, a column which output moved and by how much.
+# The test above compares your layer with PyTorch's. It passes `batch_first=True`, because PyTorch's own default is the length first: `(T, B, D)` instead of `(B, T, D)`. What happens if you forget it?
+
+# %% demo
+torch.manual_seed(7)
+theirs = nn.TransformerDecoderLayer(8, 2, 12, dropout=0.0)  # batch_first is False
+x, changed = torch.randn(2, 5, 8), torch.randn(2, 5, 8)  # (B, T, D)
+changed[0] = x[0]  # sample 0 stays the same, sample 1 changes
+for length in (7, 5):
+    memory = torch.randn(2, length, 8)  # (B, S, D)
+    try:
+        change = (theirs(changed, memory) - theirs(x, memory))[0].abs().max()
+        print(f"S = {length}: no error; the output of sample 0 changes by up to {change:.2f}")
+    except (RuntimeError, AssertionError) as problem:
+        print(f"S = {length}: {type(problem).__name__}")
+
+# %% [markdown]
+# With S ≠ T you are lucky: PyTorch takes the lengths for batch sizes, and they don't match. With S = T there is no error. The two samples are treated as two positions, so sample 0 changes when sample 1 does.
+
+# %% [markdown]
+# ## Change one token
 #
-# - A target token must move itself and everything **after** it, and nothing before it.
-# - A source token must move **every** output.
+# Neither shapes nor losses show whether a decoder is wired correctly. A simple experiment does: **change a single token and look at which outputs change**.
+#
+# - A change in a target token must reach its own output and all outputs **after** it, and none before it.
+# - A change in a source token must reach **every** output.
 
 # %% demo
 torch.manual_seed(1)
 layer = DecoderLayer(8, 2, 16).eval()
-x, memory = torch.randn(1, 5, 8), torch.randn(1, 5, 8)  # as long as the target, for what follows
+x, memory = torch.randn(1, 5, 8), torch.randn(1, 5, 8)  # S = T, because two decoders below need it
 
 
 @torch.no_grad()
-def movement(model, flip_source=False):
-    """Change one token after the other: how far each output moves, (5, 5)."""
+def movement(model, change_source=False):
+    """Change one token after another: how far does each output move? (5, 5)"""
+    torch.manual_seed(10)  # the same new tokens for every model
     before, rows = model(x, memory), []
     for position in range(5):
-        changed = [x.clone(), memory.clone()]
-        changed[flip_source][0, position] = torch.randn(8)
-        rows.append((model(*changed) - before).norm(dim=-1)[0])  # (5,)
+        new_x, new_memory = x.clone(), memory.clone()
+        (new_memory if change_source else new_x)[0, position] = torch.randn(8)
+        rows.append((model(new_x, new_memory) - before).norm(dim=-1)[0])  # (5,)
     return torch.stack(rows)
 
 
@@ -405,65 +448,78 @@ def masked(x, memory):
     """Your layer, with a causal mask."""
     return layer(x, memory, causal_mask(x.size(1)))
 
+# %% [markdown]
+# In the plots, a row is the token that was changed, and a column an output. **Predict** the pattern of both panels before you run the cell: where are the zeros?
 
-source, target = [f"x{i}" for i in range(1, 6)], [f"y{i}" for i in range(1, 6)]
+# %% demo
+sources, targets = [f"x{i}" for i in range(5)], [f"y{i}" for i in range(5)]
 after, everywhere = causal_mask(5).T, torch.ones(5, 5, dtype=torch.bool)
-figure = decoder_plots.movements({"a target token is changed": (movement(masked), after),
-                                  "a source token is changed": (movement(masked, True), everywhere)},
-                                 [target, source], target)
+maps = {"a target token is changed": (movement(masked), after),
+        "a source token is changed": (movement(masked, change_source=True), everywhere)}
+decoder_plots.movements(maps, [targets, sources], targets);
 
 # %% [markdown]
-# A triangle on the left, a full square on the right. Keep this picture in mind; it is the fingerprint of a decoder. Now three that are broken.
+# Left: a triangle. Changing target token $i$ moves the outputs from $i$ on, and the zeros below the diagonal show that nothing earlier moves. Right: a full square, because every output reads the whole source. Both panels share one colour scale, so you can compare them: in this untrained layer, an output depends mostly on its own token.
 #
-# 1. **No causal mask.** The commonest one.
-# 2. **Self-attention on the memory.** In a notebook that has been copied many times, the arguments of the decoder layer arrive in an order that is not meant: its self-attention runs over the *encoder's output*, and the target only supplies the queries of the second attention.
-# 3. **Its obvious repair.** Whoever notices exchanges the arguments until the self-attention gets the target. Then the queries of the second attention are the encoder's output, and the target supplies the values.
+# ### Three broken decoders
 #
-# The last two work only as long as S = T, because their residuals add target to source; and `coursework.broken_decoders` has them with attentions and residuals only, since norms and feed-forward move nothing between positions.
+# Now look at three that are wired wrongly.
+#
+# 1. **No causal mask.** The most common mistake.
+# 2. **Self-attention on the memory.** In a widely copied notebook, the arguments of the decoder layer arrive in the wrong order. Its self-attention runs over the *encoder's output*, and the target only supplies the queries of the second attention.
+# 3. **The obvious repair.** Someone notices, and swaps the arguments until the self-attention gets the target. Now the queries and keys of the second attention are the encoder's output, and the target supplies the values.
+#
+# The last two work only if S = T, because their residual connections add target and source. `coursework.broken_decoders` builds them from attentions and residual connections alone. Norms and feed-forward networks don't move anything between positions, so they would make no difference here.
 
 # %% demo
 from coursework.broken_decoders import QueriesFromMemory, SelfAttentionOnMemory
 
 torch.manual_seed(2)
 broken = {"no causal mask": layer, "self-attention on the memory": SelfAttentionOnMemory(8, 2),
-          "its obvious repair": QueriesFromMemory(8, 2)}
+          "the obvious repair": QueriesFromMemory(8, 2)}
 maps = {name: (movement(model), after) for name, model in broken.items()}
-decoder_plots.movements(maps, [target] * 3, target);
+decoder_plots.movements(maps, [targets] * 3, targets);
 
 # %% [markdown]
-# A solid frame is an output that moved and must not: it has seen the future. A dashed frame is one that should have moved and did not.
+# These panels show changes of a *target* token. A solid frame marks an output that moved and shouldn't have: it has seen the future. A dashed frame marks one that should have moved and didn't.
 #
-# The picture in the middle is the interesting one. **It passes every test of causality**: no output depends on a later token. It depends on no earlier one either. This decoder writes each word without having read the words before it; of the chain rule, P(y₃ | y₁, y₂, x) has become P(y₃ | y₂, x). So a test has to ask both: is the future hidden, *and* is the past used?
+# - Left and right, every output moves: both decoders see the future.
+# - The middle panel is the interesting one. **It passes every test of causality**, since no output depends on a later token. But no output depends on an *earlier* one either. This decoder generates each token without having read the tokens before it: instead of $P(y_2 \mid y_0, y_1, x)$ it models $P(y_2 \mid y_1, x)$. So a test has to ask two things: is the future hidden, *and* is the past used?
 
 # %% demo
-maps = {name: (movement(model, True), everywhere) for name, model in broken.items()}
-decoder_plots.movements(maps, [source] * 3, target);
+maps = {name: (movement(model, change_source=True), everywhere) for name, model in broken.items()}
+decoder_plots.movements(maps, [sources] * 3, targets);
 
 # %% [markdown]
-# Changing the source tells nothing new about the first. In the second, the causal mask that was meant for the target now hides the *source*: early source tokens are mixed without the later ones, although every output still moves a little through the keys. None of this raises an error.
+# These panels show changes of a *source* token. Every output should move, and every output does, so this test alone would pass all three. The pattern still tells you something:
 #
-# Try it yourself: pick a token, and compare who notices. (On paper the squares above say the same, row by row.)
+# - Left: without a causal mask, the source side is still right. No source token stands out for any output.
+# - Middle: the diagonal dominates. The residual connection now starts from the memory, so source token $i$ is added to output $i$, as if the two sentences corresponded token by token.
+# - Right: all movements are small. The source only supplies queries and keys, so it decides *which* target tokens are mixed. The values all come from the target, so no output contains anything from the source.
+#
+# None of these three raises an error. Use the slider to change one target token and compare the four decoders. (The panels above show the same numbers, row by row.)
 
 # %% demo
 from ipywidgets import IntSlider, interact
 
 moves = {name: movement(model) for name, model in {"your layer": masked, **broken}.items()}
+highest = 1.2 * max(float(rows.max()) for rows in moves.values())
 
 
-@interact(position=IntSlider(value=3, min=1, max=5, continuous_update=False))
+@interact(position=IntSlider(value=2, min=0, max=4, continuous_update=False))
 def flip(position):
     """Change one target token: how far does each output move?"""
-    heights = {name: rows[position - 1] for name, rows in moves.items()}
-    plots.bars(heights, target, marked=target[: position - 1])
-    plt.suptitle(f"{target[position - 1]} is changed; what is vermilion must be 0")
+    heights = {name: rows[position] for name, rows in moves.items()}
+    plots.bars(heights, targets, marked=targets[:position], top=highest)
+    plt.suptitle(f"{targets[position]} is changed; the orange bars must be 0")
     plt.show()
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** When a model writes, the future does not exist yet. So is the causal mask needed only in training?
+# **Predict, then reveal.** When a model generates text, the future doesn't exist yet. So do you need the causal mask only in training?
 #
 # <details><summary>Answer</summary>
 #
-# It is needed in both. Without it, position 2 would read position 5 as soon as there is one, and its output would differ from what it was when the sentence was three tokens long, and from all that was seen in training. With it, the outputs of a prefix never change as the sentence grows. The next cell shows it. (This is also why keys and values of tokens already written can be kept instead of computed again.)
+# You need it in both. Without it, position 2 would read position 4 as soon as there is one. Its output would then change while the sentence grows, and it would differ from anything the model saw in training. With the mask, the outputs of a prefix never change. The next cell shows this. (It is also the reason why a model can *keep* what it has computed for earlier tokens: see the stretch exercise.)
 #
 # </details>
 
@@ -472,43 +528,29 @@ with torch.no_grad():
     for name, model in {"with the mask": masked, "without": layer}.items():
         short, long = model(x[:, :3], memory), model(x, memory)
         moved = (long[:, :3] - short).abs().max()
-        print(f"{name:14} outputs 1 to 3 move by {moved:.3f} when tokens 4 and 5 are added")
+        print(f"{name:14} outputs 0 to 2 move by up to {moved:.3f} when tokens 3 and 4 are added")
 
 # %% [markdown]
-# ## The decoder, and what happens at its end
+# ## The whole decoder
 #
-# ![The whole decoder from left to right: ids B T go through embedding and position into a stack of layers; the memory, B S D, enters every layer from above, by its own keys and values. After the last layer comes project, from D to V, giving logits B T V. Outside the decoder, dashed, the softmax turns them into probabilities.](images/decoder_stack.svg)
+# ![The whole decoder from left to right: ids of shape B, T go through embedding and position into a stack of layers; the memory, of shape B, S, D, enters every layer from above, through the layer's own keys and values. After the last layer comes project, from D to V, which gives logits of shape B, T, V. Outside the decoder, the softmax turns them into probabilities.](images/decoder_stack.svg)
 #
-# Below the layers lie the embedding and the positions of lessons 1 and 2, as in the encoder. Above them lies one linear layer, `project`, which turns each position's vector of width d_model into one number for every word of the **target** vocabulary: the **logits**, V wide. The softmax over these V numbers gives the probability of each next token (section 3.4).
+# The stack starts with the token embedding and positional encoding of lessons 1 and 2, as in the encoder. It ends with one linear layer, `project`, which turns each position's vector of width `d_model` into one number for every token of the **target** vocabulary. These V numbers are the **logits**. A softmax over them gives the probability of each possible next token (section 3.4).
 #
-# The decoder returns the logits and leaves the softmax to others. The loss of lesson 7 wants logits, because log-softmax in one step is numerically safer; and picking the most probable token needs no softmax at all.
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** Somebody puts the softmax into the model and trains with `F.cross_entropy`, which applies a (log-)softmax of its own. How low can the loss get with V = 13?
-#
-# <details><summary>Answer</summary>
-#
-# The model's outputs now lie between 0 and 1. At best they are 1 for the right token and 0 for the other twelve, and the second softmax makes e / (e + 12) of that: the loss cannot fall below ln(e + 12) − 1 ≈ 1.69. It looks like a model that does not learn, while its predictions may be nearly perfect.
-#
-# </details>
-
-# %% demo
-perfect = F.one_hot(torch.tensor([4]), 13).float()  # (1, 13): "probabilities" of a perfect model
-floor = F.cross_entropy(perfect, torch.tensor([4]))
-print(f"softmax twice, nothing wrong: loss {floor:.3f}   formula {math.log(math.e + 12) - 1:.3f}")
-sure = F.cross_entropy(20 * perfect, torch.tensor([4]))
-print(f"logits, nothing wrong: loss {sure:.7f}")
+# The decoder returns the logits and doesn't apply the softmax. The loss in lesson 7 expects logits, because computing the logarithm of the softmax in one step is numerically safer. And to pick the most probable token you don't need a softmax at all.
 
 # %% [markdown] slide="slide"
 # ### Exercise 4: `Decoder` (4 points)
 #
-# - **attributes** `embedding`, a `TokenEmbedding`; `position`, a `PositionalEncoding`; `layers`, an `nn.ModuleList` of `num_layers` layers, each with weights of its own; `project`, an `nn.Linear` from `d_model` to `vocab_size`, with bias. (The paper shares the matrix of `project` with the embedding, section 3.4. Here it has weights of its own.)
-# - **forward(ids, memory, self_mask=None, memory_mask=None)** returns logits `(B, T, V)`: no softmax, and no further norm after the last layer. Both masks reach every layer, and every layer reads the same memory;
+# Build the whole decoder. *15 minutes, medium.*
+#
+# - **Attributes**: `embedding`, a `TokenEmbedding`; `position`, a `PositionalEncoding`; `layers`, an `nn.ModuleList` of `num_layers` layers with weights of their own; `project`, an `nn.Linear` from `d_model` to `vocab_size`, with bias. (In the paper `project` shares its matrix with the embedding, section 3.4. Here it has its own.)
+# - **`forward(ids, memory, self_mask=None, memory_mask=None)`** returns logits of shape `(B, T, V)`, without a softmax and without another norm after the last layer. Every layer gets both masks and the same memory.
 # - **`max_len`** and **`dropout`** go to the parts that take them.
 
 # %% solution decoder
 class Decoder(nn.Module):
-    """Token ids and a memory to logits (Vaswani et al. 2017, sections 3.1, 3.4 and 3.5).
+    """Turn token ids and a memory into logits (Vaswani et al. 2017, sections 3.1, 3.4 and 3.5).
 
     Attributes: embedding (TokenEmbedding), position (PositionalEncoding), layers (ModuleList of
     DecoderLayer), project (Linear(d_model, vocab_size)).
@@ -541,7 +583,7 @@ class Decoder(nn.Module):
         self_mask: torch.Tensor | None = None,
         memory_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Score every word of the vocabulary at every position.
+        """Compute a logit for every token of the vocabulary at every position.
 
         ids: LongTensor (B, T); memory: (B, S, d_model); masks as in DecoderLayer.
         Returns: logits (B, T, vocab_size).
@@ -560,69 +602,73 @@ ids, memory = torch.tensor([[1, 7, 8, 9, 4], [1, 6, 5, 0, 0]]), torch.randn(2, 7
 logits = decoder(ids, memory, target_mask(ids))
 assert isinstance(logits, torch.Tensor), f"Expected a tensor, got {type(logits).__name__}."
 assert logits.shape == (2, 5, 11), (
-    f"A number for each of 11 words at each of 5 positions: (2, 5, 11), got {tuple(logits.shape)}."
+    f"11 logits at each of 5 positions should have shape (2, 5, 11), got {tuple(logits.shape)}."
 )
 sums = logits.exp().sum(dim=-1)
 assert not torch.allclose(logits.sum(dim=-1), torch.ones(2, 5), atol=1e-3), (
-    "The numbers of each position sum to 1: the softmax belongs outside the decoder."
+    "The numbers at each position sum to 1. Return logits: the softmax doesn't belong in the decoder."
 )
 assert not torch.allclose(sums, torch.ones(2, 5), atol=1e-3), (
-    "The exponentials of each position sum to 1: the log-softmax belongs outside the decoder."
+    "The exponentials at each position sum to 1. Return logits, without a log-softmax."
 )
 prefix = decoder(ids[:, :3], memory, target_mask(ids[:, :3]))
 assert torch.allclose(prefix, logits[:, :3], atol=1e-5), (
-    "The first three tokens alone should give the first three rows. Does every layer get self_mask?"
+    "The first three tokens alone should give the same logits as in the full sentence. "
+    "Does every layer get self_mask?"
 )
 changed = decoder(ids, torch.randn(2, 7, 8), target_mask(ids))
 moved = (changed - logits).abs().amax(dim=-1)  # (2, 5)
-assert (moved > 1e-5).all(), f"With another memory every position should differ, got {moved}."
+assert (moved > 1e-5).all(), f"A different memory should change the logits at every position, got {moved}."
 real = padding_mask(torch.tensor([[5, 9, 4, 3, 8, 7, 2], [6, 8, 4, 2, 0, 0, 0]]))  # (2, 1, 7)
 hidden, padded = decoder(ids, memory, target_mask(ids), real), memory.clone()
 padded[1, 4:] += 5.0  # the padding of sample 1
 assert torch.allclose(decoder(ids, padded, target_mask(ids), real), hidden, atol=1e-5), (
-    "The logits change when only the padding of the source does. Does every layer get memory_mask?"
+    "The logits change when only the padding of the source changes. Does every layer get memory_mask?"
 )
-same = decoder(torch.full((1, 4), 7), torch.randn(1, 7, 8))  # one word four times, no mask
+same = decoder(torch.full((1, 4), 7), torch.randn(1, 7, 8))  # the same token four times, no mask
 assert not torch.allclose(same[0, 0], same[0, 3], atol=1e-3), (
-    "The same word gets the same logits at each place. Where do the positions come in?"
+    "The same token gets the same logits at every position. Where do you add the positions?"
 )
 logits.sum().backward()
 unused = [name for name, p in decoder.named_parameters() if p.grad is None]
-assert not unused, f"No gradient reaches {unused}. Which part is made, but not used?"
+assert not unused, f"No gradient reaches {unused}. Which part do you create but never use?"
 numbers = sum(p.numel() for p in decoder.parameters())
 assert numbers == 1859, (
-    f"This decoder should have 1859 parameters, yours has {numbers}. "
-    "Are the layers separate, is each registered, has project a bias and a matrix of its own?"
+    f"This decoder should have 1859 parameters, yours has {numbers}. Does each layer have its own "
+    "weights, is each registered, and does project have a bias and a matrix of its own?"
 )
 longer = Decoder(vocab_size=11, d_model=8, num_layers=1, num_heads=2, d_ff=12, max_len=520, dropout=0.0)
 lines = [longer(torch.full((1, 515), 4), memory[:1]) for _ in range(2)]  # in train mode
 assert lines[0].shape == (1, 515, 11), (
-    "With max_len=520 a target of 515 tokens should pass. Does max_len reach the positions?"
+    "With max_len=520 the decoder should take 515 tokens. Does max_len reach the positional encoding?"
 )
 assert torch.equal(*lines), "With dropout=0.0 two calls should agree. Does every part get dropout?"
 print("Decoder: the visible tests pass")
 
+# %% demo
+check("decoder")
+
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# `__init__` is a list of parts, `forward` a walk through them. Compare the encoder of lesson 5: what is new is the memory, a second mask, and `project`.
+# `__init__` creates the parts, and `forward` applies them one after the other. Compare with the encoder of lesson 5: the memory, the second mask and `project` are new.
 #
 # </details>
 #
-# <details><summary>Hint 2: the parameters do not add up</summary>
+# <details><summary>Hint 2: the number of parameters is wrong</summary>
 #
-# A plain Python list hides its layers from PyTorch, and `[layer] * 2` is one layer, named twice. `nn.ModuleList` wants a list in which every entry was made by itself.
+# A plain Python list hides its layers from PyTorch, and `[layer] * 2` contains one layer twice. `nn.ModuleList` needs a list in which every entry was created separately.
 #
 # </details>
 #
 # <details><summary>Hint 3: only one layer seems to work</summary>
 #
-# Each layer takes what the one before has made. Look at what changes from one round of your loop to the next, and at where the `return` stands.
+# Each layer takes the output of the one before. Check what changes from one round of your loop to the next, and where your `return` is.
 #
 # </details>
 
 # %% [markdown]
-# An untrained decoder, looked at from its end. What does it believe about the next word?
+# Here is an untrained decoder. Which token does it expect next, at each position?
 
 # %% demo
 torch.manual_seed(3)
@@ -632,37 +678,41 @@ ids = torch.tensor([[1, 4, 5, 6]])  # <sos> the cat drinks
 with torch.no_grad():
     logits = decoder(ids, torch.randn(1, 6, 16), target_mask(ids))  # (1, 4, 8)
 names = ["<sos>", "… the", "… cat", "… drinks"]
-plots.heatmap(torch.softmax(logits[0], dim=-1), names, words, title="what comes next?");
+plots.heatmap(torch.softmax(logits[0], dim=-1), names, words, title="probability of the next token");
 
 # %% [markdown]
-# Every row is a distribution over the whole vocabulary, from one pass. Before training they are nearly arbitrary, `<pad>` included. Training compares each row with the word that really follows; writing uses the **last** row only, picks a word from it, and appends it to the input. Both come in lesson 7.
+# Each row is a probability distribution over the whole vocabulary, and one pass computes all four. Before training the probabilities are arbitrary: even `<pad>` gets its share. Training compares each row with the token that really comes next. Generating uses only the **last** row: pick a token from it, append it to the input, and repeat. You will do both in lesson 7.
 
 # %% [markdown]
 # ## A decoder without an encoder: the GPT block
 #
-# Many of today's language models have no source sentence. What is left of the decoder layer without a memory is masked self-attention and feed-forward: **decoder-only**. Such a model estimates P(y) = P(y₁) · P(y₂ | y₁) · …, and a "source", if there is one, simply stands at the beginning of the text. GPT-1 was of this kind (Radford et al. 2018, *Improving Language Understanding by Generative Pre-Training*, section 4.1).
+# Many language models have no source sentence. Without a memory, what is left of the decoder layer is masked self-attention and the feed-forward network. Such a model is called **decoder-only**. It estimates $P(y) = P(y_0) \cdot P(y_1 \mid y_0) \cdots$, and a "source", if there is one, is simply the beginning of the text. GPT-1 was such a model (Radford et al. 2018, *Improving Language Understanding by Generative Pre-Training*, section 4.1).
 #
-# ![Two blocks side by side, read from bottom to top. Left, the decoder layer of the paper: masked self-attention, add and norm, cross-attention with the memory, add and norm, feed-forward, add and norm. The norms lie on the main path. Right, the GPT block: norm 1, masked self-attention, add; norm 2, feed-forward, add. The norms lie in the branches, and the main path from x to the output is free of any.](images/decoder_gpt_block.svg)
+# ![Two blocks side by side, read from bottom to top. In each, a thick straight line, the residual stream, leads from x at the bottom to the output at the top, and sublayers branch off to its left and are added back to it. Left, the decoder layer of the paper: masked self-attention, cross-attention with the memory, and feed-forward branch off; after each sum a norm sits on the residual stream itself. Right, the GPT block: masked self-attention and feed-forward branch off, each behind its own norm within the branch, so the residual stream contains nothing but two sums.](images/decoder_gpt_block.svg)
 #
-# GPT-2 then moved the norms to the *input* of each sub-layer (Radford et al. 2019, *Language Models are Unsupervised Multitask Learners*, section 2.3): **pre-norm**, x + dropout(sublayer(norm(x))). The main path from the bottom to the top is then nothing but additions. Xiong et al. 2020 (arXiv:2002.04745) show that with pre-norm the gradients are well-behaved at initialisation, and that the warm-up of the learning rate, which post-norm needs, can be left out. The price: the vectors on the main path grow from layer to layer, and a model needs one more norm at its very end. That one belongs to the model, not to the block.
+# The thick line is the **residual stream**: the vectors that each sublayer reads from and adds to. In the paper's layer (left) it passes through every norm. GPT-2 moved the norms into the branches (Radford et al. 2019, *Language Models are Unsupervised Multitask Learners*, section 2.3). This is **pre-norm**, $x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$. Its residual stream contains nothing but sums.
+#
+# Lesson 5 showed one advantage: a deep pre-norm stack trained without warm-up (see also Xiong et al. 2020, arXiv:2002.04745). The price is that the vectors in the residual stream grow from block to block, so the model needs one more norm after its last block. That norm belongs to the model, not to the block.
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** In the pre-norm block, is the residual the normed x or x itself?
+# **Predict, then reveal.** In a pre-norm block, does the residual connection carry the normed x, or x itself?
 #
 # <details><summary>Answer</summary>
 #
-# x itself. The norm lies in the branch: what the sub-layer reads is normed, what is carried on is not. With the normed x as residual every block would rescale the main path, and the free way for the gradient, which is the point of pre-norm, would be gone.
+# x itself. The norm is in the branch: the sublayer reads the normed vector, and the residual stream keeps the original. If the residual connection carried the normed x, every block would rescale the residual stream, and the free path for the gradient would be lost.
 #
 # </details>
 
 # %% [markdown] slide="slide"
 # ### Exercise 5: `CausalDecoderLayer` (4 points)
 #
-# - **attributes** `self_attention`, `feed_forward`, `norm1`, `norm2`;
-# - **forward(x)** makes its own causal mask, for whatever length x has. There is no memory and no other mask;
-# - **pre-norm**: x + dropout(sublayer(norm(x))), twice. As in the decoder layer, the feed-forward gets the same dropout.
+# Build the GPT block. *15 minutes, medium.*
 #
-# (GPT-2 has a GELU in its feed-forward; ours keeps the ReLU of lesson 5.)
+# - **Attributes**: `self_attention`, `feed_forward`, `norm1`, `norm2`.
+# - **`forward(x)`** makes its own causal mask, for whatever length x has. There is no memory and no other mask.
+# - **Pre-norm**: $x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$, twice. As in the decoder layer, the feed-forward network gets the same dropout rate.
+#
+# (GPT-2's feed-forward network has a GELU. Here it keeps the ReLU of lesson 5.)
 
 # %% solution causal-decoder-layer
 class CausalDecoderLayer(nn.Module):
@@ -682,7 +732,7 @@ class CausalDecoderLayer(nn.Module):
         ### END SOLUTION
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Let every token read itself and those before it. x: (B, T, d_model). Returns: the same."""
+        """Let every token attend to itself and those before it. x: (B, T, d_model). Returns: the same."""
         ### BEGIN SOLUTION
         mask = causal_mask(x.size(1)).to(x.device)  # (T, T)
         normed = self.norm1(x)
@@ -698,53 +748,58 @@ block = CausalDecoderLayer(d_model=8, num_heads=2, d_ff=12).eval()
 x = torch.randn(2, 5, 8)
 output = block(x)
 assert isinstance(output, torch.Tensor), f"Expected a tensor, got {type(output).__name__}."
-assert output.shape == (2, 5, 8), f"Expected the shape of x, (2, 5, 8), got {tuple(output.shape)}."
+assert output.shape == (2, 5, 8), f"The shape should stay (2, 5, 8), but yours is {tuple(output.shape)}."
 assert torch.allclose(block(x[:, :3]), output[:, :3], atol=1e-5), (
-    "The first three tokens alone should give the first three outputs: is the mask causal?"
+    "The first three tokens alone should give the same outputs as in the full sentence. Is the mask causal?"
 )
 changed = x.clone()
 changed[:, 0] = torch.randn(2, 8)
 assert ((block(changed) - output).abs().amax(dim=-1) > 1e-6).all(), (
-    "A change of the first token should reach every output. Which triangle does the mask have?"
+    "A change of token 0 should reach every output. Is your mask the right triangle?"
 )
 far, farther = block(1000 * x) - 1000 * x, block(2000 * x) - 2000 * x
 assert torch.allclose(far, farther, atol=0.02), (
-    "However long x is, the sub-layers should add the same: what they read has been normed. Is it, for both?"
+    "Scaling x shouldn't change what the sublayers add, because they read normed vectors. "
+    "Do both sublayers?"
 )
 output.square().sum().backward()
 unused = [name for name, p in block.named_parameters() if p.grad is None]
-assert not unused, f"No gradient reaches {unused}. Which part is made, but not used?"
-dropping = CausalDecoderLayer(d_model=8, num_heads=2, d_ff=12, dropout=1.0)  # drops all there is
+assert not unused, f"No gradient reaches {unused}. Which part do you create but never use?"
+dropping = CausalDecoderLayer(d_model=8, num_heads=2, d_ff=12, dropout=1.0)  # drops everything
 assert torch.allclose(dropping(x), x, atol=1e-6), (
-    "With dropout=1.0 both sub-layers should add nothing in train mode. Is each one's output dropped?"
+    "With dropout=1.0 in train mode, both sublayers should add nothing. "
+    "Do you apply dropout to the output of each?"
 )
 with torch.no_grad():
     for linear in (block.self_attention.w_o, block.feed_forward.linear2):
         linear.weight.zero_()
         linear.bias.zero_()
 assert torch.allclose(block(x), x, atol=1e-6), (
-    "With both sub-layers silenced, x should pass through untouched: nothing but additions "
-    "lies on the main path. Where are the norms, and what is the residual?"
+    "If both sublayers return zeros, x should pass through unchanged, because the residual stream "
+    "contains nothing but sums. Where are your norms, and what do you add to?"
 )
 print("CausalDecoderLayer: the visible tests pass")
+
+# %% demo
+check("causal-decoder-layer")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Start from your decoder layer. Take out the cross-attention with its norm, and move the remaining norms to where the figure has them.
+# Start from your decoder layer. Remove the cross-attention with its norm, and move the two other norms to where the figure has them.
 #
 # </details>
 #
 # <details><summary>Hint 2: one norm, three arguments</summary>
 #
-# Queries, keys and values are all the normed x. Give the normed tensor a name of its own, so that x stays what it was for the residual.
+# Queries, keys and values are all the normed x. Give the normed tensor a name of its own, so that x is still there for the residual connection.
 #
 # </details>
 
 # %% [markdown]
-# ### The main path
+# ### How long do the vectors get?
 #
-# Twelve blocks in a row, untrained, of both kinds. How long are the vectors after each of them? Post-norm brings them back to √d_model = 8 every time; with pre-norm every block adds something.
+# Stack twelve untrained blocks of each kind and measure the mean length of the vectors after each. **Predict:** post-norm ends every block with a norm. What length does that give for `d_model` = 64?
 
 # %% demo
 torch.manual_seed(4)
@@ -766,34 +821,39 @@ def lengths(step, layers, x):
 grown = lengths(lambda layer, x: layer(x), pre, x)
 kept = lengths(lambda layer, x: layer(x, memory, causal_mask(10)), post, x)
 named = {"pre-norm (GPT block)": grown, "post-norm (decoder layer)": kept}
-plots.curves(range(1, 13), named, labels=("after block", "mean length of a vector"));
+for name, found in named.items():
+    print(f"{name:26} after block 0: {found[0]:.2f}   after block 11: {found[-1]:.2f}")
+plots.curves(range(12), named, labels=("after block", "mean length of a vector"));
 
 # %% [markdown]
-# ## Exercise 6: choices (1 point)
+# With post-norm the length is $\sqrt{64} = 8$ after every block: 64 features with variance 1 have that length. With pre-norm every block adds something, and nothing brings the vectors back. Hence the extra norm at the end of a pre-norm model.
+
+# %% [markdown]
+# ## Exercise 6: multiple choice (1 point)
 #
-# A translation model: source sentences of 9 tokens, target sentences of 6, a batch of 4, `d_model` 32, 2 heads, a source vocabulary of 70 words and a target vocabulary of 50. Fill in the dictionary and delete the `raise` line below it. The first three answers are letters, such as `"A"`, the last is a number.
+# A translation model has source sentences of 9 tokens and target sentences of 6, a batch of 4, `d_model` 32, 2 heads, a source vocabulary of 70 tokens and a target vocabulary of 50. Fill in the dictionary and delete the `raise` line below it. The first three answers are letters, such as `"A"`. The last is a number. *5 minutes, easy.*
 #
-# `"self_mask"`: the mask of the decoder's **self-attention** is made
+# `"self_mask"`: what is the mask of the decoder's **self-attention** made from?
 #
-# - A: from the causal mask alone, of size 9
-# - B: from the causal mask and the padding of the source
-# - C: from the causal mask and the padding of the target
-# - D: from the padding of the target alone
+# - A: the causal mask alone, of size 9
+# - B: the causal mask and the padding of the source
+# - C: the causal mask and the padding of the target
+# - D: the padding of the target alone
 #
-# `"memory_mask"`: the mask of the **cross-attention** is made
+# `"memory_mask"`: what is the mask of the **cross-attention** made from?
 #
-# - A: from the causal mask and the padding of the source
-# - B: from the padding of the source alone
-# - C: from the padding of the target alone
-# - D: there is none, since the encoder has masked its padding already
+# - A: the causal mask and the padding of the source
+# - B: the padding of the source alone
+# - C: the padding of the target alone
+# - D: nothing; there is no mask, because the encoder has already masked its padding
 
 # %% [markdown]
 # `"from_encoder"`: what do the decoder's layers get from the encoder?
 #
-# - A: the output of the encoder's last layer; each decoder layer makes its own keys and values from it
-# - B: the output of the encoder's last layer; each decoder layer makes its own queries from it
+# - A: the output of the encoder's last layer; each decoder layer computes its own keys and values from it
+# - B: the output of the encoder's last layer; each decoder layer computes its own queries from it
 # - C: keys and values, which the encoder computes once for all decoder layers
-# - D: the output of encoder layer i, for decoder layer i
+# - D: decoder layer i gets the output of encoder layer i
 #
 # `"output_width"`: how many numbers does the decoder return for **each position** of the target?
 
@@ -816,36 +876,162 @@ answers = {
 # %% test decoder-choices 1
 letters = ("self_mask", "memory_mask", "from_encoder")
 missing = {*letters, "output_width"} - set(answers)
-assert not missing, f"These entries are gone from answers: {sorted(missing)}."
+assert not missing, f"These entries are missing from answers: {sorted(missing)}."
 empty = [key for key, answer in answers.items() if answer is None]
 assert not empty, f"Still to be answered: {empty}."
 for key in letters:
     assert answers[key] in ("A", "B", "C", "D"), (
-        f"answers['{key}'] is one of 'A' to 'D', got {answers[key]!r}."
+        f"answers['{key}'] should be one of 'A' to 'D', got {answers[key]!r}."
     )
 assert isinstance(answers["output_width"], int), (
-    f"'output_width' is a whole number, got {answers['output_width']!r}."
+    f"answers['output_width'] should be a whole number, got {answers['output_width']!r}."
 )
 print("answers: complete, and in the right form")
 
 # %% [markdown]
 # <details><summary>Hint 1: masks</summary>
 #
-# For each attention ask: whose tokens are the keys? Their padding is what has to be hidden. Then ask whether some of these keys do not exist yet when the query's word is written.
+# For each attention, ask whose tokens the keys are: their padding has to be hidden. Then ask whether some of these keys don't exist yet when the query's token is generated.
 #
 # </details>
 #
 # <details><summary>Hint 2: width</summary>
 #
-# A position chooses one word. Among which words?
+# Each position has to choose one token. How many are there to choose from?
 #
 # </details>
 
 # %% [markdown]
+# ### Stretch: decode with a cache
+#
+# *Not counted · 20 minutes, hard.*
+#
+# A GPT generates one token at a time. If it runs its blocks on the whole text at every step, it computes the vectors of the earlier positions again and again. Because of the causal mask they are always the same, as you saw above. So it can keep what it needs of them in a **cache**, and process only the new position. In practice models keep the keys and values of each layer. This is called a **KV cache**.
+#
+# Write `decode_step(layer, x, cache=None)`, which runs a `CausalDecoderLayer` on *one* new position.
+#
+# - `x` has shape `(B, 1, D)`. `cache` is whatever your function returned for the position before, or `None` at position 0.
+# - Return a pair: the layer's output for this position, of shape `(B, 1, D)`, and the cache for the next one.
+# - In `eval()` mode, calling it for one position after another must give the same outputs as `layer` does on all positions at once.
+# - The feed-forward network may only see the new position. You decide what goes into the cache, but keep it in the cache: two texts may be decoded in turns with the same layer.
+# - Use nothing of the layer but `self_attention`, `feed_forward`, `norm1` and `norm2`.
+
+# %% solution decode-step
+def decode_step(
+    layer: nn.Module, x: torch.Tensor, cache: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Run a causal decoder layer, in eval mode, on the next position alone.
+
+    x: (B, 1, d_model); cache: what the call for the position before returned, None at position 0.
+    Returns: the output (B, 1, d_model), and the cache for the next position.
+    """
+    ### BEGIN SOLUTION
+    normed = layer.norm1(x)  # (B, 1, D)
+    seen = normed if cache is None else torch.cat([cache, normed], dim=1)  # (B, t + 1, D)
+    attended, _ = layer.self_attention(normed, seen, seen)  # (B, 1, D)
+    x = x + attended
+    y = x + layer.feed_forward(layer.norm2(x))  # (B, 1, D)
+    return y, seen
+    ### END SOLUTION
+
+# %% test decode-step 0
+from coursework.ablation import draw_weights
+
+block = CausalDecoderLayer(d_model=8, num_heads=2, d_ff=12).eval()
+draw_weights(block, seed=7)
+positions_seen = []
+block.feed_forward.register_forward_hook(lambda part, args, output: positions_seen.append(args[0].size(1)))
+
+
+def decode_all(*texts):
+    """Decode texts (B, T, 8) in turns, position by position, with a cache for each of them."""
+    caches, outputs = [None] * len(texts), [[] for _ in texts]
+    for place in range(max(text.size(1) for text in texts)):
+        for number, text in enumerate(texts):
+            if place < text.size(1):
+                pair = decode_step(block, text[:, place : place + 1], caches[number])
+                assert isinstance(pair, tuple), f"Expected a pair (y, cache), got {type(pair).__name__}."
+                y, caches[number] = pair
+                outputs[number].append(y)
+    return [torch.cat(ys, dim=1) for ys in outputs]
+
+
+with torch.no_grad():
+    x, other = torch.randn(2, 5, 8), torch.randn(3, 4, 8)
+    whole, whole_other = block(x), block(other)
+    positions_seen.clear()
+    (stepwise,) = decode_all(x)
+    assert stepwise.shape == (2, 5, 8), (
+        f"Five steps should give five outputs, (2, 5, 8) in all, got {tuple(stepwise.shape)}."
+    )
+    assert torch.allclose(stepwise[:, 0], whole[:, 0], atol=1e-5), (
+        "The output at position 0 is wrong, where there is no cache yet. Follow the layer step by step."
+    )
+    assert torch.allclose(stepwise, whole, atol=1e-5), (
+        "From position 1 on, the outputs differ from the layer's. "
+        "Does the query see all earlier positions, and itself?"
+    )
+    assert max(positions_seen, default=0) <= 1, (
+        f"The feed-forward network saw up to {max(positions_seen)} positions in a call. It should see one."
+    )
+    first, second = decode_all(x, other)
+    assert torch.allclose(first, whole, atol=1e-5) and torch.allclose(second, whole_other, atol=1e-5), (
+        "Two texts decoded in turns disturb each other. Is everything you keep in the cache?"
+    )
+print("decode_step: the visible tests pass")
+
+# %% demo
+check("decode-step")
+
+# %% [markdown]
+# <details><summary>Hint 1: a nudge</summary>
+#
+# The new position supplies the only query. Which positions does it attend to, and what do you need of them? Do you need a mask?
+#
+# </details>
+#
+# <details><summary>Hint 2: what to keep</summary>
+#
+# Keys and values are projections of the *normed* inputs. The simplest cache holds these normed inputs, of shape `(B, t, D)`: give all of them to `self_attention` as key and value. Then the projections of earlier positions are computed again, but nothing else is.
+#
+# </details>
+#
+# <details><summary>Hint 3: a real KV cache</summary>
+#
+# To save the projections too, keep the outputs of `w_k` and `w_v`, split them into heads, and call `F.scaled_dot_product_attention` yourself. The number of heads is in the shape of the weights that `self_attention` returns, `(B, H, 1, t + 1)`.
+#
+# </details>
+
+# %% [markdown]
+# **What does the cache save?** Count the positions that go through the feed-forward network while a block generates T tokens: without a cache, $1 + 2 + \dots + T$; with it, T.
+
+# %% demo
+for length in (10, 100, 1000):
+    without = length * (length + 1) // 2
+    print(f"T = {length:4}: {without:7,} positions without a cache, {length:5,} with it")
+
+# %% [markdown]
+# The longer the text, the more the cache saves. It has a price: its size grows with every token, in every layer.
+
+# %% [markdown]
+# ## Glossary
+#
+# | term | meaning |
+# |---|---|
+# | **autoregressive** | generates one token at a time, from the tokens before it |
+# | **teacher forcing** | training with the true previous tokens as input, at all positions at once |
+# | **shifted right** | the decoder's input: `<sos>`, then the target without its last token |
+# | **memory** | the encoder's output, which every decoder layer reads |
+# | **cross-attention** | attention with queries from the decoder, and keys and values from the memory |
+# | **logits** | one number for each token of the vocabulary, before the softmax |
+# | **decoder-only** | a model of masked self-attention and feed-forward networks, without an encoder |
+# | **residual stream** | the vectors that every sublayer reads from and adds to |
+# | **KV cache** | the keys and values of earlier positions, kept while generating |
+#
 # ## What you can do now
 #
-# You have built the half of the Transformer that writes. You know which of its two attentions gets which mask, and what the encoder hands over. You can tell a sound decoder from a broken one by changing a single token, where shapes and training losses say nothing. Your layer agrees with PyTorch's, and with two norms moved and one attention removed it has become the block of a GPT.
+# You have built the half of the Transformer that generates text. You know which mask each of its attentions gets, and what the encoder passes on. By changing a single token you can tell a correct decoder from a broken one, even if shapes and training losses look fine. Your layer agrees with PyTorch's. With two norms moved and one attention removed, it is a GPT block.
 #
-# **Lesson 7** puts encoder and decoder together, builds the masks from the ids, and trains the result: to reverse, to translate, and to write in the manner of Shakespeare.
+# **Lesson 7** puts encoder and decoder together, builds the masks from the ids, and trains the result: to reverse, to translate, and to write in the style of Shakespeare.
 #
-# **Read on**: Xiong et al. 2020, arXiv:2002.04745, sections 3.1 to 3.3, for where the norm belongs. For the decoder-only models: Radford et al. 2019, sections 2 and 2.3.
+# **Read on**: Xiong et al. 2020, arXiv:2002.04745, sections 3.1 to 3.3, on where the norm belongs. On decoder-only models: Radford et al. 2019, sections 2 and 2.3.

@@ -5,39 +5,45 @@
 # ---
 
 # %% [markdown]
-# # 7 · The Transformer, built, trained and used
+# # 7 · Building, training and using a Transformer
 #
 # **You will be able to**
 #
-# - assemble a whole Transformer, and say which of its attentions reads under which mask;
-# - name the shape of every tensor on the way from token ids to probabilities;
-# - decode greedily, for a batch whose sentences end at different times;
-# - write the paper's training recipe: shifted targets, label smoothing, warm-up;
-# - train models that write numbers in words, reverse a sequence, and sound faintly like Shakespeare;
-# - tell a model that has learnt from one that reads the answer off its input.
+# - assemble a complete Transformer, and say which mask each of its attentions uses;
+# - give the shape of every tensor between the token ids and the output probabilities;
+# - decode a batch greedily, even when its sentences end at different steps;
+# - write the paper's training recipe: shifted targets, label smoothing and warm-up;
+# - train models that spell out numbers, reverse sequences and imitate Shakespeare;
+# - tell a model that has learned its task from one that reads the answer off its input.
 #
-# **Time** about 150 minutes · **Difficulty** medium; every part is short, the whole is long · **Before this** lessons 5 and 6
+# **Time** two sittings, about 75 minutes and 70 minutes, with a break between them · **Difficulty** medium · **Before this** lessons 5 and 6
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.1, 3.4 and 5.
 
 # %% [markdown] slide="subslide"
+# ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. Lesson 7 is highlighted: the frame around everything, which stands for the whole model, its training and the text that it generates.](images/map_07.svg)
+#
+# Lessons 1 to 6 built the parts. In this lesson you put the frame around them, train the result, and let it write.
+
+# %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
 #
-# | exercise | points | in the paper |
-# |---|---|---|
-# | `Transformer` | 5 | 3.1 and figure 1; masks 3.2.3; first weights are ours |
-# | `greedy_decode` | 3 | 3.1, "auto-regressive"; the paper itself uses beam search (6.1) |
-# | `label_smoothing_loss` | 2 | 5.4 |
-# | `noam_rate` | 1 | 5.3, equation 3 |
-# | `train_step` | 3 | 3.1, "shifted right" |
-# | `language_windows` | 2 | not in the paper |
-# | `LanguageModel` | 2 | not in the paper: Radford et al. 2019, section 2.3 |
-# | the fourteen tensors | 2 | 3.1 to 3.5 |
+# | sitting | exercise | points | minutes | in the paper |
+# |---|---|---|---|---|
+# | 1 | `Transformer` | 5 | 15 | 3.1 and figure 1; masks in 3.2.3; the initialisation is our choice |
+# | 1 | `greedy_decode` | 3 | 12 | 3.1, "auto-regressive"; the paper itself uses beam search (6.1) |
+# | 1 | `label_smoothing_loss` | 2 | 10 | 5.4 |
+# | 1 | `noam_rate` | 1 | 5 | 5.3, equation 3 |
+# | 1 | `train_step` | 3 | 8 | 3.1, "shifted right" |
+# | 2 | `language_windows` | 2 | 8 | not in the paper |
+# | 2 | `LanguageModel` | 2 | 10 | not in the paper: Radford et al. 2019, section 2.3 |
+# | 2 | `sample_next` | stretch | 15 | not in the paper: Holtzman et al. 2020, section 3 |
+# | 2 | the fourteen tensors | 2 | 8 | 3.1 to 3.5 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The tests you can see are a first check; marking uses further ones, with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. These visible tests are a first check. Grading uses more tests, with other sizes and other numbers.
 
 # %% [markdown]
-# This lesson stands on everything before it. Where your earlier notebooks lie next door, and a part of yours agrees with PyTorch in a quick check, your part is used. Otherwise a stand-in takes its place, which does the same and is built on PyTorch's own modules. The next cell says which. Your marks for this lesson do not depend on it.
+# This lesson uses parts from all the earlier ones. If your earlier notebooks are next to this one, and a part of yours agrees with PyTorch in a quick check, your part is used. Otherwise a stand-in with the same behaviour takes its place. The next cell tells you which. Your grade for this lesson doesn't depend on it.
 
 # %% setup
 import math
@@ -61,58 +67,62 @@ torch.manual_seed(7);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import plots
+from coursework import check, plots
 
 plots.use_style()
 
 # %% [markdown]
-# ## The whole machine
+# # Sitting 1: build it, decode with it, train it
 #
-# An encoder turns a source sentence into a **memory**, one vector per source token. A decoder writes the target from left to right: it reads what has been written so far, looks into the memory, and says for every position how likely each word of the target vocabulary is to come next. Both stacks are finished; what is missing is the frame that holds them together.
+# ## The complete model
 #
-# ![The Transformer with the fourteen tensors of this lesson. On the left the encoder, from bottom to top: source ids, B by S; source vectors, B by S by D; in each layer the weights of self-attention, B by H by S by S, what was attended to, B by S by D, and the hidden features, B by S by F; at the top the memory, B by S by D. On the right the decoder: decoder input, B by T; target vectors, B by T by D; in each layer the weights of self-attention, B by H by T by T, the weights of cross-attention, B by H by T by S, what cross-attention returns, B by T by D, and the hidden features, B by T by F; then logits and probabilities, both B by T by V. An arrow leads from the memory to cross-attention.](images/transformer_tensors.svg)
+# The encoder turns a source sentence into a **memory**, one vector per source token. The decoder writes the target from left to right. At every position it reads the target so far, attends to the memory, and scores each word of the target vocabulary as the next one. You have built both stacks. What's missing is the frame that connects them.
 #
-# Only one arrow joins the two halves. Everything that the decoder knows about the source comes through cross-attention, and comes from the **top** of the encoder, the same memory for every decoder layer (section 3.1).
+# ![The Transformer with the fourteen tensors of this lesson, numbered. On the left the encoder, from bottom to top: 1 source ids, B by S; 2 source vectors, B by S by D; in each layer 3 the weights of self-attention, B by H by S by S, 4 the output of self-attention, B by S by D, and 5 the hidden features of the feed-forward network, B by S by F, then the second linear layer, the residual connection and the norm; at the top 6 the memory, B by S by D. On the right the decoder: 7 decoder input, B by T; 8 target vectors, B by T by D; in each layer 9 the weights of self-attention, B by H by T by T, 10 the weights of cross-attention, B by H by T by S, 11 the output of cross-attention, B by T by D, and 12 the hidden features, B by T by F, then again the second linear layer, the residual connection and the norm; then 13 logits and 14 probabilities, both B by T by V. An arrow leads from the memory to cross-attention.](images/transformer_tensors.svg)
+#
+# Only one arrow connects the two halves. Everything the decoder knows about the source reaches it through cross-attention, and all decoder layers read the same memory: the output of the **last** encoder layer (section 3.1).
 
 # %% [markdown]
 # ### Which mask goes where
 #
-# There are three kinds of attention in the machine, and each reads something else.
+# The model contains three kinds of attention. Each uses its own mask.
 #
-# | attention | queries | keys | who is hidden |
+# | attention | queries | keys | hidden keys |
 # |---|---|---|---|
-# | encoder, self | source | source | `<pad>` of the source |
-# | decoder, self | target | target | what comes later, and `<pad>` of the target |
-# | decoder, cross | target | source | `<pad>` of the source, once more |
+# | encoder self-attention | source | source | `<pad>` in the source |
+# | decoder self-attention | target | target | later positions, and `<pad>` in the target |
+# | cross-attention | target | source | `<pad>` in the source, again |
 #
 # ![Three masks as grids, for a source of seven tokens of which the last two are padding, and a target of five of which the last is padding. Encoder self-attention: seven by seven, the last two columns crossed out. Decoder self-attention: five by five, a lower triangle with the last column crossed out. Cross-attention: five rows by seven columns, the last two columns crossed out.](images/transformer_masks.svg)
 #
-# The model makes all three from the token ids. Whoever uses it hands in ids and cannot get a mask wrong.
+# Your model will build all three masks from the token ids. The caller passes ids only, so it can't pass a wrong mask.
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** Somebody forgets the mask in cross-attention alone. The loss falls as before, and the translations look fine. When does it show?
+# **Predict, then reveal.** Suppose you forget the mask in cross-attention, and only there. The loss still falls, and the translations look fine. When does the bug show?
 #
 # <details><summary>Answer</summary>
 #
-# As soon as a sentence is translated together with a longer one. Its memory then ends in vectors of `<pad>`, the cross-attention reads them, and the translation depends on the company a sentence happens to keep. Alone, the same sentence comes out differently. A test that appends two pads to the source and compares the logits notices at once.
+# It shows when a sentence shares a batch with a longer one. The shorter sentence is padded, so its memory ends in vectors of `<pad>`, and cross-attention reads them. The translation now depends on how much padding the sentence got: translated alone, it comes out differently. One test catches this at once: append two pads to the source and compare the logits.
 #
 # </details>
 
 # %% [markdown] slide="slide"
 # ### Exercise 1: `Transformer` (5 points)
 #
-# Put the two stacks together, `encode`, `decode` and `forward` apart, because decoding needs the first once and the second at every step.
+# Connect the two stacks. Keep `encode`, `decode` and `forward` separate, because decoding calls `encode` once and `decode` at every step.
 #
-# - **Parts.** Without `encoder` or `decoder` the model builds its own from the numbers it is given; one that is passed in is used as it is. Note the order of arguments: `Encoder(vocab_size, d_model, num_layers, num_heads, d_ff, max_len, dropout)`, and the same for `Decoder`, are called as `encoder(ids, mask)` and `decoder(ids, memory, self_mask, memory_mask)`.
-# - **Masks** are made from the ids, inside, with `pad_id`. `padding_mask` and `target_mask` are in scope.
-# - **First weights.** Every matrix of the parts that the model builds itself, embeddings included, starts Xavier-uniform (Glorot and Bengio 2010, section 4.2.1). A part that was passed in may be trained already: it stays as it came. The row of `<pad>` may start either way.
-# - **Logits** come out: no softmax.
+# - **Parts.** If `encoder` or `decoder` is `None`, the model builds its own from the given sizes. If one is passed in, use it as it is. Mind the order of arguments: build them with `Encoder(vocab_size, d_model, num_layers, num_heads, d_ff, max_len, dropout)`, and likewise `Decoder`. Call them with `encoder(ids, mask)` and `decoder(ids, memory, self_mask, memory_mask)`.
+# - **Masks.** Build them inside the model from the ids and `pad_id`. `padding_mask` and `target_mask` are in scope.
+# - **Initialisation.** Every matrix of a part that the model builds itself, embeddings included, starts Xavier-uniform (Glorot and Bengio 2010). A part that was passed in may already be trained, so leave its weights alone. The row of `<pad>` may start either way.
+# - **Output.** Return logits, without a softmax.
+#
+# *15 minutes, medium.*
 
 # %% solution transformer
 class Transformer(nn.Module):
-    """Encoder and decoder, with their masks (Vaswani et al. 2017, figure 1).
+    """An encoder and a decoder, with their masks (Vaswani et al. 2017, figure 1).
 
-    Attributes: encoder, decoder (own ones may be passed in), pad_id.
+    Attributes: encoder and decoder (which may be passed in), and pad_id.
     """
 
     def __init__(
@@ -148,7 +158,7 @@ class Transformer(nn.Module):
         ### END SOLUTION
 
     def encode(self, src: torch.Tensor) -> torch.Tensor:
-        """Read the source.
+        """Encode the source.
 
         src: LongTensor (B, S). Returns: the memory (B, S, d_model).
         """
@@ -158,10 +168,10 @@ class Transformer(nn.Module):
         ### END SOLUTION
 
     def decode(self, tgt: torch.Tensor, memory: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
-        """Say what comes next after each token of the target.
+        """Score the next token at each position of the target.
 
         tgt: LongTensor (B, T), beginning with <sos>; memory: (B, S, d_model); src: LongTensor
-        (B, S), which says where the memory is padding. Returns: logits (B, T, V).
+        (B, S), which shows where the memory is padding. Returns: logits (B, T, V).
         """
         ### BEGIN SOLUTION
         self_mask = target_mask(tgt, self.pad_id)  # (B, T, T)
@@ -170,7 +180,7 @@ class Transformer(nn.Module):
         ### END SOLUTION
 
     def forward(self, src: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
-        """Read the source and score the target.
+        """Encode the source and score the target.
 
         src: LongTensor (B, S), tgt: LongTensor (B, T), beginning with <sos>. Returns: logits (B, T, V).
         """
@@ -187,66 +197,66 @@ tgt = torch.tensor([[1, 12, 5, 9, 4], [1, 7, 6, 0, 0]])
 memory, logits = model.encode(src), model(src, tgt)
 assert memory.shape == (2, 7, 8), f"Expected a memory (B, S, d_model) = (2, 7, 8), got {tuple(memory.shape)}."
 assert logits.shape == (2, 5, 13), (
-    f"Expected logits (B, T, V) = (2, 5, 13), got {tuple(logits.shape)}. Which vocabulary is where?"
+    f"Expected logits (B, T, V) = (2, 5, 13), got {tuple(logits.shape)}. Did you swap the two vocabularies?"
 )
 assert torch.allclose(model.decode(tgt, memory, src), logits), (
-    "forward should give what encode and decode give one after the other."
+    "forward should return the same logits as encode followed by decode."
 )
 longer = model(F.pad(src, (0, 3)), tgt)
 assert torch.allclose(longer, logits, atol=1e-5), (
-    "Three more <pad> behind the source change the logits. Which attentions can see them?"
+    "Appending three <pad> tokens to the source changes the logits. Which attentions can see them?"
 )
 other = tgt.clone()
 other[:, 3] = 6
 assert torch.allclose(model(src, other)[:, :3], logits[:, :3], atol=1e-5), (
-    "Changing target token 3 changes the logits before it: the future can be seen."
+    "Changing target token 3 changes the logits at earlier positions. Is the causal mask missing?"
 )
 assert not torch.allclose(model(src.flip(0), tgt), logits, atol=1e-3), (
-    "Another source gives the same logits. Does the decoder read the memory?"
+    "A different source gives the same logits. Does the decoder read the memory?"
 )
 limit = math.sqrt(6 / (8 + 12))
 first = model.encoder.layers[0].feed_forward.linear1.weight
 assert first.abs().max() <= limit, (
-    f"Xavier-uniform keeps a (12, 8) matrix within ±{limit:.2f}; linear1 reaches {first.abs().max():.2f}."
+    f"Xavier-uniform keeps a (12, 8) matrix within ±{limit:.2f}, but linear1 reaches {first.abs().max():.2f}."
 )
 table = model.encoder.embedding.embed.weight[1:]  # the row of <pad> may start either way
 assert table.abs().max() <= math.sqrt(6 / (11 + 8)), (
-    f"Embeddings start Xavier-uniform as well, within ±{math.sqrt(6 / 19):.2f}; this one reaches {table.abs().max():.2f}."
+    f"Embeddings should start Xavier-uniform too, within ±{math.sqrt(6 / 19):.2f}; this one reaches {table.abs().max():.2f}."
 )
 own = Encoder(11, 8, 1, 2, 12)
 before = own.embedding.embed.weight.clone()
-assert Transformer(11, 13, **sizes, encoder=own).encoder is own, "An encoder that is passed in is used as it is."
-assert torch.equal(own.embedding.embed.weight, before), "The weights of a part that is passed in stay untouched."
+assert Transformer(11, 13, **sizes, encoder=own).encoder is own, "An encoder that is passed in should be used as it is."
+assert torch.equal(own.embedding.embed.weight, before), "The weights of a part that is passed in should not change."
 print("Transformer: the visible tests pass")
+
+# %% demo
+check("transformer")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# The table of masks above is half of the program: three attentions, two functions that make masks, and `self.pad_id` in each call.
+# The table of masks above is half of the answer: three attentions, two functions that build masks, and `self.pad_id` in each call.
 #
 # </details>
 #
-# <details><summary>Hint 2: the first weights</summary>
+# <details><summary>Hint 2: the initialisation</summary>
 #
-# `part.parameters()` yields every parameter of a module, matrices and vectors. `nn.init.xavier_uniform_` fills a matrix in place and refuses a vector, so ask each for its number of dimensions. And remember which parts you built and which you were given *before* you store them.
+# `part.parameters()` yields every parameter of a module, matrices and vectors alike. `nn.init.xavier_uniform_` fills a matrix in place and raises an error for a vector, so check the number of dimensions first. Before you store the parts, remember which ones you built and which were passed in.
 #
 # </details>
 #
-# <details><summary>Hint 3: decode</summary>
+# <details><summary>Hint 3: `decode`</summary>
 #
-# The decoder wants four things, in this order: target ids, memory, the mask among target tokens `(B, T, T)`, and the mask from target to source `(B, 1, S)`. The last one is about the *source* ids, which is why `decode` is given `src` as well.
+# The decoder takes four arguments, in this order: the target ids, the memory, the target mask `(B, T, T)`, and the mask from target to source `(B, 1, S)`. The last one depends on the *source* ids. That is why `decode` receives `src` as well.
 #
 # </details>
 
 # %% [markdown]
-# ## The frame, tried out
+# ## Try the frame
 #
-# Encoding and decoding apart, own parts, saving and loading: a source is read once and scored against two targets; a trained encoder goes into a new model; weights go to a file and come back. What is saved is the `state_dict`, a dictionary of tensors, not the model: code may move and change, tensors do not care.
+# First, encode once and decode twice. One memory serves any number of targets, of any length.
 
 # %% demo
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 torch.manual_seed(1)
 sizes = {"d_model": 32, "num_heads": 4, "num_layers": 2, "d_ff": 64}
 model = Transformer(50, 60, **sizes).eval()
@@ -255,33 +265,51 @@ memory = model.encode(src)
 for tgt in (torch.tensor([[1, 7, 9], [1, 4, 4]]), torch.tensor([[1, 5], [1, 6]])):
     print("logits", tuple(model.decode(tgt, memory, src).shape), "from a memory of", tuple(memory.shape))
 
-reused = Transformer(50, 80, **sizes, encoder=model.encoder)  # another target language
-print("the encoder is shared:", reused.encoder is model.encoder)
+# %% [markdown]
+# Second, reuse an encoder and save the weights. A trained encoder can serve a new model, for example one with another target language. To save a model, save its `state_dict`: a dictionary of tensors. It stays readable even if you move or rename your code, which a pickled model object does not.
+
+# %% demo
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+reused = Transformer(50, 80, **sizes, encoder=model.encoder)
+print("the encoder is shared:      ", reused.encoder is model.encoder)
 with TemporaryDirectory() as folder:
     torch.save(model.state_dict(), Path(folder) / "weights.pt")
     fresh = Transformer(50, 60, **sizes).eval()
-    print("a new model differs:  ", not torch.allclose(fresh(src, tgt), model(src, tgt)))
+    print("before loading, they agree: ", torch.allclose(fresh(src, tgt), model(src, tgt)))
     fresh.load_state_dict(torch.load(Path(folder) / "weights.pt", weights_only=True))
-    print("loaded, it agrees:    ", torch.equal(fresh(src, tgt), model(src, tgt)))
+    print("after loading, they agree:  ", torch.equal(fresh(src, tgt), model(src, tgt)))
 
 # %% [markdown]
-# **Why Xavier-uniform.** If a matrix starts with entries of variance 2 / (n_in + n_out), signals keep about their size on the way up, and gradients on the way down (Glorot and Bengio 2010). PyTorch's `nn.Embedding` starts with variance 1 instead. Multiplied by √d_model that drowns the positions, whose size is about 0.7.
+# ### How large should embeddings start?
+#
+# Xavier initialisation gives an $n_\text{out} \times n_\text{in}$ matrix entries of variance $2 / (n_\text{in} + n_\text{out})$. This keeps the size of signals about the same on the way up, and the size of gradients on the way down (Glorot and Bengio 2010, section 4.2.1). That argument is about matrices that multiply. An embedding is a lookup, and here it is added to positions whose size doesn't change: a column of sines or cosines has a root mean square of about $\sqrt{1/2} \approx 0.71$. What matters is therefore the ratio of the two. Compare three initialisations, after the factor $\sqrt{d_\text{model}}$.
 
 # %% demo
-plain = Encoder(50, 32, 2, 4, 64)
-for name, encoder in (("as PyTorch starts it", plain), ("Xavier-uniform", model.encoder)):
-    vectors = encoder.embedding(torch.arange(3, 50)[None])
-    ratio = vectors.std() / 0.7071
-    print(f"{name:21} embedding × √d_model has std {vectors.std():.2f}, {ratio:.1f} times that of the positions")
+def scale_of_embeddings(vocab_size, d_model):
+    """The size of the scaled embeddings, relative to the positions, for three ways to start."""
+    spread = {"nn.Embedding's own": 1.0, "Xavier-uniform": math.sqrt(2 / (vocab_size + d_model)),
+              "std d_model^(-1/2)": d_model**-0.5}
+    return [std * math.sqrt(d_model) / math.sqrt(0.5) for std in spread.values()]
+
+
+print(f"{'V':>7} {'d_model':>8}   nn.Embedding's own   Xavier-uniform   std d_model^(-1/2)")
+for vocab_size, d_model in ((50, 32), (3000, 96), (37000, 512)):
+    own, xavier, matched = scale_of_embeddings(vocab_size, d_model)
+    print(f"{vocab_size:7} {d_model:8} {own:20.2f} {xavier:16.2f} {matched:20.2f}")
+
+# %% [markdown]
+# Each number says how many times larger the token vectors are than the position vectors. PyTorch's default drowns out the positions. Xavier-uniform works for the small vocabularies of this sitting. For a large vocabulary it goes wrong in the other direction: with 3000 words the positions are about three times as large as the tokens. A standard deviation of $d_\text{model}^{-1/2}$ gives the same ratio for every vocabulary, so the language models of sitting 2 use it.
 
 # %% [markdown]
 # ### The same weights in `torch.nn.Transformer`
 #
-# PyTorch has the whole machine too, without embeddings and without the last projection. Below your weights are copied into it. For its logits to agree with yours, four of its habits have to be known:
+# PyTorch has this model too, without the embeddings and the final projection. The next cell copies your weights into it. To get your logits out of it, you need to know four of its conventions:
 #
-# - it puts the **length first** unless told `batch_first=True`;
-# - it is **not causal** unless given a `tgt_mask`;
-# - it ends both stacks with an **extra norm**, which the paper does not have;
+# - it puts the **length first**, unless you pass `batch_first=True`;
+# - it is **not causal**, unless you pass a `tgt_mask`;
+# - both stacks end with an **extra norm**, which the paper doesn't have;
 # - its masks are **inverted**: True means "must not attend".
 #
 # (Documentation of `torch.nn.Transformer`, version 2.13.)
@@ -291,7 +319,7 @@ from coursework.whole_parity import into_torch
 
 with torch.no_grad():
     for name, parameter in model.named_parameters():
-        if "norm" in name:  # as if trained: while all norms are 1 and 0, one more does no harm
+        if "norm" in name:  # as if trained: while every norm is 1 and 0, an extra one changes little
             parameter.add_(0.3 * torch.randn_like(parameter))
 theirs = into_torch(model, num_heads=4)
 tgt = torch.tensor([[1, 7, 9, 12, 5], [1, 4, 4, 0, 0]])
@@ -301,46 +329,55 @@ masks = {"tgt_mask": ~causal_mask(5), "src_key_padding_mask": src == 0,
 
 
 def gap(**arguments):
-    """The largest difference of the logits at real tokens."""
+    """The largest difference between their logits and yours, over real tokens."""
     logits = model.decoder.project(theirs(x, y, **arguments))
     return (logits - model(src, tgt))[tgt != 0].abs().max().item()
 
+# %% [markdown]
+# Now break one convention at a time. For the last row, PyTorch's encoder expects the length first, and gets your batch-first tensor.
 
-norms = {"with its extra final norms": gap(**masks)}
+# %% demo
+norms = {"with the extra final norms": gap(**masks)}
 theirs.encoder.norm = theirs.decoder.norm = None
 assert gap(**masks) < 1e-5
 rows = {"all four respected": gap(**masks), **norms, "without a tgt_mask": gap(**masks | {"tgt_mask": None}),
         "with tgt_mask not inverted": gap(**masks | {"tgt_mask": causal_mask(5)})}
+for layer in theirs.encoder.layers:
+    layer.self_attn.batch_first = False  # what nn.Transformer does by default
+read = theirs.encoder(x)  # (B, S, D), taken for (S, B, D)
+rows["batch taken for length"] = (read - model.encoder(src)).abs().max().item()
 for name, difference in rows.items():
     print(f"{name:28} largest difference {difference:.1e}")
 
 # %% [markdown]
-# What is left in the first row is rounding. Each of the other rows is a model that runs without complaint, has the right shapes, and computes something else.
+# The difference in the first row is rounding. Every other row is a model that runs without an error, returns the right shapes, and computes something else. The last row compares memories, the others compare logits.
 
 # %% [markdown]
-# ## Writing, one word at a time
+# ## Decoding: one word at a time
 #
-# A trained decoder says what comes next after *every* position at once. To write a sentence we need only the last position: take the likeliest word, append it, and ask again. This is **greedy decoding**. The model is **auto-regressive** (section 3.1): each of its outputs becomes an input of the next step.
+# A trained decoder predicts the next word after *every* position at once. To write a sentence you need only the last position: take the most likely word, append it, and run the decoder again. This is **greedy decoding**. The model is **autoregressive** (section 3.1): each output becomes part of the next input.
 #
-# ![Greedy decoding of three steps. The source les convolutions sont mortes is encoded once into a memory. Step one: the decoder reads sos and the memory, and says convolutions. Step two: it reads sos convolutions, and says are. Step three: it reads sos convolutions are, and says dead. Step four: it reads all four, and says eos, which ends the sentence.](images/transformer_greedy.svg)
+# ![Greedy decoding in four steps. The source les convolutions sont mortes is encoded once into a memory. Step 0: the decoder reads sos and the memory, and predicts convolutions. Step 1: it reads sos convolutions, and predicts are. Step 2: it reads sos convolutions are, and predicts dead. Step 3: it reads all four, and predicts eos, which ends the sentence.](images/transformer_greedy.svg)
 #
-# Four things go wrong in published code, again and again:
+# Published code often contains one of these four bugs:
 #
-# - only the **last word** is fed back, so that the decoder forgets what it has written, and believes every word to be the first;
-# - the **source is encoded at every step**, although it never changes;
-# - a batch stops when its **first** sentence ends, or sentences that have ended go on talking;
-# - **dropout stays on**, and the same sentence is translated differently each time.
+# - It feeds back only the **last word**. The decoder forgets what it has written, and treats every word as the first.
+# - It **encodes the source at every step**, although the source never changes.
+# - It stops the batch when the **first** sentence ends, or lets finished sentences go on.
+# - It leaves **dropout on**, so the same sentence is translated differently each time.
 
 # %% [markdown]
 # ### Exercise 2: `greedy_decode` (3 points)
 #
-# Write at most `max_len` tokens for each row of `src`. A row ends with `<eos>`, which is part of the result; from then on it holds `model.pad_id`, whatever the decoder says. Stop as soon as all rows have ended. `<sos>` starts every row and is not part of the result. The source is encoded once, in `eval()` mode and without gradients, and the model is left in the mode in which it came.
+# Write at most `max_len` tokens for each row of `src`. A row ends with `<eos>`, which is part of the result. After that, the row holds `model.pad_id`, whatever the decoder predicts. Stop as soon as all rows have ended. `<sos>` starts every row and is not part of the result. Encode the source once, in `eval()` mode and without gradients, and leave the model in the mode it came in.
+#
+# *12 minutes, medium.*
 
 # %% solution greedy-decode
 def greedy_decode(
     model: nn.Module, src: torch.Tensor, max_len: int, sos_id: int = 1, eos_id: int = 2
 ) -> torch.Tensor:
-    """Write the likeliest next word until every sentence has ended.
+    """Append the most likely next word until every sentence has ended.
 
     model: has encode(src), decode(tgt, memory, src) and pad_id; src: LongTensor (B, S).
     Returns: LongTensor (B, at most max_len), without the leading <sos>.
@@ -366,14 +403,14 @@ def greedy_decode(
 
 # %% test greedy-decode 3
 class Parrot(nn.Module):
-    """Writes the source again, word by word: after t words it says source word t."""
+    """A model that repeats the source: after t words it predicts source word t."""
 
     pad_id, encoded, longest = 0, 0, 0
 
     def encode(self, src):
         self.encoded += 1
-        assert not self.training, "The model should be in eval mode while it decodes."
-        assert not torch.is_grad_enabled(), "No gradients are needed while decoding."
+        assert not self.training, "The model should be in eval mode during decoding."
+        assert not torch.is_grad_enabled(), "Decoding should run without gradients: use torch.no_grad()."
         return F.one_hot(src, 12).float()  # (B, S, 12)
 
     def decode(self, tgt, memory, src):
@@ -384,89 +421,95 @@ class Parrot(nn.Module):
 parrot = Parrot().train()
 src = torch.tensor([[5, 7, 2, 9, 9], [4, 8, 6, 11, 2], [2, 9, 9, 9, 9]])
 said = greedy_decode(parrot, src, max_len=5)
-assert said.shape == (3, 5), f"The longest of these sentences has 5 tokens: expected (3, 5), got {tuple(said.shape)}."
+assert said.shape == (3, 5), f"The longest of these sentences has 5 tokens, so the shape should be (3, 5); got {tuple(said.shape)}."
 assert said[1].tolist() == [4, 8, 6, 11, 2], (
-    f"Row 1 should be the source again, [4, 8, 6, 11, 2], got {said[1].tolist()}."
+    f"Row 1 should repeat its source, [4, 8, 6, 11, 2]; got {said[1].tolist()}."
 )
 assert said[0].tolist() == [5, 7, 2, 0, 0], (
-    f"After its <eos> (2) a row holds pad_id: expected [5, 7, 2, 0, 0], got {said[0].tolist()}."
+    f"After its <eos> (2) a row should hold pad_id: expected [5, 7, 2, 0, 0], got {said[0].tolist()}."
 )
-assert parrot.training, "The model came in train mode and should leave in it."
-assert parrot.encoded == 1, f"The source was encoded {parrot.encoded} times; once is enough."
+assert parrot.training, "The model came in train mode and should be left in train mode."
+assert parrot.encoded == 1, f"The source was encoded {parrot.encoded} times. Encode it once, before the loop."
 parrot.longest = 0
 short = greedy_decode(parrot, src[[0, 2]], max_len=5)
 assert short[:, :3].tolist() == [[5, 7, 2], [2, 0, 0]], f"Expected rows [5, 7, 2] and [2, 0, 0], got {short.tolist()}."
 assert parrot.longest == 3, (
-    f"After 3 tokens all rows have ended, but the decoder was fed up to {parrot.longest}: stop when all have ended."
+    f"All rows have ended after 3 tokens, but the decoder was called with {parrot.longest}. Stop when all have ended."
 )
 assert greedy_decode(parrot, src[1:2], max_len=2).tolist() == [[4, 8]], (
-    "With max_len=2 there are two tokens, whether the sentence has ended or not."
+    "With max_len=2 the result should have two tokens, whether or not the sentence has ended."
 )
 print("greedy_decode: the visible tests pass")
+
+# %% demo
+check("greedy-decode")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# You carry two things from step to step: what has been written, `(B, T)` and growing, and which rows have ended, `(B,)`. Write down what a single step does to each.
+# Two things change from step to step: what has been written, `(B, T)` and growing, and which rows have ended, `(B,)`. Write down what one step does to each.
 #
 # </details>
 #
 # <details><summary>Hint 2: the shapes</summary>
 #
-# The logits are `(B, T, V)`. The newest position is the last along dimension 1; the likeliest word is found along dimension 2. A column `(B, 1)` can be appended to `(B, T)` with `torch.cat`.
+# The logits have shape `(B, T, V)`. The newest position is the last along dimension 1, and the most likely word is the maximum along dimension 2. `torch.cat` appends a column `(B, 1)` to `(B, T)`.
 #
 # </details>
 #
 # <details><summary>Hint 3: rows that have ended</summary>
 #
-# `masked_fill` puts `model.pad_id` in place of whatever such rows say. Do it *before* you note which rows say `<eos>` now, and let the others go on.
+# `masked_fill` writes `model.pad_id` over the prediction in rows that have ended. Do that *before* you check which rows produce `<eos>` now.
 #
 # </details>
 
 # %% [markdown]
-# ## What to punish: the loss
+# ## The loss: label smoothing
 #
-# At every position the model gives a distribution over V words, and one of them was right. Cross-entropy punishes by −log of what the right word was given. It rests only when that word gets everything, so it drives logits apart for ever.
+# At every position the model outputs a distribution over V words, and one word is right. Cross-entropy is $-\log p$, where $p$ is the probability of the right word. It reaches zero only at $p = 1$, so it keeps pushing the logits apart, however good they already are.
 #
-# **Label smoothing** (Szegedy et al. 2015, arXiv:1512.00567, section 7; here section 5.4) asks for a little less. The target is a mixture: 1 − ε of the right word, and ε shared out evenly over **all V words, the right one included**. Nothing random happens: it is another target, not noise.
+# **Label smoothing** (Szegedy et al. 2015, arXiv:1512.00567, section 7; Vaswani et al. 2017, section 5.4) asks for slightly less. The target becomes a mixture: $1 - \varepsilon$ on the right word, plus $\varepsilon$ spread evenly over **all V words, including the right one**. Nothing random is involved. It is a different target, not noise.
 
 # %% demo
 words = ["convolutions", "are", "dead", "alive", "."]
 right, epsilon = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0]), 0.1
 smoothed = (1 - epsilon) * right + epsilon / len(words)
-plots.bars({"ε = 0": right, "ε = 0.1": smoothed}, words);
+plots.bars({"target with ε = 0": right, "target with ε = 0.1": smoothed}, words);
 
 # %% [markdown]
-# With ε = 0.1 and five words the right one should get 0.92 and every other one 0.02. The paper reports that this hurts perplexity, "as the model learns to be more unsure", but improves accuracy and BLEU (section 5.4). It regularises, as dropout does; warm-up does not, it only keeps the first steps in bounds.
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** A model ends with a softmax, and its owner trains it with `F.cross_entropy`, which takes *logits*. How low can the loss fall, for V = 13?
-#
-# <details><summary>Answer</summary>
-#
-# The best such a model can do is to put out 1 for the right word and 0 for all others. Cross-entropy takes these for logits, and the right word gets e / (e + 12). The loss is ln(e + 12) − 1 = 1.69, and cannot fall below, however good the model is. A plateau at ln(e + V − 1) − 1 names this mistake.
-#
-# </details>
+# With $\varepsilon = 0.1$ and five words, the target gives the right word 0.92 and each other word 0.02. What does the loss reward then? The next plot shows the loss as the probability of the right word rises, with the rest shared evenly among the other words.
 
 # %% demo
-for size in (13, 1000):
-    perfect = F.one_hot(torch.arange(5), size).float()  # what a softmax gives at its best
-    floor = F.cross_entropy(perfect, torch.arange(5))
-    print(f"V = {size:4}: lowest loss {floor:.3f}   ln(e + V − 1) − 1 = {math.log(math.e + size - 1) - 1:.3f}")
+chosen = torch.linspace(0.5, 0.999, 200)  # the probability of the right word
+others = (1 - chosen) / (len(words) - 1)
+curves = {f"ε = {e}": -((1 - e + e / 5) * chosen.log() + e * 4 / 5 * others.log()) for e in (0.0, 0.1)}
+axes = plots.curves(chosen.tolist(), {name: curve.tolist() for name, curve in curves.items()},
+                    labels=("probability of the right word", "loss"))
+for line in axes.lines:
+    line.set(marker="")
+lowest = curves["ε = 0.1"].argmin()
+print(f"with ε = 0.1 the loss is lowest at {chosen[lowest]:.2f}, where it is {curves['ε = 0.1'][lowest]:.2f}")
+
+# %% [markdown]
+# Without smoothing, the curve falls all the way to the right: more confidence always pays. With smoothing, the loss is lowest at 0.92 and rises steeply after that, so overconfidence costs. The paper reports that this hurts perplexity, "as the model learns to be more unsure", but improves accuracy and BLEU (section 5.4).
+#
+# Label smoothing is one of two regularisers in the paper; the other is dropout (section 5.4). Adam and warm-up are not regularisers. They decide how the training loss is minimised. The ablation in sitting 2 tests both.
 
 # %% [markdown]
 # ### Exercise 3: `label_smoothing_loss` (2 points)
 #
-# Return the mean over all **real** tokens of the batch of the cross-entropy against the smoothed target. `F.cross_entropy` can do exactly this with `label_smoothing` and `ignore_index`; here it is not accepted, nor is `nn.CrossEntropyLoss`. `F.log_softmax` is welcome: it does not overflow where the logarithm of a softmax would.
+# Return the cross-entropy against the smoothed target, averaged over all **real** tokens of the batch. `F.cross_entropy` does exactly this with its arguments `label_smoothing` and `ignore_index`. It isn't accepted here, and neither is `nn.CrossEntropyLoss`. You may use `F.log_softmax`, which avoids the overflow that taking the logarithm of a softmax risks.
+#
+# *10 minutes, medium.*
 
 # %% solution label-smoothing-loss
 def label_smoothing_loss(
     logits: torch.Tensor, target: torch.Tensor, smoothing: float = 0.1, pad_id: int = 0
 ) -> torch.Tensor:
-    """Compare logits with smoothed targets (Vaswani et al. 2017, section 5.4).
+    """The cross-entropy against smoothed targets (Vaswani et al. 2017, section 5.4).
 
-    logits: (B, T, V), target: LongTensor (B, T). Returns: a scalar, the mean over the tokens that
-    are not `pad_id`.
+    logits: (B, T, V), target: LongTensor (B, T). Returns: a scalar, the mean over all tokens
+    other than `pad_id`.
     """
     ### BEGIN SOLUTION
     is_real = target != pad_id  # (B, T)
@@ -482,51 +525,56 @@ logits = torch.tensor([[[0.0, 0.0, 0.0, math.log(5.0)], [0.0, 0.0, 0.0, 0.0]]]) 
 loss = label_smoothing_loss(logits, torch.tensor([[3, 0]]), smoothing=0.0)
 assert isinstance(loss, torch.Tensor) and loss.shape == (), f"Expected a scalar tensor, got {loss!r}."
 assert torch.allclose(loss, torch.tensor(math.log(8 / 5))), (
-    f"The only real token was given 5/8, so the loss is ln(8/5) = {math.log(8 / 5):.4f}; got {loss:.4f}. Is <pad> counted?"
+    f"The only real token has probability 5/8, so the loss is ln(8/5) = {math.log(8 / 5):.4f}; got {loss:.4f}. Is <pad> counted?"
 )
 flat = label_smoothing_loss(torch.zeros(2, 3, 7), torch.tensor([[1, 2, 3], [4, 5, 0]]), smoothing=0.3)
 assert torch.allclose(flat, torch.tensor(math.log(7.0))), (
-    f"Where all 7 words are equally likely the loss is ln 7 = {math.log(7):.4f} for any smoothing; got {flat:.4f}."
+    f"If all 7 words are equally likely, the loss is ln 7 = {math.log(7):.4f} for any smoothing; got {flat:.4f}."
 )
 sure = 30.0 * F.one_hot(torch.tensor([[2, 1]]), 4).float()  # (1, 2, 4)
 assert torch.allclose(label_smoothing_loss(sure, torch.tensor([[2, 1]])), torch.tensor(0.1 * 0.75 * 30.0)), (
-    "For a model that is quite sure, and right, the loss is 0.1 · (3/4) · 30: what it denies the three other words."
+    "If the model is certain and right, the loss should be 0.1 · (3/4) · 30: the cost of giving the other three words nothing."
 )
 print("label_smoothing_loss: the visible tests pass")
+
+# %% demo
+check("label-smoothing-loss")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# The cross-entropy of a mixture of targets is the mixture of the cross-entropies: (1 − ε) times the one against the right word, plus ε times the one against the uniform distribution.
+# The cross-entropy of a mixture of targets is the mixture of the cross-entropies: $(1 - \varepsilon)$ times the one against the right word, plus $\varepsilon$ times the one against the uniform distribution.
 #
 # </details>
 #
-# <details><summary>Hint 2: picking the right word</summary>
+# <details><summary>Hint 2: pick the right word</summary>
 #
-# `gather(-1, index)` picks one entry per position along the last dimension. Its index needs as many dimensions as the tensor it picks from: `target.unsqueeze(-1)`.
+# `gather(-1, index)` picks one entry per position along the last dimension. The index needs as many dimensions as the tensor it picks from: `target.unsqueeze(-1)`.
 #
 # </details>
 #
 # <details><summary>Hint 3: padding</summary>
 #
-# A boolean tensor `(B, T)` as an index leaves just the real tokens, `(N,)`. Take the mean of those, over the whole batch at once.
+# Index with a boolean tensor `(B, T)` to keep only the real tokens, `(N,)`. Then take one mean over the whole batch.
 #
 # </details>
 
 # %% [markdown]
-# ## How fast to learn: warm-up
+# ## The learning rate: warm-up
 #
-# The paper raises the learning rate linearly for the first `warmup` steps and then lowers it with the square root of the step (section 5.3, equation 3), with Adam at β₂ = 0.98:
+# The paper raises the learning rate linearly for the first `warmup` steps and then lowers it with the inverse square root of the step. It uses Adam with $\beta_2 = 0.98$ (section 5.3, equation 3):
 #
-# rate = d_model^(−0.5) · min(step^(−0.5), step · warmup^(−1.5))
+# $\text{rate} = d_\text{model}^{-0.5} \cdot \min\left(\text{step}^{-0.5},\ \text{step} \cdot \text{warmup}^{-1.5}\right)$
 #
 # ### Exercise 4: `noam_rate` (1 point)
 #
-# (Named after Noam Shazeer, one of the authors.) Steps count from 1, but schedulers in PyTorch ask for step 0 as well. Return any finite number there, and mind what 0^(−0.5) is.
+# The name is that of Noam Shazeer, one of the authors. Steps count from 1, but PyTorch's schedulers also ask for step 0. Return any finite number there. Note that $0^{-0.5}$ is not one.
+#
+# *5 minutes, easy.*
 
 # %% solution noam-rate
 def noam_rate(step: int, d_model: int, warmup: int = 4000) -> float:
-    """The learning rate of a step (Vaswani et al. 2017, equation 3); finite at step 0 too."""
+    """The learning rate at a step (Vaswani et al. 2017, equation 3); finite at step 0 as well."""
     ### BEGIN SOLUTION
     step = max(step, 1)
     falling = step**-0.5
@@ -537,22 +585,25 @@ def noam_rate(step: int, d_model: int, warmup: int = 4000) -> float:
 # %% test noam-rate 1
 peak = noam_rate(4000, 512)
 assert isinstance(peak, float), f"Expected a float, got {type(peak).__name__}."
-assert math.isclose(peak, 6.9877e-4, rel_tol=1e-4), f"The base model's rate peaks at 0.00069877, got {peak:.6g}."
-assert math.isclose(noam_rate(2000, 512), peak / 2), "Half way up it is half the peak: the rise is linear."
-assert math.isclose(noam_rate(16000, 512), peak / 2), "At four times the warm-up it is half the peak again."
+assert math.isclose(peak, 6.9877e-4, rel_tol=1e-4), f"The base model's rate should peak at 0.00069877, got {peak:.6g}."
+assert math.isclose(noam_rate(2000, 512), peak / 2), "Halfway through the warm-up the rate should be half the peak: the rise is linear."
+assert math.isclose(noam_rate(16000, 512), peak / 2), "At four times the warm-up the rate should be half the peak again."
 assert math.isfinite(noam_rate(0, 512)), "Step 0 should give a finite number."
 print("noam_rate: the visible tests pass")
+
+# %% demo
+check("noam-rate")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Two curves, one rising and one falling. They meet where step = warmup; which of the two is lower on the left?
+# One curve rises and one falls. They meet where step = warmup. Which one is lower to the left of that point?
 #
 # </details>
 #
 # <details><summary>Hint 2: step 0</summary>
 #
-# `0 ** -0.5` raises ZeroDivisionError. Treating step 0 as step 1 is one way out.
+# `0 ** -0.5` raises ZeroDivisionError. One way out is to treat step 0 as step 1.
 #
 # </details>
 
@@ -563,19 +614,24 @@ rates = {f"d_model {d}, warm-up {w}": [noam_rate(step, d, w) for step in steps]
 plots.curves(steps, rates, labels=("step", "learning rate"));
 
 # %% [markdown]
-# ## One step of training
+# A longer warm-up gives a later and lower peak. A smaller model gets a higher rate at every step. In this lesson's runs, the rate is additionally divided by 2 or 3: their warm-up is short, which would make the peak of equation 3 too high. At $d_\text{model} = 64$ and 300 warm-up steps the peak is $(64 \cdot 300)^{-0.5} = 0.0072$, ten times that of the paper's base model.
+
+# %% [markdown]
+# ## One training step
 #
-# During training the target is known, so all positions are trained at once: the decoder reads the **right** words up to each position, whatever it would have said itself. This is **teacher forcing**, and the causal mask is what makes it honest. The input is the target **shifted right**: at position t the decoder sees the words before t, and has to say word t.
+# During training the target is known, so the model can be trained at all positions at once. At each position the decoder reads the **right** words so far, whatever it would have predicted itself. This is **teacher forcing**, and the causal mask makes it legitimate: no position can see the word it has to predict. The decoder's input is the target **shifted right**: at position $t$ it sees the words before $t$ and has to predict word $t$.
 #
 # | position | 0 | 1 | 2 | 3 |
 # |---|---|---|---|---|
-# | decoder reads | `<sos>` | convolutions | are | dead |
-# | and should say | convolutions | are | dead | `<eos>` |
+# | the decoder reads | `<sos>` | convolutions | are | dead |
+# | and should predict | convolutions | are | dead | `<eos>` |
 
 # %% [markdown]
 # ### Exercise 5: `train_step` (3 points)
 #
-# `tgt` ends its sentences with `<eos>`, is padded, and does **not** begin with `<sos>`. Put the model into train mode, feed it the shifted target, take `label_smoothing_loss` over the real tokens of `tgt`, make one update, and return the loss as a `float`: the value that the update was computed from.
+# `tgt` is padded, each of its sentences ends with `<eos>`, and it does **not** begin with `<sos>`. Switch the model to train mode, feed it the shifted target, compute `label_smoothing_loss` over the real tokens of `tgt`, and make one update. Return the loss as a `float`: the value that the gradients were computed from.
+#
+# *8 minutes, easy.*
 
 # %% solution train-step
 def train_step(
@@ -585,10 +641,10 @@ def train_step(
     optimiser: torch.optim.Optimizer,
     smoothing: float = 0.0,
 ) -> float:
-    """Make one update by teacher forcing (Vaswani et al. 2017, section 3.1, "shifted right").
+    """Make one update with teacher forcing (Vaswani et al. 2017, section 3.1, "shifted right").
 
     src: LongTensor (B, S); tgt: LongTensor (B, T), without <sos>. Returns: the mean loss over real
-    tokens, before the update.
+    tokens, as it was before the update.
     """
     ### BEGIN SOLUTION
     model.train()
@@ -602,7 +658,7 @@ def train_step(
 
 # %% test train-step 3
 class Bigram(nn.Module):
-    """Says what follows a token from a table, and notes what it was fed."""
+    """A model that predicts from a table of pairs, and records what it was fed."""
 
     pad_id = 0
 
@@ -626,39 +682,42 @@ src, tgt = torch.tensor([[4, 5], [5, 3]]), torch.tensor([[3, 4, 2], [5, 2, 0]])
 optimiser = torch.optim.SGD(bigram.parameters(), lr=1.0)
 bigram.table.grad = torch.full((6, 6), 9.0)  # left over from an earlier batch
 loss = train_step(bigram, src, tgt, optimiser)
-assert isinstance(loss, float), f"Expected a float, got {type(loss).__name__}: item() turns a tensor into one."
+assert isinstance(loss, float), f"Expected a float, got {type(loss).__name__}. Use loss.item()."
 assert math.isclose(loss, math.log(6), rel_tol=1e-5), (
-    f"Before the update all 6 words are equally likely: expected ln 6 = {math.log(6):.4f}, got {loss:.4f}."
+    f"Before the update all 6 words are equally likely, so the loss is ln 6 = {math.log(6):.4f}; got {loss:.4f}."
 )
-assert bigram.fed[:, 0].tolist() == [1, 1], f"The decoder should read <sos> (1) first, it read {bigram.fed[:, 0].tolist()}."
-assert bigram.fed[0].tolist() == [1, 3, 4], f"For the target [3, 4, 2] it should read [1, 3, 4], it read {bigram.fed[0].tolist()}."
+assert bigram.fed[:, 0].tolist() == [1, 1], f"The decoder should read <sos> (1) first, but it read {bigram.fed[:, 0].tolist()}."
+assert bigram.fed[0].tolist() == [1, 3, 4], f"For the target [3, 4, 2] the decoder should read [1, 3, 4], but it read {bigram.fed[0].tolist()}."
 assert bigram.mode, "The model should be in train mode."
-assert torch.all(bigram.table[0] == 0), "The gradients of an earlier batch were added to those of this one."
-assert bigram.table[1, 3] > 0 and bigram.table[4, 2] > 0, "After the update 3 is likelier after <sos>, and <eos> after 4."
-assert torch.all(bigram.table[2] == 0), "What follows <eos> is padding, and should teach nothing."
-assert train_step(bigram, src, tgt, optimiser) < loss, "A second step on the same batch should start from a lower loss."
+assert torch.all(bigram.table[0] == 0), "The gradients of an earlier batch were added to this one. Clear them first."
+assert bigram.table[1, 3] > 0 and bigram.table[4, 2] > 0, "The update should make 3 likelier after <sos>, and <eos> likelier after 4."
+assert torch.all(bigram.table[2] == 0), "Only padding follows <eos>, so the update should not change that row."
+assert train_step(bigram, src, tgt, optimiser) < loss, "A second step on the same batch should report a lower loss."
 with torch.no_grad():
-    bigram.table[[1, 3, 4], [3, 4, 2]] = 30.0  # sure of every word, and right
-assert train_step(bigram, src[:1], tgt[:1], optimiser) < 0.01, "Without smoothing, being sure and right should cost nothing."
+    bigram.table[[1, 3, 4], [3, 4, 2]] = 30.0  # certain of every word, and right
+assert train_step(bigram, src[:1], tgt[:1], optimiser) < 0.01, "Without smoothing, a certain and right prediction should cost almost nothing."
 print("train_step: the visible tests pass")
+
+# %% demo
+check("train-step")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Every training loop in PyTorch has the same five beats: forward, loss, clear the old gradients, backward, step. Ahead of them stands the mode.
+# Every PyTorch training step has the same five parts: forward, loss, clear the old gradients, backward, step. First, set the mode.
 #
 # </details>
 #
-# <details><summary>Hint 2: what is fed, what is wanted</summary>
+# <details><summary>Hint 2: input and target</summary>
 #
-# The model reads `shift_right(tgt)`, and the loss compares with `tgt` itself. Feed `tgt` as it is, and position t already sees the word it is asked for: the loss falls to nothing, and the model has learnt to copy.
+# The model reads `shift_right(tgt)`, and the loss compares with `tgt` itself. If you feed `tgt` unshifted, position $t$ sees the word it should predict. The loss drops to nothing, because the model has learned to copy.
 #
 # </details>
 
 # %% [markdown]
-# ## Training, at last: "convolutions are dead"
+# ## A first translation: "convolutions are dead"
 #
-# Five sentences, learnt by heart in a few seconds. `training.train` draws batches from a seed, shows what it is doing, can be interrupted, and goes on where it was if it is given the name of a `checkpoint` file. Adam's β₂ is 0.98, as in section 5.3.
+# Here are five sentence pairs, enough to be learned by heart in a few seconds. First, turn them into ids.
 
 # %% demo
 from coursework import tasks, training
@@ -679,6 +738,12 @@ def in_ids(lines, vocabulary):
 
 french, english = vocabulary_of(pairs), vocabulary_of(pairs.values())
 src, tgt = in_ids(pairs, french), in_ids(pairs.values(), english)
+print("source", tuple(src.shape), "target", tuple(tgt.shape))
+
+# %% [markdown]
+# `training.train` calls your `train_step` with batches drawn from a seed, and sets the learning rate of each step. You can interrupt it with the stop button. If you give it the name of a `checkpoint` file, it picks up where it left off.
+
+# %% demo
 torch.manual_seed(2)
 tiny = Transformer(len(french), len(english), d_model=32, num_heads=4, num_layers=1, d_ff=64)
 adam = torch.optim.Adam(tiny.parameters(), betas=(0.9, 0.98), eps=1e-9)
@@ -688,25 +753,49 @@ for line, ids in zip(pairs, greedy_decode(tiny, src, max_len=6)):
     print(f"{line:30}", " ".join(english[i] for i in ids.tolist() if i > 2))
 
 # %% [markdown]
-# Greedy decoding, step by step. Each row is one step: what had been written so far is on the left, and the row shows how likely the model thinks each next word is.
+# Now follow greedy decoding step by step. Each row of the picture is one step. Its label is what has been written so far, and its cells show the probability of each possible next word. The temperature of 3 flattens the distribution so that you can see the runners-up: this model has learned five sentences by heart and is almost certain of every word.
 
 # %% demo
 written, rows = ["<sos>"], []
 memory = tiny.eval().encode(src[:1])
 while written[-1] != "<eos>" and len(written) < 8:
     ids = torch.tensor([[english.index(word) for word in written]])
-    rows.append(tiny.decode(ids, memory, src[:1])[0, -1].softmax(dim=-1).detach())  # (V,)
+    rows.append((tiny.decode(ids, memory, src[:1])[0, -1] / 3).softmax(dim=-1).detach())  # (V,)
     written.append(english[rows[-1].argmax()])
 steps = [" ".join(written[: step + 1]) for step in range(len(rows))]
 axes = plots.heatmap(torch.stack(rows)[:, 2:], steps, english[2:])
 axes.tick_params(axis="x", rotation=60)
 
 # %% [markdown]
-# **Other ways to write.** Greedy decoding never takes a word back. *Beam search* keeps the few best beginnings instead of one (the paper uses four, section 6.1). *Sampling* draws the next word from the distribution; we come to it below.
+# The largest entry of each row is the word that is appended, and it becomes the end of the next label. The other words share the rest almost evenly. After five sentences learned by heart, there is little left to hesitate about.
+#
+# There are other ways to decode. *Beam search* keeps the few best beginnings instead of one; the paper keeps four (section 6.1). *Sampling* draws the next word from the distribution. You will use it in sitting 2.
+
+# %% [markdown] slide="slide"
+# ## Break
+#
+# You now have a complete model, a way to decode from it and a way to train it. This is a good place to stop for today. Save the notebook. When you come back, run all cells from the top: it takes a few seconds up to this point.
+#
+# Before you go on, try to answer from memory:
+#
+# 1. Which of the three attentions needs the padding mask of the source, and which needs two masks at once?
+# 2. Why does `greedy_decode` feed back everything it has written, not only the last word?
+# 3. With $\varepsilon = 0.1$, why can the training loss not reach 0?
+#
+# <details><summary>Answers</summary>
+#
+# 1. Encoder self-attention and cross-attention hide the source's padding. Decoder self-attention combines the causal mask with the padding mask of the target.
+# 2. The decoder keeps no state between calls. What it isn't given, it doesn't know.
+# 3. The target is a mixture, and its entropy is more than 0. Cross-entropy is never lower than the entropy of its target.
+#
+# </details>
+
+# %% [markdown]
+# # Sitting 2: what has the model learned?
 #
 # ## Numbers in words
 #
-# Now a task with something to generalise: `4 0 7` becomes *four hundred and seven*. There are 10 000 numbers up to 9999; the model learns from 9000 of them, and is asked about the other 1000, which it has never seen.
+# The first translation was learned by heart. Now take a task with something to generalise: `4 0 7` becomes *four hundred and seven*. There are 10 000 numbers from 0 to 9999. The model trains on 9000 of them, and is tested on the other 1000.
 
 # %% demo
 learn, test = tasks.numbers(seed=0)
@@ -724,57 +813,96 @@ speller.to(training.device())
 adam = torch.optim.Adam(speller.parameters(), betas=(0.9, 0.98), eps=1e-9)
 losses = training.train(speller, adam, lambda *batch: train_step(speller, *batch, adam, smoothing=0.1), draw_numbers,
                         800, rate=lambda step: noam_rate(step, 64, warmup=300) / 2, checkpoint=None)
-smooth = [sum(losses[i : i + 20]) / 20 for i in range(0, len(losses), 20)]
-plots.curves(range(0, len(losses), 20), {"loss, ε = 0.1": smooth}, labels=("step", "mean loss a token"));
 
 # %% demo
 speller.cpu()
+target = torch.full((len(tasks.WORDS),), 0.1 / len(tasks.WORDS))
+target[0] += 0.9
+entropy = -(target * target.log()).sum()
+smooth = [sum(losses[i : i + 20]) / 20 for i in range(0, len(losses), 20)]
+axes = plots.curves(range(0, len(losses), 20), {"training loss, ε = 0.1": smooth}, labels=("step", "mean loss per token"))
+axes.axhline(entropy, color=plots.WRONG, linestyle="--", linewidth=2, label=f"lowest possible loss, {entropy:.2f}")
+axes.legend(frameon=False)
+print(f"lowest possible loss {entropy:.3f}; mean of the last 20 steps {smooth[-1]:.3f}")
+
+# %% [markdown]
+# The loss comes down to its floor, the dashed line, but not to 0. With label smoothing, even a perfect prediction costs the entropy of the smoothed target, which is 0.66 for $\varepsilon = 0.1$ and 35 words. The bump at step 300 stands where the learning rate peaks, at the end of the warm-up. Steps that large can undo some of what was learned, and the model recovers as the rate falls.
+#
+# A loss alone doesn't say whether the model can write. So let it decode numbers that it has never seen:
+
+# %% demo
 decoded = greedy_decode(speller, test_src, max_len=12)
-print(f"written exactly, of {len(test)} unseen numbers: {tasks.exact(decoded, test_tgt):.1%}")
+print(f"spelt out exactly, of {len(test)} unseen numbers: {tasks.exact(decoded, test_tgt):.1%}")
 for number, row in list(zip(test.tolist(), decoded))[:5]:
     print(f"{number:5}  {tasks.say(row)}")
 
 # %% [markdown]
-# The loss does not fall to 0, and cannot: with ε = 0.1 even the perfect answer costs what it denies to all other words. How much? The entropy of the smoothed target, which for ε = 0.1 and 35 words is 0.66.
+# ## What does each part of the recipe do?
 #
-# ## Can it write, or can it only copy?
-#
-# The loss is measured with teacher forcing: the right words are handed in. A model that can see what it is asked for gets a splendid loss and has learnt nothing. So every model deserves two numbers: **teacher-forced** accuracy, position by position, and the accuracy of what it **decodes** on its own. Below, the right model and four broken ones, each trained in the same way on the same numbers.
-#
-# **Predict, then reveal.** One has no causal mask, one sees a single step too far, one is fed the target without shifting it. The fourth has the right mask and the right target, but puts its heads together by a `reshape` alone, without `transpose`. Which gets the best teacher-forced accuracy, and which decodes best?
+# The recipe has several parts: warm-up, label smoothing, and, in most later models, **gradient clipping**. Clipping rescales the gradients whenever their overall norm exceeds a limit (Pascanu et al. 2013, arXiv:1211.5063). Here is the complete training loop, written out, so that each part can be switched off.
+
+# %% demo
+def train_with(warmup=100, smoothing=0.0, clip=math.inf, steps=250):
+    """Train a three-layer speller on one recipe. Returns the model and the norm of each step's gradient."""
+    torch.manual_seed(3)
+    model = Transformer(len(tasks.DIGITS), len(tasks.WORDS), 48, num_heads=4, num_layers=3, d_ff=96, dropout=0.0)
+    adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
+    norms = []
+    for step in range(1, steps + 1):
+        src, tgt = draw_numbers(torch.Generator().manual_seed(step))
+        for group in adam.param_groups:  # without warm-up, the rate starts at its peak
+            group["lr"] = 0.7 * noam_rate(max(step, 0 if warmup else 100), 48, warmup or 100)
+        loss = label_smoothing_loss(model(src, shift_right(tgt)), tgt, smoothing)
+        adam.zero_grad()
+        loss.backward()
+        norms.append(nn.utils.clip_grad_norm_(model.parameters(), clip).item())
+        adam.step()
+    return model.eval(), norms
+
+# %% [markdown]
+# **Predict, then reveal.** The next cell trains four models: without any of the three parts, then with one more part each time. Label smoothing changes the loss that is minimised. Do you expect it to lower the test loss, measured *without* smoothing?
 #
 # <details><summary>Answer</summary>
 #
-# All four see the word that they are asked for, so all four reach about 100 % teacher-forced. And none can write: when it decodes, the word that it has learnt to copy is not there yet. The fourth is the treacherous one. Its mask is beyond reproach; but without the transpose the features of position t are put together from what *other* positions attended to, later ones among them.
+# No. It stops the model from becoming certain, so the unsmoothed loss ends higher, although the predictions are as good. Compare the last two rows below, and the paper's own remark on perplexity in section 5.4.
 #
 # </details>
 
 # %% demo
-from coursework.broken_decoders import HeadsMixedUp
+recipes = {"none of the three": {"warmup": 0}, "warm-up": {}, "warm-up, clipping": {"clip": 1.0},
+           "all three": {"clip": 1.0, "smoothing": 0.1}}
+ablation = {}
+print("recipe               exact   test loss   confidence   largest gradient")
+for name, recipe in recipes.items():
+    trained, norms = train_with(**recipe)
+    with torch.no_grad():
+        logits = trained(test_src, shift_right(test_tgt))
+    ablation[name] = (tasks.exact(greedy_decode(trained, test_src, 12), test_tgt),
+                      label_smoothing_loss(logits, test_tgt, 0.0).item(),
+                      logits.softmax(dim=-1).amax(dim=-1)[test_tgt != 0].mean().item(), max(norms))
+    exact, loss, confidence, largest = ablation[name]
+    print(f"{name:19} {exact:6.1%} {loss:11.3f} {confidence:12.2f} {largest:18.1f}")
 
+# %% [markdown]
+# Read the table from the top. Without warm-up, this model spells 0 % of the numbers right: Adam's first steps are as large as the rate allows, and a post-norm model of three layers doesn't recover from them. With warm-up alone it reaches 92 %. Clipping acts only when a gradient is larger than its limit of 1, and the last column shows that this happens. Label smoothing changes how *certain* the model is, from 1.00 to 0.89, and raises the unsmoothed test loss.
+#
+# This is one seed on one small task, and another seed can move an accuracy by several percent. So trust the large effects, in the first row and in the confidence of the last. Don't rank the last three rows by their accuracy.
 
-class NoCausalMask(Transformer):
-    """Sees all of the target."""
+# %% [markdown]
+# ## Can it write, or only copy?
+#
+# The training loss is measured with teacher forcing: the model reads the right words. A model that can see the word it should predict reaches a very low loss and has learned nothing. Every model therefore deserves two numbers: its **teacher-forced** accuracy, position by position, and the accuracy of what it **decodes** on its own. The next cells train the correct model and four broken ones, all in the same way.
+#
+# **Predict, then reveal.** One model has no causal mask. One can see a single step too far. One is fed the target without shifting it. The fourth has the right mask and the right input, but merges its heads with a `reshape` alone, without the `transpose`. Which gets the best teacher-forced accuracy, and which decodes best?
+#
+# <details><summary>Answer</summary>
+#
+# All four broken models can see the word they should predict, so all four reach almost 100 % with teacher forcing. None can write: when they decode, the word they have learned to copy isn't there yet. The fourth is the most dangerous. Its mask is correct, but without the transpose, position $t$ is assembled from the outputs of *other* positions, later ones included.
+#
+# </details>
 
-    def decode(self, tgt, memory, src):
-        return self.decoder(tgt, memory, padding_mask(tgt, self.pad_id), padding_mask(src, self.pad_id))
-
-
-class OneStepTooFar(Transformer):
-    """Sees one token of the future."""
-
-    def decode(self, tgt, memory, src):
-        reach = torch.ones(tgt.size(1), tgt.size(1), dtype=torch.bool).tril(diagonal=1)
-        return self.decoder(tgt, memory, reach & padding_mask(tgt, self.pad_id), padding_mask(src, self.pad_id))
-
-
-class HeadsWithoutTranspose(Transformer):
-    """Masks as they should be; the heads of the decoder's self-attention are put together wrongly."""
-
-    def __init__(self, *sizes, **more):
-        super().__init__(*sizes, **more)
-        for layer in self.decoder.layers:
-            layer.self_attention = HeadsMixedUp(layer.self_attention, num_heads=4)
+# %% demo
+from coursework import broken_decoders
 
 
 def unshifted_step(model, src, tgt, optimiser):
@@ -786,38 +914,45 @@ def unshifted_step(model, src, tgt, optimiser):
     optimiser.step()
     return loss.item()
 
-# %% demo
-def two_accuracies(kind, step=train_step, feed=shift_right, steps=400):
-    """Train a small model; its accuracy with the right words handed in, and of whole decoded numbers."""
+
+def two_accuracies(change=lambda model: model, step=train_step, feed=shift_right, steps=400):
+    """Train a small model. Returns its accuracy with teacher forcing, and that of whole decoded numbers."""
     torch.manual_seed(3)
-    model = kind(len(tasks.DIGITS), len(tasks.WORDS), d_model=48, num_heads=4, num_layers=1, d_ff=96, dropout=0.0)
+    model = Transformer(len(tasks.DIGITS), len(tasks.WORDS), 48, num_heads=4, num_layers=1, d_ff=96, dropout=0.0)
+    model = change(model)
     adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
     training.train(model, adam, lambda *batch: step(model, *batch, adam), draw_numbers, steps,
                    rate=lambda number: noam_rate(number, 48, warmup=150) / 2)
     right = model.eval()(test_src, feed(test_tgt)).argmax(dim=-1) == test_tgt
     return right[test_tgt != 0].float().mean().item(), tasks.exact(greedy_decode(model, test_src, 12), test_tgt)
 
-
-kinds = {"right": (Transformer,), "no causal mask": (NoCausalMask,), "one step too far": (OneStepTooFar,),
-         "not shifted": (Transformer, unshifted_step, lambda tgt: tgt), "no transpose": (HeadsWithoutTranspose,)}
+# %% demo
+kinds = {"correct": (), "no causal mask": (broken_decoders.without_causal_mask,),
+         "one step too far": (broken_decoders.one_step_too_far,),
+         "not shifted": (lambda model: model, unshifted_step, lambda tgt: tgt),
+         "no transpose": (broken_decoders.heads_without_transpose,)}
 found = torch.tensor([two_accuracies(*made) for made in kinds.values()])  # (5, 2)
 plots.heatmap(found, list(kinds), ["teacher-forced", "decoded"]);
 
 # %% [markdown]
-# By their training losses nobody could have told the right one from the others. This is why nothing in this lesson is called learnt before it has been decoded.
+# The left column is 1.00 for all five models, so the teacher-forced accuracy can't tell the correct model from the broken ones. The right column can. For this reason, nothing in this lesson counts as learned until it has been decoded.
 
 # %% [markdown]
-# ## A decoder alone: language models
+# ## Decoder-only models
 #
-# Leave the encoder away, and with it cross-attention, and what remains is a **language model**: it says what comes next in a text. It needs no pairs, only text, cut into windows.
+# Take away the encoder, and cross-attention with it. What remains is a **language model**: it predicts the next token of a text. It doesn't need pairs for training, only text, cut into windows.
 #
 # ### Exercise 6: `language_windows` (2 points)
 #
-# Cut a text of N ids into windows of `length` tokens that do **not** overlap. The targets are the inputs one step on, so the last target of a window is the first input of the next, and a text of N ids has room for W = (N − 1) // length windows. A rest that is too short is dropped; a text that is too short for a single window gives tensors of shape `(0, length)`.
+# Cut a text of $N$ ids into windows of `length` tokens that do **not** overlap. The targets are the inputs one step later, so the last target of a window is the first input of the next. A text of $N$ ids has room for $W = \lfloor (N - 1) / \text{length} \rfloor$ windows. Drop a final window that is too short. A text that is too short for a single window gives tensors of shape `(0, length)`.
+#
+# Why no overlap? Then each token is predicted exactly once per pass, and no target is counted twice. It has a price: the first tokens of each window are predicted with little context.
+#
+# *8 minutes, easy.*
 
 # %% solution language-windows
 def language_windows(ids: torch.Tensor, length: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cut a text into windows, each with the same text one step on.
+    """Cut a text into windows, and into the same windows one step later.
 
     ids: LongTensor (N,). Returns: inputs (W, length) and targets (W, length).
     """
@@ -832,41 +967,46 @@ def language_windows(ids: torch.Tensor, length: int) -> tuple[torch.Tensor, torc
 # %% test language-windows 2
 inputs, targets = language_windows(torch.arange(10, 19), length=3)
 assert inputs.tolist() == [[10, 11, 12], [13, 14, 15]], (
-    f"Nine ids give two windows, [10, 11, 12] and [13, 14, 15]; got {inputs.tolist()}."
+    f"Nine ids should give two windows, [10, 11, 12] and [13, 14, 15]; got {inputs.tolist()}."
 )
 assert targets.tolist() == [[11, 12, 13], [14, 15, 16]], (
-    f"The targets are one step on, [11, 12, 13] and [14, 15, 16]; got {targets.tolist()}."
+    f"The targets should be one step later, [11, 12, 13] and [14, 15, 16]; got {targets.tolist()}."
 )
 inputs, targets = language_windows(torch.arange(3), length=3)
 assert inputs.shape == targets.shape == (0, 3), (
-    f"Three ids cannot fill a window of 3 and its target: expected (0, 3), got {tuple(inputs.shape)}."
+    f"Three ids are too few for a window of 3 and its targets: expected shape (0, 3), got {tuple(inputs.shape)}."
 )
 print("language_windows: the visible tests pass")
+
+# %% demo
+check("language-windows")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Windows that do not overlap are what a `reshape` makes of a piece of text, as long as the piece is exactly W · length long.
+# A `reshape` cuts a piece of text into windows that don't overlap, if the piece is exactly W · length long.
 #
 # </details>
 #
-# <details><summary>Hint 2: one step on</summary>
+# <details><summary>Hint 2: one step later</summary>
 #
-# The targets are cut from the same text in the same way, beginning one id later. This is why one id has to be left over at the end: (N − 1), not N.
+# Cut the targets from the same text in the same way, starting one id later. That is why one id has to be left over at the end: (N − 1), not N.
 #
 # </details>
 
 # %% [markdown]
 # ### Exercise 7: `LanguageModel` (2 points)
 #
-# Token embedding, positions, a stack of your causal decoder layers from lesson 6, a last norm, and a projection to the vocabulary. The layers are **pre-norm**: what leaves the last of them is a sum that no norm has seen, hence the `norm` before `project` (Radford et al. 2019, section 2.3). Each layer makes its own causal mask.
+# Stack a token embedding, positions, your causal decoder layers from lesson 6, a final norm, and a projection to the vocabulary. The layers are **pre-norm**: the output of the last one is a sum that no norm has been applied to. The `norm` before `project` takes care of that (Radford et al. 2019, section 2.3). Each layer builds its own causal mask.
+#
+# *10 minutes, easy.*
 
 # %% solution language-model
 class LanguageModel(nn.Module):
     """A decoder-only Transformer (after Radford et al. 2019, section 2.3).
 
-    Attributes: embedding, TokenEmbedding; position, PositionalEncoding; layers, CausalDecoderLayers;
-    norm, LayerNorm; project, Linear(d_model, vocab_size).
+    Attributes: embedding, a TokenEmbedding; position, a PositionalEncoding; layers, a ModuleList of
+    CausalDecoderLayers; norm, a LayerNorm; project, a Linear(d_model, vocab_size).
     """
 
     def __init__(
@@ -890,7 +1030,7 @@ class LanguageModel(nn.Module):
         ### END SOLUTION
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """Say what comes next after each token.
+        """Score the next token at each position.
 
         ids: LongTensor (B, T). Returns: logits (B, T, V).
         """
@@ -911,70 +1051,81 @@ assert len(model.layers) == 3, f"Expected 3 layers, got {len(model.layers)}."
 other = ids.clone()
 other[:, 3] = 4
 assert torch.allclose(model(other)[:, :3], logits[:, :3], atol=1e-5), (
-    "Changing token 3 changes the logits before it."
+    "Changing token 3 changes the logits at earlier positions."
 )
-assert not torch.allclose(model(other)[:, 4], logits[:, 4], atol=1e-4), "Token 4 does not notice that token 3 changed."
+assert not torch.allclose(model(other)[:, 4], logits[:, 4], atol=1e-4), "Changing token 3 does not change the logits at position 4."
 assert sum(parameter.numel() for parameter in model.parameters()) == 13 * 8 + 3 * 532 + 16 + 13 * 9, (
-    "The number of parameters is not right. Are all layers registered, and is each one its own?"
+    "The number of parameters is wrong. Is every layer registered, and is each a separate object?"
 )
 same = model(torch.full((1, 5), 7))
 assert not torch.allclose(same[:, 0], same[:, 4], atol=1e-4), (
-    "The same word at two positions gives the same logits. Are the positions added?"
+    "The same word at two positions gives the same logits. Did you add the positions?"
 )
 logits.sum().backward()
 idle = [name for name, parameter in model.named_parameters() if parameter.grad is None]
-assert not idle, f"These parameters have no say in the logits: {idle}."
+assert not idle, f"These parameters don't affect the logits: {idle}."
 nn.init.zeros_(model.norm.weight)
 nn.init.zeros_(model.norm.bias)
 assert torch.allclose(model(ids), model.project.bias.expand(2, 5, 13)), (
-    "The last norm should stand right before the projection."
+    "The final norm should come right before the projection."
 )
 print("LanguageModel: the visible tests pass")
+
+# %% demo
+check("language-model")
 
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# It is your decoder of lesson 6 without a memory: embed, add positions, climb the layers, norm, project.
+# It is your decoder from lesson 6 without a memory: embed, add positions, apply the layers, norm, project.
 #
 # </details>
 #
 # <details><summary>Hint 2: the layers</summary>
 #
-# `nn.ModuleList` registers what it holds; a Python list hides its layers from the optimiser. And each layer has to be *made* anew: `[layer] * 3` is one layer three times.
+# `nn.ModuleList` registers the layers it holds; a plain Python list hides them from the optimiser. Create each layer separately: `[layer] * 3` is one layer three times.
 #
 # </details>
 
 # %% [markdown]
-# ## Reversal: what can be learnt, and what cannot
+# ## Reversal: what can be learned, and what can't
 #
-# A decoder alone reads `x` and goes on with `x` reversed: six random symbols, then the same six backwards. Nothing predicts the first six. They are random, and the best anybody can do is to guess one of ten. The last six are determined. A model that did well on the **first** half would be cheating.
+# A decoder-only model reads `x` and continues with `x` reversed: six random symbols, then the same six backwards. Nothing predicts the first six. The best strategy there is to guess one symbol out of ten. The last six are fully determined. A model that did well on the **first** half would be cheating.
 
 # %% demo
-def reading_step(model, inputs, targets, optimiser):
+def start_weights(model):
+    """Xavier-uniform matrices, and embeddings whose size matches the positions."""
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            nn.init.xavier_uniform_(parameter)
+    table = model.embedding.embed.weight  # (V, d_model)
+    nn.init.normal_(table, std=table.size(1) ** -0.5)
+
+
+def language_step(model, inputs, targets, optimiser):
     """One update of a language model."""
     model.train()
     loss = label_smoothing_loss(model(inputs), targets, smoothing=0.0)
     optimiser.zero_grad()
     loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimiser.step()
     return loss.item()
 
-
+# %% demo
 def draw_reversals(generator):
-    """A batch of 64 sequences (64, 12): what is read, and what is asked for."""
+    """A batch of 64 sequences (64, 12): the input, and the target."""
     both = tasks.reversal(generator, 64, length=6, symbols=10)
     return shift_right(both), both
 
 
 torch.manual_seed(0)
 mirror = LanguageModel(14, d_model=64, num_layers=2, num_heads=4, d_ff=128, max_len=16, dropout=0.0)
-for parameter in mirror.parameters():
-    if parameter.dim() > 1:
-        nn.init.xavier_uniform_(parameter)  # else the symbols drown the positions, as seen above
+start_weights(mirror)
 mirror.to(training.device())
 adam = torch.optim.Adam(mirror.parameters(), betas=(0.9, 0.98), eps=1e-9)
-losses = training.train(mirror, adam, lambda *batch: reading_step(mirror, *batch, adam), draw_reversals, 900,
-                        rate=lambda step: 3e-3 * min(step / 100, 1) * (1 - step / 901))  # up, and then down to 0
+losses = training.train(mirror, adam, lambda *batch: language_step(mirror, *batch, adam), draw_reversals, 800,
+                        rate=lambda step: 3e-3 * min(step / 100, 1) * (1 - step / 801))  # up, then down to 0
 mirror.cpu().eval();
 
 # %% demo
@@ -985,31 +1136,53 @@ plots.bars({"accuracy at each position": right.mean(dim=0)}, [f"{place}" for pla
            marked=[f"{place}" for place in range(6)], top=1.1);
 
 # %% [markdown]
-# **Predict, then reveal.** The loss of this model stops near 1.15. Is something wrong with it?
+# The orange bars are the first half, and they stay at chance. The blue bars are the second half, and they reach 1. The model has learned what can be learned, and nothing else.
+#
+# **Predict, then reveal.** The training loss of this model stops falling near 1.15. Is something wrong?
 #
 # <details><summary>Answer</summary>
 #
-# No. Half of the tokens cost ln 10 = 2.30 each, whatever one does, and the other half nearly nothing. The mean is 1.15. A loss means little before one knows what the best possible one is.
+# No. Half of the tokens cost $\ln 10 = 2.30$ each, whatever the model does, and the other half cost almost nothing. The mean is 1.15. Before you judge a loss, work out the lowest one possible.
 #
 # </details>
 
 # %% [markdown]
 # ## A little Shakespeare
 #
-# His complete works where the file is at hand, and otherwise a play that a program makes up: the next cell says which. The text is split at word boundaries; up to 3000 words and separators, the most frequent, make the vocabulary; windows of 48 do not overlap. The last tenth is kept for testing: neither its windows nor its word counts are seen in training. How good is good? **Perplexity**, exp of the mean loss a token, is how many words the model hesitates between. Two baselines: whoever knows nothing hesitates between all words (*uniform*), and whoever knows just how frequent each word is, *unigram*, already does much better.
+# The corpus is Shakespeare, if the package with his works is installed. Otherwise it's a play that a program makes up. The next cell prints which one you have and what was cut. The text is split at word boundaries, as in lesson 1. The vocabulary keeps the 3000 most frequent tokens of the training part, and everything else becomes `<unk>`. The last tenth of the text is for testing. With Shakespeare, that is mostly plays the model has never read: the works come in the order of their titles, so the test part runs from *Troilus and Cressida* to *The Winter's Tale*.
 
 # %% demo
 from coursework import language
 from coursework.corpus import load_long_corpus
 
-STEPS = 1800  # about two minutes on two cores; raise it to train for longer, or on a GPU
 corpus = load_long_corpus()
 print(corpus.note)
 words = language.prepare(corpus.text, max_size=3000)
 inputs, targets = language_windows(words.learn, 48)
 test_inputs, test_targets = language_windows(words.test, 48)
-print(f"{len(words.vocabulary)} words; windows: {len(inputs)} for learning, {len(test_inputs)} for testing")
-print(f"<unk> stands for {(words.test == 3).float().mean():.1%} of the test's words")
+print(f"{len(words.vocabulary)} tokens in the vocabulary; {len(inputs)} windows for training, {len(test_inputs)} for testing")
+is_word = language.counted(words)  # (V,): words, but neither separators nor <unk>
+in_test, unknown = is_word[words.test].float().mean(), (words.test == 3).float().mean()
+print(f"of the test tokens, {in_test:.1%} are words and {unknown:.1%} are <unk>; the rest are separators")
+print(f"so {unknown / (unknown + in_test):.1%} of the test's words are <unk>")
+
+# %% [markdown]
+# ### How good is good?
+#
+# **Perplexity** is $\exp$ of the mean loss per token. A model that chooses evenly between $N$ words has a perplexity of $N$. Two things would make it look better here than it is. More than half of the tokens are separators (spaces, commas, line breaks), which follow almost every word and are easy to predict. And `<unk>` is easy too: it stands for thousands of rare words at once. So we measure perplexity **on known words only**, and compare it with three baselines on the same words:
+#
+# - *uniform*: every word is equally likely;
+# - *unigram*: you know how frequent each word is, and nothing else;
+# - *bigram*: you also know the previous word, and have counted which words follow it.
+
+# %% demo
+baselines = {"uniform": float(is_word.sum()), "unigram": language.unigram_perplexity(words),
+             "bigram": language.bigram_perplexity(words)}
+for name, value in baselines.items():
+    print(f"{name:8} perplexity on known words {value:7.1f}")
+
+# %% demo
+STEPS = 1200  # about a minute on two cores; raise it to train for longer, or on a GPU
 
 
 def draw_windows(generator):
@@ -1017,78 +1190,178 @@ def draw_windows(generator):
     picked = torch.randint(len(inputs), (16,), generator=generator)
     return inputs[picked], targets[picked]
 
-# %% demo
+
 torch.manual_seed(0)
 bard = LanguageModel(len(words.vocabulary), d_model=96, num_layers=2, num_heads=4, d_ff=384, max_len=48)
-for parameter in bard.parameters():
-    if parameter.dim() > 1:
-        nn.init.xavier_uniform_(parameter)
+start_weights(bard)
 bard.to(training.device())
 adam = torch.optim.Adam(bard.parameters(), betas=(0.9, 0.98), eps=1e-9)
-losses = training.train(bard, adam, lambda *batch: reading_step(bard, *batch, adam), draw_windows, STEPS,
-                        rate=lambda step: noam_rate(step, 96, warmup=300) / 2, checkpoint=None)
-bard.cpu()
-smooth = [sum(losses[i : i + 50]) / len(losses[i : i + 50]) for i in range(0, len(losses), 50)]
-axes = plots.curves(range(0, len(losses), 50), {"the model": smooth}, labels=("step", "mean loss a token"))
-level = math.log(language.unigram_perplexity(words))
-axes.axhline(level, color=plots.WRONG, linestyle="--", linewidth=2, label="unigram")
-axes.legend(frameon=False);
+losses = training.train(bard, adam, lambda *batch: language_step(bard, *batch, adam), draw_windows, STEPS,
+                        rate=lambda step: 3e-3 * min(step / 100, 1) * (1 - step / (STEPS + 1)), checkpoint=None)
+bard.cpu();
 
 # %% demo
-reached = language.perplexity(bard, test_inputs[:400], test_targets[:400])
-known = language.unigram_perplexity(words)
-print(f"perplexity: uniform {len(words.vocabulary)}, unigram {known:.1f}, the model {reached:.1f}")
-for temperature in (0.5, 1.0):
-    start = words.ids(words.text(words.test[:3].tolist()))
-    drawn = language.sample(bard, start, 90, temperature=temperature, window=48, seed=5)
-    print(f"\ntemperature {temperature}:")
+smooth = [sum(losses[i : i + 40]) / len(losses[i : i + 40]) for i in range(0, len(losses), 40)]
+plots.curves(range(0, len(losses), 40), {"training loss": smooth}, labels=("step", "mean loss per token"))
+every = language.perplexity(bard, test_inputs[:600], test_targets[:600])
+reached = language.perplexity(bard, test_inputs[:600], test_targets[:600], is_word)
+print(f"the model's perplexity: on all tokens {every:.1f}, on known words {reached:.1f}")
+print("baselines on known words: " + ", ".join(f"{name} {value:.0f}" for name, value in baselines.items()))
+
+# %% [markdown]
+# Compare the two numbers for the model. On all tokens, its perplexity is 18.3. That sounds as if it hesitated between 18 words, but most of those tokens are separators. On known words, the honest number is 206.4. Knowing only how frequent each word is gives 527.6, and counting which word follows which gives 275.5. So a minute of training beats the counts, because the model can use more than one previous word, but not by much.
+
+# %% [markdown]
+# ## Sampling
+#
+# Now let it write. Greedy decoding suits translation, where one answer is right. For free text it tends to repeat itself, so we **sample**: draw the next token from the model's distribution. Divide the logits by a **temperature** first. Below 1, likely tokens become likelier; above 1, the distribution flattens.
+
+# %% demo
+start = words.ids(words.text(words.test[:3].tolist()))
+for temperature in (0.3, 0.8, 1.5):
+    drawn = language.sample(bard, start, 70, temperature=temperature, window=48, seed=5)
+    print(f"temperature {temperature}:\n{language.wrapped(words.text(drawn.tolist()))}\n")
+
+# %% [markdown]
+# **Try it.** Before you drag the slider: at which temperature do you expect the model to get stuck in a loop, and at which do you expect nonsense?
+
+# %% demo
+from ipywidgets import FloatSlider, interact
+
+
+@interact(temperature=FloatSlider(value=0.8, min=0.1, max=2.0, step=0.1, continuous_update=False))
+def write(temperature):
+    """Drag the temperature: the same random numbers, another distribution."""
+    drawn = language.sample(bard, start, 50, temperature=temperature, window=48, seed=1)
     print(language.wrapped(words.text(drawn.tolist())))
 
 # %% [markdown]
-# Dividing the logits by a **temperature** below 1 makes likely words likelier: safe, and soon repetitive. Above 1 everything becomes possible. The model has learnt where blanks and line breaks stand, who speaks and how a verse sounds, and not a word of what it is about: two layers, two minutes. To go on, raise `STEPS`, and name a file in `checkpoint=`, so that a run which is interrupted can be taken up again.
+# At temperature 0.3 the text is made of the most frequent words: *I will be not a man of a man is the man*. At 1.5 it is close to nonsense, and words run together. In between you can see what the model has learned: that words and separators alternate, that a verse line begins with a capital, and that a speech begins with a name on a line of its own. You can also see what it hasn't learned. The sentences mean nothing, and it doesn't keep track of who is on stage. To train for longer, raise `STEPS`. Name a file in `checkpoint=` so that you can interrupt the run and continue it later.
 
 # %% [markdown]
-# ## Fourteen tensors, traced
+# ### Stretch: `sample_next`
 #
-# Forward hooks are functions that PyTorch calls whenever a module has run. Nothing in the model has to be changed to see what passes through it. Here are the fourteen tensors of the figure at the top, caught on a real forward pass of the number speller: S is 5, T is 8.
+# *Stretch: not counted. 15 minutes, hard.* Temperature changes every probability. Two other methods cut off the tail of unlikely words: **top-k** keeps the $k$ largest logits (Fan et al. 2018), and **top-p** keeps the smallest set of words whose probability reaches $p$ (Holtzman et al. 2020, arXiv:1904.09751, section 3). Write one function that does all three, in this order:
+#
+# 1. Divide the logits by the temperature. Temperature 0 means: return the argmax.
+# 2. If `top_k` is given, keep the `top_k` largest logits. A `top_k` larger than V keeps all.
+# 3. If `top_p` is given, renormalise what is left and sort it. Keep the smallest number of words, starting with the most likely, whose probabilities sum to at least `top_p`. Always keep at least one.
+# 4. Renormalise, and draw one word per row with `torch.multinomial` and the given generator.
+#
+# Don't modify `logits`.
+
+# %% solution sample-next
+def sample_next(
+    logits: torch.Tensor,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    generator: torch.Generator | None = None,
+) -> torch.Tensor:
+    """Draw the next token of each row.
+
+    logits: (B, V). Returns: LongTensor (B,).
+    """
+    ### BEGIN SOLUTION
+    if temperature == 0:
+        return logits.argmax(dim=-1)
+    scaled = logits / temperature  # (B, V)
+    if top_k is not None:
+        smallest = scaled.topk(min(top_k, scaled.size(-1)), dim=-1).values[:, -1:]  # (B, 1)
+        scaled = scaled.masked_fill(scaled < smallest, -math.inf)
+    probabilities = scaled.softmax(dim=-1)  # (B, V)
+    if top_p is not None:
+        ordered, places = probabilities.sort(dim=-1, descending=True)
+        before = ordered.cumsum(dim=-1) - ordered  # (B, V): the probability of all likelier words
+        before[:, 0] = -1.0  # the likeliest word always stays
+        ordered = ordered.masked_fill(before >= top_p, 0.0)
+        probabilities = torch.zeros_like(ordered).scatter(-1, places, ordered)
+    return torch.multinomial(probabilities, 1, generator=generator).squeeze(-1)
+    ### END SOLUTION
+
+# %% test sample-next 0
+torch.manual_seed(0)
+known = torch.tensor([[0.50, 0.25, 0.15, 0.10], [0.10, 0.15, 0.25, 0.50]]).log()  # (2, 4)
+before = known.clone()
+
+
+def shares(**options):
+    """How often each word is drawn from row 0, in 4000 draws."""
+    drawn = sample_next(known[:1].expand(4000, 4).clone(), **options)
+    return torch.bincount(drawn, minlength=4) / 4000
+
+
+drawn = sample_next(known, generator=torch.Generator().manual_seed(1))
+assert drawn.shape == (2,) and drawn.dtype == torch.int64, f"Expected ids of shape (2,), got {drawn!r}."
+assert sample_next(known, temperature=0).tolist() == [0, 3], "Temperature 0 should return the argmax of each row."
+assert torch.allclose(shares(), known[0].exp(), atol=0.04), f"Expected shares near {known[0].exp()}, got {shares()}."
+sharp = torch.tensor([0.725, 0.181, 0.065, 0.029])  # the probabilities squared, renormalised
+assert torch.allclose(shares(temperature=0.5), sharp, atol=0.04), (
+    f"At temperature 0.5 expected shares near {sharp}, got {shares(temperature=0.5)}. Do you divide the logits?"
+)
+assert torch.allclose(shares(top_k=2), torch.tensor([2 / 3, 1 / 3, 0, 0]), atol=0.04), (
+    f"With top_k=2 only words 0 and 1 are left, 2/3 and 1/3; got {shares(top_k=2)}."
+)
+assert shares(top_k=9).min() > 0.05, "A top_k larger than V should keep every word."
+assert torch.allclose(shares(top_p=0.7), torch.tensor([2 / 3, 1 / 3, 0, 0]), atol=0.04), (
+    f"0.50 is less than 0.7, and 0.50 + 0.25 reaches it: two words are left. Got {shares(top_p=0.7)}."
+)
+assert shares(top_p=0.01).tolist() == [1, 0, 0, 0], "However small top_p is, the most likely word stays."
+assert torch.allclose(shares(top_k=2, top_p=0.6), torch.tensor([1.0, 0, 0, 0]), atol=0.04), (
+    "After top_k=2 word 0 has probability 2/3, which reaches 0.6 alone: renormalise before you apply top_p."
+)
+assert torch.equal(known, before), "The logits should stay as they are."
+print("sample_next: the visible tests pass")
 
 # %% demo
-def trace(model, src, tgt):
-    """The fourteen tensors of one forward pass, by name, from the first layer of each half."""
-    caught, fed = {}, shift_right(tgt)
-    below, above = model.encoder.layers[0], model.decoder.layers[0]
-    watched = {"source vectors": model.encoder.position, "encoder": below.self_attention,
-               "encoder, hidden features": below.feed_forward.linear1, "memory": model.encoder,
-               "target vectors": model.decoder.position, "decoder": above.self_attention,
-               "cross": above.cross_attention, "decoder, hidden features": above.feed_forward.linear1}
-
-    def note(name):
-        return lambda module, arguments, result: caught.__setitem__(name, result)
-
-    hooks = [module.register_forward_hook(note(name)) for name, module in watched.items()]
-    try:
-        logits = model.eval()(src, fed)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return {"source ids": src, "source vectors": caught["source vectors"],
-            "encoder, weights of self-attention": caught["encoder"][1],
-            "encoder, attended": caught["encoder"][0],
-            "encoder, hidden features": caught["encoder, hidden features"], "memory": caught["memory"],
-            "decoder input": fed, "target vectors": caught["target vectors"],
-            "decoder, weights of self-attention": caught["decoder"][1],
-            "decoder, weights of cross-attention": caught["cross"][1],
-            "decoder, attended in the memory": caught["cross"][0],
-            "decoder, hidden features": caught["decoder, hidden features"],
-            "logits": logits, "probabilities": logits.softmax(dim=-1)}
-
-# %% demo
-seen = trace(speller, test_src[:3], test_tgt[:3])
-for number, (name, tensor) in enumerate(seen.items(), start=1):
-    print(f"{number:2}  {name:36} {tuple(tensor.shape)}")
+check("sample-next")
 
 # %% [markdown]
-# Where the package torchview and graphviz are installed, the next cell draws the model's whole graph.
+# <details><summary>Hint 1: a nudge</summary>
+#
+# A word is removed if its logit is −∞ or its probability is 0. `torch.multinomial` accepts probabilities that don't sum to 1, so the last renormalisation comes for free.
+#
+# </details>
+#
+# <details><summary>Hint 2: top-k</summary>
+#
+# `topk(k).values` has the k largest logits of each row in falling order. The last of them is the threshold.
+#
+# </details>
+#
+# <details><summary>Hint 3: top-p</summary>
+#
+# Sort the probabilities in falling order and take their running total. A word stays if the total *before* it hasn't reached `top_p` yet. `sort` also returns where each word came from, and `scatter` puts the values back in their old places.
+#
+# </details>
+
+# %% [markdown]
+# ## The fourteen tensors, traced
+#
+# Forward hooks are functions that PyTorch calls whenever a module has run. With them you can record what passes through a model without changing it. `trace` records the fourteen tensors of the figure at the top, on a real forward pass of the number speller: S is 5 and T is 8.
+
+# %% demo
+from coursework.tracing import trace
+
+seen = trace(speller, test_src[:3], shift_right(test_tgt[:3]))
+for number, (name, tensor) in enumerate(seen.items(), start=1):
+    print(f"{number:2}  {name:34} {tuple(tensor.shape)}")
+
+# %% [markdown]
+# Between tensors 2 and 3, each head also has queries, keys and values. They aren't among the fourteen, because `MultiHeadAttention` doesn't return them. Their shapes follow from lesson 4: queries, keys and values are `(B, H, S, K)` after splitting, the outputs of the heads are `(B, H, S, K)`, and merged they are `(B, S, D)` again, with $H \cdot K = D$. The next cell computes them for the first encoder layer.
+
+# %% demo
+x = seen["source vectors"]  # (B, S, D)
+layer = speller.encoder.layers[0].self_attention
+for name, project in {"queries": layer.w_q, "keys": layer.w_k, "values": layer.w_v}.items():
+    per_head = project(x).unflatten(-1, (4, -1)).transpose(1, 2)  # (B, H, S, K)
+    print(f"{name:18} {tuple(per_head.shape)}")
+per_head = seen["encoder: self-attention weights"] @ per_head  # the weights times the values
+print(f"{'output per head':18} {tuple(per_head.shape)}")
+print(f"{'merged':18} {tuple(per_head.transpose(1, 2).flatten(2).shape)}, then w_o gives tensor 4")
+
+# %% [markdown]
+# If the package torchview and the program graphviz are installed, the next cell draws the whole graph of the model. If a box has a name that isn't yours, such as one of PyTorch's own modules, it belongs to a stand-in from the first cell.
 
 # %% demo
 from coursework.graph import draw_model
@@ -1098,16 +1371,18 @@ draw_model(speller, [test_src[:3], shift_right(test_tgt[:3])])
 # %% [markdown]
 # ## Exercise 8: the fourteen tensors (2 points)
 #
-# A `Transformer` with `d_model=48`, `num_heads=8`, `num_layers=3`, `d_ff=96`, a source vocabulary of 70 and a target vocabulary of 90 is trained on a batch of **3** sentences, with **9** source tokens and **6** target tokens each, padding included. What are the shapes, batch first, of the tensors numbered in the figure at the top?
+# A `Transformer` with `d_model=48`, `num_heads=8`, `num_layers=3`, `d_ff=96`, a source vocabulary of 70 words and a target vocabulary of 90 words is trained on a batch of **3** sentences. Each has **9** source tokens and **6** target tokens, padding included. What are the shapes, batch first, of the tensors numbered in the figure at the top?
 #
-# Fill in the dictionary and delete the `raise` line below it. Shapes are tuples, for example `(2, 3, 5)`. The names:
+# Fill in the dictionary and delete the `raise` line below it. Write shapes as tuples, for example `(2, 3, 5)`. The keys mean:
 #
 # - `"source_ids"`; `"source_vectors"`, with their positions added;
-# - of an encoder layer: `"encoder_weights"`, the weights of its self-attention, heads apart; `"encoder_attended"`, the output of that attention; `"encoder_hidden"`, after the first linear layer of the feed-forward;
+# - in an encoder layer: `"encoder_weights"`, the weights of its self-attention, one matrix per head; `"encoder_attended"`, the output of that attention; `"encoder_hidden"`, after the first linear layer of the feed-forward network;
 # - `"memory"`;
 # - `"decoder_input"`, the ids that the decoder reads; `"target_vectors"`, with their positions added;
-# - of a decoder layer: `"decoder_weights"`, the weights of its self-attention; `"cross_weights"`, those of its cross-attention; `"cross_attended"`, the output of that attention; `"decoder_hidden"`, after the first linear layer of the feed-forward;
+# - in a decoder layer: `"decoder_weights"`, the weights of its self-attention; `"cross_weights"`, those of its cross-attention; `"cross_attended"`, the output of that attention; `"decoder_hidden"`, after the first linear layer of the feed-forward network;
 # - `"logits"` and `"probabilities"`.
+#
+# *8 minutes, easy.*
 
 # %% solution shape-trace
 answers = {
@@ -1148,32 +1423,48 @@ answers = {
 # %% test shape-trace 2
 empty = [key for key, answer in answers.items() if answer is None]
 assert not empty, f"Still to be answered: {empty}."
-assert len(answers) == 14, f"There are fourteen tensors, answers has {len(answers)}: which key is new or gone?"
+assert len(answers) == 14, f"There are fourteen tensors, but answers has {len(answers)} entries. Was a key added or removed?"
 for key, shape in answers.items():
     assert isinstance(shape, tuple | list) and all(isinstance(size, int) for size in shape), (
-        f"answers['{key}'] should be a tuple of whole numbers, got {shape!r}."
+        f"answers['{key}'] should be a tuple of integers, got {shape!r}."
     )
-    assert len(shape) > 1 and shape[0] == 3, f"answers['{key}'] should begin with the batch, 3; got {shape!r}."
-print("answers: complete, and in the right form")
+    assert len(shape) > 1 and shape[0] == 3, f"answers['{key}'] should begin with the batch size, 3; got {shape!r}."
+print("answers: complete, and in the right format")
 
 # %% [markdown]
 # <details><summary>Hint 1: which length</summary>
 #
-# Encoder: 9 everywhere. Decoder: 6, except where it looks into the memory. Weights have a row for every query and a column for every key.
+# The length is 9 everywhere in the encoder. In the decoder it is 6, except along the keys of cross-attention. Weights have a row for every query and a column for every key.
 #
 # </details>
 #
 # <details><summary>Hint 2: which width</summary>
 #
-# Everything between two sub-layers is d_model wide, so that it can be added to what went in. Only three things are not: weights, the inside of the feed-forward, and what comes after the last projection.
+# Everything between two sublayers is `d_model` wide, because it has to be added to the sublayer's input. Three things have another width: weights, the inside of the feed-forward network, and everything after the final projection.
 #
 # </details>
 
 # %% [markdown]
 # ## What you can do now
 #
-# You have built the model of the paper, whole, and it agrees with PyTorch's own to the last few digits. You have trained it, and you know how to tell whether it has learnt: decode, compare with a baseline, and know the best loss there is before you judge one.
+# You have built the complete model of the paper, and it agrees with PyTorch's own up to rounding. You have trained it, and you can tell whether a model has learned its task: decode from it, compare it with a baseline, and work out the lowest possible loss before you judge a loss.
 #
-# One thing has stayed in the dark: what the heads look at while all this goes on. **Lesson 8** makes attention visible, in your own trained model and in a pretrained one, and asks what such pictures show, and what they do not.
+# One question is still open: what do the heads attend to while the model does all this? **Lesson 8** makes attention visible, in your own trained model and in a pretrained one, and asks what such pictures show and what they don't.
 #
-# **Read on**: Vaswani et al. 2017, sections 5 and 6, with the ablations of table 3. For decoder-only models: Radford et al. 2019, *Language Models are Unsupervised Multitask Learners*, section 2.
+# **Read on**: Vaswani et al. 2017, sections 5 and 6, with the ablations of table 3. On decoder-only models: Radford et al. 2019, *Language Models are Unsupervised Multitask Learners*, section 2.
+
+# %% [markdown]
+# ## Glossary
+#
+# | term | meaning |
+# |---|---|
+# | memory | the output of the last encoder layer, `(B, S, D)`, which every cross-attention reads |
+# | teacher forcing | training with the right words as the decoder's input, whatever it predicted |
+# | autoregressive | each output becomes part of the next input |
+# | greedy decoding | always take the most likely next word |
+# | label smoothing | a target that gives $1 - \varepsilon$ to the right word and spreads $\varepsilon$ over all words |
+# | warm-up | raising the learning rate over the first steps |
+# | gradient clipping | rescaling the gradients when their norm exceeds a limit |
+# | language model | a model that predicts the next token of a text |
+# | perplexity | $\exp$ of the mean loss per token |
+# | temperature | the number that logits are divided by before sampling |

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
@@ -201,3 +202,94 @@ def test_other_commands_do_without_the_autograder(course: Course, tmp_path: Path
     )
     assert done.returncode == 0, done.stderr
     assert "BEGIN SOLUTION" not in cell_text(course.release_notebook(LESSON))
+
+
+@pytest.mark.parametrize("kind", ["file", "hard link", "folder", "lesson", "beside", "device"])
+def test_nothing_is_copied_or_earned_through_a_link(
+    course: Course, nbgrader: Command, grades: ReadGrades, kind: str
+) -> None:
+    """Neither an instructor's file nor another student's work gets to a page, and no command waits."""
+    theirs = hand_in(course, "alice", **RIGHT)
+    secret = course.root / "secret.txt"
+    secret.write_text("the key of the course")
+    mine = course.submission("mallory", LESSON)
+    if kind == "folder":
+        mine.parent.parent.symlink_to(theirs.parent.parent)
+    elif kind == "lesson":
+        mine.parent.parent.mkdir()
+        mine.parent.symlink_to(theirs.parent)
+    elif kind == "beside":
+        hand_in(course, "mallory", double="# half")
+        mine.with_name("data.txt").symlink_to(secret)
+        mine.with_name("more").symlink_to(course.root)
+        os.link(secret, mine.with_name("hard.txt"))
+        os.mkfifo(mine.with_name("pipe"))
+        mine.with_name("page.html").write_text("<script>alert(1)</script>")
+        mine.with_name("timestamp.txt").symlink_to(secret)
+    else:
+        mine.parent.mkdir(parents=True)
+        target = {"device": Path("/dev/zero")}.get(kind, theirs)
+        os.link(theirs, mine) if kind == "hard link" else mine.symlink_to(target)
+    assert nbgrader("autograde", LESSON) == 0
+    assert nbgrader("generate_feedback", LESSON) == 0
+    scores = [row[0] for row in grades("mallory").values()]
+    assert sum(score or 0 for score in scores) == (4 if kind == "beside" else 0)
+    for folder in (course.autograded, course.feedback):
+        names = {path.name for path in (folder / "mallory" / LESSON).iterdir()}
+        assert names <= {f"{LESSON}.ipynb", f"{LESSON}.html", "images", "timestamp.txt"}
+        assert not any(path.is_symlink() for path in folder.rglob("*"))
+        assert "the key of the course" not in "".join(p.read_text() for p in folder.rglob("*.*"))
+    if kind == "device":
+        assert grades("alice")["double-test"][0] == 8
+
+
+@pytest.mark.parametrize("stamp", ["1" * 1_000_000, "yesterday", "2026-01-01 00:00:00 /etc/passwd"])
+def test_a_time_stamp_of_any_content_stops_no_command(
+    course: Course, nbgrader: Command, grades: ReadGrades, stamp: str
+) -> None:
+    """The command of nbgrader alone would end at it, or take half a minute."""
+    hand_in(course, "mallory").with_name("timestamp.txt").write_text(stamp)
+    hand_in(course, "zoe", **RIGHT)
+    started = time.perf_counter()
+    assert nbgrader("autograde", LESSON) == 0
+    assert nbgrader("autograde", LESSON) == 0
+    assert nbgrader("generate_feedback", LESSON) == 0
+    assert time.perf_counter() - started < 60
+    assert grades("zoe")["double-test"][0] == 8
+
+
+def test_a_folder_with_a_name_that_is_markup_is_left_out(
+    course: Course, nbgrader: Command, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is told in one printable line, and no student of that name gets into the gradebook."""
+    hand_in(course, "alice", **RIGHT)
+    for name in ("<img src=x onerror=a()>", "=1+1", "a\x1b[2Jb", "*"):
+        (course.submitted / name / LESSON).mkdir(parents=True)
+        (course.submitted / name / LESSON / f"{LESSON}.ipynb").write_text("{}")
+    assert nbgrader("autograde", LESSON) == 0
+    assert [attempt.student for attempt in AttemptLog(course.reports)] == ["alice"]
+    heard = capfd.readouterr().err
+    assert heard.count("cannot be a student's name") == 4
+    assert "\x1b[2J" not in heard
+
+
+def test_a_page_is_not_made_of_a_folder_that_someone_linked_into(
+    course: Course, nbgrader: Command
+) -> None:
+    """Nor of one that another program filled: what is linked there is copied nowhere."""
+    hand_in(course, "alice", **RIGHT)
+    assert nbgrader("autograde", LESSON) == 0
+    (course.autograded / "alice" / LESSON / "x.txt").symlink_to(course.gradebook)
+    nbgrader("generate_feedback", LESSON)
+    assert not (course.feedback / "alice" / LESSON / "x.txt").exists()
+
+
+def test_a_renamed_notebook_and_none_end_as_in_a_class_run(course: Course, nbgrader: Command) -> None:
+    """Nbgrader alone would skip the one, and stop at the other."""
+    path = hand_in(course, "alice", **RIGHT)
+    path.rename(path.with_name("copy.ipynb"))
+    hand_in(course, "bob").unlink()
+    hand_in(course, "carol")
+    assert nbgrader("autograde", LESSON) == 0
+    scores = {each.student: each.report.score for each in AttemptLog(course.reports)}
+    assert scores == {"alice": 18, "bob": 0, "carol": 0}

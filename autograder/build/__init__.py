@@ -9,14 +9,16 @@ from autograder.text.lesson import LessonText, read_lesson
 if TYPE_CHECKING:
     from autograder.build.gradebook import register
     from autograder.build.steps import build, check
+    from autograder.build.unshown import unshown
 
-__all__ = ["Cell", "Kind", "LessonText", "build", "check", "read_lesson", "register"]
+__all__ = ["Cell", "Kind", "LessonText", "build", "check", "read_lesson", "register", "unshown"]
 
 # These bring nbgrader and nbclient with them: most of a second that reading a lesson can do without.
 _LATER = {
     "build": "autograder.build.steps",
     "check": "autograder.build.steps",
     "register": "autograder.build.gradebook",
+    "unshown": "autograder.build.unshown",
 }
 
 

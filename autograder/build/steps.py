@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from autograder.build.examples import examples_current, examples_files, examples_place
 from autograder.build.execute import run
 from autograder.build.files import (
     difference,
@@ -25,6 +26,7 @@ from autograder.build.verify_release import verify_release
 from autograder.lessons.loading import with_checks
 from autograder.model.course import Course
 from autograder.model.errors import CourseError, OutOfDateError
+from autograder.model.exercise import Lesson
 from autograder.text.lesson import LessonText, read_lesson
 
 
@@ -33,6 +35,7 @@ class Built:
     """What a lesson's text makes: files by their place in the course, and the answers, not run."""
 
     lesson: LessonText
+    checks: Lesson
     files: dict[Path, bytes]
     solution: Any  # a NotebookNode, which nbformat leaves untyped
 
@@ -50,7 +53,7 @@ def build(
     for name in _names(course, lessons):
         built = assemble(course, name)
         stale = _leftovers(course, built)
-        solved = _solved(course, built, execute=execute)
+        solved = _solved(course, built, execute=execute) | _examples(course, built.checks)
         written += [course.root / at for at, new in solved.items() if write(course.root / at, new)]
         remove(stale)
     return written
@@ -72,14 +75,20 @@ def assemble(course: Course, name: str) -> Built:
     """Make everything of one lesson except the outputs of its model answers; write nothing."""
     lesson = read_lesson(course.text(name))
     verify(lesson)
-    validate(with_checks(lesson))
+    checks = with_checks(lesson)
+    validate(checks)
     check_images(lesson, course.images)
     with TemporaryDirectory() as folder:
         stage = Course(Path(folder).resolve())
         _stage(stage, course, lesson)
         verify_release(lesson, read_notebook(generate(stage.root, name) / f"{name}.ipynb"))
         files = {path.relative_to(stage.root): path.read_bytes() for path in files_in(stage.root)}
-    return Built(lesson, files, solution_notebook(lesson))
+    return Built(lesson, checks, files, solution_notebook(lesson))
+
+
+def _examples(course: Course, lesson: Lesson) -> dict[Path, bytes]:
+    """Return the files of a lesson's public examples, unless those on disk are current."""
+    return {} if examples_current(course.root, lesson) else examples_files(lesson)
 
 
 def _stage(stage: Course, course: Course, lesson: LessonText) -> None:
@@ -141,6 +150,8 @@ def _stale(course: Course, name: str) -> Iterator[str]:
             yield f"{at}: {problem}"
     for path in _leftovers(course, built):
         yield f"{path.relative_to(course.root)}: left over"
+    if not examples_current(course.root, built.checks):
+        yield f"{examples_place(built.checks)}: missing or different"
     path = _solution_path(course, name)
     old = read_notebook(path)
     problem = difference(old, built.solution) or ("" if was_run(old) else "was not run")

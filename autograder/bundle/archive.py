@@ -29,6 +29,7 @@ FOR_STUDENTS: Final = (
     "bertviz",
     "transformers",
     "safetensors",
+    "jinja2",
     "tqdm",
 )
 PINNED: Final = re.compile(r"^([A-Za-z0-9_.-]+)==\S+$")

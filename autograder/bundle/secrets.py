@@ -1,4 +1,7 @@
-"""The last look at what students get: no answer, no known mistake, no check, no mark scheme."""
+"""The last look at what students get: no answer, no check, no mark scheme.
+
+Titles of mistakes are public where an exercise has examples: the check in the notebook names them.
+"""
 
 import io
 import json
@@ -59,11 +62,12 @@ def _of_text(lesson: LessonText) -> Iterator[Secret]:
 
 def _of_checks(course: Course, name: str) -> Iterator[Secret]:
     for exercise in load_lesson(course, name).exercises:
-        titled = [(one.title, f"the mistake '{one.id}'") for one in exercise.mistakes]
-        titled += [(one.title, f"the check '{one.id}'") for one in exercise.checks]
-        for title, what in titled:
-            if len(_bare(title)) >= LEAST_TITLE:
-                yield Secret(_bare(title), f"{what} of {exercise.id}")
+        for check in exercise.checks:
+            if len(_bare(check.title)) >= LEAST_TITLE:
+                yield Secret(_bare(check.title), f"the check '{check.id}' of {exercise.id}")
+        for mistake in exercise.mistakes if not exercise.examples else ():
+            if len(_bare(mistake.title)) >= LEAST_TITLE:
+                yield Secret(_bare(mistake.title), f"the mistake '{mistake.id}' of {exercise.id}")
 
 
 def _texts(contents: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:

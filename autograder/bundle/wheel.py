@@ -25,10 +25,10 @@ description = "What the lessons of the Transformer course import: plots, data, s
 requires-python = "{python}"
 
 [tool.setuptools]
-packages = ["coursework"]
+packages = ["coursework", "coursework.instant"]
 
 [tool.setuptools.package-data]
-coursework = ["vendor/*"]
+coursework = ["data/*", "examples/*", "instant/*.j2", "vendor/*"]
 """
 
 

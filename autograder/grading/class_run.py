@@ -12,15 +12,17 @@ from autograder.grading.pool import MakeGrader, Pool, make_grader
 from autograder.grading.version import lesson_version
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
+from autograder.model.text import clean
 from autograder.reports import feedback_pages
 from autograder.reports.graded_notebook import graded_page
-from autograder.reports.words import clean, report_total
+from autograder.reports.words import report_total
 from autograder.storage import error_log
 from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.autograded import stored_attempt
 from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
 from autograder.storage.recorder import Recorder
-from autograder.submissions.submission import Submission
+from autograder.submissions.released import fingerprint
+from autograder.submissions.submission import Submission, submitted_by
 
 
 def grade_lesson(
@@ -43,7 +45,7 @@ def grade_lesson(
     """
     console = console or Console(stderr=True)
     with plain_io_errors(course):
-        submissions = _submissions(course, lesson)
+        submissions = _submissions(course, lesson, console)
         wait_for_gradebook(course)
         register(course, lesson)
         log = AttemptLog(course.reports)
@@ -64,11 +66,12 @@ def grade_lesson(
         return [newest[student] for student in students]
 
 
-def _submissions(course: Course, lesson: str) -> list[Submission]:
+def _submissions(course: Course, lesson: str, console: Console) -> list[Submission]:
     """Return the submission of each student with a folder for the lesson, in order."""
     version = lesson_version(course, lesson)
-    folders = course.submitted.glob(f"*/{lesson}")
-    students = sorted(folder.parent.name for folder in folders if folder.is_dir())
+    students, others = submitted_by(course, lesson)
+    for name in others:
+        _say(console, f"{lesson}: the folder '{name}' was left out: its name cannot be a student's")
     if not students:
         raise nothing_submitted(course, lesson)
     return [Submission(course, student, lesson, version) for student in students]
@@ -104,8 +107,9 @@ def _grade_and_record(
         closing(pool.grade_all(todo)) as results,
         Progress(console=console, transient=True, disable=not console.is_terminal) as bar,
     ):
+        texts = fingerprint(course, todo[0].lesson).texts
         for attempt, notebook in bar.track(results, total=len(todo), description=todo[0].lesson):
-            withdrawn = recorder.keep(attempt, graded_page(notebook, attempt))
+            withdrawn = recorder.keep(attempt, graded_page(notebook, attempt, texts))
             made[attempt.student] = attempt
             _say(console, f"[{len(made)}/{len(todo)}] {_line(attempt)}")
             for score in withdrawn:
@@ -122,7 +126,8 @@ def _count(things: Sequence[object], name: str) -> str:
 
 
 def _say(console: Console, line: str) -> None:
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+    indent = " " * (len(line) - len(line.lstrip(" ")))
+    console.print(indent + clean(line), markup=False, highlight=False, soft_wrap=True)
 
 
 def _line(attempt: Attempt) -> str:

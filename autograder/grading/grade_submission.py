@@ -46,11 +46,10 @@ def grade_submission(grader: "Grader", submission: Submission, *, sandboxed: boo
         raise
     except Exception:  # a bug of ours must not stop the run
         return ungraded(submission, sha256, traceback.format_exc(), sandboxed=sandboxed)
-    report = report.model_copy(update=found)
     attempt = _attempt(
         submission,
         sha256,
-        report,
+        report.with_file(**found),
         tracebacks,
         sandboxed=sandboxed,
         answers=answer_digests(graded.notebook),
@@ -114,7 +113,8 @@ def _grade(grader: "Grader", submission: Submission) -> tuple["GradedSubmission"
     except SubmissionError as error:
         nothing = grader.grade_broken(submission.lesson)
         return nothing, {"state": _state(error), "reason": str(error), "repairs": []}
-    return graded, {"repairs": [*submission.repairs(path), *graded.report.repairs]}
+    repairs = [*submission.repairs(path), *graded.report.repairs]
+    return graded, {"state": State.GRADED, "reason": "", "repairs": repairs}
 
 
 def _state(error: SubmissionError) -> State:

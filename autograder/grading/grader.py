@@ -1,6 +1,7 @@
 """Grades submissions of one course: one warm sandbox for any number of notebooks."""
 
 import ast
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,7 @@ from autograder.model.report import Report
 from autograder.probe.notes import Kind
 from autograder.sandbox.bubblewrap import find_bubblewrap
 from autograder.sandbox.client import WarmProcess
+from autograder.sandbox.system_calls import filter_programs
 from autograder.storage.course_key import course_key
 from autograder.submissions.align import Aligned, align, empty
 
@@ -45,27 +47,30 @@ class Grader:
     """
 
     def __init__(self, course: Course, *, sandboxed: bool = True) -> None:
-        """Raises SandboxMissingError if bubblewrap is wanted and not installed."""
+        """Raises SandboxMissingError if bubblewrap or libseccomp is wanted and not installed."""
         torch.set_num_threads(1)
         self.course, self.sandboxed = course, sandboxed
         self._key = course_key(course)
         if sandboxed:
             find_bubblewrap()
+            filter_programs()
         self._modules: frozenset[str] = frozenset()
         self._warm: WarmProcess | None = None
 
     def grade(self, lesson: str, path: Path) -> GradedSubmission:
         """Grade the notebook at `path`. Raises SubmissionError if it is not one of the lesson."""
+        started = time.monotonic()
         names = load_lesson(self.course, lesson).names
-        return self._grade(lesson, align(self.course, lesson, path, names))
+        return self._grade(lesson, align(self.course, lesson, path, names), started)
 
     def grade_broken(self, lesson: str) -> GradedSubmission:
         """Give every exercise the outcome `missing`, for a submission without a notebook to grade."""
-        return self._grade(lesson, empty(self.course, lesson))
+        return self._grade(lesson, empty(self.course, lesson), time.monotonic())
 
-    def _grade(self, lesson: str, aligned: Aligned) -> GradedSubmission:
+    def _grade(self, lesson: str, aligned: Aligned, started: float) -> GradedSubmission:
         oracle = _oracle(load_lesson(self.course, lesson), self._key)
-        session = GradingSession(oracle, with_basics(aligned.parts), self._warmed_up(oracle.lesson))
+        warm = self._warmed_up(oracle.lesson)
+        session = GradingSession(oracle, with_basics(aligned.parts), warm, started)
         session.incidents.add(None, ((Kind.LOCKED_CELL, name) for name in aligned.changed))
         exercises = session.grade()
         report = Report(

@@ -61,8 +61,9 @@ SENTENCES: dict[str, Sentences] = {
         "No exercise needs another process. If you start one, wait for it to end.",
     ),
     Kind.TOO_MUCH: Sentences(
-        "Your code used more memory or processes than there are for one notebook, and was stopped",
-        "Look for a tensor that is far larger than it should be, or for a list that keeps growing.",
+        "Your code used more memory, processes or processor time than one notebook may, and was stopped",
+        "Look for a tensor that is far larger than it should be, a list that keeps growing, or a process "
+        "that never ends.",
     ),
     Kind.ENDED: Sentences(
         "The Python process ended while it ran your code",

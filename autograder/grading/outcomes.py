@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from autograder.grading.runner import ExerciseRun, describe_end
+from autograder.grading.shown_example import shown_example
 from autograder.judge.exceptions import Cell, say_raised
 from autograder.model.errors import RunEndedError, RunTimedOutError
 from autograder.model.exercise import Exercise, Mistake
@@ -60,7 +61,9 @@ def grader_fault(exercise: Exercise) -> ExerciseReport:
     return _report(exercise, Outcome.GRADER_FAULT, None, [GRADER_ERROR])
 
 
-def graded(exercise: Exercise, run: ExerciseRun, mistakes: Sequence[Mistake]) -> ExerciseReport:
+def graded(
+    lesson: str, exercise: Exercise, run: ExerciseRun, mistakes: Sequence[Mistake]
+) -> ExerciseReport:
     """Return the report of an exercise whose checks were run, with the mistakes that were found."""
     return ExerciseReport(
         id=exercise.id,
@@ -69,6 +72,7 @@ def graded(exercise: Exercise, run: ExerciseRun, mistakes: Sequence[Mistake]) ->
         outcome=run.outcome,
         checks=run.checks,
         misconceptions=[NamedMistake(id=m.id, title=m.title, hint=m.hint) for m in mistakes],
+        example=shown_example(lesson, exercise, run.examples),
     )
 
 

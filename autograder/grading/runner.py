@@ -4,27 +4,36 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from autograder.judge.compare import same
+from autograder.grading.shown_example import questions, read_result
+from autograder.judge.compare import same_again
 from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.oracle import Oracle
-from autograder.model.errors import RunEndedError, RunTimedOutError, RunWaitedError
+from autograder.model.errors import (
+    RunEndedError,
+    RunOutOfTimeError,
+    RunTimedOutError,
+    RunWaitedError,
+)
 from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
 from autograder.model.observation import Observation
 from autograder.model.report import CheckReport, Outcome
+from autograder.probe.example import TryExample
 from autograder.probe.limits import WALL_FACTOR
-from autograder.sandbox.client import Probe, Run
+from autograder.sandbox.run import Probe, Run, Watch
+from coursework.instant.examples import Question, Result
 
 SCORE_STEP = 0.25
 MAX_CRASHES = 2
 SLOW_SECONDS = 20.0  # of processor time; checks that took longer together are not run again
 PROBE_SECONDS = 10
+EXAMPLE_SECONDS, EXAMPLE_SEED = 5.0, 7
 TIMED_OUT = (
     "Your code did not finish within {seconds:g} seconds of processor time. Is there a loop that never "
     "ends?"
 )
 WAITED = (
-    "Your code did not come back within {seconds:g} seconds, though it had not used up its processor "
-    "time. Does it wait for something, such as `time.sleep()`?"
+    "Your code did not come back within {seconds:g} seconds. Is there a loop that never ends, or does it "
+    "wait for something, such as `time.sleep()`?"
 )
 CRASHED = (
     "Your code ended the whole Python process here. Does it call `exit()`, or use too much memory?"
@@ -33,11 +42,21 @@ CHANGED = (
     "Asked the same question twice, your code gave two different answers; the first was right. An "
     "answer must not depend on what was called before."
 )
+OUT_OF_TIME = (
+    "Your code was stopped here, because the notebook as a whole had used up its time. Is there "
+    "another cell that takes very long?"
+)
+AROUND = (
+    "This exercise excludes some library functions, so `{name}` has no place in its answer: it leads "
+    "around what looks for them. Write the computation with ordinary tensor operations."
+)
 NOT_RUN = "Not run, because an earlier check did not come to an end."
 
 
 def describe_end(ending: RunEndedError, seconds: float) -> str:
     """Return what to tell a student whose code, given `seconds`, ended its process."""
+    if isinstance(ending, RunOutOfTimeError):
+        return OUT_OF_TIME
     if isinstance(ending, RunWaitedError):
         return WAITED.format(seconds=seconds * WALL_FACTOR)
     return TIMED_OUT.format(seconds=seconds) if isinstance(ending, RunTimedOutError) else CRASHED
@@ -52,6 +71,7 @@ class ExerciseRun:
     evidence: list[Evidence] = field(default_factory=list)
     endings: list[RunEndedError] = field(default_factory=list)
     changing: list[str] = field(default_factory=list)
+    examples: list[Result] = field(default_factory=list)
 
     @property
     def perfect(self) -> bool:
@@ -73,10 +93,19 @@ class ExerciseRun:
     @property
     def score(self) -> float:
         """The points earned: the share of the weights that passed, rounded down to a quarter."""
+        return math.floor(self.exercise.points * self.share / SCORE_STEP + 1e-9) * SCORE_STEP
+
+    @property
+    def share(self) -> float:
+        """The share of the weights that passed, from 0 to 1."""
         weights = [check.weight for check in self.exercise.checks]
-        earned = sum(w for w, check in zip(weights, self.checks, strict=True) if check.passed)
-        share = earned / sum(weights)
-        return math.floor(self.exercise.points * share / SCORE_STEP + 1e-9) * SCORE_STEP
+        passed = (w for w, check in zip(weights, self.checks, strict=True) if check.passed)
+        return sum(passed) / sum(weights)
+
+    @property
+    def merit(self) -> float:
+        """What the better of two runs has more of: points, or without any the share that passed."""
+        return self.score if self.exercise.points else self.share
 
     @property
     def outcome(self) -> Outcome:
@@ -97,7 +126,8 @@ class ExerciseRunner:
     `MAX_CRASHES` crashes, the remaining checks fail without being run.
 
     Messages quote `source`, the student's cell. Each probe first runs `cells`, with the parts that
-    `stand_ins` define in place: for a process that has not run the notebook.
+    `stand_ins` define in place: for a process that has not run the notebook. `around` is a name in the
+    answer that leads around what watches its calls, or ''.
     """
 
     def __init__(
@@ -110,11 +140,13 @@ class ExerciseRunner:
         stand_ins: Sequence[str] = (),
         source: str,
         cells: Sequence[str] = (),
+        around: str = "",
     ) -> None:
         self.oracle, self.exercise = oracle, exercise
         self.result = ExerciseRun(exercise)
         self._process, self._out_of_time = process, out_of_time
         self._stand_ins, self._source, self._cells = stand_ins, source, cells
+        self._around = around
 
     def run(self) -> ExerciseRun:
         """Run every check, and once more those that passed."""
@@ -131,13 +163,15 @@ class ExerciseRunner:
         if probe is not None:
             if self._process.seconds - used < SLOW_SECONDS:
                 self._run_again(probe)
+            if not self.result.perfect:
+                self._try_examples(probe)
             self._close(probe)
         return self.result
 
     def _should_stop(self) -> bool:
         result = self.result
         if self._out_of_time() and not result.timed_out:
-            result.endings.append(RunTimedOutError("the notebook as a whole is out of time"))
+            result.endings.append(RunOutOfTimeError("the notebook as a whole is out of time"))
         gave_up = result.timed_out or len(result.endings) >= MAX_CRASHES
         return gave_up or not self._process.alive
 
@@ -158,10 +192,25 @@ class ExerciseRunner:
             got = self._observe(first.check, first.test_input, probe)
             if got.ended:
                 self.result.endings.remove(got.ended)  # the check has passed: no proof of anything
-            elif not same(first.got, got):
+            elif not same_again(first.got, got):
                 result.changing.append(first.check.title)
                 result.checks[index] = _report(first.check, Verdict(passed=False, message=CHANGED))
                 result.evidence[index] = replace(first, got=got, passed=False)
+
+    def _try_examples(self, probe: Probe) -> None:
+        """Ask the public examples, for the feedback; whatever goes wrong here costs nothing."""
+        for question in questions(self.oracle.lesson.name, self.exercise):
+            fields = {name: getattr(question, name) for name in Question.__dataclass_fields__}
+            if not probe.ready or self._out_of_time():
+                return
+            try:
+                seen = probe.observe(
+                    TryExample(fields), self.exercise.name, EXAMPLE_SEED, EXAMPLE_SECONDS
+                )
+            except RunEndedError:
+                return
+            if result := read_result(Observation.of(seen).value):
+                self.result.examples.append(result)
 
     def _tried(self, check: Check, probe: Probe | None) -> tuple[CheckReport, Evidence]:
         test_input = self.oracle.test_input(self.exercise, check)
@@ -169,6 +218,8 @@ class ExerciseRunner:
         got = self._observe(check, test_input, probe)
         if got.ended:
             verdict = Verdict(passed=False, message=describe_end(got.ended, check.seconds))
+        elif self._around:
+            verdict = Verdict(passed=False, message=AROUND.format(name=self._around))
         else:
             seen = Comparison(test_input.operation, got, expected, source=self._source)
             verdict = judge_check(self.exercise, check, seen)
@@ -181,7 +232,11 @@ class ExerciseRunner:
         try:
             return Observation.of(
                 probe.observe(
-                    test_input.operation, self.exercise.name, test_input.seed, check.seconds
+                    test_input.operation,
+                    self.exercise.name,
+                    test_input.seed,
+                    check.seconds,
+                    Watch(self.exercise.words, self.exercise.below, self.oracle.lesson.name),
                 )
             )
         except RunEndedError as ending:

@@ -16,19 +16,22 @@ from autograder.grading.incidents import Incidents
 from autograder.grading.runner import ExerciseRun, ExerciseRunner
 from autograder.judge.diagnose import diagnose
 from autograder.judge.oracle import Oracle
+from autograder.judge.source_witness import name_around
 from autograder.model.errors import RunCrashedError, RunEndedError
 from autograder.model.exercise import Exercise
 from autograder.model.observation import Observation, Raised
 from autograder.model.report import ExerciseReport
 from autograder.probe.notes import Kind
-from autograder.sandbox.client import Run, WarmProcess
+from autograder.sandbox.client import WarmProcess
+from autograder.sandbox.run import Run
 from autograder.submissions.align import Part, Role
 from autograder.submissions.needed import needed_cells
 
 ANSWER_SECONDS = 20.0
 OWN_CELL_SECONDS = 10.0  # for a cell that the student added
 OWN_CELLS_SECONDS = 40.0  # for all of those together; the rest is skipped
-TOTAL_SECONDS = 200.0
+TOTAL_SECONDS = 200.0  # after which no check is begun
+LAST_SECONDS = 240.0  # after which no answer is waited for
 
 
 class GradingSession:
@@ -38,7 +41,14 @@ class GradingSession:
     the grader's own failures, by exercise.
     """
 
-    def __init__(self, oracle: Oracle, parts: Sequence[Part], warm: WarmProcess) -> None:
+    def __init__(
+        self,
+        oracle: Oracle,
+        parts: Sequence[Part],
+        warm: WarmProcess,
+        started: float | None = None,
+    ) -> None:
+        """Take the time on the monotonic clock from which the submission's own time counts, or now."""
         self.oracle, self.parts, self._warm = oracle, parts, warm
         self.incidents = Incidents()
         self.tracebacks: dict[str, str] = {}
@@ -48,7 +58,7 @@ class GradingSession:
         self._raised: dict[str, Raised] = {}  # by the cell of an exercise
         self._skipped: set[int] = set()  # indices of cells that ended the process
         self._own_seconds = 0.0
-        self._deadline = time.monotonic() + TOTAL_SECONDS
+        self._started = time.monotonic() if started is None else started
 
     def grade(self) -> list[ExerciseReport]:
         """Grade every exercise, and return the reports in the lesson's order."""
@@ -56,7 +66,7 @@ class GradingSession:
             if report := outcomes.without_running(exercise, self._answers.get(exercise.id)):
                 self._reports[exercise.id] = report
         while self._open() and not self._out_of_time():
-            with self._warm.run() as run:
+            with self._run() as run:
                 self._run_notebook(run)
                 run.leave()
                 self.incidents.add(None, run.take_notes())
@@ -69,7 +79,11 @@ class GradingSession:
         return [each for each in self._exercises.values() if each.id not in self._reports]
 
     def _out_of_time(self) -> bool:
-        return time.monotonic() > self._deadline
+        return time.monotonic() > self._started + TOTAL_SECONDS
+
+    def _run(self) -> Run:
+        """Open a run that ends with the submission's time, whatever it is doing then."""
+        return self._warm.run(self._started + LAST_SECONDS)
 
     def _run_notebook(self, run: Run) -> None:
         """Run the notebook from the top, until its end or until its process has ended."""
@@ -138,7 +152,7 @@ class GradingSession:
     def _ended(self, exercise: Exercise, ending: RunEndedError) -> ExerciseReport:
         """Grade an exercise whose cell ended the process, which an earlier cell may have caused."""
         fresh = self._run_alone(exercise)
-        if fresh.score:
+        if fresh.merit:
             return self._report(exercise, fresh)
         return outcomes.cell_ended(exercise, ending, ANSWER_SECONDS)
 
@@ -148,20 +162,24 @@ class GradingSession:
         self.incidents.add(exercise.id, run.take_notes())
         if not runs[0].perfect and not self._out_of_time():
             runs.insert(0, self._run_alone(exercise))
-        runs.sort(key=lambda done: -done.score)  # at equal scores, alone stays first
+        runs.sort(key=lambda done: -done.merit)  # of two that are equal, alone stays first
         return self._report(exercise, *runs)
 
     def _run_alone(self, exercise: Exercise) -> ExerciseRun:
         """Run the checks in a fresh process: the answer, the helpers it needs, and right parts."""
-        given = BASICS.keys() | self.oracle.lesson.given.keys()
-        given |= {other.name for other in self.oracle.lesson.upstream(exercise)}
-        cells = [IMPORT_BASICS, *needed_cells(self.parts, exercise.id, given)]
-        cells.append(self._answers[exercise.id].source)
-        with self._warm.run() as run:
+        cells = [IMPORT_BASICS, *self._sources(exercise)]
+        with self._run() as run:
             done = self._run_checks(exercise, run, self.oracle.stand_ins(exercise), cells)
             run.leave()
             self.incidents.add(exercise.id, run.take_notes())
         return done
+
+    def _sources(self, exercise: Exercise) -> list[str]:
+        """Return the cells that an answer is made of: the helpers it needs, and itself."""
+        given = BASICS.keys() | self.oracle.lesson.given.keys()
+        given |= {other.name for other in self.oracle.lesson.upstream(exercise)}
+        helpers = needed_cells(self.parts, exercise.id, given)
+        return [*helpers, self._answers[exercise.id].source]
 
     def _run_checks(
         self,
@@ -178,6 +196,7 @@ class GradingSession:
             source=self._answers[exercise.id].source,
             stand_ins=stand_ins,
             cells=cells,
+            around=name_around(self._sources(exercise)) if exercise.below else "",
         ).run()
 
     def _report(
@@ -190,7 +209,9 @@ class GradingSession:
             return outcomes.cell_raised(exercise, raised, self._answers[exercise.id].source)
         tried = [] if best.perfect else [best, *others]
         found = (diagnose(self.oracle, exercise, done.evidence) for done in tried)
-        return outcomes.graded(exercise, best, next(filter(None, found), []))
+        return outcomes.graded(
+            self.oracle.lesson.name, exercise, best, next(filter(None, found), [])
+        )
 
 
 def _out_of_memory(raised: Mapping[str, Any]) -> bool:

@@ -13,9 +13,16 @@ PACKAGE = Path(__file__).resolve().parent.parent
 FOLDERS = ("model", "text", "probe", "sandbox", "judge", "lessons", "submissions", "grading")
 SUFFIXES = (".py", ".yaml")
 # The modules of this package that only decide which submissions are graded, and when.
-ORGANISING = frozenset({"pool.py", "class_run.py", "course_run.py", "version.py"})
+ORGANISING = frozenset({"pool.py", "class_run.py", "course_run.py", "staging.py", "version.py"})
 # What lessons have in scope, and what checks use of the coursework.
-COURSEWORK = ("scope.py", "small_bert.py", "stand_ins.py", "stand_ins_models.py")
+COURSEWORK = (
+    *("scope.py", "small_bert.py", "stand_ins.py", "stand_ins_models.py", "heat_map.py"),
+    *(f"instant/{name}.py" for name in ("card", "comparing", "describing", "examples", "layout")),
+    *(
+        f"instant/{name}.py"
+        for name in ("pictures", "recognising", "signature", "trying", "values")
+    ),
+)
 
 
 def lesson_version(course: Course, lesson: str) -> str:

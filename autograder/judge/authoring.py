@@ -5,14 +5,16 @@ Example:
           lambda d: call(d.normal(2, 5, 16), d.normal(2, 7, 16)), weight=2)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autograder.model.draw import Draw
-from autograder.model.exercise import Check, Comparison, ExerciseChecks, Judge
+from autograder.model.errors import CheckDefinitionError
+from autograder.model.exercise import Check, Comparison, ExerciseChecks, Judge, PublicExample
 from autograder.probe.functions import CallFunction, FunctionGradients, ReadEntry
 from autograder.probe.modules import CallModule
 from autograder.probe.operation import Operation
+from coursework.instant.examples import Question
 
 __all__ = [
     "Check",
@@ -20,8 +22,10 @@ __all__ = [
     "Draw",
     "ExerciseChecks",
     "Operation",
+    "Question",
     "call",
     "entry",
+    "example",
     "function_gradients",
     "module",
 ]
@@ -49,6 +53,29 @@ def module(
     `init` and `init_kwargs` go to the constructor; each entry of `calls` is a list of arguments.
     """
     return CallModule(init, weights, calls, init_kwargs, train)
+
+
+def example(ask: Callable[[Draw], Question | Operation], picture: str = "") -> PublicExample:
+    """Return a small public input: a call as in a table of checks, or a question of its own.
+
+    Raises CheckDefinitionError for an operation that is neither a call of a function nor of a module.
+    """
+
+    def question(draw: Draw) -> Question:
+        asked = ask(draw)
+        if isinstance(asked, CallModule):
+            kwargs = dict(asked.init_kwargs)
+            calls = [list(call) for call in asked.calls]
+            return Question(asked.init, kwargs, dict(asked.weights), calls, asked.train)
+        if isinstance(asked, CallFunction):
+            return Question(list(asked.args), dict(asked.kwargs))
+        if isinstance(asked, Question):
+            return asked
+        raise CheckDefinitionError(
+            f"an example calls a function or a module, not {type(asked).__name__}"
+        )
+
+    return PublicExample(question, picture)
 
 
 def entry(key: str, title: str, judge: Judge, *, weight: float = 1.0) -> Check:

@@ -87,16 +87,22 @@ def difference(
 
 
 def times(got: float, want: float) -> str:
-    """Return how many times too large a number is, as far as that means anything.
+    """Return how many times too large numbers are that share one factor, in two digits.
 
-    Example: "0.125 times what it should be".
+    A single number gets `side` instead: with a known result, its ratio would tell the expected value.
+    Example: "0.12 times what it should be".
     """
     ratio = got / want if want else math.nan
     if not 1 / MANY_TIMES < abs(ratio) < MANY_TIMES:
         return "not what it should be"
-    digits = f"{ratio:.3g}" if abs(ratio) < 1000 else f"{ratio:.0f}"
+    digits = f"{float(f'{ratio:.1e}'):g}"
     known = {"1": "slightly off", "-1": "of the wrong sign"}
     return known.get(digits, f"{digits} times what it should be")
+
+
+def side(got: float, want: float) -> str:
+    """Return whether a single number is too large or too small, and no more."""
+    return "too large" if got > want else "too small"
 
 
 def same(a: Observation, b: Observation) -> bool:
@@ -106,15 +112,23 @@ def same(a: Observation, b: Observation) -> bool:
     if (a.raised is None) != (b.raised is None) or a.changed != b.changed:
         return False
     if a.raised and b.raised:
-        structural = a.raised.structural or b.raised.structural
-        if structural:
-            return a.raised.kind == b.raised.kind and a.raised.message == b.raised.message
-        return a.raised.kind == b.raised.kind and _cause(a.raised) == _cause(b.raised)
+        return a.raised.kind == b.raised.kind and a.raised.message == b.raised.message
     return difference(a.value, b.value) is None and difference(b.value, a.value) is None
 
 
+def same_again(a: Observation, b: Observation) -> bool:
+    """Return whether the same question got the same answer twice; the text of an exception may vary."""
+    if a.raised and b.raised and not (a.ended or b.ended):
+        return a.raised.kind == b.raised.kind and a.changed == b.changed
+    return same(a, b)
+
+
+def same_cause(a: Raised, b: Raised) -> bool:
+    """Return whether two exceptions are of one type and about the same thing, as far as advice tells."""
+    return a.kind == b.kind and not a.structural and _cause(a) == _cause(b)
+
+
 def _cause(raised: Raised) -> str:
-    """Return what an exception is about, as far as advice tells causes apart."""
     return cause((raised.kind, *raised.bases), raised.message)
 
 
@@ -217,7 +231,7 @@ def _wrong_scalar(got: Any, want: Any, place: _Place) -> Difference:
     if isinstance(want, float) and not math.isfinite(got):
         kind = "NaN" if math.isnan(got) else "infinite"
         return Difference("nan" if kind == "NaN" else "inf", f"{place.subject} is {kind}.")
-    how = times(got, want) if isinstance(want, float) else "not what it should be"
+    how = side(got, want) if isinstance(want, float) else "not what it should be"
     return Difference("value", f"{place.subject} is {how}.")
 
 

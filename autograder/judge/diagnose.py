@@ -71,9 +71,12 @@ class _Search:
         return next(self._explanations(size), [])
 
     def explain_alone(self) -> list[Mistake]:
-        """Return the mistake that does all that was seen, if there is only one."""
-        if not any(item.got.raised or item.expected.raised for item in self._failures()):
-            return []  # loosely or not, it is the same
+        """Return the mistake that does all that was seen, if there is only one.
+
+        Exceptions of one cause prove little by themselves, so a value has to speak for it as well.
+        """
+        if all(item.got.raised for item in self._failures()):
+            return []
         found = {mistake.id: mistake for (mistake,) in self._explanations(1)}
         return list(found.values()) if len(found) == 1 else []
 

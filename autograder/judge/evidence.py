@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from autograder.judge.compare import same, same_form
+from autograder.judge.compare import same, same_cause, same_form
 from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
 from autograder.model.observation import Observation
 
@@ -20,8 +20,8 @@ class Evidence:
     def fits(self, mistaken: Observation, *, loosely: bool = False) -> bool:
         """Return whether a mistake does what was seen, or does not show where the check passed.
 
-        Loosely, exceptions count as equal whatever they are about, and so do values of one form
-        where an exception is expected.
+        Loosely, exceptions of one cause count as equal, and so do values of one form where an
+        exception is expected.
         """
         if same(mistaken, self.got) or (loosely and self._alike(mistaken)):
             return True
@@ -32,7 +32,7 @@ class Evidence:
         """Return whether both raise, or both miss the exception that is expected."""
         one, other = mistaken.raised, self.got.raised
         if one and other:
-            return one.kind == other.kind and not one.structural
+            return same_cause(one, other)
         missed = self.expected.raised and not (one or other)
         return bool(missed) and same_form(mistaken.value, self.got.value)
 

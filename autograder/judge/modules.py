@@ -30,6 +30,15 @@ def also_alone(asked: AnyModuleOperation) -> AnyModuleOperation:
     return replace(asked, calls=[*asked.calls, [argument[:1] for argument in asked.calls[0]]])
 
 
+def alone_twice(asked: AnyModuleOperation) -> AnyModuleOperation:
+    """Return the same operation with two further, equal calls: sample 0 of every argument, alone.
+
+    The second of them tells an answer that is random from one that mixes samples.
+    """
+    more = also_alone(asked)
+    return replace(more, calls=[*more.calls, more.calls[-1]])
+
+
 def gradients(asked: ModuleOperation, cotangent: Any, **fields: bool) -> ModuleGradients:
     """Ask for the gradients of the loaded weights, given the gradient `cotangent` of the output.
 

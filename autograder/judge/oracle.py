@@ -20,6 +20,12 @@ from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
 from autograder.model.exercise import Check, Comparison, Exercise, Lesson, Mistake, TestInput
 from autograder.model.observation import Observation
+from autograder.probe.library_calls import (
+    NO_STAND_INS,
+    LibraryCalls,
+    code_in,
+    stand_ins_by_lesson,
+)
 from autograder.probe.observe import observe
 from autograder.probe.operation import fields_of
 
@@ -87,7 +93,7 @@ class Oracle:
     def _observed_with(
         self, exercise: Exercise, mistakes: Sequence[Mistake], test_input: TestInput
     ) -> Observation:
-        if not exercise.forbidden:
+        if not exercise.below:
             return self.mistaken(exercise, mistakes, test_input) or Observation()
         names = self.edited(exercise, mistakes) or {}
         return self.observe(exercise, names, test_input, watched=True)
@@ -141,9 +147,17 @@ class Oracle:
                 namespace,
                 exercise.name,
                 test_input.seed,
-                watched=watched,
+                self._calls(exercise) if watched else None,
             )
         return Observation.of(seen)
+
+    def _calls(self, exercise: Exercise) -> LibraryCalls:
+        """Return what looks for excluded functions; what right earlier parts call does not count."""
+        known = stand_ins_by_lesson().get(self.lesson.name, NO_STAND_INS)
+        right = {inspect.getmodule(other.reference) for other in self.lesson.upstream(exercise)}
+        given = known.given.union(*(code_in(module) for module in right if module))
+        own = replace(known, given=frozenset(given))
+        return LibraryCalls(exercise.words, stand_ins=own)  # our own code hides nothing below names
 
     def edited(self, exercise: Exercise, mistakes: Iterable[Mistake]) -> dict[str, Any] | None:
         """Return the names that an edited model answer defines; None if the edits exclude each other.

@@ -48,7 +48,8 @@ WRONG = "PyTorch's settings are as they were, but the result is wrong. {message}
 DEFAULTS = {
     "another default": "If `{name}` is left out, your code does not do what it does with the default in the "
     "title. Which default does your signature have?",
-    "unused": "Your code does the same whatever `{name}` is. Is `{name}` used?",
+    "unused": "On this input, your code gives the same result for two values of `{name}` that should give "
+    "different ones. Is `{name}` used as the exercise describes?",
 }
 
 
@@ -76,11 +77,16 @@ def arguments(
     names: Sequence[str] = (),
     any_form: bool = False,
     weight: float = 0.5,
+    separates: Sequence[str] = (),
 ) -> Check:
     """Return the row "arguments": none of them is modified; with floats among them, in float64."""
     judge = no_side_effects(*explainers, names=names, any_form=any_form)
-    title = "its arguments come back unchanged, in float64 too where they are floats"
-    return Check("arguments", title, lambda d: in_float64(ask(d)), judge, weight)
+    title = (
+        "the result is right and the arguments are unchanged, in float64 too where they are floats"
+    )
+    return Check(
+        "arguments", title, lambda d: in_float64(ask(d)), judge, weight, separates=separates
+    )
 
 
 def settings(ask: Ask, judge: Judge | None = None, weight: float = 0.5) -> Check:
@@ -98,7 +104,7 @@ def settings(ask: Ask, judge: Judge | None = None, weight: float = 0.5) -> Check
             return verdict
         return failed(WRONG.format(message=verdict.message))
 
-    title = "gradients, PyTorch's defaults, its random seed and the mode of a module are left as they were"
+    title = "the result is right, and nothing else changes: gradients, defaults, random seed, a module's mode"
     return Check("settings", title, lambda d: _asked(AskForSettings, ask(d)), decide, weight)
 
 

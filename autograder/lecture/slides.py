@@ -2,7 +2,6 @@
 
 import base64
 import mimetypes
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +12,7 @@ from traitlets.config import Config
 
 from autograder.build.files import write
 from autograder.lecture.blocks import IMAGE
+from autograder.lecture.formulas import typeset
 from autograder.lecture.pages import slide_notebook
 from autograder.model.course import Course
 from autograder.model.errors import CourseError, LectureError
@@ -20,8 +20,6 @@ from autograder.text.lesson import read_lesson
 
 HERE: Final = Path(__file__).parent
 SUFFIX: Final = ".slides.html"
-TEX: Final = re.compile(r"\$\$|\$[^$\n]*\\[A-Za-z][^$\n]*\$|\\\[|\\\(")
-CODE: Final = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 
 def write_lectures(course: Course, lessons: tuple[str, ...] = ()) -> list[Path]:
@@ -43,24 +41,22 @@ def slides(course: Course, lesson: str) -> str:
     if not solved.is_file():
         raise CourseError(f"no solved lesson: expected {solved}; run 'autograder build {lesson}'")
     notebook = nbformat.read(solved, as_version=4)
-    _refuse_tex(lesson, notebook)
     laid_out = slide_notebook(read_lesson(course.text(lesson)), notebook, solved.parent)
     for cell in laid_out.cells:
+        _typeset(cell, lesson)
         _attach_pictures(cell, solved.parent)
     resources = {"metadata": {"name": lesson}, **_parts()}
     page, _ = _exporter().from_notebook_node(laid_out, resources=resources)
     return str(page)
 
 
-def _refuse_tex(lesson: str, notebook: Any) -> None:
-    """Raise LectureError where a formula is in TeX: a slide would show it as it is typed."""
-    for cell in notebook.cells:
-        found = TEX.search(CODE.sub("", cell.source)) if cell.cell_type == "markdown" else None
-        if found:
-            raise LectureError(
-                f"{lesson}, cell '{cell.id}': formulae are written in Unicode, as in softmax(q·k/√d_k); "
-                f"got TeX, {found[0]!r}, which slides without a network cannot set"
-            )
+def _typeset(cell: Any, lesson: str) -> None:
+    """Set the formulas of a markdown cell. Raises LectureError for one that slides cannot show."""
+    if cell.cell_type == "markdown":
+        try:
+            cell.source = typeset(cell.source)
+        except ValueError as problem:
+            raise LectureError(f"{lesson}, cell '{cell.id}': {problem}") from problem
 
 
 def _attach_pictures(cell: Any, folder: Path) -> None:

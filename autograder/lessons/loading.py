@@ -15,10 +15,24 @@ from autograder.judge.mistakes import load_mistakes
 from autograder.model.course import Course
 from autograder.model.errors import CheckDefinitionError, CourseError, LessonTextError
 from autograder.model.exercise import ANSWERS, Check, Exercise, ExerciseChecks, Lesson
+from autograder.probe.library_calls import STAND_IN
 from autograder.text.lesson import ExerciseHeader, LessonText, read_lesson
 
 PACKAGE = "autograder.lessons"
 NOT_EXERCISES = ("reference", "fixtures")
+WITHOUT_FINISHED = (
+    "03_attention",
+    "04_multi_head_attention",
+    "05_encoder",
+    "06_decoder",
+    "07_transformer",
+)
+FINISHED = ("multi_head_attention", "transformer_encoder_layer")
+FINISHED_LAYERS = (
+    "torch's finished attention does the work here (`nn.MultiheadAttention`, `nn.Transformer` or a layer "
+    "of it). Build it from the parts that you wrote."
+)
+STAND_INS = "A stand-in that comes with the course does the work here: write your own."
 CHECK_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -154,15 +168,25 @@ def _exercise(text: LessonText, header: ExerciseHeader, modules: dict[str, Modul
         name=declared.name or getattr(declared.reference, "__name__", ANSWERS),
         answer=text.answer(name),
         reference=declared.reference,
-        forbidden=declared.forbidden,
+        forbidden={**declared.forbidden, **_refused(text.name, declared)},
+        below=bool(declared.forbidden),
         checks=tuple(
             replace(check, judge=guarded(check.judge or default))
             for check in _checked_table(module, declared.checks)
         ),
         mistakes=load_mistakes(module.with_suffix(".yaml")),
+        examples=tuple(declared.examples),
         line=header.line,
         module=module,
     )
+
+
+def _refused(lesson: str, declared: ExerciseChecks) -> dict[str, str]:
+    """Return what no answer of a lesson may call, whatever its exercise declares."""
+    refused = {} if declared.handed_stand_in else {STAND_IN: STAND_INS}
+    if lesson in WITHOUT_FINISHED and not declared.finished_layers:
+        refused |= dict.fromkeys(FINISHED, FINISHED_LAYERS)
+    return refused
 
 
 def _checked_table(module: Path, checks: Sequence[Check]) -> Sequence[Check]:

@@ -4,6 +4,8 @@ import hmac
 
 import torch
 
+PUBLIC_KEY = b"examples that everyone may see"
+
 
 class Draw:
     """A source of random tensors. The same key and labels always draw the same.
@@ -45,3 +47,15 @@ class Draw:
             f"{name}.weight": self.normal(width_out, width_in, scale=width_in**-0.5),
             f"{name}.bias": self.normal(width_out, scale=0.5),
         }
+
+
+class PublicDraw(Draw):
+    """Draws the inputs of public examples: numbers that can be followed by hand."""
+
+    def __init__(self, *labels: str) -> None:
+        super().__init__(PUBLIC_KEY, *labels)
+
+    def normal(self, *shape: int, scale: float = 1.0) -> torch.Tensor:
+        """Return normal values rounded to one decimal, none of them 0."""
+        values = (super().normal(*shape, scale=scale) * 10).round() / 10
+        return torch.where(values == 0, 0.1, values)

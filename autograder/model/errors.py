@@ -40,6 +40,10 @@ class RunWaitedError(RunTimedOutError):
     """It did not come back in several times its time, though it had not used up its processor time."""
 
 
+class RunOutOfTimeError(RunTimedOutError):
+    """The time for the submission as a whole was over before it answered."""
+
+
 class RunCrashedError(RunEndedError):
     """It ended by itself, or sent something other than an answer."""
 

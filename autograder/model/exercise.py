@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
 from autograder.model.observation import Observation
+from autograder.probe.library_calls import STAND_IN
 from autograder.probe.operation import Operation, fields_of
+from coursework.instant.examples import Question
 
 ANSWERS = "answers"  # what every dictionary of answers is called, in any lesson
 
@@ -148,6 +150,19 @@ class Mistake:
 
 
 @dataclass(frozen=True)
+class PublicExample:
+    """A small input that everyone may see, apart from everything that is graded.
+
+    `ask` draws it, from a key that is no secret, and returns what is asked of an answer. `picture`
+    says how its result is drawn: "mask", "heat", "source" (entries are 10 · token + feature),
+    "curves", or "" for none.
+    """
+
+    ask: Callable[[Draw], Question]
+    picture: str = ""
+
+
+@dataclass(frozen=True)
 class ExerciseChecks:
     """What a module in lessons/ declares about one exercise; the lesson's text declares the rest.
 
@@ -158,7 +173,11 @@ class ExerciseChecks:
             (torch, nn, F and math are in scope). None for a dictionary of answers.
         name: what the cell has to define; by default the reference's name, or "answers".
         judge: decides where a check names no judge of its own; by default `matches_reference()`.
-        forbidden: names of torch functions that the answer must not call, with what to say then.
+        forbidden: parts of the names of torch functions that the answer must not call, with what to
+            say then. "autograd" stands for derivatives that the answer asks torch for.
+        finished_layers: whether the answer may use torch's finished attention and layers.
+        handed_stand_in: whether the answer is handed a stand-in, whose calls are then its own.
+        examples: one to four small public inputs, the smallest first.
 
     Example:
         exercise = ExerciseChecks(reference=reference.causal_mask, checks=[
@@ -171,13 +190,17 @@ class ExerciseChecks:
     name: str = ""
     judge: Judge | None = None
     forbidden: Mapping[str, str] = field(default_factory=dict)
+    finished_layers: bool = False
+    handed_stand_in: bool = False
+    examples: Sequence[PublicExample] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Exercise:
     """One cell that a student fills: what the text says of it, how it is checked and got wrong.
 
-    `line` is that of the text; `module` is the file that declares the checks.
+    `line` is that of the text; `module` is the file that declares the checks. `forbidden` says what an
+    answer must not call, and `below` whether that is to be looked for below Python's names as well.
     """
 
     id: str
@@ -187,10 +210,17 @@ class Exercise:
     answer: str = ""
     reference: Any = None
     forbidden: Mapping[str, str] = field(default_factory=dict)
+    below: bool = False
     checks: tuple[Check, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
+    examples: tuple[PublicExample, ...] = ()
     line: int = 0
     module: Path | None = None
+
+    @property
+    def words(self) -> list[str]:
+        """The parts of names to look for among the functions that an answer calls."""
+        return [word for word in self.forbidden if word != STAND_IN]
 
     def mistake(self, mistake_id: str) -> Mistake:
         """Return a known mistake by its id. Raises CheckDefinitionError if there is none."""

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, computed_field, field_validator, model_validator
+
+from autograder.model.text import MOST_LINES, Text
 
 
 class Outcome(StrEnum):
@@ -48,10 +50,10 @@ class Document(BaseModel):
 class CheckReport(Document):
     """The result of one check; students read its title and message."""
 
-    id: str
-    title: str
+    id: Text
+    title: Text
     passed: bool
-    message: str = ""
+    message: Text = ""
 
 
 # One fixed sentence: what went wrong inside the grader may quote the model answer.
@@ -66,9 +68,22 @@ GRADER_ERROR = CheckReport(
 class NamedMistake(Document):
     """A known mistake that explains the results."""
 
-    id: str
-    title: str
-    hint: str = ""
+    id: Text
+    title: Text
+    hint: Text = ""
+
+
+class ExampleReport(Document):
+    """A public example that the answer gets wrong, as text: never an input of a graded check.
+
+    `inputs` are those that do not fit into the call; `pictures` is HTML of two drawings, or empty.
+    """
+
+    call: Text
+    yours: Text
+    expected: Text
+    inputs: Text = Field(default="", exclude_if=lambda text: not text)
+    pictures: str = Field(default="", exclude_if=lambda text: not text)
 
 
 class Incident(Document):
@@ -78,10 +93,10 @@ class Incident(Document):
     the instructor alone, because the student's own process may have written it.
     """
 
-    exercise: str | None
-    kind: str
-    message: str
-    detail: str = ""
+    exercise: Text | None
+    kind: Text
+    message: Text
+    detail: Text = ""
 
 
 class ExerciseReport(Document):
@@ -93,6 +108,7 @@ class ExerciseReport(Document):
     outcome: Outcome
     checks: list[CheckReport] = []
     misconceptions: list[NamedMistake] = []
+    example: ExampleReport | None = Field(default=None, exclude_if=lambda shown: shown is None)
 
     @property
     def failures(self) -> list[CheckReport]:
@@ -103,6 +119,16 @@ class ExerciseReport(Document):
     def is_pending(self) -> bool:
         """Whether the score has not been given yet."""
         return self.score is None
+
+    @property
+    def is_stretch(self) -> bool:
+        """Whether the exercise is optional: it has no points, and is checked like any other."""
+        return self.points == 0
+
+    @property
+    def is_skipped(self) -> bool:
+        """Whether the student left a stretch exercise alone, as they may."""
+        return self.is_stretch and self.outcome in (Outcome.UNANSWERED, Outcome.MISSING)
 
 
 class Report(Document):
@@ -116,10 +142,19 @@ class Report(Document):
     score: float
     max_score: float
     exercises: list[ExerciseReport]
-    repairs: list[str] = []
+    repairs: list[Text] = []
     incidents: list[Incident] = []
     state: State = Field(default=State.GRADED, exclude_if=lambda state: state is State.GRADED)
-    reason: str = Field(default="", exclude_if=lambda reason: not reason)
+    reason: Text = Field(default="", exclude_if=lambda reason: not reason)
+
+    @field_validator("repairs")
+    @classmethod
+    def _limit_repairs(cls, repairs: list[str]) -> list[str]:
+        """Keep the first repairs and count the rest."""
+        rest = len(repairs) - MOST_LINES
+        return (
+            repairs if rest <= 0 else [*repairs[: MOST_LINES - 1], f"and {rest + 1} more repairs"]
+        )
 
     @model_validator(mode="before")
     @classmethod
@@ -160,6 +195,11 @@ class Report(Document):
     def pending_exercises(self) -> list[ExerciseReport]:
         """Return the exercises whose score is still to be given by hand."""
         return [report for report in self.exercises if report.is_pending]
+
+    def with_file(self, state: State, reason: str, repairs: list[str]) -> "Report":
+        """Return a copy that says what became of the submitted file."""
+        found = {"state": state, "reason": reason, "repairs": repairs}
+        return Report.model_validate(dict(self) | found)
 
     def with_exercises(self, exercises: list[ExerciseReport]) -> "Report":
         """Return a copy with other exercises, whose scores add up to its own."""

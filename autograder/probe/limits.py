@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 # Time on the clock counts as a limit only from several times what was allowed in processor time, so
 # that code which computes gets the same on a busy machine as on an idle one.
-WALL_FACTOR = 4.0
+WALL_FACTOR = 6.0
 
 
 class Stopwatch:

@@ -7,48 +7,39 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
 from autograder.probe.answer import Answer, Namespace, StructureError
+from autograder.probe.library_calls import LibraryCalls
 from autograder.probe.operation import Operation
 
 CELL_FILES = ("<student cell>", "ipython-input", "ipykernel")
 
 
-class _LibraryCalls(TorchFunctionMode):
-    """Collects the names of the torch functions that are called, whatever they were imported as."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.names.add(getattr(func, "__name__", ""))
-        return func(*args, **(kwargs or {}))
-
-
 def observe(
-    operation: Operation, namespace: Namespace, name: str, seed: int, *, watched: bool = True
+    operation: Operation,
+    namespace: Namespace,
+    name: str,
+    seed: int,
+    calls: LibraryCalls | None = None,
 ) -> dict[str, Any]:
     """Run an operation on what `namespace` binds to `name`, and return the observation.
 
     Its keys: `value`, the result; `raised`, None or what `describe` returns; `changed`, the places
-    of arguments that were modified; `library`, the torch functions that were called.
-    Collecting those doubles the time, so `watched=False` leaves them out. `seed` sets the random
-    state beforehand.
+    of arguments that were modified; `library`, what `calls` found of the library functions that it
+    looks for. `seed` sets the random state beforehand.
     """
-    calls = _LibraryCalls()
+    calls = calls or LibraryCalls(())
     before = tree_map_only(torch.Tensor, torch.Tensor.clone, list(operation.arguments))
     value, raised = None, None
     with _fresh_defaults(seed):
         try:
-            with calls if watched else contextlib.nullcontext():
+            with calls.watching():
                 value = operation.run(Answer(namespace, name))
         except Exception as problem:
             raised = describe(problem)
     changed = list(_changes(before, list(operation.arguments)))
-    return {"value": value, "raised": raised, "changed": changed, "library": sorted(calls.names)}
+    return {"value": value, "raised": raised, "changed": changed, "library": sorted(calls.found)}
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Counts the processes of a run and their memory, which limits on a single process cannot bound.
+"""Counts the processes of a run, their memory and their time, which limits on one process cannot bound.
 
 Control groups would do this, but need rights that a grader does not have. The keeper of a run therefore
 reads /proc several times a second. Fields of /proc/PID/stat: see proc(5).
@@ -6,11 +6,29 @@ reads /proc several times a second. Fields of /proc/PID/stat: see proc(5).
 
 import contextlib
 import os
+from dataclasses import dataclass
 
-MAX_PROCESSES = 64
-MAX_MEMORY = 8 * 2**30  # bytes; pages shared with the warm process count for every process
+from autograder.probe.isolate import MAX_PROCESSES
+
+MAX_MEMORY = 4 * 2**30  # bytes; a page that several processes share counts once
+MAX_SECONDS = 300.0  # of processor time, of all processes together
 PAGE = os.sysconf("SC_PAGE_SIZE")
-PARENT, RESIDENT = 1, 21  # positions after the name, which is in brackets and may hold anything
+TICKS = os.sysconf("SC_CLK_TCK")
+PARENT, USER_TIME, SYSTEM_TIME, CHILDREN_USER, CHILDREN_SYSTEM = 1, 11, 12, 13, 14
+THREADS, STARTED, RESIDENT = 17, 19, 21  # positions after the name, which is in brackets
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process, as the kernel counts it. `seconds` leaves out what its children used."""
+
+    pid: int
+    parent: int
+    started: int
+    threads: int
+    memory: int
+    seconds: float
+    of_children: float
 
 
 class ResourceMonitor:
@@ -18,33 +36,80 @@ class ResourceMonitor:
 
     def __init__(self) -> None:
         self._proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
+        self._used: dict[tuple[int, int], float] = {}  # seconds, by number and start
 
     def close(self) -> None:
         """Close the descriptor. The run does this first, or it could see every process."""
         os.close(self._proc)
 
     def exceeded(self, ancestor: int) -> bool:
-        """Return whether a process and its descendants are too many, or use too much memory."""
-        processes = self._processes()
-        family = {ancestor}
-        while more := {pid for pid, (parent, _) in processes.items() if parent in family} - family:
-            family |= more
-        memory = sum(processes[pid][1] for pid in family & processes.keys())
-        return len(family) > MAX_PROCESSES or memory > MAX_MEMORY
+        """Return whether a process and its descendants are too many, too large, or took too long."""
+        family = self.family(ancestor)
+        self._used |= {(each.pid, each.started): each.seconds for each in family}
+        return (
+            sum(each.threads for each in family) > MAX_PROCESSES
+            or sum(self._used.values()) > MAX_SECONDS
+            or self._too_large(family)
+        )
 
-    def _processes(self) -> dict[int, tuple[int, int]]:
-        """Return the parent and the resident memory in bytes of every process, by its number."""
+    def threads(self, ancestor: int) -> int:
+        """Return how many threads a process and its descendants have, main threads included."""
+        return sum(each.threads for each in self.family(ancestor))
+
+    def seconds(self, ancestor: int) -> float:
+        """Return the processor time that a process and its descendants have used so far."""
+        return sum(each.seconds + each.of_children for each in self.family(ancestor))
+
+    def family(self, ancestor: int) -> list[Process]:
+        """Return a process and its descendants, as far as they live."""
+        known = self._processes()
+        family = {ancestor} & known.keys()
+        while more := {n for n, each in known.items() if each.parent in family} - family:
+            family |= more
+        return [known[pid] for pid in family]
+
+    def _too_large(self, family: list[Process]) -> bool:
+        """Look closely only when the quick sum, which counts shared pages often, is over the limit."""
+        if sum(each.memory for each in family) <= MAX_MEMORY:
+            return False
+        return sum(self._proportional(each) for each in family) > MAX_MEMORY
+
+    def _proportional(self, process: Process) -> int:
+        """Return a process's memory in bytes, of each shared page its share (Pss)."""
+        with contextlib.suppress(OSError):
+            for line in self._read(f"{process.pid}/smaps_rollup").splitlines():
+                if line.startswith("Pss:"):
+                    return int(line.split()[1]) * 1024
+        return process.memory
+
+    def _processes(self) -> dict[int, Process]:
         found = {}
         for name in os.listdir(self._proc):  # noqa: PTH208 - a descriptor, not a path
             if name.isdigit():
                 with contextlib.suppress(OSError):  # it may have ended since it was listed
-                    fields = self._stat(name)
-                    found[int(name)] = int(fields[PARENT]), int(fields[RESIDENT]) * PAGE
+                    found[int(name)] = _process(int(name), self._read(f"{name}/stat"))
         return found
 
-    def _stat(self, name: str) -> list[str]:
-        file = os.open(f"{name}/stat", os.O_RDONLY, dir_fd=self._proc)
+    def _read(self, path: str) -> str:
+        file = os.open(path, os.O_RDONLY, dir_fd=self._proc)
         try:
-            return os.read(file, 4096).decode(errors="replace").rpartition(")")[2].split()
+            return os.read(file, 4096).decode(errors="replace")
         finally:
             os.close(file)
+
+
+def _process(pid: int, stat: str) -> Process:
+    """Read a line of /proc/PID/stat. The name in it may hold anything, brackets included."""
+    fields = [
+        int(field) if field.lstrip("-").isdigit() else 0
+        for field in stat.rpartition(")")[2].split()
+    ]
+    return Process(
+        pid=pid,
+        parent=fields[PARENT],
+        started=fields[STARTED],
+        threads=fields[THREADS],
+        memory=fields[RESIDENT] * PAGE,
+        seconds=(fields[USER_TIME] + fields[SYSTEM_TIME]) / TICKS,
+        of_children=(fields[CHILDREN_USER] + fields[CHILDREN_SYSTEM]) / TICKS,
+    )

@@ -14,12 +14,13 @@ import os
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.probe import dropout, functions, modules, properties, wire  # noqa: F401 - operations, loaded early
+from autograder.probe import dropout, example, functions, library_calls, modules, properties, wire  # noqa: F401 - operations, loaded early
 from autograder.probe.audit_hook import AuditHook
 from autograder.probe.isolate import adopt_orphans
 from autograder.probe.limits import time_limit
@@ -42,6 +43,7 @@ class Session:
     notes: Notes
     hook: AuditHook
     originals: Originals
+    stand_ins: Mapping[str, library_calls.StandIns]  # by lesson
 
     def settle(self) -> list[Note]:
         """Put back what the code replaced, and return the notes since the last call."""
@@ -54,7 +56,10 @@ def serve(channel: socket.socket, shell: QuietShell) -> None:
     adopt_orphans()
     notes = Notes()
     replace_streams(notes)
-    session = Session(channel, shell, notes, AuditHook(notes), Originals(InteractiveShell))
+    library_calls.install()
+    stand_ins = library_calls.stand_ins_by_lesson()
+    hook, originals = AuditHook(notes), Originals(InteractiveShell)
+    session = Session(channel, shell, notes, hook, originals, stand_ins)
     session.hook.start()
     with contextlib.suppress(EOFError):
         while True:
@@ -63,7 +68,7 @@ def serve(channel: socket.socket, shell: QuietShell) -> None:
             wire.send(channel, {**answer, "noted": session.settle()})
 
 
-def _answer(session: Session, command: Mapping[str, Any]) -> dict[str, Any]:
+def _answer(session: Session, command: dict[str, Any]) -> dict[str, Any]:
     if command["do"] == "cell":
         return _run_cell(session.shell, command["source"], command["seconds"])
     if command["do"] == "probe":
@@ -90,7 +95,7 @@ def _run_cell(shell: QuietShell, source: str, seconds: float) -> dict[str, Any]:
     return {"cell": "done", "raised": raised, "seconds": clock.seconds}
 
 
-def _probe(session: Session, command: Mapping[str, Any]) -> dict[str, Any]:
+def _probe(session: Session, command: dict[str, Any]) -> dict[str, Any]:
     """Fork a probe, wait until it ends, and return its exit status."""
     with session.hook.paused():
         child = os.fork()
@@ -100,7 +105,7 @@ def _probe(session: Session, command: Mapping[str, Any]) -> dict[str, Any]:
     return {"probe": "ended", "code": os.waitstatus_to_exitcode(status)}
 
 
-def _serve_probe(session: Session, command: Mapping[str, Any]) -> None:
+def _serve_probe(session: Session, command: dict[str, Any]) -> None:
     """Be the probe: never returns."""
     channel, shell = session.channel, session.shell
     try:
@@ -110,7 +115,8 @@ def _serve_probe(session: Session, command: Mapping[str, Any]) -> None:
         while (order := wire.receive(channel))["do"] == "observe":
             with time_limit(order["seconds"]) as clock:
                 asked = make(order["operation"], order["fields"])
-                seen = observe(asked, shell.user_ns, order["name"], order["seed"])
+                calls = _calls(session, order)
+                seen = observe(asked, shell.user_ns, order["name"], order["seed"], calls)
                 noted = session.settle()
             wire.send(channel, {**seen, "seconds": clock.seconds, "noted": noted})
     except SystemExit:
@@ -120,17 +126,31 @@ def _serve_probe(session: Session, command: Mapping[str, Any]) -> None:
     os._exit(0)
 
 
-def _prepare(shell: QuietShell, command: Mapping[str, Any]) -> None:
-    """Take stand-ins and run cells, with the stand-ins in place before each."""
-    for cell in command["cells"]:
-        for source in command["stand_ins"]:
-            _stand_in(source, shell.user_ns)
+def _calls(session: Session, order: Mapping[str, Any]) -> library_calls.LibraryCalls:
+    """Return what looks for the library functions that an exercise excludes."""
+    own = session.stand_ins.get(order["lesson"], library_calls.NO_STAND_INS)
+    return library_calls.LibraryCalls(order["words"], below=order["below"], stand_ins=own)
+
+
+def _prepare(shell: QuietShell, command: dict[str, Any]) -> None:
+    """Take stand-ins and run cells, with the stand-ins in place before each.
+
+    Student code can look at every frame that leads to it. So the sources of the stand-ins are dropped
+    before it runs; what stays is compiled, without names for its text.
+    """
+    stand_ins = [compile(s, "<stand-in>", "exec", optimize=2) for s in command.pop("stand_ins")]
+    cells = command.pop("cells")
+    for code in stand_ins:
+        library_calls.trust(code)
+    for cell in cells:
+        for code in stand_ins:
+            _stand_in(code, shell.user_ns)
         shell.run_cell(cell, store_history=False, silent=True)
 
 
-def _stand_in(source: str, names: dict[str, Any]) -> None:
+def _stand_in(code: CodeType, names: dict[str, Any]) -> None:
     """Define a right version of an earlier part, whatever the names `torch` or `F` mean by now."""
     scope = {**names, "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
     before = dict(scope)
-    exec(source, scope)  # noqa: S102 - a stand-in's source, sent by the grader
+    exec(code, scope)  # noqa: S102 - a stand-in, sent by the grader
     names.update({name: value for name, value in scope.items() if before.get(name) is not value})

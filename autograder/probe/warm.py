@@ -1,9 +1,10 @@
 """The warm process: imports torch once, then forks a run whenever the grader sends a channel.
 
-Started as `python -m autograder.probe.warm FD MODE MODULE…`, where FD is a socket to the grader and MODE
-is `isolated` or `plain`. A run is three processes: its *keeper*, which stays outside the run's
-namespaces, limits it and reports its end; process 1 inside them; and the session, a child of
-process 1, since the kernel does not deliver alarms to process 1.
+Started as `python -m autograder.probe.warm FD FILTER MODULE…`, where FD is a socket to the grader and
+FILTER are the filters of system calls in hexadecimal, or `plain` for runs that are not isolated. A run is
+three processes: its *keeper*, which stays outside the run's process namespace and session, so that no
+signal from inside reaches it, limits it, ends it and reports its end; process 1 inside them; and the
+session, a child of process 1, since the kernel does not deliver alarms to process 1.
 """
 
 import contextlib
@@ -14,9 +15,11 @@ import select
 import signal
 import socket
 import sys
-from typing import NoReturn
+import time
+from typing import Final, NoReturn
 
-from autograder.probe import isolate, session, wire
+from autograder.probe import forks, isolate, session, wire
+from autograder.probe.library_calls import LibraryCalls
 from autograder.probe.notes import Kind
 from autograder.probe.resource_monitor import ResourceMonitor
 from autograder.probe.shell import QuietShell, make_shell
@@ -25,17 +28,20 @@ from autograder.probe.streams import silence
 # The first backward() imports it, which takes a quarter of a second.
 IMPORTED_LATE = ("torch.fx.experimental.symbolic_shapes",)
 MONITOR_SECONDS = 0.05  # between two looks at the resources of a run
+PLAIN: Final = "plain"
+Programs = list[bytes]  # what a run loads into the kernel: its filter, and what asks before a fork
 
 
 def main() -> None:
     """Warm up, report that, and serve until the grader closes the socket."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    isolated = sys.argv[2] == "isolated"
+    programs = [] if sys.argv[2] == PLAIN else [*map(bytes.fromhex, sys.argv[2].split(":"))]
+    isolate.new_session_keyring()
     shell = warm_up(sys.argv[3:])
     wire.send(control, {"warm": "ready"})
     with contextlib.suppress(EOFError):
         while True:
-            _serve(control, shell, isolated=isolated)
+            _serve(control, shell, programs)
     with contextlib.suppress(ChildProcessError):
         while True:
             os.wait()
@@ -51,7 +57,8 @@ def warm_up(modules: list[str]) -> QuietShell:
 
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
-    torch.ones(2, 2) @ torch.ones(2, 2)
+    with LibraryCalls(["softmax"], below=True).watching():  # imports what the modes need
+        (torch.ones(2, 2, requires_grad=True) @ torch.ones(2, 2)).exp().sum().backward()  # type: ignore[no-untyped-call]
     for name in (*IMPORTED_LATE, *modules):
         with contextlib.suppress(Exception):
             importlib.import_module(name)
@@ -60,59 +67,101 @@ def warm_up(modules: list[str]) -> QuietShell:
     return shell
 
 
-def _serve(control: socket.socket, shell: QuietShell, *, isolated: bool) -> None:
-    """Carry out one command: `run` with a channel beside it, or `stop` with the number of a run."""
+def _serve(control: socket.socket, shell: QuietShell, programs: Programs) -> None:
+    """Carry out one command.
+
+    `run` comes with a channel; `stop` and `used` with the number of a run. The answer to `used` is the
+    processor time of its processes: the kernel counts it, and no run can hide it.
+    """
     message, descriptors, _, _ = socket.recv_fds(control, wire.COMMAND_SIZE, 1)
     if not message:
         raise EOFError
     word, number = message.decode().split()
     if word == "run":
-        _start_run(control, shell, descriptors[0], isolated=isolated)
+        _start_run(control, shell, descriptors[0], programs)
     elif word == "stop":
-        _kill(int(number), signal.SIGTERM)
-    _reap()
+        _stop_run(int(number))
+    elif word == "used":
+        wire.send(control, {"seconds": _used(int(number))})
+
+
+def _stop_run(keeper: int) -> None:
+    """Have a keeper end its run, and collect its exit status, until which its number is its own."""
+    _kill(keeper, signal.SIGTERM)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(keeper, 0)
+
+
+def _used(keeper: int) -> float:
+    monitor = ResourceMonitor()
+    try:
+        return monitor.seconds(keeper)
+    finally:
+        monitor.close()
 
 
 def _start_run(
-    control: socket.socket, shell: QuietShell, descriptor: int, *, isolated: bool
+    control: socket.socket, shell: QuietShell, descriptor: int, programs: Programs
 ) -> None:
     """Fork the keeper of a run, and tell the grader its number."""
     keeper = os.fork()
     if keeper == 0:
         control.close()
-        _keep_run(shell, socket.socket(fileno=descriptor), isolated=isolated)
+        _keep_run(shell, socket.socket(fileno=descriptor), programs)
     os.close(descriptor)
     wire.send(control, {"run": keeper})
 
 
-def _keep_run(shell: QuietShell, channel: socket.socket, *, isolated: bool) -> NoReturn:
+def _keep_run(shell: QuietShell, channel: socket.socket, programs: Programs) -> NoReturn:
     """Be the keeper of one run: start it, wait for its end, and report that."""
     os.setsid()
+    isolate.adopt_orphans()
     monitor = ResourceMonitor()
-    if isolated:
+    ours, theirs = socket.socketpair()
+    if programs:
         isolate.new_namespaces()
     inner = os.fork()
     if inner == 0:
         monitor.close()
-        _be_process_1(shell, channel, isolated=isolated)
-    signal.signal(signal.SIGTERM, lambda *_: _kill(inner))
-    within_limits = _wait(inner, monitor)
-    _, status = os.waitpid(inner, 0)
+        ours.close()
+        _be_process_1(shell, channel, theirs, programs)
+    theirs.close()
+    signal.signal(signal.SIGTERM, lambda *_: _end(monitor))
+    within_limits = _wait(inner, monitor, forks.take_over(ours))
+    _end(monitor)
+    _, status = os.waitpid(inner, 0)  # of process 1: returns when its whole namespace is gone
     noted = [] if within_limits else [(Kind.TOO_MUCH, "")]
     ending = {"session": "ended", "code": os.waitstatus_to_exitcode(status), "noted": noted}
+    channel.setblocking(False)  # nobody may be reading
     with contextlib.suppress(OSError):
         wire.send(channel, ending)
     os._exit(0)
 
 
-def _wait(inner: int, monitor: ResourceMonitor) -> bool:
-    """Wait for the end of a run. Return False if it was killed for exceeding the limits."""
+def _wait(inner: int, monitor: ResourceMonitor, listener: int | None) -> bool:
+    """Wait for the end of a run, and agree to its forks. Return False if it exceeded the limits."""
     ended = os.pidfd_open(inner)
-    while not select.select([ended], [], [], MONITOR_SECONDS)[0]:
-        if monitor.exceeded(inner):
-            _kill(inner)
+    limit = forks.ForkLimit(listener, lambda: monitor.threads(inner)) if listener else None
+    looked = time.monotonic()
+    while True:
+        ready = select.select([ended, *([listener] if listener else [])], [], [], MONITOR_SECONDS)[
+            0
+        ]
+        if ended in ready:
+            return True
+        if limit and ready and not limit.answer():
             return False
-    return True
+        if time.monotonic() - looked >= MONITOR_SECONDS:
+            looked = time.monotonic()
+            if monitor.exceeded(inner):
+                return False
+
+
+def _end(monitor: ResourceMonitor) -> None:
+    """Kill everything below this keeper. With process 1, the kernel kills its whole namespace."""
+    for process in monitor.family(os.getpid()):
+        if process.pid != os.getpid():
+            _kill(process.pid)
 
 
 def _kill(process: int, number: signal.Signals = signal.SIGKILL) -> None:
@@ -120,19 +169,33 @@ def _kill(process: int, number: signal.Signals = signal.SIGKILL) -> None:
         os.kill(process, number)
 
 
-def _be_process_1(shell: QuietShell, channel: socket.socket, *, isolated: bool) -> NoReturn:
+def _be_process_1(
+    shell: QuietShell, channel: socket.socket, keeper: socket.socket, programs: Programs
+) -> NoReturn:
     """Be process 1 of the run: isolate and limit it, run the session, and end with its status."""
     code = 1
     try:
+        os.setsid()
         isolate.die_with_parent()
+        isolate.close_descriptors(channel.fileno(), keeper.fileno())
         isolate.limit_resources()
-        if isolated:
-            isolate.private_folders()
-            isolate.drop_capabilities()
+        isolate.new_session_keyring()
+        if programs:
+            _isolate(programs, keeper)
+        keeper.close()
         silence()
         code = _run_session(shell, channel)
     finally:
         os._exit(code)
+
+
+def _isolate(programs: Programs, keeper: socket.socket) -> None:
+    forbidding, asking = programs
+    isolate.limit_processes()
+    isolate.private_folders()
+    isolate.drop_capabilities()
+    isolate.filter_system_calls(forbidding)
+    forks.hand_over(asking, keeper)
 
 
 def _run_session(shell: QuietShell, channel: socket.socket) -> int:
@@ -141,6 +204,7 @@ def _run_session(shell: QuietShell, channel: socket.socket) -> int:
     if child == 0:
         code = 1
         try:
+            os.setsid()
             session.serve(channel, shell)
             code = 0
         finally:
@@ -148,13 +212,6 @@ def _run_session(shell: QuietShell, channel: socket.socket) -> int:
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
-
-
-def _reap() -> None:
-    """Collect the exit statuses of keepers that have ended."""
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import math
 import numbers
 import socket
 import struct
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -18,8 +19,9 @@ import safetensors.torch
 import torch
 
 COMMAND_SIZE = 32  # bytes of a command to the warm process: a word and a number, padded
-MAX_JSON = 4 * 2**20  # bytes
-MAX_BLOB = 128 * 2**20  # bytes
+MAX_JSON = 2**20  # bytes; a right answer takes 6 kilobytes at most
+MAX_BLOB = 8 * 2**20  # bytes; a right answer takes 0.9 megabytes at most
+HEADER = 200  # bytes at most that a tensor's entry takes in the header of the blob
 MAX_DEPTH = 12
 MAX_ITEMS = 5_000
 MAX_TEXT = 20_000
@@ -54,7 +56,7 @@ class _Encoder:
 
     def __init__(self) -> None:
         self.tensors: dict[str, torch.Tensor] = {}
-        self._items = 0
+        self._items = self._bytes = 0
 
     def encode(self, value: Any, depth: int = 0) -> Any:
         self._items += 1
@@ -92,6 +94,9 @@ class _Encoder:
         plain = value.detach()
         if plain.layout is not torch.strided or plain.dtype not in DTYPES or plain.is_meta:
             return {"$opaque": [f"tensor of {plain.dtype}, {plain.layout}", ""]}
+        self._bytes += plain.numel() * plain.element_size() + HEADER
+        if self._bytes > MAX_BLOB:
+            return {"$opaque": [f"tensor of {plain.dtype}", "too large to send"]}
         name = str(len(self.tensors))
         self.tensors[name] = plain.cpu().clone(memory_format=torch.contiguous_format)
         return {"$tensor": name}
@@ -180,19 +185,28 @@ def send(channel: socket.socket, message: Any) -> None:
     channel.sendall(pack(message))
 
 
-def receive(channel: socket.socket) -> Any:
-    """Read one message. Raises EOFError at the end of the stream, WireError for anything unexpected."""
-    text_size, blob_size = struct.unpack("!II", _exactly(channel, 8))
+def receive(channel: socket.socket, deadline: float = math.inf) -> Any:
+    """Read one message, complete by `deadline` on the monotonic clock, however it trickles in.
+
+    Raises EOFError at the end of the stream, TimeoutError after the deadline, WireError for anything
+    unexpected.
+    """
+    text_size, blob_size = struct.unpack("!II", _exactly(channel, 8, deadline))
     if text_size > MAX_JSON or blob_size > MAX_BLOB:
         raise WireError(f"a frame of {text_size} + {blob_size} bytes is over the limit")
-    return unpack(_exactly(channel, text_size), _exactly(channel, blob_size))
+    text = _exactly(channel, text_size, deadline)
+    return unpack(text, _exactly(channel, blob_size, deadline))
 
 
-def _exactly(channel: socket.socket, size: int) -> bytes:
+def _exactly(channel: socket.socket, size: int, deadline: float) -> bytes:
     parts = bytearray()
     while len(parts) < size:
+        if deadline < math.inf:
+            channel.settimeout(max(deadline - time.monotonic(), 0.001))
         part = channel.recv(min(size - len(parts), 2**20))
         if not part:
             raise EOFError("the stream ended")
+        if time.monotonic() > deadline:
+            raise TimeoutError("the message was not complete in time")
         parts += part
     return bytes(parts)

@@ -150,6 +150,12 @@ def exercise_ids(reports: Iterable[Report]) -> list[str]:
     return list(dict.fromkeys(each.id for report in reports for each in report.exercises))
 
 
+def counted_ids(reports: Iterable[Report]) -> list[str]:
+    """Return the ids of all exercises that have points, in lesson order."""
+    found = (each for report in reports for each in report.exercises if not each.is_stretch)
+    return list(dict.fromkeys(each.id for each in found))
+
+
 _Answer = tuple[str, ExerciseReport]  # student and report
 
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from autograder.model.report import Outcome, Report
 from autograder.reports.class_figures import figures
 from autograder.reports.templating import render
-from autograder.reports.words import NO_SANDBOX, STATES, WORDING, place
+from autograder.reports.words import NO_SANDBOX, STATES, STRETCH, WORDING, place
 
 
 def class_page(
@@ -30,6 +30,7 @@ def class_page(
         wordings=WORDING,
         states=STATES,
         place=place,
+        stretch=STRETCH,
         no_sandbox="" if sandboxed else NO_SANDBOX,
         made_at=made_at,
         script=Markup(script),  # noqa: S704 - our own file, nothing is inserted into it

@@ -5,8 +5,8 @@ import io
 from collections.abc import Mapping
 
 from autograder.model.report import Report
-from autograder.reports.class_figures import exercise_ids
-from autograder.reports.words import clean
+from autograder.model.text import clean
+from autograder.reports.class_figures import counted_ids
 
 TOTALS = ("score", "out_of", "pending", "max", "to_grade", "state", "reason")
 # Spreadsheets run a cell that begins with one of these as a formula (OWASP, "CSV Injection").
@@ -15,6 +15,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 def scores_csv(reports: Mapping[str, Report]) -> str:
     r"""Return one lesson's scores: a row for each student, a column for each exercise, and totals.
+
+    Stretch exercises have no column.
 
     | column | holds |
     |---|---|
@@ -29,7 +31,7 @@ def scores_csv(reports: Mapping[str, Report]) -> str:
     A score that has not been given is an empty cell, never 0. Text that a spreadsheet would run as a
     formula gets a leading apostrophe. Lines end in \r\n (RFC 4180): write the text with `newline=""`.
     """
-    ids = exercise_ids(reports.values())
+    ids = counted_ids(reports.values())
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow([*map(_harmless, ("student", *ids)), *TOTALS])

@@ -47,9 +47,10 @@ def summary(report: Report, *, sandboxed: bool) -> str:
 
     If nothing was graded, it says why instead. An exercise to fix links to its answer cell by
     nbgrader's anchor, `comment-` and the grade_id. A banner says so if the answers ran without a
-    sandbox.
+    sandbox. A stretch exercise is not counted; it has feedback of its own, below its cell.
     """
-    graded = [exercise for exercise in report.exercises if not exercise.is_pending]
+    counted = [exercise for exercise in report.exercises if not exercise.is_stretch]
+    graded = [exercise for exercise in counted if not exercise.is_pending]
     return render(
         "summary.html.j2",
         report=report,

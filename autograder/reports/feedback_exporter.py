@@ -12,6 +12,7 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import GetGrades
 from traitlets.config import Config
 
+from autograder.model.text import clean_name
 from autograder.reports.graded_notebook import show_feedback
 from autograder.reports.words import exercise_total, points, total
 from autograder.storage.autograded import attached_attempt
@@ -32,6 +33,7 @@ class FeedbackExporter(HTMLExporter):  # type: ignore[misc] # nbconvert has no t
         config.FeedbackExporter.extra_template_paths = [str(TEMPLATES), *theirs]
         config.FeedbackExporter.template_file = "feedback_page.html.j2"
         super().__init__(config=config, **kw)
+        _leave_out_foreign(self.parent)
         self.register_filter("points", points)
         self.environment.globals["no_response"] = NO_RESPONSE
 
@@ -81,3 +83,19 @@ class GetScores(GetGrades):  # type: ignore[misc] # nbgrader has no type annotat
 def _graded(nb: NotebookNode) -> list[NotebookNode]:
     """Return nbgrader's metadata of the cells that have a score."""
     return [cell.metadata.nbgrader for cell in nb.cells if is_graded(cell)]
+
+
+def _leave_out_foreign(converter: Any) -> None:
+    """Keep nbgrader's GenerateFeedback from folders that hold a link or anything but plain files.
+
+    The autograder never puts one there, and nbgrader would copy what it leads to onto the student's page.
+    """
+    for folder in list(getattr(converter, "assignments", ())):
+        if any(_is_foreign(path) for path in (Path(folder), *Path(folder).rglob("*"))):
+            converter.log.error("left out: %s holds a link; autograde it again", clean_name(folder))
+            del converter.assignments[folder]
+
+
+def _is_foreign(path: Path) -> bool:
+    plain = path.is_dir() or (path.is_file() and path.stat().st_nlink == 1)
+    return path.is_symlink() or not plain

@@ -8,11 +8,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from autograder.model.report import ExerciseReport, Outcome, Report
+from autograder.model.report import ExampleReport, ExerciseReport, Outcome, Report
+from autograder.model.text import clean
 from autograder.reports.words import (
     NO_SANDBOX,
     STATES,
-    clean,
     distinct,
     failures,
     next_step,
@@ -80,7 +80,9 @@ def _table(report: Report) -> Table:
 
 
 def _score(exercise: ExerciseReport) -> str:
-    """Return "2 of 3"; points that are pending have no score."""
+    """Return "2 of 3"; points that are pending have no score, and a stretch exercise has none."""
+    if exercise.is_stretch:
+        return "not counted"
     if exercise.is_pending:
         return f"{points(exercise.points)} pending"
     return f"{points(exercise.score)} of {points(exercise.points)}"
@@ -88,6 +90,8 @@ def _score(exercise: ExerciseReport) -> str:
 
 def _todo(exercise: ExerciseReport) -> str:
     """Return the next step in a few words; only a known mistake has a hint to read."""
+    if exercise.is_skipped:
+        return "optional"
     if exercise.outcome is Outcome.FAILED and not exercise.misconceptions:
         return "see what fails"
     return wording(exercise).todo
@@ -97,7 +101,8 @@ def _grouped(exercises: Iterable[ExerciseReport]) -> list[list[ExerciseReport]]:
     """Return the exercises to say something about; those without checks by outcome, others alone."""
     groups: dict[tuple[Outcome, str], list[ExerciseReport]] = {}
     for exercise in exercises:
-        if exercise.outcome not in (Outcome.PASSED, Outcome.NEEDS_MARKING):
+        quiet = exercise.outcome in (Outcome.PASSED, Outcome.NEEDS_MARKING)
+        if not quiet and not exercise.is_skipped:
             key = exercise.outcome, exercise.id if exercise.checks else ""
             groups.setdefault(key, []).append(exercise)
     return list(groups.values())
@@ -111,11 +116,22 @@ def _print_exercises(exercises: list[ExerciseReport], console: Console) -> None:
     for mistake in distinct(exercise.misconceptions):
         _indent(f"Known mistake: {clean(mistake.title)}", console, style="bold")
         _indent(clean(mistake.hint), console, 4)
+    if exercise.example:
+        _print_example(exercise.example, console)
     for failure in failures(exercise.checks):
         for title in failure.titles:
             _indent(f"✗ {clean(title)}", console)
         _indent(failure.message, console, 4)
     _indent(f"Next: {next_step(exercise)}" if next_step(exercise) else "", console)
+
+
+def _print_example(example: ExampleReport, console: Console) -> None:
+    """Print a public example: the call, its inputs, the student's result and the right one."""
+    _indent(f"Example: {clean(example.call)}", console)
+    parts = (("", example.inputs), ("yours", example.yours), ("expected", example.expected))
+    for title, text in parts:
+        lines = filter(None, (title, *map(clean, text.split("\n"))))
+        _indent("\n".join(lines), console, 4)
 
 
 def _print_list(title: str, lines: list[str], console: Console) -> None:

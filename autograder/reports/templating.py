@@ -6,7 +6,8 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from autograder.reports.words import LONGEST, clean, percent, points
+from autograder.model.text import LONGEST, clean
+from autograder.reports.words import percent, points
 
 _CODE = re.compile(r"`([^`\n]+)`")
 

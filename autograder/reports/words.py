@@ -4,7 +4,6 @@ Every text passes through `clean` before it reaches a reader: a message can cont
 submission printed, raised or used as a name.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,11 +17,10 @@ from autograder.model.report import (
     Report,
     State,
 )
+from autograder.model.text import clean
 
-# Control characters can move a terminal's cursor, direction marks can reorder the text of a page.
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-LONGEST = 1200
+STRETCH = "stretch: not counted"  # in place of the score of an exercise without points
+SKIPPED = "This exercise is optional, and you left it as it was."
 
 
 @dataclass(frozen=True)
@@ -143,16 +141,6 @@ class Failure:
     message: str
 
 
-def clean(text: str, longest: int = LONGEST) -> str:
-    """Return printable text: no control or direction marks, no lone surrogates, cut to length.
-
-    Text that was cut says so. Line breaks and tabs are kept.
-    """
-    text = _UNPRINTABLE.sub("", _ANSI.sub("", text.replace("\r\n", "\n")))
-    text = text.encode("utf-8", "replace").decode("utf-8").strip()
-    return text if len(text) <= longest else f"{text[:longest].rstrip()} … (cut)"
-
-
 def points(value: float | None) -> str:
     """Return a score in the usual form: 2, 0.5, 1.33, or "pending" if it has not been given."""
     return "pending" if value is None else f"{round(value, 2):g}"
@@ -198,6 +186,8 @@ def class_total(reports: Iterable[Report]) -> str:
 
 def exercise_total(score: float | None, max_score: float) -> str:
     """Return what an exercise scored: "1.5 of 2 points", or "2 points pending"."""
+    if not max_score:
+        return STRETCH
     unit = "point" if max_score == 1 else "points"
     if score is None:
         return f"{points(max_score)} {unit} pending"
@@ -223,6 +213,8 @@ def place(incident: Incident) -> str:
 
 def sentence(exercise: ExerciseReport) -> str:
     """Return a few sentences for the student: what happened and what to do."""
+    if exercise.is_skipped:
+        return SKIPPED
     failed, count = len(exercise.failures), len(exercise.checks)
     if exercise.outcome is not Outcome.FAILED or not 0 < failed < count:
         return wording(exercise).sentence

@@ -14,6 +14,7 @@ HOME = Path("/sandbox")
 VENV = HOME / "venv"
 PACKAGES = Path(__file__).resolve().parent.parent
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts")
+LIBRARIES = ("lib", "lib64", "local/lib")  # of a Python, relative to its prefix
 INSTALL = "sudo apt-get install bubblewrap"
 
 ENVIRONMENT = {
@@ -30,6 +31,9 @@ ENVIRONMENT = {
     "TQDM_DISABLE": "1",
     "HF_HUB_OFFLINE": "1",
     "COURSEWORK_STAND_INS": "1",
+    # What would be compiled runs as plain Python, where its calls can be seen.
+    "PYTORCH_JIT": "0",
+    "TORCHDYNAMO_DISABLE": "1",
 }
 
 
@@ -53,9 +57,12 @@ def command(program: list[str]) -> list[str]:
         options += ["--ro-bind-try", path, path]
     for outside, inside in [*_python_folders(), *_own_code()]:
         options += ["--ro-bind", str(outside), str(inside)]
+    for folder in _copies_inside():
+        options += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
     for name, value in ENVIRONMENT.items():
         options += ["--setenv", name, value]
-    return [find_bubblewrap(), *options, "--remount-ro", "/", "--", *program]
+    read_only = ["--remount-ro", "/dev", "--remount-ro", "/"]
+    return [find_bubblewrap(), *options, *read_only, "--", *program]
 
 
 def python() -> str:
@@ -74,6 +81,26 @@ def _own_code() -> list[tuple[Path, Path]]:
         (PACKAGES.parent / "coursework", HOME / "coursework"),
         *((path, inside / path.relative_to(PACKAGES)) for path in visible),
     ]
+
+
+def _copies_inside() -> list[Path]:
+    """Return where the checks would be visible inside, installed into one of the folders of Python.
+
+    Each is covered by an empty folder. Of our code, only what `_own_code` names is to be seen.
+    """
+    mounted = [*_python_folders(), *((Path(path), Path(path)) for path in SYSTEM)]
+    return [
+        inside / copy.relative_to(outside)
+        for outside, inside in mounted
+        for copy in _copies(outside)
+    ]
+
+
+def _copies(folder: Path) -> list[Path]:
+    """Return the copies of this package in a folder of Python: this one, and any that is installed."""
+    patterns = (f"{libraries}/python3*/*-packages/{PACKAGES.name}" for libraries in LIBRARIES)
+    found = {path for pattern in patterns for path in folder.glob(pattern) if path.is_dir()}
+    return sorted(found | ({PACKAGES} if PACKAGES.is_relative_to(folder) else set()))
 
 
 def _python_folders() -> list[tuple[Path, Path]]:

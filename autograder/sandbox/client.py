@@ -1,42 +1,24 @@
-"""The grader's end of the sandbox: starts the warm process, opens runs in it, and checks every answer.
-
-`WarmProcess.run` forks a `Run` for one pass through a submission, and `Run.probe` forks a `Probe` from
-the run as it stands. Nothing that comes back is trusted to have the right form.
-"""
+"""The warm process: started in the sandbox, and asked for a fresh run for each pass through a submission."""
 
 import contextlib
+import math
 import os
-import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any, Self
 
-from autograder.model.errors import (
-    AutograderError,
-    RunCrashedError,
-    RunEndedError,
-    RunTimedOutError,
-    RunWaitedError,
-)
+from autograder.model.errors import AutograderError
 from autograder.probe import wire
-from autograder.probe.limits import WALL_FACTOR
-from autograder.probe.notes import Kind, Note
-from autograder.probe.operation import Operation, fields_of, path_of
+from autograder.probe.warm import PLAIN
 from autograder.sandbox import bubblewrap
+from autograder.sandbox.run import Run
+from autograder.sandbox.system_calls import filter_programs
 
 START_SECONDS = 60
-GRACE_SECONDS = 3.0  # how much longer to wait than the process may take by its own clock
 CLOSE_SECONDS = 3.0
-MAX_SECONDS = 1e6  # no run takes longer
-MAX_NOTES = 100
-MAX_DETAIL = 200
-
-# Exit statuses, as Python and as a shell report a signal
-OUT_OF_TIME = (-signal.SIGPROF, 128 + signal.SIGPROF)
-WAITED = (-signal.SIGALRM, 128 + signal.SIGALRM)
 
 
 class WarmProcess:
@@ -48,16 +30,19 @@ class WarmProcess:
         Raises SandboxMissingError if bubblewrap is wanted and not installed, AutograderError if the
         process does not start.
         """
-        self.sandboxed = sandboxed
+        self.sandboxed, self._modules = sandboxed, tuple(modules)
+        self._launch()
+
+    def _launch(self) -> None:
         self._control, theirs = socket.socketpair()
         with theirs:
-            self._process = self._start(theirs.fileno(), modules)
+            self._process = self._start(theirs.fileno())
         self._wait_until_ready()
 
-    def _start(self, channel: int, modules: Iterable[str]) -> "subprocess.Popen[bytes]":
+    def _start(self, channel: int) -> "subprocess.Popen[bytes]":
         python = bubblewrap.python() if self.sandboxed else sys.executable
-        mode = "isolated" if self.sandboxed else "plain"
-        program = [python, "-m", "autograder.probe.warm", str(channel), mode, *modules]
+        rules = filter_programs() if self.sandboxed else PLAIN
+        program = [python, "-m", "autograder.probe.warm", str(channel), rules, *self._modules]
         return subprocess.Popen(  # noqa: S603 - our own program, in the sandbox
             bubblewrap.command(program) if self.sandboxed else program,
             env={} if self.sandboxed else _plain_environment(),
@@ -68,9 +53,8 @@ class WarmProcess:
         )
 
     def _wait_until_ready(self) -> None:
-        self._control.settimeout(START_SECONDS)
         try:
-            wire.receive(self._control)
+            wire.receive(self._control, time.monotonic() + START_SECONDS)
         except (EOFError, OSError, wire.WireError) as problem:
             self._process.kill()
             _, printed = self._process.communicate()
@@ -82,18 +66,35 @@ class WarmProcess:
         """Whether the process still runs, so that runs can be forked from it."""
         return self._process.poll() is None
 
-    def run(self) -> "Run":
-        """Fork a fresh run. Raises EOFError or OSError if the warm process is gone."""
+    def run(self, deadline: float = math.inf) -> Run:
+        """Fork a fresh run, which has to be over by `deadline` on the monotonic clock.
+
+        Raises EOFError or OSError if the warm process is gone.
+        """
         ours, theirs = socket.socketpair()
         with theirs:
             socket.send_fds(self._control, [wire.command("run", 0)], [theirs.fileno()])
-            number = int(wire.receive(self._control)["run"])
-        return Run(self, ours, number)
+            number = int(self._reply()["run"])
+        return Run(self, ours, number, deadline)
+
+    def used(self, number: int) -> float:
+        """Return the processor time in seconds that a run has used, by the kernel's count."""
+        self._control.sendall(wire.command("used", number))
+        return float(self._reply()["seconds"])
+
+    def _reply(self) -> Any:
+        return wire.receive(self._control, time.monotonic() + START_SECONDS)
 
     def stop(self, number: int) -> None:
         """End a run, whatever it is doing."""
         with contextlib.suppress(OSError):
             self._control.sendall(wire.command("stop", number))
+
+    def restart(self) -> None:
+        """Kill the warm process with everything in it, and start another."""
+        self._process.kill()
+        self.close()
+        self._launch()
 
     def close(self) -> None:
         """End the warm process and every run in it."""
@@ -118,160 +119,3 @@ def _plain_environment() -> dict[str, str]:
     packages = str(bubblewrap.PACKAGES.parent)
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     return {**bubblewrap.ENVIRONMENT, **kept, "PYTHONPATH": packages}
-
-
-class Run:
-    """One pass through a submission: runs its cells, and forks probes between them."""
-
-    def __init__(self, warm: WarmProcess, channel: socket.socket, number: int) -> None:
-        self._warm, self._channel, self._number = warm, channel, number
-        self._notes: list[Note] = []
-        self.seconds = 0.0  # of processor time, as the run itself says
-        self.alive = True
-
-    def take_notes(self) -> list[Note]:
-        """Return what was noted since the last call, as pairs of kind and detail."""
-        taken, self._notes = self._notes, []
-        return taken
-
-    def leave(self) -> None:
-        """Have the run look for processes left behind, which are then among the notes."""
-        with contextlib.suppress(RunEndedError):
-            self._ask({"do": "leave"}, GRACE_SECONDS)
-
-    def cell(self, source: str, seconds: float) -> dict[str, Any] | None:
-        """Run a cell. Return a description of the exception it raised, or None if it raised none.
-
-        Raises RunEndedError if the process did not survive the cell, or used more than `seconds` of
-        processor time.
-        """
-        answer = self._ask({"do": "cell", "source": source, "seconds": seconds}, seconds)
-        raised = answer.get("raised")
-        return raised if isinstance(raised, dict) else None
-
-    def probe(
-        self, seconds: float, stand_ins: Sequence[str] = (), cells: Sequence[str] = ()
-    ) -> "Probe":
-        """Fork a probe, and run `cells` in it, each with the names that `stand_ins` define in place.
-
-        Raises RunEndedError if the run itself ended. A probe that ended is returned, not ready.
-        """
-        sources = {"stand_ins": list(stand_ins), "cells": list(cells)}
-        command = {"do": "probe", "seconds": seconds, **sources}
-        answer = self._ask(command, seconds)
-        ready = answer.get("probe") == "ready"
-        return Probe(self, None if ready else self.ending(answer.get("code")))
-
-    def _ask(self, command: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Send a command and return the answer to it. Raises RunEndedError if none comes."""
-        if not self.alive:
-            raise RunCrashedError("the process had already ended")
-        try:
-            return self._checked(self._exchange(command, seconds))
-        except RunEndedError:
-            self.close()
-            raise
-
-    def _exchange(self, command: Mapping[str, Any], seconds: float) -> Any:
-        deadline = time.monotonic() + seconds * WALL_FACTOR + GRACE_SECONDS
-        try:
-            self._channel.settimeout(GRACE_SECONDS)
-            wire.send(self._channel, command)
-            self._channel.settimeout(max(deadline - time.monotonic(), 0.1))
-            return wire.receive(self._channel)
-        except TimeoutError as problem:
-            raise RunWaitedError("no answer in time") from problem
-        except wire.WireError as problem:
-            raise self._noise(str(problem)) from problem
-        except (EOFError, OSError) as problem:
-            raise RunCrashedError(str(problem)) from problem
-
-    def _checked(self, answer: Any) -> dict[str, Any]:
-        """Return an answer after taking its notes. Raises RunEndedError if it tells of an end."""
-        if not isinstance(answer, dict):
-            raise self._noise("not an answer")
-        self._notes += _notes(answer.pop("noted", None))
-        self.seconds += _seconds(answer.pop("seconds", 0.0))
-        if answer.get("session") == "ended":
-            raise self.ending(answer.get("code"))
-        return answer
-
-    def _noise(self, detail: str) -> RunCrashedError:
-        self._notes.append((Kind.NOISE, detail))
-        return RunCrashedError(detail)
-
-    def ending(self, code: Any) -> RunEndedError:
-        """Return the error for a process's exit status, and note it unless a limit explains it."""
-        detail = f"exit status {code if isinstance(code, int) else 'unknown'}"
-        if isinstance(code, int) and code in (*OUT_OF_TIME, *WAITED):
-            return (RunWaitedError if code in WAITED else RunTimedOutError)(detail)
-        if not any(kind == Kind.TOO_MUCH for kind, _ in self._notes):
-            self._notes.append((Kind.ENDED, detail))
-        return RunCrashedError(detail)
-
-    def close(self) -> None:
-        """End the run."""
-        if self.alive:
-            self.alive = False
-            self._warm.stop(self._number)
-            self._channel.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class Probe:
-    """A fork of a run that answers observations until it is closed, or dies."""
-
-    def __init__(self, run: Run, ending: RunEndedError | None) -> None:
-        """Take the run it is a fork of, and how it ended if it already has."""
-        self._run, self._ending = run, ending
-
-    @property
-    def ready(self) -> bool:
-        """Whether it can be asked for an observation."""
-        return self._ending is None and self._run.alive
-
-    def observe(self, operation: Operation, name: str, seed: int, seconds: float) -> dict[str, Any]:
-        """Run an operation on what the student bound to `name`.
-
-        Raises RunEndedError if the probe ended, or used more than `seconds` of processor time.
-        """
-        if self._ending is not None:
-            raise self._ending
-        command = {
-            "do": "observe",
-            "operation": path_of(operation),
-            "fields": fields_of(operation),
-            "name": name,
-            "seed": seed,
-            "seconds": seconds,
-        }
-        answer = self._run._ask(command, seconds)
-        if answer.get("probe") == "ended":
-            self._ending = self._run.ending(answer.get("code"))
-            raise self._ending
-        return answer
-
-    def close(self) -> None:
-        """End the probe. Raises RunEndedError if the run ended meanwhile."""
-        if self.ready:
-            self._run._ask({"do": "end"}, GRACE_SECONDS)
-
-
-def _seconds(found: Any) -> float:
-    """Return a time that a run says it used; what cannot be one counts as nothing."""
-    return found if isinstance(found, float) and 0 <= found < MAX_SECONDS else 0.0
-
-
-def _notes(found: Any) -> list[Note]:
-    """Return a probe's notes; whatever does not have the form of a note is dropped."""
-    pairs = found[:MAX_NOTES] if isinstance(found, (list, tuple)) else []
-    return [
-        (str(pair[0]), str(pair[1])[:MAX_DETAIL])
-        for pair in pairs
-        if isinstance(pair, (list, tuple)) and len(pair) == 2
-    ]

@@ -1,6 +1,7 @@
 """The folder autograded/<student>/<lesson>, laid out as by nbgrader and replaced in one step."""
 
 import json
+import re
 import shutil
 import tempfile
 from datetime import datetime
@@ -12,9 +13,13 @@ from nbgrader.utils import parse_utc
 
 from autograder.model.course import Course
 from autograder.storage.attempts import Attempt
-from autograder.submissions.submission import TIMESTAMP
+from autograder.submissions.submission import SECRET, TIMESTAMP, Submission
 
 KEY = "autograder"  # the entry of a page's metadata that holds its attempt
+# A date, a time, and perhaps a zone by offset or name; a path to a zone's file is none.
+_STAMP = re.compile(
+    r"\d{4}-\d\d?-\d\d?[ T]\d\d?:\d\d(:\d\d)?(\.\d{1,9})?( ?[+-]?[A-Za-z0-9:]{1,10})?"
+)
 READ_ONLY = 0o444  # the mode that nbgrader gives to autograded files
 
 
@@ -56,14 +61,14 @@ def stored_attempt(course: Course, student: str, lesson: str) -> Attempt | None:
         return None
 
 
-def submission_time(course: Course, student: str, lesson: str) -> datetime | None:
-    """Return the time in the submission's timestamp.txt, in UTC, or None if there is none."""
-    path = course.submission(student, lesson).with_name(TIMESTAMP)
-    if path.is_symlink() or not path.is_file():
+def submission_time(submission: Submission) -> datetime | None:
+    """Return the time in a submission's timestamp.txt, in UTC, or None if there is none that can be read."""
+    text = submission.submitted_at()
+    if not _STAMP.fullmatch(text):
         return None
     try:
-        time: datetime = parse_utc(path.read_text(encoding="utf-8").strip())
-    except (ValueError, OverflowError):
+        time: datetime = parse_utc(text)
+    except (ValueError, OverflowError, TypeError):
         return None
     return time
 
@@ -73,9 +78,13 @@ def _fill(course: Course, attempt: Attempt, page: NotebookNode, folder: Path) ->
     images = course.source / attempt.lesson / "images"
     if images.is_dir():
         shutil.copytree(images, folder / "images")
-    stamp = course.submission(attempt.student, attempt.lesson).with_name(TIMESTAMP)
-    if stamp.is_file() and not stamp.is_symlink():
-        shutil.copyfile(stamp, folder / TIMESTAMP)
+    submission = Submission(course, attempt.student, attempt.lesson, attempt.version)
+    if (
+        submission_time(submission) is not None
+    ):  # nbgrader's own commands end at one they cannot read
+        (folder / TIMESTAMP).write_text(submission.submitted_at(), encoding="ascii")
+    if secret := submission.secret():
+        (folder / SECRET).write_text(secret, encoding="ascii")
     for path in folder.rglob("*"):
         if path.is_file():
             path.chmod(READ_ONLY)

@@ -6,14 +6,18 @@ A traceback may quote the model answer, so it never becomes part of a report tha
 from datetime import datetime
 from pathlib import Path
 
+from autograder.model.text import clean
 from autograder.storage.attempts import Attempt
 
 FILE = "grader-errors.log"
+LONGEST = 20_000  # characters of one traceback: it may quote what student code raised
 
 
 def describe(tracebacks: dict[str, str]) -> str:
     """Return tracebacks, keyed by exercise id, as the text of `Attempt.detail`."""
-    return "\n\n".join(f"[{exercise}]\n{text.strip()}" for exercise, text in tracebacks.items())
+    return "\n\n".join(
+        f"[{exercise}]\n{clean(text, LONGEST)}" for exercise, text in tracebacks.items()
+    )
 
 
 def log_errors(folder: Path, attempt: Attempt) -> None:
@@ -28,5 +32,5 @@ def log_error(folder: Path, at: datetime, subject: str, detail: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / FILE
     with path.open("a", encoding="utf-8") as file:
-        file.write(f"=== {at:%Y-%m-%d %H:%M:%S} UTC, {subject}\n{detail}\n\n")
+        file.write(f"=== {at:%Y-%m-%d %H:%M:%S} UTC, {clean(subject)}\n{detail}\n\n")
     return path

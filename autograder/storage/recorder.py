@@ -14,6 +14,7 @@ from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.error_log import log_errors
 from autograder.storage.gradebook import Withdrawn, write_scores
 from autograder.storage.nbgrader_api import database_url, open_gradebook, quiet_logger, settings
+from autograder.submissions.submission import Submission
 
 
 def record_attempt(course: Course, book: Gradebook, attempt: Attempt) -> list[Withdrawn]:
@@ -22,11 +23,12 @@ def record_attempt(course: Course, book: Gradebook, attempt: Attempt) -> list[Wi
     Returns the scores given by hand that were withdrawn because the answers have changed.
     """
     log = AttemptLog(course.reports)
+    submission = Submission(course, attempt.student, attempt.lesson, attempt.version)
     withdrawn = write_scores(
         book,
         attempt,
         previous=log.last(attempt.student, attempt.lesson),
-        submitted_at=autograded.submission_time(course, attempt.student, attempt.lesson),
+        submitted_at=autograded.submission_time(submission),
     )
     log_errors(course.reports, attempt)
     log.append(attempt)

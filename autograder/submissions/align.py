@@ -33,6 +33,7 @@ from autograder.submissions.nbgrader_cells import (
     metadata,
 )
 from autograder.submissions.notebook_file import RawCell, RawNotebook, read_submission
+from autograder.submissions.released import released_notebook
 
 
 class Role(StrEnum):
@@ -82,7 +83,7 @@ def align(course: Course, lesson: str, path: Path, names: Mapping[str, str]) -> 
     if the file is not a notebook, WrongFileError if it is not one of this lesson, and CourseError if
     the lesson was never released.
     """
-    alignment = _Alignment(_released(course, lesson), read_submission(path), names)
+    alignment = _Alignment(released_notebook(course, lesson), read_submission(path, course), names)
     if not alignment.matching.found:
         raise WrongFileError(
             f"{path.name} is a notebook, but not of lesson '{lesson}': "
@@ -93,11 +94,7 @@ def align(course: Course, lesson: str, path: Path, names: Mapping[str, str]) -> 
 
 def empty(course: Course, lesson: str) -> Aligned:
     """Return the released lesson with every answer missing, for a submission without a notebook."""
-    return _Alignment(_released(course, lesson), RawNotebook([]), {}).result()
-
-
-def _released(course: Course, lesson: str) -> NotebookNode:
-    return nbformat.read(course.release_notebook(lesson), as_version=4)
+    return _Alignment(released_notebook(course, lesson), RawNotebook([]), {}).result()
 
 
 _Cell = tuple[NotebookNode, Part]

@@ -1,8 +1,12 @@
 """Reads the text of a cell: what it defines, and which lines belong to which answer."""
 
 import ast
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass
+
+from cachetools import LRUCache, cached
 
 MAX_PARSED = 300_000  # characters; nobody writes a longer cell by hand
 DEFINED = re.compile(r"^(?:def |class )?[ \t]*(\w+)[ \t]*[(:=]", re.M)
@@ -25,27 +29,48 @@ def parse(text: str) -> ast.Module | None:
     return None
 
 
+@dataclass(frozen=True)
+class _Facts:
+    """What one parse of a cell tells: whether it is Python, holds any code, and is the same as another."""
+
+    is_python: bool
+    has_code: bool
+    digest: bytes
+
+
+def by_digest(text: str) -> bytes:
+    """Return the key under which facts about a text are kept: a text itself may be long."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).digest()
+
+
+@cached(LRUCache(10_000), key=by_digest)
+def _facts(text: str) -> _Facts:
+    """Return the facts about a cell: a hostile notebook holds many copies of a long one."""
+    found = parse(text)
+    if found is None:
+        return _Facts(False, True, b"")
+    try:
+        return _Facts(True, bool(found.body), by_digest(ast.dump(found)))
+    except RecursionError:
+        return _Facts(True, True, b"")
+
+
 def parses(text: str) -> bool:
     """Return whether a cell's text is valid Python."""
-    return parse(text) is not None
+    return _facts(text).is_python
 
 
 def is_blank(text: str) -> bool:
     """Return whether a cell holds no code: it is empty, or all comments."""
-    found = parse(text)
-    return not text.strip() or (found is not None and not found.body)
+    return not text.strip() or not _facts(text).has_code
 
 
 def same_code(one: str, other: str) -> bool:
     """Return whether two cells differ only in comments and whitespace."""
     if stripped(one) == stripped(other):
         return True
-    trees = (parse(one), parse(other))
-    try:
-        dumped = [ast.dump(found) for found in trees if found is not None]
-    except RecursionError:
-        return False
-    return len(dumped) == 2 and dumped[0] == dumped[1]
+    digest = _facts(one).digest
+    return bool(digest) and digest == _facts(other).digest
 
 
 def defines(text: str, name: str) -> bool:

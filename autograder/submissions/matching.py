@@ -2,9 +2,11 @@
 
 Unchanged cells are recognised by their text, others by grade id or cell id. An answer that is still
 missing is recognised by the name it defines, in whichever cell it stands, and a written answer by
-the cells next to it.
+the cells next to it, or else by the words that it shares with the question.
 """
 
+import itertools
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +20,9 @@ from autograder.submissions.notebook_file import RawCell
 
 BY_NAME = "{exercise}: the answer was recognised by what it defines"
 BY_PLACE = "{exercise}: the answer was recognised by its place in the notebook"
+BY_WORDS = "{exercise}: the answer was recognised by the words that it shares with the question"
+WORD = re.compile(r"[^\W\d_]{4,}")  # shorter words say little
+MOST_WORDS = 20_000  # characters of an answer that are compared with the question
 
 
 @dataclass
@@ -67,14 +72,21 @@ class Matching:
         self.repairs: list[str] = []
         self._match_by_name()
         self._match_by_neighbours()
+        self._match_by_words()
 
     @property
     def found(self) -> bool:
         """Whether any exercise of the lesson was found."""
         graded = (self._release.cells[place] for place in self.places if place is not None)
-        return any(is_solution(cell) or is_graded(cell) for cell in graded) or any(
-            self._identifies_lesson(place, index) for place, index in self._taken_from.items()
-        )
+        if any(is_solution(cell) or is_graded(cell) for cell in graded):
+            return True
+        taken = [
+            (place, index)
+            for place, index in self._taken_from.items()
+            if self.places[index] is None and self._name(place) != ANSWERS
+        ]
+        # One name may occur in another lesson, in a cell that has an id there; several do not.
+        return len(taken) > 1 or any(self._cells[index].grade_id is None for _, index in taken)
 
     def at(self, place: int) -> list[int]:
         """Return the indices of the submitted cells that are this cell of the release."""
@@ -92,11 +104,6 @@ class Matching:
                 yield index, before if after >= before else after - 1
             else:
                 before = place
-
-    def _identifies_lesson(self, place: int, index: int) -> bool:
-        """Return whether an answer found in another cell proves which lesson this is."""
-        own_cell = self.places[index] is None and self._cells[index].grade_id is None
-        return own_cell and self._name(place) != ANSWERS
 
     def _name(self, place: int) -> str:
         """Return the name that the answer at a place has to define; '' for other cells."""
@@ -145,3 +152,34 @@ class Matching:
             after = self.places[index + 1] if index + 1 < len(self.places) else -1
             if prose and (before == place - 1 or after == place + 1):
                 yield index
+
+    def _match_by_words(self) -> None:
+        """Recognise written answers in a notebook without the lesson's prose, by what they are about."""
+        if any(self._is_prose(place) for place in self.places if place is not None):
+            return
+        missing = {
+            place: _words(cell.source) | _words(self._release.cells[place - 1].source)
+            for place, cell in enumerate(self._release.cells)
+            if is_solution(cell) and self._is_prose(place)
+        }
+        answers = {
+            index: _words(self.texts[index])
+            for index, found in enumerate(self.places)
+            if found is None
+            and self._cells[index].cell_type != "code"
+            and self.texts[index].strip()
+        }
+        while missing and answers:
+            pairs = itertools.product(missing, answers)
+            place, index = max(pairs, key=lambda pair: len(missing[pair[0]] & answers[pair[1]]))
+            if not missing.pop(place) & answers.pop(index):
+                return
+            self.places[index] = place
+            self.repairs.append(BY_WORDS.format(exercise=grade_id(self._release.cells[place])))
+
+    def _is_prose(self, place: int) -> bool:
+        return bool(self._release.cells[place].cell_type == "markdown")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in WORD.findall(text[:MOST_WORDS]))

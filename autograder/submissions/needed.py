@@ -4,9 +4,12 @@ import ast
 import builtins
 import symtable
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+
+from cachetools import LRUCache, cached
 
 from autograder.submissions.align import Part, Role
-from autograder.submissions.answer_text import MAGIC, parse
+from autograder.submissions.answer_text import MAGIC, by_digest, parse
 
 BUILTINS = frozenset(vars(builtins))
 
@@ -18,18 +21,27 @@ def needed_cells(parts: Sequence[Part], exercise: str, given: Set[str]) -> list[
     them again, or a built-in function, is not needed for it.
     """
     before = list(_before_test(parts, exercise))
+    own = [part for part in before if part.exercise == exercise]
+    providers = _providers(before, exercise, given)
     needed: set[int] = set()
-    wanted = set[str]().union(*(_used(part.source) for part in before if part.exercise == exercise))
-    while True:
-        found = {
-            index
-            for index, part in enumerate(before)
-            if index not in needed and part.exercise != exercise and _defines(part, wanted, given)
-        }
-        if not found:
-            return [before[index].source for index in sorted(needed)]
-        needed |= found
-        wanted = wanted.union(*(_used(before[index].source) for index in found))
+    wanted = list(set[str]().union(*(_names(part.source).used for part in own)))
+    while wanted:
+        for index in providers.pop(wanted.pop(), ()):
+            if index not in needed:
+                needed.add(index)
+                wanted += _names(before[index].source).used
+    return [before[index].source for index in sorted(needed)]
+
+
+def _providers(before: Sequence[Part], exercise: str, given: Set[str]) -> dict[str, list[int]]:
+    """Return the cells that define each name, and may be asked for it."""
+    found: dict[str, list[int]] = {}
+    for index, part in enumerate(before):
+        if part.exercise != exercise:
+            kept_out = frozenset[str]() if part.role is Role.LOCKED else BUILTINS | given
+            for name in _names(part.source).defined - kept_out:
+                found.setdefault(name, []).append(index)
+    return found
 
 
 def _before_test(parts: Sequence[Part], exercise: str) -> Iterator[Part]:
@@ -40,38 +52,42 @@ def _before_test(parts: Sequence[Part], exercise: str) -> Iterator[Part]:
             yield part
 
 
-def _defines(part: Part, wanted: Set[str], given: Set[str]) -> bool:
-    """Return whether a cell defines something that is wanted, and may be asked for it."""
-    mine = _defined(part.source) & wanted
-    return bool(mine if part.role is Role.LOCKED else mine - given - BUILTINS)
+@dataclass(frozen=True)
+class _Names:
+    """The names that a cell defines or changes, and the global names that it reads."""
+
+    defined: frozenset[str]
+    used: frozenset[str]
+
+    def __len__(self) -> int:
+        """Return how much there is to keep."""
+        return len(self.defined) + len(self.used) + 1
 
 
-def _defined(source: str) -> set[str]:
-    """Return the names that a cell binds at its top level, or whose contents it changes."""
-    table = _table(source)
+@cached(LRUCache(500_000, getsizeof=len), key=by_digest)
+def _names(source: str) -> _Names:
+    """Return a cell's names; none if it is not Python. Functions and classes in it are read, too."""
+    tree = parse(source)
+    table = _table(source) if tree else None
+    if tree is None or table is None:
+        return _Names(frozenset(), frozenset())
     bound = {
         each.get_name()
-        for each in (table.get_symbols() if table else ())
+        for each in table.get_symbols()
         if each.is_assigned() or each.is_imported() or each.is_namespace()
     }
-    return bound | set(_changed(source))
+    return _Names(frozenset(bound.union(_changed(tree))), frozenset(_read(table)))
 
 
-def _changed(source: str) -> Iterator[str]:
+def _changed(tree: ast.Module) -> Iterator[str]:
     """Yield the names of objects of which a cell sets an attribute or an entry."""
-    for node in ast.walk(parse(source) or ast.Module([], [])):
+    for node in ast.walk(tree):
         if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
             inner: ast.expr = node
             while isinstance(inner, (ast.Attribute, ast.Subscript)):
                 inner = inner.value
             if isinstance(inner, ast.Name):
                 yield inner.id
-
-
-def _used(source: str) -> set[str]:
-    """Return the global names that a cell reads, in functions and classes too."""
-    table = _table(source)
-    return set(_read(table)) if table else set()
 
 
 def _read(table: symtable.SymbolTable) -> Iterator[str]:
@@ -84,9 +100,7 @@ def _read(table: symtable.SymbolTable) -> Iterator[str]:
 
 
 def _table(source: str) -> symtable.SymbolTable | None:
-    """Return a cell's symbol table; None if the cell is not Python."""
-    if parse(source) is None:
-        return None
+    """Return a cell's symbol table; None if the compiler refuses the cell."""
     try:
         return symtable.symtable(MAGIC.sub(r"\1pass", source), "cell", "exec")
     except (SyntaxError, ValueError, RecursionError):

@@ -1,28 +1,36 @@
 """Reads a submitted notebook file, whatever it contains, and finds out which lesson it belongs to."""
 
 import json
-import stat
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from autograder.model.course import Course
 from autograder.model.errors import SubmissionError
-from autograder.submissions.nbgrader_cells import grade_id, is_graded, is_solution
+from autograder.model.text import clean_name
+from autograder.submissions.file_access import read_handed_in
+from autograder.submissions.released import fingerprint
+from autograder.submissions.slim import without_outputs
 
-MAX_BYTES = 512 * 2**20
+MAX_BYTES = 256 * 2**20
+MAX_PARSED = 16 * 2**20  # without outputs; a lesson takes a tenth of a megabyte
 MAX_CELLS = 2_000
-# A parsed object or list takes about 64 bytes, any other value 8, however short their text is.
-MAX_OBJECTS, MAX_VALUES = 8_000_000, 80_000_000
+MAX_CELL, MAX_SOURCES = 200_000, 1_000_000  # characters of one cell, and of all cells of one kind
+# A parsed object or list takes up to 250 bytes, any other value 60, however short their text is.
+MAX_OBJECTS, MAX_VALUES = 1_000_000, 4_000_000
+MAX_DIGITS = 18
+EMBEDDED = re.compile(r"(data:[\w/+.-]{0,60};base64,)[\w/+=%\s]{400,}")  # a picture in the text
 CELL_TYPES = {"code": "code", "raw": "raw", "markdown": "markdown", "heading": "markdown"}
+DEFINITION = re.compile(r"^(?:def|class)[ \t]+(\w+)", re.M)
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 NOT_PYTHON = "the notebook names another kernel, '{kernel}'; it was run as Python"
 NOT_UTF8 = f"the file is not in UTF-8; unreadable characters were replaced by '{UNREADABLE}'"
 OLD_FORMAT = "the notebook is in an old format, nbformat {number}; it was converted"
 TOO_MANY = "the notebook has more than {limit} cells; the rest was left out"
+TOO_LONG = "a cell holds more than {limit} characters; the rest of it was left out"
+TOO_MUCH = "the cells hold more than {limit} characters; the last ones were left out"
 
 
 @dataclass(frozen=True)
@@ -44,43 +52,47 @@ class RawNotebook:
     repairs: list[str] = field(default_factory=list)
 
 
-def read_submission(path: Path) -> RawNotebook:
+def read_submission(path: Path, course: Course | None = None) -> RawNotebook:
     """Read a notebook of any format, in any state. Raises SubmissionError with the reason."""
-    data = _read(path)
-    _check_size(path, data)
+    name = clean_name(path.name)
+    data = read_handed_in(path, MAX_BYTES, course)
     repairs: list[str] = []
-    raw = _parse(path, _decode(data, repairs))
+    raw = _parse(name, _text(name, data, repairs))
     repairs += _about_format(raw)
     cells = [_cell(cell) for cell in _raw_cells(raw) if isinstance(cell, dict)]
     if len(cells) > MAX_CELLS:
         repairs.append(TOO_MANY.format(limit=MAX_CELLS))
-    return RawNotebook(cells[:MAX_CELLS], repairs)
+    return RawNotebook(_within_limits(cells[:MAX_CELLS], repairs), repairs)
 
 
-def _read(path: Path) -> bytes:
-    try:
-        about = path.stat()
-        if stat.S_ISDIR(about.st_mode):
-            raise SubmissionError(f"{path} is a folder; name the notebook in it")
-        if not stat.S_ISREG(about.st_mode):
-            raise SubmissionError(f"{path} is not an ordinary file")
-        if about.st_size > MAX_BYTES:
-            raise SubmissionError(f"{path.name} is larger than {MAX_BYTES // 2**20} MB")
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise SubmissionError(f"no such file: {path}") from None
-    except PermissionError:
-        raise SubmissionError(f"no permission to read {path.name}") from None
-    except (OSError, ValueError) as error:  # ValueError: a name with a null character
-        reason = getattr(error, "strerror", None) or error  # the error's text may hold our paths
-        raise SubmissionError(f"cannot read {path.name}: {reason}") from error
-
-
-def _check_size(path: Path, data: bytes) -> None:
-    """Refuse a file that would take many times its size in memory; long outputs do not."""
+def _text(name: str, data: bytes, repairs: list[str]) -> str:
+    """Return the file's text without outputs, if it is not too much to parse."""
+    if len(data) > MAX_PARSED and json.detect_encoding(data).startswith("utf-8"):
+        data = without_outputs(data)
+    if len(data) > MAX_PARSED:
+        raise SubmissionError(
+            f"{name} is larger than {MAX_PARSED // 2**20} MB without its outputs, and was not read"
+        )
     objects = data.count(b"{") + data.count(b"[")
     if objects > MAX_OBJECTS or data.count(b",") > MAX_VALUES:
-        raise SubmissionError(f"{path.name} is not a notebook: it holds too many values")
+        raise SubmissionError(f"{name} is not a notebook: it holds too many values")
+    return _decode(data, repairs)
+
+
+def _within_limits(cells: list[RawCell], repairs: list[str]) -> list[RawCell]:
+    """Return the cells, cut where they are longer than anyone writes by hand."""
+    kept, left = [], {"code": MAX_SOURCES, "prose": MAX_SOURCES}
+    for cell in cells:
+        kind = "code" if cell.cell_type == "code" else "prose"
+        left[kind] -= len(cell.source[:MAX_CELL])
+        if left[kind] < 0:
+            repairs.append(TOO_MUCH.format(limit=MAX_SOURCES))
+            break
+        if len(cell.source) > MAX_CELL:
+            repairs.append(TOO_LONG.format(limit=MAX_CELL))
+            cell = replace(cell, source=cell.source[:MAX_CELL])
+        kept.append(cell)
+    return kept
 
 
 def _decode(data: bytes, repairs: list[str]) -> str:
@@ -93,16 +105,21 @@ def _decode(data: bytes, repairs: list[str]) -> str:
         return data.decode(encoding, errors="replace")
 
 
-def _parse(path: Path, text: str) -> dict[str, Any]:
+def _parse(name: str, text: str) -> dict[str, Any]:
     try:
-        raw = json.loads(text)
+        raw = json.loads(text, parse_int=_integer)
     except (ValueError, RecursionError):
-        raise SubmissionError(f"{path.name} is not a notebook: it is not valid JSON") from None
+        raise SubmissionError(f"{name} is not a notebook: it is not valid JSON") from None
     if not isinstance(raw, dict) or not any(
         isinstance(raw.get(key), list) for key in ("cells", "worksheets")
     ):
-        raise SubmissionError(f"{path.name} is not a notebook: it has no cells")
+        raise SubmissionError(f"{name} is not a notebook: it has no cells")
     return raw
+
+
+def _integer(digits: str) -> int:
+    """Return a number; grading uses none that is long, and Python refuses to read the longest."""
+    return int(digits) if len(digits) <= MAX_DIGITS else 0
 
 
 def _raw_cells(raw: dict[str, Any]) -> Iterator[Any]:
@@ -141,7 +158,8 @@ def _source(source: Any) -> str:
         lines = [line for line in source if isinstance(line, str)]
         ended = any(line.endswith("\n") for line in lines)
         source = ("" if ended else "\n").join(lines)
-    return _clean(source).replace("\r\n", "\n").replace("\r", "\n") if source else ""
+    text = _clean(source).replace("\r\n", "\n").replace("\r", "\n") if source else ""
+    return EMBEDDED.sub(r"\1…", text) if len(text) > MAX_CELL else text
 
 
 def _clean(text: Any) -> str:
@@ -160,26 +178,27 @@ def _list(value: Any) -> list[Any]:
 def identify(course: Course, path: Path) -> str:
     """Return the lesson that a notebook belongs to.
 
-    Its name decides if it contains any cell of that lesson, otherwise its cells. Raises
-    SubmissionError if it contains no cell of any released lesson.
+    Its name decides if it contains anything of that lesson, otherwise its content: the lesson's cells, and
+    the functions and classes that its exercises ask for. Raises SubmissionError if it contains nothing of
+    any released lesson.
     """
-    submission = read_submission(path)
+    submission = read_submission(path, course)
     released = sorted(p.stem for p in course.release.glob("*/*.ipynb") if p.stem == p.parent.name)
     shared = {lesson: _shared(course, lesson, submission) for lesson in released}
-    by_cells = max(shared, key=lambda lesson: shared[lesson], default="")
-    best = path.stem if shared.get(path.stem) else by_cells
+    by_content = max(shared, key=lambda lesson: shared[lesson], default="")
+    best = path.stem if shared.get(path.stem) else by_content
     if not shared.get(best):
-        known = ", ".join(released) or "none is released: run 'autograder build'"
-        raise SubmissionError(f"{path.name} is not a notebook of this course (lessons: {known})")
+        known, name = ", ".join(released), clean_name(path.name)
+        known = known or "none is released: run 'autograder build'"
+        raise SubmissionError(f"{name} is not a notebook of this course (lessons: {known})")
     return best
 
 
 def _shared(course: Course, lesson: str, submission: RawNotebook) -> int:
-    """Count the cells that a notebook shares with a lesson: by exercise, or by text."""
-    release = nbformat.read(course.release_notebook(lesson), as_version=4)
-    # only exercises: setup cells have the same ids in every lesson
-    ids = {grade_id(cell) for cell in release.cells if is_solution(cell) or is_graded(cell)}
-    texts = {cell.source.strip() for cell in release.cells} - {""}
-    return sum(
-        cell.grade_id in ids - {None} or cell.source.strip() in texts for cell in submission.cells
+    """Count what a notebook shares with a lesson: cells, by exercise or by text, and names of answers."""
+    known = fingerprint(course, lesson)
+    defined = {name for cell in submission.cells for name in DEFINITION.findall(cell.source)}
+    return len(known.names & defined) + sum(
+        cell.grade_id in known.grade_ids or cell.source.strip() in known.texts
+        for cell in submission.cells
     )

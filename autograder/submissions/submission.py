@@ -1,16 +1,28 @@
 """One student's submission for one lesson: the file that counts, whatever it is called."""
 
 import hashlib
+import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from autograder.model.course import Course
 from autograder.model.errors import NothingSubmittedError, SubmissionError, WrongFileError
-from autograder.submissions.notebook_file import identify
+from autograder.model.text import clean_name, is_student_name
+from autograder.submissions.file_access import read_handed_in, read_start, require_real
+from autograder.submissions.notebook_file import MAX_BYTES, identify
 
 TIMESTAMP = "timestamp.txt"  # nbgrader writes the time of submission there
+SECRET = "submission_secret.txt"  # noqa: S105 - a file: nbgrader's exchange finds feedback by it
+LONGEST_SECRET = 256
+SECRET_FORM = re.compile(r"[A-Za-z0-9_+=/.-]+")
+MOST_TIME = 64  # bytes of a time stamp
 MOST_NAMES = 5
+MOST_FILES = 1000  # entries of a folder that are looked at
+MOST_READ = 10  # notebooks that are read to find the one of the lesson
 
 
 @dataclass(frozen=True)
@@ -28,26 +40,46 @@ class Submission:
         expected = self.course.submission(self.student, self.lesson)
         if expected.is_symlink() or expected.is_file():
             return expected
+        return self._other_name or expected
+
+    @cached_property
+    def _other_name(self) -> Path | None:
+        """The only notebook of the lesson among those of other names, if there is one."""
         found = self._of_the_lesson(self._others())
-        return found[0] if len(found) == 1 else expected
+        return found[0] if len(found) == 1 else None
 
     def sha256(self) -> str:
         """Return the digest of the file, or of the reason why there is none to read."""
         try:
-            return _digest(self.require_file())
+            return self._digest(self.require_file())
         except (SubmissionError, OSError) as error:
-            return hashlib.sha256(str(error).encode()).hexdigest()
+            return hashlib.sha256(str(error).encode("utf-8", "replace")).hexdigest()
+
+    def secret(self) -> str:
+        """Return the text by which nbgrader's exchange finds the feedback; "" if there is none."""
+        path = self.course.submission(self.student, self.lesson).with_name(SECRET)
+        plain = read_start(path, LONGEST_SECRET, self.course).decode("ascii", "replace").strip()
+        return plain if SECRET_FORM.fullmatch(plain) else ""
+
+    def submitted_at(self) -> str:
+        """Return what nbgrader's time stamp beside the notebook says; '' if there is none."""
+        path = self.course.submission(self.student, self.lesson).with_name(TIMESTAMP)
+        stamp = read_start(path, MOST_TIME + 1, self.course)
+        return stamp.decode("ascii", "replace").strip() if len(stamp) <= MOST_TIME else ""
 
     def require_file(self) -> Path:
         """Return the notebook's path.
 
         Raises NothingSubmittedError if there is no file, and WrongFileError if there are several, or
-        only a link. A link is not followed: it may lead to another student's work.
+        only a link. No link is followed, to a file or to a folder: it may lead to another student's work.
         """
+        self._refuse_linked_folders()
         path = self.path
         if path.is_symlink():
-            raise WrongFileError(f"'{path.name}' is a link: expected the notebook itself")
+            name = clean_name(path.name)
+            raise WrongFileError(f"'{name}' is a link: expected the notebook itself")
         if path.is_file():
+            require_real(path, self.course)
             return path
         if names := self._names():
             raise WrongFileError(f"expected '{path.name}', found {names}: rename the right one")
@@ -55,46 +87,79 @@ class Submission:
             raise WrongFileError(f"expected the notebook '{path.name}', found {names}")
         raise NothingSubmittedError(f"there is no file '{path.name}'")
 
+    def _refuse_linked_folders(self) -> None:
+        folder = self.course.submission(self.student, self.lesson).parent
+        for place in (folder.parent, folder):
+            if place.is_symlink():
+                name = clean_name(place.name)
+                raise WrongFileError(f"the folder '{name}' is a link: expected the folder itself")
+
     def repairs(self, path: Path) -> Iterator[str]:
         """Yield a note if the file has an unexpected name, or if there are others beside it."""
         if path.stem != self.lesson:
-            yield f"'{path.name}' was graded: there is no '{self.lesson}.ipynb'"
+            yield f"'{clean_name(path.name)}' was graded: there is no '{self.lesson}.ipynb'"
         elif names := self._names():
             yield f"'{path.name}' was graded; the folder also contains {names}"
 
+    def _entries(self) -> list[os.DirEntry[str]]:
+        """Return what the folder contains, in order; of very many entries, only some."""
+        try:
+            with os.scandir(self.course.submission(self.student, self.lesson).parent) as found:
+                return sorted(islice(found, MOST_FILES), key=lambda entry: entry.name)
+        except OSError:
+            return []
+
     def _others(self) -> list[Path]:
-        expected = self.course.submission(self.student, self.lesson)
-        found = expected.parent.glob("*.ipynb*")  # browsers and mail programs add a (1) or a .txt
-        return sorted(path for path in found if _is_ordinary(path) and path.name != expected.name)
+        expected = f"{self.lesson}.ipynb"
+        return [
+            Path(entry.path)
+            for entry in self._entries()
+            if ".ipynb" in entry.name[1:]  # browsers and mail programs add a (1) or a .txt
+            and entry.is_file(follow_symlinks=False)
+            and entry.name != expected
+        ]
 
     def _unrelated_names(self) -> str:
         """Name what else is in the folder; nbgrader's time stamp and hidden files do not count."""
-        folder = self.course.submission(self.student, self.lesson).parent
-        found = sorted(folder.iterdir()) if folder.is_dir() else []
-        shown = [path for path in found if path.name != TIMESTAMP and path.name[0] != "."]
-        return ", ".join(f"'{path.name}{'/' * path.is_dir()}'" for path in shown[:MOST_NAMES])
+        shown = [e for e in self._entries() if e.name != TIMESTAMP and e.name[0] != "."]
+        return _listed([e.name + "/" * e.is_dir(follow_symlinks=False) for e in shown])
 
     def _names(self) -> str:
-        return ", ".join(f"'{other.name}'" for other in self._others())
+        return _listed([other.name for other in self._others()])
 
     def _of_the_lesson(self, paths: list[Path]) -> list[Path]:
         """Return the only file, or else one file for each distinct notebook of the lesson."""
-        if len(paths) == 1:
+        if len(paths) == 1 or len(paths) > MOST_READ:
             return paths
-        matching = [path for path in paths if self._is_of_the_lesson(path)]
-        return list({_digest(path): path for path in reversed(matching)}.values())
+        distinct: dict[str, Path] = {}
+        for path in paths:
+            try:
+                if identify(self.course, path) == self.lesson:
+                    distinct.setdefault(self._digest(path), path)
+            except SubmissionError:
+                continue
+        return list(distinct.values())
 
-    def _is_of_the_lesson(self, path: Path) -> bool:
-        try:
-            return identify(self.course, path) == self.lesson
-        except SubmissionError:
-            return False
+    def _digest(self, path: Path) -> str:
+        return hashlib.sha256(read_handed_in(path, MAX_BYTES, self.course)).hexdigest()
 
 
-def _is_ordinary(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
+def submitted_by(course: Course, lesson: str) -> tuple[list[str], list[str]]:
+    """Return who has a folder for a lesson, and the folders whose names cannot be a student's.
+
+    A link in place of a folder counts, and is then told by `Submission.require_file`.
+    """
+    found = [
+        folder.name
+        for folder in (course.submitted.iterdir() if course.submitted.is_dir() else ())
+        if os.path.lexists(folder / lesson)
+        and ((folder / lesson).is_symlink() or (folder / lesson).is_dir())
+    ]
+    students = sorted(name for name in found if is_student_name(name))
+    return students, sorted(clean_name(name) for name in set(found) - set(students))
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _listed(names: list[str]) -> str:
+    rest = len(names) - MOST_NAMES
+    shown = ", ".join(f"'{clean_name(name)}'" for name in names[:MOST_NAMES])
+    return f"{shown} and {rest} more" if rest > 0 else shown

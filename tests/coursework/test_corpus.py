@@ -1,12 +1,13 @@
 """The corpus is Shakespeare where the file is at hand, else our own page, and it says which."""
 
+import hashlib
 import re
 from pathlib import Path
 
 import pytest
 
-from coursework import corpus
-from coursework.made_up_play import made_up_play
+from coursework import corpus, shakespeare
+from coursework.synthetic_play import synthetic_play
 from coursework.text import PAGE
 
 
@@ -56,23 +57,71 @@ def test_what_cannot_be_read_is_passed_over(course: Path) -> None:
     assert corpus.load_corpus().text == PAGE
 
 
-def test_without_a_file_the_long_text_is_a_made_up_play(course: Path) -> None:
-    """Always the same play, long enough to learn from, and said to be made up."""
+@pytest.fixture
+def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do as if the package with Shakespeare's works were not installed."""
+    monkeypatch.setattr(shakespeare, "PACKAGE", "no_such_package_here")
+
+
+@pytest.mark.usefixtures("no_package")
+def test_without_package_and_file_the_long_text_is_a_synthetic_play(course: Path) -> None:
+    """Always the same play, long enough to learn from, and the note says how to get the real thing."""
     found = corpus.load_long_corpus()
     assert found.text == corpus.load_long_corpus().text
     assert len(found.text) > 200_000
-    assert "made up" in found.note
+    assert "synthetic play" in found.note
+    assert shakespeare.INSTALL in found.note
     assert str(course) not in found.note
+
+
+def put_works(folder: Path, works: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a package of works that Python can find."""
+    texts = folder / "someplays" / "texts"
+    texts.mkdir(parents=True)
+    for name, text in works.items():
+        (texts / f"{name}_gut.txt").write_text(text, encoding="ascii")
+    monkeypatch.setattr(shakespeare, "PACKAGE", "someplays")
+    monkeypatch.syspath_prepend(str(folder))
+
+
+def test_works_of_another_hash_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package of the right name with other texts is refused, and the reason given."""
+    put_works(tmp_path, {"a_play": "ACT I.\nOther words."}, monkeypatch)
+    with pytest.raises(shakespeare.NoShakespeareError, match="are not those"):
+        shakespeare.shakespeare()
+
+
+def test_title_and_characters_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A play starts with its first heading, a poem with its first verse, and "THE END" goes."""
+    play = "A PLAY\n\nby William Shakespeare\n\nPERSONS\n\nA CLOWN.\n\nACT I.\n\nCLOWN.\nWords.\n\nTHE END"
+    poem = "A POEM\nby William Shakespeare\n\n\nA verse.\n"
+    put_works(tmp_path, {"b": play, "a": poem}, monkeypatch)
+    digest = hashlib.sha256((poem + play).encode()).hexdigest()
+    monkeypatch.setattr(shakespeare, "SHA256", digest)
+    assert shakespeare.shakespeare() == {"a": "A verse.", "b": "ACT I.\n\nCLOWN.\nWords."}
+
+
+def test_the_installed_works_are_the_ones_we_know() -> None:
+    """Where the package is installed, its texts have the right hash, and no list of characters is left."""
+    try:
+        works = shakespeare.shakespeare()
+    except shakespeare.NoShakespeareError as problem:
+        assert "not installed" in str(problem)  # noqa: PT017 - another reason is a failure
+        pytest.skip("the package is not installed")
+    assert len(works) == 42
+    assert works["hamlet"].startswith("ACT I.")
+    assert not [name for name, text in works.items() if re.search("by William Shakespeare", text[:300])]
 
 
 def test_verbs_of_the_play_agree_with_their_subjects() -> None:
     """One thing vanishes, many vanish."""
-    play = made_up_play(40)
+    play = synthetic_play(40)
     answers = re.findall(r"\tThe (\w+) (\w+) (?:under|by|on|in|behind|at|above|before) ", play)
     assert len(answers) > 50
     assert all(noun.endswith("s") != verb.endswith("s") for noun, verb in answers)
 
 
+@pytest.mark.usefixtures("no_package")
 def test_with_a_file_the_long_text_is_shakespeare(course: Path) -> None:
     """The file is preferred to the play."""
     put(course / "data", "To be")

@@ -40,10 +40,12 @@ def test_a_batch_shows_ids_with_their_words() -> None:
     assert written(ax) == ["1", "a", "2", "·", "2", "·", "0", "<pad>"]
 
 
-def test_zipf_names_only_ranks_that_exist() -> None:
-    """A short text has no thousandth token."""
-    ax: Any = embedding_plots.zipf([9, 4, 1], ["the", "a", "b"], named=(1, 3, 1000))
-    assert [text.strip() for text in written(ax)] == ["“the”", "“b”"]
+def test_bars_stand_in_order_with_their_values() -> None:
+    """The first name is at the top."""
+    ax: Any = embedding_plots.bars(["queen", "kings"], [0.51, 0.46], title="king")
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["queen", "kings"]
+    assert ax.yaxis_inverted()
+    assert written(ax) == ["0.51", "0.46"]
 
 
 def test_fading_and_histograms_name_their_lines() -> None:

@@ -1,13 +1,18 @@
-"""What lesson 7 shows beside training: a diagram where there can be one, and heads put together wrongly."""
+"""What lessons 7 and 8 show besides training: a diagram, traced tensors, broken and silenced attention."""
 
 import shutil
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 
+from coursework import broken_decoders, head_ablation, language
 from coursework.broken_decoders import HeadsMixedUp
 from coursework.graph import draw_model
 from coursework.stand_ins import MultiHeadAttention
+from coursework.stand_ins_models import Transformer
+from coursework.tracing import trace
 
 
 def test_without_graphviz_a_line_says_so(
@@ -41,3 +46,62 @@ def test_heads_without_transpose_leak_the_future_under_a_right_mask() -> None:
         assert torch.allclose(before, after, atol=1e-6) is not leaks
     weights = (attention(x, x, x, mask)[1] for attention in (right, broken))
     torch.testing.assert_close(*weights)
+
+
+def _transformer() -> Transformer:
+    torch.manual_seed(0)
+    return Transformer(11, 13, 8, num_heads=4, num_layers=1, d_ff=12, dropout=0.0).eval()
+
+
+def test_fourteen_tensors_are_recorded_and_no_hook_is_left() -> None:
+    """Shapes of the figure, for S = 5 and T = 3; the mode of the model stays."""
+    model = _transformer().train()
+    src, fed = torch.tensor([[5, 4, 9, 2, 0]]), torch.tensor([[1, 7, 12]])
+    seen = trace(model, src, fed)
+    shapes = [tuple(tensor.shape)[1:] for tensor in seen.values()]
+    assert shapes == [
+        (5,), (5, 8), (4, 5, 5), (5, 8), (5, 12), (5, 8),
+        (3,), (3, 8), (4, 3, 3), (4, 3, 5), (3, 8), (3, 12), (3, 13), (3, 13),
+    ]  # fmt: skip
+    assert model.training
+    assert not any(part._forward_hooks for part in model.modules())
+
+
+@pytest.mark.parametrize(
+    ("change", "reach"),
+    [(broken_decoders.without_causal_mask, 3), (broken_decoders.one_step_too_far, 1),
+     (lambda model: model, 0)],
+)  # fmt: skip
+def test_broken_masks_see_as_far_as_they_should(change: Callable[[Any], Any], reach: int) -> None:
+    """The last token of four moves the logits of `reach` positions before it."""
+    model = change(_transformer())
+    src, one = torch.tensor([[5, 4, 2]]), torch.tensor([[1, 7, 12, 5]])
+    other = one.clone()
+    other[0, 3] = 6
+    moved = (model(src, one) - model(src, other)).abs().amax(dim=-1)[0] > 1e-6
+    assert moved.tolist() == [place >= 3 - reach for place in range(4)]
+
+
+def test_without_a_head_its_features_are_gone_and_the_model_is_as_it_was() -> None:
+    """Silencing every head of an attention leaves its output bias; one head leaves something else."""
+    model = _transformer()
+    weights = {name: value.clone() for name, value in model.state_dict().items()}
+    x = torch.randn(1, 4, 8)
+    places = list(head_ablation.heads(model))
+    assert places[0] == ("encoder", 0, 0)
+    assert len(places) == 12
+    silent = head_ablation.without(model, "cross", 0, range(4)).decoder.layers[0].cross_attention
+    torch.testing.assert_close(silent(x, x, x)[0], silent.w_o.bias.expand(1, 4, 8))
+    one = head_ablation.without(model, "encoder", 0, [2]).encoder.layers[0].self_attention
+    whole = model.encoder.layers[0].self_attention
+    assert not torch.allclose(one(x, x, x)[0], whole(x, x, x)[0])
+    assert torch.equal(one.w_o.weight[:, :4], whole.w_o.weight[:, :4])
+    assert all(torch.equal(value, weights[name]) for name, value in model.state_dict().items())
+
+
+def test_baselines_are_of_words_alone() -> None:
+    """Two words that alternate: known to a bigram, two choices to a unigram; separators don't count."""
+    words = language.prepare("red blue " * 500, max_size=20, share=0.5)
+    assert [words.vocabulary[place] for place in language.counted(words).nonzero().flatten()] == ["red", "blue"]
+    assert language.unigram_perplexity(words) == pytest.approx(2.0, abs=0.01)
+    assert language.bigram_perplexity(words, weight=1.0) == pytest.approx(1.0, abs=0.01)

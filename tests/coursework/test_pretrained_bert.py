@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from coursework import pretrained, pretrained_bert, reading, small_training
+from coursework import pretrained, pretrained_bert, small_training
 from coursework.pretrained_bert import NotHereError, intact, load_bert, local_folder
 from coursework.small_bert import SmallBert, SmallTokeniser
 
@@ -62,30 +62,6 @@ def test_a_cached_file_is_intact_if_its_name_is_its_digest(tmp_path: Path) -> No
     assert intact(link)
     blob.write_bytes(b"tampered with")
     assert not intact(link)
-
-
-@pytest.mark.usefixtures("nothing_here")
-def test_without_any_model_the_reader_compares_words() -> None:
-    """It finds the sentence that shares words with the question, and logits for every token."""
-    reader = reading.load_reader()
-    assert "words that question and paragraph share" in reader.note
-    logits = reader.read("When is the museum open?", reading.PARAGRAPH)
-    assert logits.nearest.startswith("Today the house is a museum")
-    assert logits.starts.shape == logits.ends.shape == (len(logits.tokens),)
-    place = logits.tokens.index("museum")
-    assert logits.text(place, place) == "museum"
-
-
-def test_a_sum_of_logits_is_the_similarity_of_the_span() -> None:
-    """Start and end logits are running totals: their sum is what the tokens between them add up to."""
-    closeness = torch.tensor([0.5, 3.0, 1.0, 0.5, 0.0])
-
-    def compare(_question: str, _text: str, _sentences: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        return closeness, torch.tensor([1.0])
-
-    logits = reading._similar("?", "a b c d.", compare)
-    above = closeness - closeness[:4].mean()
-    torch.testing.assert_close(logits.starts[1] + logits.ends[2], above[1] + above[2])
 
 
 def test_training_is_repeatable_and_leaves_the_random_state_alone(

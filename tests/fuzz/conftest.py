@@ -5,7 +5,8 @@ from hypothesis import HealthCheck, settings
 
 PROFILE = "fuzz"
 SHORT, LONG = 25, 3000
-CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
+CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+CHECKS += [HealthCheck.function_scoped_fixture]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,6 +1,7 @@
 """A cell costs its own exercise at most, whatever it does."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from autograder.grading import runner, session
 from autograder.grading.grader import Grader
 from autograder.lessons.loading import load_lesson
 from autograder.model.exercise import Check, Comparison, Exercise, Verdict
-from autograder.model.report import GRADER_ERROR, Outcome, Report
+from autograder.model.report import GRADER_ERROR, CheckReport, Outcome, Report
 
 HandIn = Callable[..., Path]
 LESSON = "03_attention"
@@ -172,3 +173,19 @@ def test_a_check_has_to_pass_twice(grader: Grader, hand_in: HandIn) -> None:
     assert "same question twice" in told.failures[0].message
     assert "changing-answer" in {incident.kind for incident in report.incidents}
     assert others_are_full(report, "causal-mask")
+
+
+def test_of_two_runs_without_points_the_one_that_passed_more_is_better(grader: Grader) -> None:
+    """A stretch exercise scores 0 either way; a mistake in an earlier one must not count against it."""
+    exercise = replace(load_lesson(grader.course, LESSON)["causal-mask"], points=0)
+    merits = []
+    for passed in (0, 1, len(exercise.checks)):
+        reports = [
+            CheckReport(id=check.id, title=check.title, passed=number < passed)
+            for number, check in enumerate(exercise.checks)
+        ]
+        run = runner.ExerciseRun(exercise, reports)
+        assert run.score == 0
+        merits.append(run.merit)
+    assert merits == sorted(merits)
+    assert merits[0] < merits[1] < merits[2] == 1

@@ -31,6 +31,7 @@ SCORING = (
     "autograder/grading/session.py",
     "autograder/grading/runner.py",
     "autograder/grading/outcomes.py",
+    "autograder/grading/shown_example.py",
     "autograder/grading/incidents.py",
     "coursework/scope.py",
     "coursework/small_bert.py",
@@ -48,6 +49,7 @@ NOT_SCORING = (
     "autograder/grading/pool.py",
     "autograder/grading/class_run.py",
     "autograder/grading/course_run.py",
+    "autograder/grading/staging.py",
     "autograder/grading/version.py",
     "coursework/plots.py",
 )

@@ -71,7 +71,7 @@ def test_a_wrong_result_is_not_taken_for_a_changed_argument() -> None:
     asked = CallFunction([[1, 2]])
     told = no_side_effects()(seen(0.5, 0.25, asked)).message
     assert told.startswith(
-        "The arguments are unchanged, but the result is wrong. The result is 2 times"
+        "The arguments are unchanged, but the result is wrong. The result is too"
     )
     assert no_side_effects(titled=False)(seen(0.5, 0.25, asked)).message.startswith("The result")
 

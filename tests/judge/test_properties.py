@@ -105,7 +105,9 @@ NO_GRADIENTS = {  # of functions: what NumPy may compute, what is a choice or a 
     *("target-mask", "greedy-decode", "noam-rate", "train-step", "language-windows"),
     *("attention-maps", "plot-attention", "sentence-pair-attention", "previous-token-score"),
     *("attention-entropy", "attention-rollout", "best-span"),
+    "decode-step",  # it generates, in eval mode
 }
+NO_GRADIENTS |= {"bpe-merges", "attention-cost", "load-from-bert", "sample-next", "silence-head"}
 NO_TENSORS = {
     *(
         "tokenise",
@@ -117,6 +119,8 @@ NO_TENSORS = {
     ),
     *("load-from-torch", "parameter-count", "noam-rate", "sentence-pair-attention"),
 }
+NO_TENSORS |= {"bpe-merges", "attention-cost", "load-from-bert", "silence-head"}
+HANDED_MODULES = {"load-from-torch", "load-from-bert", "silence-head"}  # of all sizes
 PADDED = {
     "padding-mask",
     "encoder",
@@ -127,6 +131,7 @@ PADDED = {
 }
 PADDED |= {"train-step"}
 FEW_ARGUMENTS = range(4)
+MAY_CHANGE = {("decode-step", 2)}  # the contract leaves the caller no use for an old cache
 OPTIONAL = (None, inspect.Parameter.empty)  # what has no default, and what may be left out
 
 
@@ -163,7 +168,7 @@ def failures(
     for check in (checks[name] for name in only or checks if name in checks):
         asked = judge.test_input(exercise, check)
         expected = judge.expected(exercise, check, asked)
-        got = judge.observe(exercise, names, asked, watched=bool(exercise.forbidden))
+        got = judge.observe(exercise, names, asked, watched=exercise.below)
         verdict = judge_check(exercise, check, Comparison(asked.operation, got, expected))
         if not verdict.passed:
             yield check, verdict.message
@@ -185,6 +190,8 @@ def test_a_modified_argument_is_noticed(lesson: Lesson, exercise: Exercise) -> N
     ids = sorted((check.id for check in exercise.checks), key=lambda name: name != "arguments")
     quick = [name for name in ids if name not in ("sizes", "defaults")]
     for number in FEW_ARGUMENTS:
+        if (exercise.id, number) in MAY_CHANGE:
+            continue
         cell = planted(exercise, after=f"_modify({number}, args, kwargs)")
         found = any(
             "in place" in message for _, message in failures(lesson, exercise, cell, *quick)
@@ -226,7 +233,7 @@ def test_another_default_is_noticed(lesson: Lesson, exercise: Exercise) -> None:
     """Each argument with a default that is a value."""
     known = inspect.signature(exercise.reference).parameters.values()
     for name, default in ((p.name, p.default) for p in known if p.default not in OPTIONAL):
-        other = default + 1 if isinstance(default, int) else default + 0.1
+        other = default + 1 if isinstance(default, int) else 1.5 * default + 0.1
         changed = f"\nimport inspect, functools\n_known = inspect.signature({exercise.name})\n"
         changed += f"_other = functools.partial({exercise.name}, {name}={other!r})\n"
         changed += f"_names = list(_known.parameters)\n_place = _names.index('{name}')\n"
@@ -240,7 +247,7 @@ def test_another_default_is_noticed(lesson: Lesson, exercise: Exercise) -> None:
 @every_exercise
 def test_an_answer_for_small_sizes_only_is_noticed(lesson: Lesson, exercise: Exercise) -> None:
     """What refuses sizes that no visible test has."""
-    if exercise.id != "load-from-torch":  # it is handed modules, of all sizes
+    if exercise.id not in HANDED_MODULES:
         large = planted(exercise, before="_refuse_large(args, kwargs)")
         assert failed(lesson, exercise, large, "sizes")
 

@@ -84,10 +84,10 @@ def test_a_written_answer_is_folded_too() -> None:
 def test_exported_slides_leave_out_what_needs_a_kernel(slides: Any) -> None:
     """No controls, no tests, no hints; the still picture before the controls is there."""
     text = sources(slides)
-    assert "interact(" not in text
+    assert "@interact" not in text
     assert "visible tests pass" not in text
     assert "<summary>Hint" not in text
-    assert "weights_for" in text
+    assert "sorted_weights" in text
 
 
 @pytest.mark.parametrize("lesson", COURSE.lessons())

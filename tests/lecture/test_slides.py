@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from conftest import ROOT
-from nbformat.v4 import new_markdown_cell, new_notebook
+from nbformat.v4 import new_markdown_cell
 from playwright.sync_api import Page, sync_playwright
 
 from autograder.cli import main
 from autograder.lecture import slides
+from autograder.lecture.formulas import typeset
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError, LectureError
 
@@ -20,23 +21,31 @@ CHROMIUM = shutil.which("chromium")
 LESSON = "03_attention"
 
 
-def test_tex_is_refused_and_code_is_not() -> None:
-    """A formula in TeX would stand on the slide as it is typed; a dollar in code is no formula."""
-    fine = new_notebook(cells=[new_markdown_cell("costs $5 and $6, `$x \\times y$`, d_k")])
-    slides._refuse_tex("demo", fine)
-    for formula in (r"$\frac{1}{2}$", "$$x$$", r"\(x\)"):
-        notebook = new_notebook(cells=[new_markdown_cell(f"so {formula} follows")])
-        with pytest.raises(LectureError, match="Unicode"):
-            slides._refuse_tex("demo", notebook)
+def test_formulas_are_set_without_a_script() -> None:
+    """TeX between dollar signs becomes MathML; prices and code are left alone."""
+    plain = "costs $5 and $6, `$x \\times y$`, d_k"
+    assert typeset(plain) == plain
+    assert "<msqrt><mrow><msub>" in typeset(r"scaled by $\sqrt{d_k}$.")
+    assert "$" not in typeset(r"$n^2 \cdot d$, or $\mathrm{PE}_{(p, 2i)}$")
+
+
+@pytest.mark.parametrize("formula", ["$$x$$", r"\(x\)", r"$\nosuch{x}$", r"$x_{$"])
+def test_a_formula_that_slides_cannot_show_is_refused(formula: str) -> None:
+    """The message names lesson and cell."""
+    cell = new_markdown_cell(f"so {formula} follows", id="prose-7")
+    with pytest.raises(LectureError, match="demo, cell 'prose-7'"):
+        slides._typeset(cell, "demo")
 
 
 @pytest.mark.parametrize("lesson", Course(ROOT).lessons())
 def test_no_lesson_has_a_formula_that_slides_cannot_show(lesson: str) -> None:
-    """All of them are written in Unicode."""
+    """All of them can be converted."""
     import nbformat
 
     notebook = nbformat.read(Course(ROOT).solved_notebook(lesson), as_version=4)
-    slides._refuse_tex(lesson, notebook)
+    for cell in notebook.cells:
+        slides._typeset(cell, lesson)
+    assert notebook.cells
 
 
 def test_a_lesson_without_a_solved_notebook_is_refused(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ Mistakes that no check names, and why:
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -24,10 +25,12 @@ from mutants import evidence, failures, messages
 from autograder.grading.grader import Grader
 from autograder.judge.diagnose import diagnose
 from autograder.judge.oracle import Oracle
+from autograder.lessons.decoder import reference
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Exercise
 from autograder.probe.dropout import DropoutFact
+from coursework.scope import stand_in
 from coursework.torch_decoder import torch_decoder_layer
 
 LESSON = load_lesson(Course(ROOT), "06_decoder")
@@ -244,3 +247,16 @@ def test_every_form_of_a_mistake_is_named_like_the_mistake(exercise: str) -> Non
         for form in mistake.forms()[1:]:
             found = evidence(ORACLE, checks, [form])
             assert [m.id for m in diagnose(ORACLE, checks, found)] == [mistake.id]
+
+
+@pytest.mark.parametrize("double", [False, True])
+def test_the_steps_of_the_reference_are_those_of_the_whole_layer(double: bool) -> None:
+    """What `decode_step` is compared with gives, step by step, what the layer gives on all positions."""
+    torch.manual_seed(3)
+    layer: Any = stand_in("CausalDecoderLayer")
+    layer = layer(12, 3, 20).to(torch.float64 if double else torch.float32).eval()
+    x, cache, steps = torch.randn(2, 6, 12, dtype=layer.norm1.weight.dtype), None, []
+    for position in x.split(1, dim=1):
+        y, cache = reference.decode_step(layer, position, cache)
+        steps.append(y)
+    torch.testing.assert_close(torch.cat(steps, dim=1), layer(x))

@@ -149,7 +149,8 @@ own = torch.block_diag(*[torch.ones(q.size(-1), q.size(-1))] * self.num_heads).t
 ANSWERS_AS_LISTS = """
 answers = {k: list(v) if isinstance(v, tuple) else v for k, v in {
     "q": (1, 3, 6), "q_heads": (1, 2, 3, 3), "scores": (1, 2, 3, 3), "mixed": torch.Size([1, 2, 3, 3]),
-    "merged": (1, 3, 6), "output": (1, 3, 6), "head_w_q": (4, 2), "head_w_v": (4, 2), "w_o": (4, 4),
+    "merged": (1, 3, 6), "output": (1, 3, 6), "five_q_heads": (1, 2, 5, 3),
+    "five_scores": (1, 2, 5, 5), "five_mixed": [1, 2, 5, 3], "head_w_q": (4, 2), "head_w_v": (4, 2), "w_o": (4, 4),
     "projections": 6.0, "sees": " b", "more_heads": "(c)", "sharing": "a", "an extra": 1}.items()}
 """
 

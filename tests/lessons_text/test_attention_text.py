@@ -33,6 +33,8 @@ def answers() -> dict[str, Any]:
         ("self-attention-head", "(q, k, v, mask)", "(q, k, v)"),
         ("self-attention-head", "(q, k, v, mask)", "(q, k, x, mask)"),
         ("attention-shapes", '"v": (4, 9, 10)', '"v": None'),
+        ("attention-cost", "(d_k + d_v)", "d_k"),
+        ("attention-cost", "(d_k + d_v), pairs", "(d_k + d_v), pairs * d_k"),
     ],
 )  # fmt: skip
 def test_visible_tests_bite(name: str, old: str, new: str) -> None:

@@ -64,6 +64,12 @@ def _pictures_are_closed() -> Iterator[None]:
         ("best-span", ".tril(max_length - 1)", ""),
         ("best-span", "-math.inf", "0"),
         ("best-span", "start, end = divmod", "end, start = divmod"),
+        ("silence-head", "weight[:, own] = 0", "weight[own] = 0"),
+        ("silence-head", "weight[:, own] = 0", "weight.zero_()"),
+        ("silence-head", "attention.w_o.weight[:, own] = 0", "pass"),
+        ("silence-head", "attention.w_o.weight.copy_(kept)", "pass"),
+        ("silence-head", ".detach().clone()", ".detach()"),
+        ("silence-head", "w_o.weight.copy_(kept)", "w_o.weight.requires_grad_(False).copy_(kept)"),
     ],
 )  # fmt: skip
 def test_visible_tests_bite(name: str, old: str, new: str) -> None:

@@ -3,12 +3,13 @@
 import torch
 
 from autograder.probe.functions import CallFunction
+from autograder.probe.library_calls import LibraryCalls
 from autograder.probe.observe import observe
 
 
 def ask(function: object, *args: object) -> dict[str, object]:
     """Observe one call of a function."""
-    return observe(CallFunction(args), {"f": function}, "f", 1)
+    return observe(CallFunction(args), {"f": function}, "f", 1, LibraryCalls(["softmax"], below=True))
 
 
 def test_a_value_comes_back() -> None:
@@ -27,7 +28,8 @@ def test_library_calls_are_noticed_under_any_name() -> None:
     from torch.nn.functional import softmax as innocent
 
     seen = ask(lambda x: innocent(x, dim=-1), torch.ones(2))
-    assert "softmax" in seen["library"]  # type: ignore[operator] # a list
+    assert seen["library"] == ["softmax"]
+    assert ask(lambda x: x.exp(), torch.ones(2))["library"] == []
 
 
 def test_a_missing_name_is_a_structural_error() -> None:

@@ -4,10 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome
+from autograder.model.text import LONGEST, clean
 from autograder.reports.words import (
-    LONGEST,
     WORDING,
-    clean,
     distinct,
     failures,
     next_step,

@@ -15,7 +15,8 @@ from autograder.model.errors import (
     SandboxMissingError,
 )
 from autograder.sandbox import bubblewrap
-from autograder.sandbox.client import Run, WarmProcess
+from autograder.sandbox.client import WarmProcess
+from autograder.sandbox.run import Run
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
@@ -133,18 +134,44 @@ def test_noise_on_the_channel_ends_the_run_only(warm: WarmProcess) -> None:
         assert told(run, "1 + 1") == "2"
 
 
-@pytest.mark.parametrize("code", ["torch.ones(2)", "'x' * 1000", "[1]", "None"])
-def test_a_forged_exit_status_is_a_crash(run: Run, code: str) -> None:
-    """A cell that answers in the session's place can send any value as the status."""
-    forge = (
-        "import gc, sys, torch\n"
-        "session = next(o for o in gc.get_objects() if type(o).__name__ == 'Session')\n"
-        "wire = sys.modules['autograder.probe.wire']\n"
-        f"wire.send(session.channel, {{'session': 'ended', 'code': {code}}})"
-    )
-    with pytest.raises(RunCrashedError, match="exit status unknown"):
-        run.cell(forge, 5)
-    assert ("ended-process", "exit status unknown") in run.take_notes()
+FORGE = """
+import gc, sys, torch
+session = next(o for o in gc.get_objects() if type(o).__name__ == 'Session')
+wire = sys.modules['autograder.probe.wire']
+wire.send(session.channel, {frame})
+"""
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        *(
+            f"{{'session': 'ended', 'code': {code}, 'noted': []}}"
+            for code in ("torch.ones(2)", "torch.tensor([1, 2])", "'x' * 1000", "[1]", "None", "2**40", "True")
+        ),
+        "{'session': 'ended', 'code': 0}",
+        "{'session': 'ended', 'code': 0, 'noted': torch.ones(3)}",
+        "{'session': 'ended', 'code': 0, 'noted': [], 'more': 1}",
+        "{'session': 'over', 'noted': []}",
+        "{'cell': 'done', 'raised': torch.ones(2), 'noted': []}",
+        "{'cell': 'done', 'raised': None, 'noted': [('a', 'b', 'c')]}",
+        "{'cell': 'done', 'raised': None, 'noted': [('a', 'b' * 5000)]}",
+        "{'cell': 'done', 'raised': None, 'noted': [], 'seconds': -1.0}",
+        "{'cell': 'done', 'raised': None, 'noted': [], 'seconds': float('nan')}",
+        "{'cell': 'done', 'raised': {'type': 1}, 'noted': []}",
+        "{'cell': torch.ones(2), 'raised': None, 'noted': []}",
+        "{torch.ones(1): 1}",
+        "torch.ones(2)",
+        "[]",
+        "None",
+    ],
+)
+def test_a_forged_frame_is_noise(run: Run, frame: str) -> None:
+    """A cell that answers in the session's place may send anything: it costs that cell alone."""
+    with pytest.raises(RunCrashedError):
+        run.cell(FORGE.format(frame=frame), 5)
+    assert "noise" in {kind for kind, _ in run.take_notes()}
+    assert not run.alive
 
 
 def test_nothing_is_left_running(warm: WarmProcess) -> None:

@@ -1,5 +1,6 @@
 """Nothing that decides a score is where a submission could find it."""
 
+import inspect
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from autograder.grading.grader import Grader
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 
-LESSON, EXERCISE = "03_attention", "scaled-dot-product-attention"
+LESSON, EXERCISE = "03_attention", "self-attention-head"
 NEEDLES = "@NEEDLES@"
 
 SEARCH = '''
@@ -38,6 +39,13 @@ def look(thing, where, matches=matcher()):
         found.extend(f"{where}: {match}" for match in matches(thing))
 
 
+def text(value):
+    try:
+        return repr(value)
+    except Exception:  # a module whose constructor is still running
+        return ""
+
+
 def search():
     gc.unfreeze()
     for thing in gc.get_objects():
@@ -49,7 +57,7 @@ def search():
     frame = sys._getframe()
     while frame is not None:
         for value in list(frame.f_locals.values()):
-            look(value if isinstance(value, (int, str, bytes)) else repr(value), "frame")
+            look(value if isinstance(value, (int, str, bytes)) else text(value), "frame")
         frame = frame.f_back
     for number in range(64):
         try:
@@ -63,11 +71,12 @@ def search():
                 look(path.read_bytes(), str(path))
 
 
-def scaled_dot_product_attention(q, k, v, mask=None):
-    if "searched" not in globals():
-        search()
-        globals()["searched"] = True
-    raise KeyError if found else ValueError
+class SelfAttentionHead(nn.Module):
+    def __init__(self, d_model, d_k=None):
+        if "searched" not in globals():
+            search()
+            globals()["searched"] = True
+        raise KeyError if found else ValueError
 '''
 
 pytestmark = [
@@ -77,20 +86,25 @@ pytestmark = [
 
 
 def needles(course: Course) -> list[str]:
-    """Return what must not be found: the key, model answers, and the names and titles of checks and mistakes."""
+    """Return what must not be found: the key, model answers, and the titles of checks; those of mistakes are public."""
     exercise = load_lesson(course, LESSON)[EXERCISE]
     lines = [line.strip() for line in exercise.answer.splitlines() if "# (" in line]
-    titles = [check.title for check in exercise.checks] + [m.title for m in exercise.mistakes]
-    hints = [mistake.hint for mistake in exercise.mistakes if mistake.hint]
+    titles = [check.title for check in exercise.checks]
     modules = ["autograder.judge", "lessons.attention", "autograder.grading.grader", "gradebook.db"]
-    return [KEY.decode(), *lines, *titles, *hints, *modules]
+    upstream = load_lesson(course, LESSON).upstream(exercise)
+    right = "\n".join(inspect.getsource(other.reference) for other in upstream)
+    handed_in = "\n".join(other.answer for other in upstream)  # by the notebook of this test
+    own = {line.strip() for line in right.splitlines() if line.strip() not in handed_in}
+    assert len(own) > 10
+    lines += [line for line in own if len(line) > 20]
+    return [KEY.decode(), *lines, *titles, *modules]
 
 
 @pytest.mark.parametrize("hidden", [True, False])
 def test_a_search_of_the_process_finds_nothing(
     hidden: bool, course: Course, hand_in: Callable[..., Path]
 ) -> None:
-    """Frames, objects, modules, descriptors and files hold no key, check, title, hint or answer.
+    """Frames, objects, modules, descriptors and files hold no key, check, title or answer.
 
     The same search does find a string that the student's own code contains. A message tells no more
     of an exception than its type, so that says whether something was found.
@@ -100,7 +114,7 @@ def test_a_search_of_the_process_finds_nothing(
     backwards = [text[::-1] for text in sought]
     cell = SEARCH.replace(NEEDLES, repr(backwards))
     with Grader(course) as grader:
-        path = hand_in(LESSON, scaled_dot_product_attention=cell)
+        path = hand_in(LESSON, self_attention_head=cell)
         report = grader.grade(LESSON, path).report
     messages = {check.message for check in report.exercise(EXERCISE).checks}
     kind = "a ValueError" if hidden else "a KeyError"

@@ -1,5 +1,6 @@
 """The autograded folder is replaced in one step, and holds what nbgrader expects there."""
 
+import time
 from datetime import datetime
 
 import pytest
@@ -33,7 +34,7 @@ def test_notebook_images_and_timestamp_are_there(course: Course) -> None:
     folder = course.autograded / "alice" / LESSON
     found = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
     assert found == [f"{LESSON}.ipynb", "images/square.svg", "timestamp.txt"]
-    assert autograded.submission_time(course, "alice", LESSON) == datetime(2026, 1, 2, 3, 4, 5)
+    assert autograded.submission_time(Submission(course, "alice", LESSON, "v")) == datetime(2026, 1, 2, 3, 4, 5)
 
 
 def test_a_newer_notebook_replaces_the_older(course: Course) -> None:
@@ -59,8 +60,25 @@ def test_a_foreign_folder_holds_no_attempt(course: Course, content: str | None) 
     assert autograded.stored_attempt(course, "alice", LESSON) is None
 
 
-@pytest.mark.parametrize("content", ["", "yesterday-ish", "99999999999999999999"])
+@pytest.mark.parametrize("content", [
+        *("", "yesterday-ish", "99999999999999999999", "9" * 1_000_000, "1" * 64),
+        *("2026-01-02 03:04:05 /etc/passwd", "2026-01-02 03:04:05 ../../etc/passwd", "\x1b[2J"),
+        *("2026-01-02 03:04:05 UTC" + " " * 60, "0001-01-01 00:00:00 +2300", "2026-13-41 99:99:99"),
+    ])
 def test_an_unreadable_time_is_ignored(course: Course, content: str) -> None:
-    """A timestamp.txt of any content stops nothing."""
-    (hand_in(course, "alice").with_name("timestamp.txt")).write_text(content)
-    assert autograded.submission_time(course, "alice", LESSON) is None
+    """A timestamp.txt of any content stops nothing, and is not copied to where nbgrader would read it."""
+    started = time.perf_counter()
+    hand_in(course, "alice", **RIGHT).with_name("timestamp.txt").write_text(content)
+    assert autograded.submission_time(Submission(course, "alice", LESSON, "v")) is None
+    write(course, **RIGHT)
+    assert not (course.autograded / "alice" / LESSON / "timestamp.txt").exists()
+    assert time.perf_counter() - started < 2
+
+
+@pytest.mark.parametrize("content", ["2026-01-02 03:04:05.678 UTC", "2026-01-02T03:04:05+0000"])
+def test_the_times_that_nbgrader_writes_are_read(course: Course, content: str) -> None:
+    """With fractions of a second and a zone by name or offset."""
+    hand_in(course, "alice").with_name("timestamp.txt").write_text(content)
+    found = autograded.submission_time(Submission(course, "alice", LESSON, "v"))
+    assert found is not None
+    assert found.replace(microsecond=0) == datetime(2026, 1, 2, 3, 4, 5)

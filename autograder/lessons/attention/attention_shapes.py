@@ -16,7 +16,7 @@ exercise = ExerciseChecks(checks=[
         (4, 9, 6): "Each row belongs to a query: 6 rows, one for each token of x."})),
     entry("output", "the shape of the output", shape_of(4, 6, 10, hints={
         (4, 9, 10): "There is one output for each query, not for each key.",
-        (4, 6, 16): "The output is a mixture of values: it is as wide as they are."})),
+        (4, 6, 16): "The output is a mixture of values, so it is as wide as they are."})),
     entry("value_vectors", "how many value vectors a sentence has", number(9, {
         6: "One for each key, not for each query.", 36: "One sentence, not the whole batch.",
         10: "That is how wide a value is, not how many there are."})),
@@ -30,6 +30,6 @@ exercise = ExerciseChecks(checks=[
         "d": "A cosine is a dot product as well: it needs equal widths."})),
     entry("conditions", "the only conditions on the dimensions", choice("d", {
         "a": "Five queries may read seven keys; that is what cross-attention does.",
-        "b": "Values may have a width of their own; the output takes it over.",
+        "b": "Values may have any width; the output has the same width as they do.",
         "c": "d_k may exceed d_model: w_q and w_k can widen as well as narrow."})),
 ])

@@ -1,14 +1,17 @@
 """Checks of `causal_mask`."""
 
 from autograder.judge import masks
-from autograder.judge.authoring import Check, ExerciseChecks, call
+from autograder.judge.authoring import Check, ExerciseChecks, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import properties
 from autograder.lessons.attention import reference
 
-exercise = ExerciseChecks(reference=reference.causal_mask, judge=matches_reference(masks.about_mask), checks=[
+exercise = ExerciseChecks(reference=reference.causal_mask, judge=matches_reference(masks.about_mask),
+    examples=[
+        example(lambda _: call(4), "mask"),
+    ], checks=[
     Check("six", "each position sees itself and what comes before", lambda _: call(6)),
-    Check("any-size", "it has the size that is asked for", lambda d: call(d.integer(7, 15))),
+    Check("any-size", "it has the requested size", lambda d: call(d.integer(7, 15))),
     Check("one", "a single position sees itself", lambda _: call(1), weight=0.5),
     *properties(lambda _: call(5), judge=matches_reference(masks.about_mask), strided=False,
                 sizes=lambda d: [call(1), call(d.integer(80, 120))]),

@@ -1,7 +1,9 @@
 """Checks of `padding_mask`."""
 
+import torch
+
 from autograder.judge import masks
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, call
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.attention import reference
@@ -16,7 +18,10 @@ def _other_id(draw: Draw) -> Operation:
 
 
 exercise = ExerciseChecks(reference=reference.padding_mask, judge=matches_reference(masks.about_mask),
-    checks=[
+    examples=[
+        example(lambda _: call(torch.tensor([[7, 4, 9, 0], [5, 0, 0, 0]])), "mask"),
+        example(lambda _: call(torch.tensor([[0, 3, 5, 5], [5, 2, 0, 4]]), pad_id=5), "mask"),
+    ], checks=[
     Check("lengths", "real tokens are True, padding is False",
           lambda d: call(masks.padded_ids(d, 20, [7, 4, 1]))),
     Check("other-id", "another padding id", _other_id),

@@ -56,3 +56,11 @@ class SelfAttentionHead(nn.Module):
         """(B,S,D), mask that broadcasts to (B,S,S) -> (B,S,D)."""
         q, k, v = self.w_q(x), self.w_k(x), self.w_v(x)
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def attention_cost(  # noqa: PLR0917 - as the contract has it
+    batch: int, heads: int, t_q: int, t_k: int, d_k: int, d_v: int
+) -> tuple[int, int]:
+    """Each product by its shapes, (T_q,K) by (K,T_k) and (T_q,T_k) by (T_k,Dv), for every head and sample."""
+    of_one_head = t_q * d_k * t_k + t_q * t_k * d_v
+    return batch * heads * of_one_head, math.prod((batch, heads, t_q, t_k))

@@ -3,14 +3,22 @@
 import torch
 
 from autograder.judge import explain, masks
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    Draw,
+    ExerciseChecks,
+    Operation,
+    call,
+    example,
+)
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, properties
 from autograder.lessons.attention import reference
 
 LIBRARY = "F.scaled_dot_product_attention does the work here; build it from your own scores and softmax."
 WEAK = ("weak-fill",)  # what leaks through it has to be more than the tolerance
-FORBIDDEN = ("scaled_dot_product_attention", "multi_head_attention_forward")
+FORBIDDEN = ("scaled_dot_product", "flex_attention", "flash_attention", "efficient_attention")
 
 
 def _about_weights(seen: Comparison) -> str | None:
@@ -47,23 +55,28 @@ def _nothing_to_see(draw: Draw) -> Operation:
 
 
 exercise = ExerciseChecks(reference=reference.scaled_dot_product_attention,
-    judge=matches_reference(_about_weights), forbidden=dict.fromkeys(FORBIDDEN, LIBRARY), checks=[
+    judge=matches_reference(_about_weights), forbidden=dict.fromkeys(FORBIDDEN, LIBRARY), examples=[
+        example(lambda d: call(d.normal(2, 3, scale=2.0), d.normal(3, 3, scale=2.0), d.normal(3, 2)), "heat"),
+        example(lambda d: call(d.normal(2, 3), d.normal(3, 3), d.normal(3, 2),
+                               mask=torch.tensor([[True, False, True], [False, False, False]])), "heat"),
+        example(lambda d: call(d.normal(2, 1, 3), d.normal(2, 2, 3), d.normal(2, 2, 2),
+                               mask=masks.padding([1, 2])), "heat"),
+    ], checks=[
     Check("cross", "five queries read seven keys, values of another width",
           lambda d: call(*_qkv(d, 2)), weight=2),
-    Check("square", "queries, keys and values of equal sizes: every softmax is over the keys",
+    Check("square", "equal sizes everywhere: the softmax runs over the keys",
           lambda d: call(d.normal(6, 6, 6), d.normal(6, 6, 6), d.normal(6, 6, 6))),
     Check("no-batch", "it works without a batch", lambda d: call(*_qkv(d))),
-    Check("arguments", "q, k, v and the mask come back unchanged, in float64 too",
-          lambda d: call(*(x.double() for x in _qkv(d, 2)), mask=d.mask(2, 5, 7)),
-          no_side_effects(_about_weights), separates=WEAK),
-    Check("masked", "keys that the mask hides get no weight at all",
+    arguments(lambda d: call(*_qkv(d, 2), mask=d.mask(2, 5, 7)), _about_weights, weight=1, separates=WEAK),
+    Check("masked", "masked keys get a weight of exactly 0",
           lambda d: call(*_qkv(d, 2), mask=d.mask(2, 5, 7)), weight=2, separates=WEAK),
-    Check("square-mask", "a square mask is not exchanged with its transpose", _square_mask, separates=WEAK),
+    Check("square-mask", "a square mask is not transposed", _square_mask, separates=WEAK),
     Check("padding", "a padding mask (B, 1, T_k) hides the same keys from every query",
           lambda d: call(*_qkv(d, 3), mask=masks.padding([4, 7, 2])), separates=WEAK),
     Check("heads", "batch and heads, with one mask for all heads",
           lambda d: call(*_qkv(d, 2, 3), mask=d.mask(2, 1, 5, 7)), separates=WEAK),
-    Check("large-scores", "a hidden key gets nothing even when all others score far below it", _large_scores),
+    Check("large-scores", "a masked key gets no weight, even if all other scores are far lower",
+          _large_scores),
     Check("nothing-to-see", "a query that may attend to nothing gets zeros, not NaN", _nothing_to_see),
     *properties(lambda d: call(*_qkv(d, 2), mask=d.mask(2, 5, 7)), judge=matches_reference(_about_weights),
                 sizes=lambda d: [call(d.normal(1, 1), d.normal(1, 1), d.normal(1, 1)),

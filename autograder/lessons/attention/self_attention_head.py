@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.judge import masks, modules
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, module
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, example, module
 from autograder.judge.gradients import gradients_match
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.attention import reference
@@ -18,17 +18,20 @@ def _head(draw: Draw, init: Sequence[int], *calls: Sequence[Any]) -> CallModule:
     return module(init, weights | draw.linear("w_v", d_model, d_model), *calls)
 
 
-exercise = ExerciseChecks(reference=reference.SelfAttentionHead, checks=[
+exercise = ExerciseChecks(reference=reference.SelfAttentionHead, examples=[
+        example(lambda d: _head(d, [3, 2], [d.normal(1, 3, 3)])),
+        example(lambda d: _head(d, [2], [d.normal(2, 3, 2), masks.causal(3)])),
+    ], checks=[
     Check("narrow", "every token reads all tokens, with d_k below d_model",
           lambda d: _head(d, [8, 5], [d.normal(3, 6, 8)]), weight=2),
-    Check("default-width", "d_k is d_model where none is given",
+    Check("default-width", "d_k defaults to d_model",
           lambda d: _head(d, [7], [d.normal(2, 5, 7)])),
     Check("wide", "d_k may exceed d_model", lambda d: _head(d, [6, 11], [d.normal(2, 4, 6)])),
-    Check("causal", "a causal mask keeps the future out",
+    Check("causal", "under a causal mask, no output depends on a later token",
           lambda d: _head(d, [8, 5], [d.normal(2, 6, 8), masks.causal(6)])),
-    Check("padding", "a padding mask of each sample's own length",
+    Check("padding", "a padding mask, with a different length in each sample",
           lambda d: _head(d, [8, 3], [d.normal(3, 6, 8), masks.padding([6, 2, 4])])),
-    Check("calls", "one token alone, then another batch: nothing is kept from call to call",
+    Check("calls", "calls are independent: one token alone, then another batch",
           lambda d: _head(d, [4, 6], [d.normal(1, 1, 4)], [d.normal(2, 5, 4)])),
     Check("learns", "gradients reach all three projections, and x",
           lambda d: modules.gradients(_head(d, [5, 4], [d.normal(2, 6, 5)]), d.normal(2, 6, 5),

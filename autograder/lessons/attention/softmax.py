@@ -2,13 +2,16 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
 from autograder.judge.explain import near
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import defaults, properties
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.attention import reference
+from autograder.probe.library_calls import AUTOGRAD
 
 LIBRARY = "The library's softmax does the work here; write the exponential and the sum yourself."
+DERIVATIVE = "A derivative from torch does the work here; write the exponential and the sum yourself."
+FORBIDDEN = ("softmax", "softmin", "scaled_dot_product", "cross_entropy")
 LARGE = torch.tensor([[1e4], [-1e4], [0.0]])
 DISTANT = torch.tensor([[40.0], [-40.0], [-150.0]])
 FAR_BELOW = torch.tensor([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -150.0])
@@ -39,18 +42,22 @@ def _sums_to_one(value: torch.Tensor, dim: int) -> bool:
 
 
 exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_sums),
-    forbidden=dict.fromkeys(("softmax", "log_softmax", "softmin", "gumbel_softmax"), LIBRARY), checks=[
+    forbidden=dict.fromkeys(FORBIDDEN, LIBRARY) | {AUTOGRAD: DERIVATIVE},
+    examples=[
+        example(lambda d: call(d.normal(2, 3, scale=2.0))),
+        example(lambda d: call(d.normal(2, 2, 3), dim=1)),
+        example(lambda _: call(torch.tensor([[1000.0, 1001.0, 999.0], [0.0, float("-inf"), 1.0]]))),
+    ], checks=[
     Check("rows", "each row of a table becomes a distribution",
           lambda d: call(d.normal(3, 7, scale=2)), weight=2),
     Check("other-dimension", "it works along any dimension, not only the last",
           lambda d: call(d.normal(3, 4, 5, scale=2), dim=1)),
     Check("large-entries", "entries of ±10 000 give finite weights", lambda d: call(_large_entries(d))),
-    Check("distant-rows", "rows that differ by hundreds do not disturb each other",
+    Check("distant-rows", "rows that lie hundreds apart don't affect each other",
           lambda d: call(d.normal(3, 7) + DISTANT + FAR_BELOW)),
     Check("minus-infinity", "an entry of minus infinity gets a weight of exactly 0",
           lambda d: call(_some_minus_infinity(d))),
-    Check("arguments", "the tensor you are given comes back unchanged",
-          lambda d: call(d.normal(2, 3, 5).double()), no_side_effects(_sums)),
+    arguments(lambda d: call(d.normal(2, 3, 5)), _sums, weight=1),
     *properties(lambda d: call(d.normal(3, 5)), judge=matches_reference(_sums),
                 sizes=lambda d: [call(d.normal(1, 1)), call(d.normal(60, 70))]),
     defaults(lambda d: [call(d.normal(3, 4, 5))], dim=(-1, 0)),

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
 from autograder.judge.judges import matches_reference, no_side_effects
 from autograder.judge.masks import causal
 from autograder.judge.properties import properties
@@ -35,7 +35,10 @@ def _with_row(weights: torch.Tensor, place: tuple[int, ...], row: torch.Tensor) 
 
 
 exercise = ExerciseChecks(reference=reference.attention_entropy, judge=matches_reference(_impossible),
-    checks=[
+    examples=[
+        example(lambda _: call(torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.25, 0.25], [0.0, 0.0, 0.0]]))),
+        example(lambda d: call(_weights(d, 1, 2, 2, 3))),
+    ], checks=[
     Check("heads", "an entropy, in nats, for every query of every head",
           lambda d: call(_weights(d, 3, 4, 5, 7)), weight=2),
     Check("matrix", "a single matrix, without layers and heads",

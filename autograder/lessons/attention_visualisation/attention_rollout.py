@@ -5,7 +5,7 @@ import math
 import torch
 
 from autograder.judge import explain
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
 from autograder.judge.judges import matches_reference, no_side_effects
 from autograder.judge.masks import causal
 from autograder.judge.properties import properties
@@ -34,7 +34,12 @@ def _zero_rows(draw: Draw) -> torch.Tensor:
     return weights
 
 
-exercise = ExerciseChecks(reference=reference.attention_rollout, judge=matches_reference(_own_share), checks=[
+exercise = ExerciseChecks(reference=reference.attention_rollout, judge=matches_reference(_own_share),
+    examples=[
+        example(lambda d: call(attentions(d, 2, 1, 2)), "heat"),
+        example(lambda d: call(attentions(d, 2, 3, 4)), "heat"),
+        example(lambda d: call(_zero_rows(d)), "heat"),
+    ], checks=[
     Check("three-layers", "three layers of four heads", lambda d: call(attentions(d, 3, 4, 6)), weight=2),
     Check("order", "two layers: the later one stands on the left of the product",
           lambda d: call(attentions(d, 2, 3, 5) ** 3 * 2)),

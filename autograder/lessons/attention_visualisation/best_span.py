@@ -1,8 +1,10 @@
 """Checks of `best_span`."""
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import properties
+import torch
+
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, properties
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import FindSpan
 
@@ -49,7 +51,12 @@ def _float64(draw: Draw) -> FindSpan:
 
 
 exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference(_about_span, any_form=True),
-    checks=[
+    examples=[
+        example(lambda _: call(torch.tensor([1.0, 3.0, 0.5, 2.0]), torch.tensor([2.5, 0.5, 2.0, 1.0]), 3)),
+        example(lambda _: call(torch.tensor([0.0, -1.0, -2.0, 5.0, 0.0]), torch.tensor([6.0, 3.0,
+                1.0, 1.5, 4.0]), 2)),
+        example(lambda _: call(torch.tensor([4.0, 0.0, 0.0]), torch.tensor([0.0, 0.0, 7.0]), 2)),
+    ], checks=[
     Check("drawn", "the highest sum of all allowed spans", _many, weight=2),
     Check("crossed", "the best end lies before the best start",
           lambda d: _peaks(d, 11, ({8: 6.0, 3: 4.0}, {2: 6.0, 5: 4.5, 9: 2.0}), 4)),
@@ -66,8 +73,7 @@ exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference
     Check("last", "the last token, alone",
           lambda d: _peaks(d, 7, ({6: 5.0}, {6: 5.0, 0: 7.0}), 3), weight=0.5),
     Check("one-token", "a text of one token", lambda d: _peaks(d, 1, ({}, {}), 4, shift=-3.0), weight=0.5),
-    Check("arguments", "float64, and the logits stay as they are",
-          _float64, no_side_effects(_about_span, any_form=True)),
+    arguments(_float64, _about_span, any_form=True, weight=1),
     *properties(_many, judge=matches_reference(_about_span, any_form=True),
                 sizes=lambda d: [_peaks(d, 1, ({}, {}), 1, shift=-3.0),
                                  _peaks(d, 200, ({90: 9.0}, {97: 9.0}), 20)]),

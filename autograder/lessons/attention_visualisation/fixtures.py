@@ -1,6 +1,7 @@
 """What lesson 08 does beside the student's code: models to look into, pictures read off the page."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -10,9 +11,10 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from autograder.probe.answer import Answer, StructureError, kind_of, load
 from autograder.probe.functions import CallFunction
-from autograder.probe.heat_map import FAULTS, read_heat_map
 from autograder.probe.operation import Operation
+from coursework.heat_map import FAULTS, HeatMapError, read_heat_map
 from coursework.small_bert import SmallBert, SmallTokeniser
+from coursework.stand_ins import MultiHeadAttention
 from coursework.stand_ins_models import Decoder, Encoder, Transformer
 
 BACKEND = "module://autograder.probe.still_canvas"
@@ -221,7 +223,65 @@ class DrawHeatMap(Operation):
             plt.sca(first)
         options = {} if given is None else {"ax": given}
         returned = draw(self.weights, self.queries, self.keys, **options)
-        found = read_heat_map(returned)
+        try:
+            found = read_heat_map(returned)
+        except HeatMapError as problem:
+            raise StructureError(problem.fault, detail=problem.detail) from None
         if first is None:
             return found
         return found | {"on the axes given": returned is given, "elsewhere": first.has_data()}
+
+
+class InterruptedHereError(Exception):
+    """Raised inside a context by our own code, and caught by it."""
+
+
+@dataclass(frozen=True)
+class RunSilenced(Operation):
+    """Run an attention with given weights while the answer silences one of its heads.
+
+    `sizes` are d_model and the number of heads. The result is the output for x (B, S, D), or, with
+    `facts`, what became of the attention after the context, which `interrupted` leaves by an exception.
+    """
+
+    sizes: Sequence[int]
+    weights: Mapping[str, torch.Tensor]
+    x: torch.Tensor
+    head: int
+    facts: bool = False
+    interrupted: bool = False
+
+    handed: ClassVar[Sequence[str]] = ("x",)
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """The vectors."""
+        return [self.x]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The facts."""
+        return frozenset({"output", "weights", "trainable", "hooks"})
+
+    def run(self, answer: Answer) -> Any:
+        """Build, run inside the context, and look at what is left."""
+        attention = MultiHeadAttention(*self.sizes)
+        for path, value in self.weights.items():
+            load(attention, path, value)
+        attention = attention.to(self.x.dtype)
+        silence = answer.find()
+        before = {name: value.detach().clone() for name, value in attention.state_dict().items()}
+        whole = attention(self.x, self.x, self.x)[0].detach().clone()
+        with suppress(InterruptedHereError), silence(attention, self.head):
+            inside = attention(self.x, self.x, self.x)[0].detach().clone()
+            if self.interrupted:
+                raise InterruptedHereError
+        if not self.facts:
+            return inside
+        after = attention.state_dict()
+        return {
+            "output": torch.allclose(attention(self.x, self.x, self.x)[0], whole, atol=1e-5),
+            "weights": set(after) == set(before) and all(torch.equal(after[k], before[k]) for k in before),
+            "trainable": all(parameter.requires_grad for parameter in attention.parameters()),
+            "hooks": not any(part._forward_pre_hooks or part._forward_hooks for part in attention.modules()),
+        }

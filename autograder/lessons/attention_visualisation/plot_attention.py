@@ -1,8 +1,11 @@
 """Checks of `plot_attention`: what is read off the page, wherever matplotlib keeps it."""
 
+import re
 from typing import Any
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
+import torch
+
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
 from autograder.judge.explain import near
 from autograder.judge.judges import no_side_effects
 from autograder.judge.properties import properties
@@ -29,10 +32,21 @@ def _about_picture(seen: Comparison) -> str | None:
         return next(found, "The heat map shows other numbers than the weights it was given.")
     if got["scale"] != [0.0, 1.0]:
         return "The colour scale should go from 0 to 1. Set vmin and vmax."
+    if _only_numbers([*got["rows"], *got["columns"]]):
+        return "The labels are numbers. Rows should be labelled with the queries, columns with the keys."
     if got["on edges"]:
-        return "The labels stand between two cells: cell i of a heat map reaches from i to i + 1."
+        return (
+            "Some labels stand on the edge of a cell, not at its middle. The middle of cell i is at "
+            "i + ½ in a heat map of seaborn, and at i in one of imshow."
+        )
     rows = _about_labels(got["rows"], want["rows"], "queries (rows)")
     return rows or _about_labels(got["columns"], want["columns"], "keys (columns)")
+
+
+def _only_numbers(labels: list[str]) -> bool:
+    """Return whether every label is a number, as where matplotlib chooses what to write."""
+    written = [label.replace("−", "-") for label in labels if label]
+    return bool(written) and all(re.fullmatch(r"-?\d+(\.\d+)?", label) for label in written)
 
 
 def _about_labels(got: Any, want: list[str], what: str) -> str | None:
@@ -59,7 +73,16 @@ def _small_weights(draw: Draw) -> DrawHeatMap:
 
 JUDGE = no_side_effects(_about_picture, names=["weights", "queries", "keys"], any_form=True, titled=False)
 
-exercise = ExerciseChecks(reference=reference.plot_attention, judge=JUDGE, checks=[
+exercise = ExerciseChecks(reference=reference.plot_attention, judge=JUDGE,
+    examples=[
+        example(lambda _: Question([torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]]), ["a", "b"],
+                ["x", "y", "z"]],
+                                   through="coursework.instant.parts:plot_attention",
+                                   shown="plot_attention(weights, queries, keys, ax=ax)"), "heat"),
+        example(lambda _: Question([torch.full((2, 30), 1 / 30), ["a", "b"], [f"k{n}" for n in range(30)]],
+                                   through="coursework.instant.parts:plot_attention",
+                                   shown="plot_attention(weights, queries, keys, ax=ax)")),
+    ], checks=[
     Check("five-by-seven", "five queries down, seven keys across",
           lambda d: _drawn(d, Q[:5], K[:7]), weight=2),
     Check("axes-given", "drawn on the Axes that are handed over, and on no other",
@@ -76,5 +99,5 @@ exercise = ExerciseChecks(reference=reference.plot_attention, judge=JUDGE, check
     Check("single", "a single query",
           lambda d: _drawn(d, ["<sos>"], ["4", "0", "7", "0", "<eos>"]), weight=0.5),
     *properties(lambda d: _drawn(d, Q[:4], K[:5]), judge=JUDGE,
-                sizes=lambda d: [_drawn(d, Q[:1], K[:1]), _drawn(d, Q[:40], K[:40])]),
+                sizes=lambda d: [_drawn(d, Q[:1], K[:2]), _drawn(d, Q[:40], K[:40])]),
 ])

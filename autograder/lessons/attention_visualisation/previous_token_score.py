@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, call
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, call, example
 from autograder.judge.judges import no_side_effects
 from autograder.judge.properties import properties
 from autograder.lessons.attention_visualisation import reference
@@ -20,7 +20,11 @@ def attentions(draw: Draw, layers: int, heads: int, size: int) -> torch.Tensor:
     return draw.normal(layers, heads, size, size, scale=1.5).softmax(dim=-1)
 
 
-exercise = ExerciseChecks(reference=reference.previous_token_score, checks=[
+exercise = ExerciseChecks(reference=reference.previous_token_score,
+    examples=[
+        example(lambda _: call(torch.tensor([[[[1.0, 0.0, 0.0], [0.7, 0.3, 0.0], [0.1, 0.5, 0.4]]]]))),
+        example(lambda d: call(attentions(d, 2, 3, 4))),
+    ], checks=[
     Check("heads", "a score for every head of every layer", lambda d: call(attentions(d, 3, 4, 7)), weight=2),
     Check("square", "as many layers as heads as tokens", lambda d: call(attentions(d, 4, 4, 4))),
     Check("two-tokens", "two tokens: a single one has another before it",

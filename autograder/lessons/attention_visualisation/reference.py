@@ -104,3 +104,23 @@ def best_span(start_logits: torch.Tensor, end_logits: torch.Tensor, max_length: 
     size = len(start_logits)
     spans = [(i, j) for i in range(size) for j in range(i, min(i + max_length, size))]
     return max(spans, key=lambda span: float(start_logits[span[0]] + end_logits[span[1]]))
+
+
+def silence_head(attention: "Any", head: int) -> "Any":
+    """Blank the head's features on their way into w_o, with a hook that is removed afterwards."""
+    from contextlib import contextmanager
+
+    @contextmanager
+    def silenced() -> "Any":
+        def blank(_layer: "Any", given: tuple[torch.Tensor, ...]) -> torch.Tensor:
+            width = given[0].size(-1) // attention.num_heads
+            of_head = torch.arange(given[0].size(-1)).div(width, rounding_mode="floor")
+            return given[0].masked_fill(of_head == head, 0.0)
+
+        hook = attention.w_o.register_forward_pre_hook(blank)
+        try:
+            yield
+        finally:
+            hook.remove()
+
+    return silenced()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
 from autograder.judge.explain import near
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import properties
@@ -74,7 +74,12 @@ def _twice(draw: Draw) -> AttendToPairs:
 
 
 exercise = ExerciseChecks(reference=reference.sentence_pair_attention,
-    judge=matches_reference(_about_triple, any_form=True), checks=[
+    judge=matches_reference(_about_triple, any_form=True),
+    examples=[
+        example(lambda _: Question(["the cat sat", "it slept."],
+                                   through="coursework.instant.parts:sentence_pair_attention",
+                                   shown="sentence_pair_attention(model, tokeniser, a, b)"), "heat"),
+    ], checks=[
     Check("two-sentences", "a sentence of six words, and one of four",
           lambda d: _lengths(d, (6, 4)), weight=2),
     Check("longer-second", "sentence b is the longer one", lambda d: _lengths(d, (2, 7))),

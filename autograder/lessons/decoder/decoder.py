@@ -7,11 +7,11 @@ from typing import Any
 import torch
 
 from autograder.judge import dropout, masks, modules, weights
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, module
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, example, module
 from autograder.judge.explain import are_probabilities, positions_change
 from autograder.judge.gradients import gradients_match, unregistered
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import defaults, properties
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.decoder import reference
 from autograder.probe.dropout import DropoutFact
 from autograder.probe.modules import CallModule, ReadState
@@ -99,34 +99,38 @@ def _defaults(draw: Draw) -> Sequence[Operation]:
     return [replace(_sized(draw, [9, 4, 1, 1, 2], ids, draw.normal(1, 3, 4)), train=True) for ids in texts]
 
 
-exercise = ExerciseChecks(reference=reference.Decoder, judge=matches_reference(are_probabilities), checks=[
+exercise = ExerciseChecks(reference=reference.Decoder, judge=matches_reference(are_probabilities),
+    examples=[
+        example(lambda d: _sized(d, [6, 4, 1, 2, 6, 8], torch.tensor([[1, 5, 4]]), d.normal(1, 2, 4))),
+        example(lambda d: _sized(d, [6, 4, 2, 2, 6, 8], torch.tensor([[1, 5], [1, 4]]), d.normal(2,
+                3, 4), masks.causal(2), masks.padding([1, 3]))),
+    ], checks=[
     Check("one-layer", "one layer, without masks",
           lambda d: _decoder(d, 1, [_ids(d, 4, 4), d.normal(2, 6, D)])),
-    Check("three-layers", "three layers, each with weights of its own",
+    Check("three-layers", "three layers, each with its own weights",
           lambda d: _decoder(d, 3, [_ids(d, 5, 5), d.normal(2, 7, D)]), weight=1.5),
     Check("masked", "both masks reach both layers; three samples, each with its own padding",
           lambda d: _masked(d, [5, 2, 4], [3, 7, 6]), weight=1.5),
-    Check("equal-sizes", "target, source and batch of one size: each mask goes into its own attention",
+    Check("equal-sizes", "target, source and batch of the same size: each mask goes to the right attention",
           lambda d: _masked(d, [4, 2, 3, 4], [2, 4, 1, 3])),
     Check("calls", "a single token, then a longer sentence: nothing is kept from call to call",
           _two_calls, weight=0.5),
     Check("target-token-moves",
-          "a change of one target token moves its logits and those after it, and none before it",
+          "changing one target token changes its logits and those after it, and none before it",
           lambda d: modules.changed_word(_causal(d), 0, 2, V),
           positions_change("target token 2 changes", what="row of logits")),
-    Check("source-token-moves", "a change of the last source token moves the logits at every position",
+    Check("source-token-moves", "changing the last source token changes the logits at every position",
           lambda d: modules.changed_positions(_causal(d), 1, masks.at(4), d.normal(2, D, scale=3)),
           positions_change("the last source token changes", what="row of logits")),
-    Check("source-padding-moves-nothing", "a change in the padding of the source moves nothing",
+    Check("source-padding-moves-nothing", "changing the padding of the source changes nothing",
           _changed_padding, positions_change("the padding of the source changes", what="row of logits"), 0.5),
-    Check("long-sentence", "sentences of more than 512 tokens, where max_len allows them",
+    Check("long-sentence", "sentences of more than 512 tokens, if max_len allows them",
           _long_sentence, matches_reference(are_probabilities, atol=1e-2, rtol=1e-2), 0.5),
     Check("parts-registered", "every parameter is known to PyTorch",
           _registered, matches_reference(unregistered), 0.5),
-    Check("arguments", "it works in float64, and leaves its arguments as they are",
-          lambda d: modules.in_float64(_decoder(
-              d, 2, [_ids(d, 3, 3), d.normal(2, 4, D), masks.causal(3), masks.padding([4, 2])])),
-          no_side_effects(are_probabilities, names=NAMES), 0.5),
+    arguments(lambda d: _decoder(
+        d, 2, [_ids(d, 3, 3), d.normal(2, 4, D), masks.causal(3), masks.padding([4, 2])]),
+              are_probabilities, names=NAMES),
     Check("learns", "gradients reach every parameter and the memory", lambda d: modules.gradients(
               _decoder(d, 2, [_ids(d, 4, 4), d.normal(2, 6, D), masks.causal(4)]), d.normal(2, 4, V),
               of_arguments=True, one_output=True), gradients_match(NAMES), 0.5),

@@ -6,11 +6,11 @@ from functools import partial
 import torch
 
 from autograder.judge import masks, modules
-from autograder.judge.authoring import Check, Draw, ExerciseChecks
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, example
 from autograder.judge.explain import ends_in_norm, positions_change
 from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import defaults, properties
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.decoder import reference
 from autograder.lessons.decoder.layers import D_FF, D, dropout_checks, layer_call
 
@@ -25,16 +25,24 @@ def _batch(draw: Draw, batch: int, target: int, source: int, width: int = D) -> 
     return [draw.normal(batch, target, width), draw.normal(batch, source, width)]
 
 
-exercise = ExerciseChecks(reference=reference.DecoderLayer, judge=matches_reference(LAST), checks=[
+exercise = ExerciseChecks(reference=reference.DecoderLayer, judge=matches_reference(LAST),
+    examples=[
+        example(lambda d: _layer(d, _batch(d, 1, 2, 3, 4), init=[4, 2, 6, 0.0])),
+        example(lambda d: _layer(d, [*_batch(d, 2, 3, 2, 4), masks.causal(3), masks.padding([1,
+                2])], init=[4, 2, 5, 0.0])),
+        example(lambda d: _layer(d, [*_batch(d, 2, 2, 2, 2), masks.causal(2), masks.padding([2,
+                1])], init=[2, 1, 3, 0.0])),
+        example(lambda d: replace(_layer(d, _batch(d, 1, 2, 2, 2), init=[2, 1, 3, 1.0]), train=True)),
+    ], checks=[
     Check("self-attention-alone",
-          "the self-attention, with the other parts silent: target tokens read the target before them",
+          "the self-attention, while the other sublayers return zeros: target tokens read those before them",
           lambda d: _layer(d, [*_batch(d, 2, 5, 7), masks.causal(5)],
                            silent=["cross_attention", "feed_forward"])),
     Check("cross-attention-alone",
-          "the cross-attention, with the other parts silent: target tokens read the source",
+          "the cross-attention, while the other sublayers return zeros: target tokens read the source",
           lambda d: _layer(d, [*_batch(d, 2, 5, 7), None, masks.padding([7, 4])],
                            silent=["self_attention", "feed_forward"])),
-    Check("feed-forward-alone", "the feed-forward, with the other parts silent",
+    Check("feed-forward-alone", "the feed-forward network, while the other sublayers return zeros",
           lambda d: _layer(d, _batch(d, 2, 4, 6), silent=["self_attention", "cross_attention"])),
     Check("plain", "five target tokens read seven source tokens, without masks",
           lambda d: _layer(d, _batch(d, 2, 5, 7)), weight=1.5),
@@ -42,7 +50,7 @@ exercise = ExerciseChecks(reference=reference.DecoderLayer, judge=matches_refere
           lambda d: _layer(d, [*_batch(d, 3, 5, 7), masks.target([5, 2, 4]), masks.padding([3, 7, 6])]),
           weight=1.5),
     Check("equal-sizes",
-          "target, source, batch and heads all of one size: each mask goes into its own attention",
+          "target, source, batch and heads all of the same size: each mask goes to the right attention",
           lambda d: _layer(d, [*_batch(d, 4, 4, 4), masks.target([4, 2, 3, 4]), masks.padding([2, 4, 4, 3])],
               init=[D, 4, D_FF, 0.0])),
     Check("one-mask", "either mask may be left out",
@@ -53,30 +61,28 @@ exercise = ExerciseChecks(reference=reference.DecoderLayer, judge=matches_refere
           lambda d: _layer(d, _batch(d, 2, 1, 6), [*_batch(d, 3, 4, 1), masks.causal(4)], init=[D, 2, 9]),
           weight=0.5),
     Check("target-token-moves",
-          "a change of one target token moves it and those after it, and none before it",
+          "changing one target token changes its output and those after it, and none before it",
           lambda d: modules.changed_positions(
               _layer(d, [*_batch(d, 2, 5, 5), masks.causal(5)]), 0, masks.at(2), d.normal(2, D, scale=2)),
           positions_change("target token 2 changes")),
-    Check("source-token-moves", "a change of the last source token moves every output",
+    Check("source-token-moves", "changing the last source token changes every output",
           lambda d: modules.changed_positions(
               _layer(d, [*_batch(d, 2, 5, 5), masks.causal(5)]), 1, masks.at(4), d.normal(2, D, scale=2)),
           positions_change("the last source token changes")),
-    Check("source-padding-moves-nothing", "a change in the padding of the source moves nothing",
+    Check("source-padding-moves-nothing", "changing the padding of the source changes nothing",
           lambda d: modules.changed_positions(
               _layer(d, [*_batch(d, 2, 4, 6), masks.causal(4), masks.padding([3, 3], 6)]),
               1, masks.at(slice(3, 6)), d.normal(2, 3, D, scale=2)),
           positions_change("the padding of the source changes"), 0.5),
-    Check("samples-stay-apart", "a change in one sample moves that sample alone",
+    Check("samples-stay-apart", "changing one sample changes the outputs of that sample alone",
           lambda d: modules.changed_positions(_layer(d, [*_batch(d, 3, 3, 3), masks.causal(3)]),
                                       1, (1,), d.normal(3, D, scale=2)),
           positions_change("all source tokens of sample 1 change"), 0.5),
     *dropout_checks(
         lambda d, init, batch, length: _layer(d, _batch(d, batch, length, 7, int(init[0])), init=init),
-        "in train mode dropout acts on what each sub-layer puts out, before the residual is added"),
-    Check("arguments", "it works in float64, and leaves its arguments as they are",
-          lambda d: modules.in_float64(
-              _layer(d, [*_batch(d, 2, 3, 4), masks.target([3, 2]), masks.padding([1, 4])])),
-          no_side_effects(LAST, names=NAMES), 0.5),
+        "in train mode dropout acts on the output of each sublayer, before the residual connection"),
+    arguments(lambda d: _layer(d, [*_batch(d, 2, 3, 4), masks.target([3, 2]), masks.padding([1, 4])]),
+              LAST, names=NAMES),
     Check("learns", "gradients reach every parameter, x and the memory",
           lambda d: modules.gradients(_layer(d, [*_batch(d, 2, 4, 6), masks.causal(4)]),
                                      d.normal(2, 4, D), of_arguments=True, one_output=True),

@@ -38,7 +38,7 @@ def dropout_checks(ask: Callable[[Draw, Init, int, int], CallModule], title: str
         Check("train-drops-sub-layers", title,
               lambda d: _drops_sublayers(ask(d, (D, HEADS, D_FF, dropout.NEARLY_ALL), 2, 5)),
               dropout.holds, 0.5),
-        Check("feed-forward-drops", "the dropout of the layer reaches its feed-forward",
+        Check("feed-forward-drops", "the layer's dropout reaches its feed-forward network",
               lambda d: _drops_inside(ask(d, (24, 2, 1, 0.9), 4, 10)), dropout.holds, 0.5),
         Check("nothing-to-drop", "with dropout 0 nothing is dropped in train mode either",
               lambda d: _drops_nothing(ask(d, (D, HEADS, 40, 0.0), 4, 6)), dropout.holds, 0.5),

@@ -5,6 +5,7 @@ also stands in for a student's cell when later exercises are graded.
 """
 
 import math
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -133,3 +134,17 @@ class CausalDecoderLayer(nn.Module):
         hidden = self.feed_forward["linear1"](self.norm2(x)).clamp(min=0)
         hidden = F.dropout(hidden, self.p, self.training)
         return x + F.dropout(self.feed_forward["linear2"](hidden), self.p, self.training)
+
+
+def decode_step(layer: Any, x: torch.Tensor, cache: Any = None) -> tuple[torch.Tensor, Any]:
+    """Keep keys and values of all heads, and leave the attention to torch: (B,1,D) -> (B,1,D), cache."""
+    attention, normed = layer.self_attention, layer.norm1(x)
+    q, k, v = (
+        part(normed).unflatten(-1, (attention.num_heads, -1)).movedim(-2, 1)
+        for part in (attention.w_q, attention.w_k, attention.w_v)
+    )
+    if cache is not None:
+        k, v = (torch.cat(both, dim=2) for both in zip(cache, (k, v), strict=True))
+    mixed = F.scaled_dot_product_attention(q, k, v)
+    x = x + attention.w_o(mixed.movedim(1, -2).flatten(-2))
+    return x + layer.feed_forward(layer.norm2(x)), (k, v)

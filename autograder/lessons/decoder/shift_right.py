@@ -2,9 +2,9 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import defaults, properties
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.decoder import reference
 
 ENDS = torch.tensor([[9, 9, 9, 9, 9, 2], [9, 9, 9, 2, 0, 0], [9, 9, 2, 0, 0, 0]])
@@ -27,19 +27,22 @@ def _wrong_place(seen: Comparison) -> str | None:
     return f"{where} holds token {came[0][1]} of row {came[0][0]} of the target{meant}"
 
 
-exercise = ExerciseChecks(reference=reference.shift_right, judge=matches_reference(_wrong_place), checks=[
+exercise = ExerciseChecks(reference=reference.shift_right, judge=matches_reference(_wrong_place),
+    examples=[
+        example(lambda _: call(torch.tensor([[5, 7, 4, 2], [9, 2, 0, 0]]))),
+        example(lambda _: call(torch.tensor([[6, 8], [4, 9]]), sos_id=3)),
+    ], checks=[
     Check("shifted", "the start token first, the last token dropped",
           lambda d: call(_words(d, 3, 5)), weight=2),
-    Check("square", "as many samples as tokens: it is rows that are shifted",
+    Check("square", "as many samples as tokens: each row is shifted, not the batch",
           lambda d: call(_words(d, 4, 4))),
     Check("with-padding", "the end token and padding move along like any other",
           lambda d: call(_words(d, 3, 6).where(ENDS == 9, ENDS))),
-    Check("other-start", "the start token is the one that is given",
+    Check("other-start", "the given start token is used",
           lambda d: call(_words(d, 2, 4), sos_id=d.integer(31, 40))),
-    Check("one-token", "of a single token only the start token is left",
+    Check("one-token", "a target of one token becomes the start token",
           lambda d: call(_words(d, 3, 1)), weight=0.5),
-    Check("arguments", "the target comes back unchanged",
-          lambda d: call(_words(d, 2, 7)), no_side_effects(_wrong_place, names=["target"])),
+    arguments(lambda d: call(_words(d, 2, 7)), _wrong_place, names=["target"], weight=1),
     *properties(lambda d: call(_words(d, 3, 5)), judge=matches_reference(_wrong_place),
                 sizes=lambda d: [call(_words(d, 1, 1)), call(_words(d, 60, 70))]),
     defaults(lambda d: [call(_words(d, 3, 5))], sos_id=(1, 7)),

@@ -2,10 +2,10 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, call
-from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, call, example
+from autograder.judge.judges import matches_reference
 from autograder.judge.masks import about_mask, padded_ids
-from autograder.judge.properties import defaults, properties
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.decoder import reference
 
 
@@ -22,20 +22,23 @@ def _padding_anywhere(draw: Draw) -> torch.Tensor:
     return ids
 
 
-exercise = ExerciseChecks(reference=reference.target_mask, judge=matches_reference(about_mask), checks=[
+exercise = ExerciseChecks(reference=reference.target_mask, judge=matches_reference(about_mask),
+    examples=[
+        example(lambda _: call(torch.tensor([[1, 7, 5, 0]])), "mask"),
+        example(lambda _: call(torch.tensor([[1, 3, 0], [3, 4, 5]]), pad_id=3), "mask"),
+    ], checks=[
     Check("padded", "three targets of different lengths",
           lambda d: call(padded_ids(d, 30, [5, 2, 4])), weight=2),
-    Check("causal", "without padding it is causal, and nothing else",
+    Check("causal", "without padding the mask is just causal",
           lambda d: call(padded_ids(d, 30, [6, 6]))),
     Check("square", "as many samples as positions", lambda d: call(padded_ids(d, 30, [4, 1, 3, 2]))),
-    Check("other-padding", "the padding id is the one that is given",
+    Check("other-padding", "the given padding id is used",
           lambda d: call(_other_padding(d), pad_id=9)),
     Check("padding-anywhere", "padding at the beginning, and in the middle",
           lambda d: call(_padding_anywhere(d)), weight=0.5),
     Check("one-token", "a single token sees itself",
           lambda d: call(padded_ids(d, 30, [1, 1, 1])), weight=0.5),
-    Check("arguments", "the ids come back unchanged",
-          lambda d: call(padded_ids(d, 30, [7, 3])), no_side_effects(about_mask, names=["ids"]), 0.5),
+    arguments(lambda d: call(padded_ids(d, 30, [7, 3])), about_mask, names=["ids"]),
     *properties(lambda d: call(padded_ids(d, 30, [5, 2, 4])), judge=matches_reference(about_mask),
                 sizes=lambda d: [call(padded_ids(d, 30, [1])), call(padded_ids(d, 30, [50, 7, 41]))]),
     defaults(lambda d: [call(10 - padded_ids(d, 10, [5, 2]))], pad_id=(0, 10)),

@@ -2,7 +2,15 @@
 
 from itertools import pairwise
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    Draw,
+    ExerciseChecks,
+    Operation,
+    call,
+    example,
+)
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.embeddings import reference
@@ -74,7 +82,12 @@ def _wrong_order(seen: Comparison) -> str | None:
 EXPLAINERS = (_wrong_size, _wrong_tokens, _wrong_order)
 
 exercise = ExerciseChecks(
-    reference=reference.build_vocabulary, judge=matches_reference(*EXPLAINERS, any_form=True), checks=[
+    reference=reference.build_vocabulary, judge=matches_reference(*EXPLAINERS, any_form=True),
+    examples=[
+        example(lambda _: call(["b", "Sea", " ", "b", " ", "a", " "])),
+        example(lambda _: call(["x", "b", " ", "b", "a", " ", "a", "<unk>", "<unk>", "<unk>"], max_size=6)),
+        example(lambda _: call(["b", "a"], max_size=9)),
+    ], checks=[
     Check("counts", "specials first, then tokens by falling count",
           lambda d: call(_counted(d, 9, 7, 6, 4, 3, 2, 1)), weight=2),
     Check("ties", "tokens that occur equally often are in the order of sorted()",

@@ -1,6 +1,6 @@
 """Checks of `encode`."""
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.embeddings import reference
@@ -24,7 +24,12 @@ def _wrong_token(seen: Comparison) -> str | None:
     return f"Token {place} is not in the vocabulary, so it should get the id of <unk>."
 
 
-exercise = ExerciseChecks(reference=reference.encode, judge=matches_reference(_wrong_token), checks=[
+exercise = ExerciseChecks(reference=reference.encode, judge=matches_reference(_wrong_token),
+    examples=[
+        example(lambda _: call(["the", "sea", "xyz", "The"], {"<pad>": 0, "<sos>": 1, "<eos>": 2,
+                "<unk>": 3, "sea": 4, "the": 5})),
+        example(lambda _: call([], {"<pad>": 0, "<sos>": 1, "<eos>": 2, "<unk>": 3})),
+    ], checks=[
     Check("known", "each token becomes its id",
           lambda d: call([*sampled(d, KNOWN, 7), " ", "<eos>"], _vocabulary(d))),
     Check("unknown", "a token that is not in the vocabulary becomes <unk>",

@@ -3,9 +3,17 @@
 import torch
 import torch.nn.functional as F
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    Draw,
+    ExerciseChecks,
+    Operation,
+    call,
+    example,
+)
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, properties
 from autograder.lessons.embeddings import reference
 
 OTHER_ORDERS = (
@@ -54,7 +62,14 @@ def _wrong_row(seen: Comparison) -> str | None:
     return f"{said} its cosine with the query is higher than that of the row that belongs there."
 
 
-exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_wrong_row), checks=[
+exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_wrong_row),
+    examples=[
+        example(lambda _: call(torch.tensor([[3.0, 4.0], [0.1, 0.0], [-5.0, 1.0], [0.0, 0.0]]),
+                               torch.tensor([1.0, 0.2]), 4)),
+        example(lambda d: call(*_fan(d, 6, 3), 3)),
+        example(lambda _: call(torch.tensor([[2.0, 9.0, 4.0], [1.0, 1.0, 1.0], [-3.0, 0.5, 0.5]]),
+                               torch.tensor([0.5, 0.9, 0.2]), 2)),
+    ], checks=[
     Check("rows", "rows by falling cosine, whatever their lengths",
           lambda d: call(*_fan(d, 12, 7), 5), weight=2, separates=SEVERAL),
     Check("one", "the single nearest row", lambda d: call(*_fan(d, 30, 6), 1),
@@ -67,9 +82,7 @@ exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_
     Check("double", "a table and a query in float64",
           lambda d: call(*(x.double() for x in _fan(d, 11, 9)), 6), weight=0.5,
           separates=SEVERAL),
-    Check("arguments", "table and query come back unchanged",
-          lambda d: call(*_fan(d, 7, 4), 3), no_side_effects(_wrong_row, names=("table", "query")),
-          weight=0.5, separates=SEVERAL),
+    arguments(lambda d: call(*_fan(d, 7, 4), 3), _wrong_row, names=("table", "query"), separates=SEVERAL),
     *properties(lambda d: call(*_fan(d, 12, 7), 5), judge=matches_reference(_wrong_row),
                 separates=SEVERAL,
                 sizes=lambda d: [call(*_fan(d, 1, 1), 1), call(*_fan(d, 90, 40), 30)]),

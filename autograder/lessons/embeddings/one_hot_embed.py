@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks
+from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, example
 from autograder.judge.judges import entry_of, matches_reference, no_side_effects
 from autograder.judge.properties import properties
 from autograder.lessons.embeddings import reference
@@ -24,7 +24,11 @@ def _in_words(seen: Comparison) -> str:
 
 JUDGE = no_side_effects(_in_words, names=("ids", "table"), any_form=True, titled=False)
 
-exercise = ExerciseChecks(reference=reference.one_hot_embed, judge=JUDGE, checks=[
+exercise = ExerciseChecks(reference=reference.one_hot_embed, judge=JUDGE,
+    examples=[
+        example(lambda d: call(torch.tensor([[2, 0, 2]]), d.normal(4, 3))),
+        example(lambda d: call(torch.tensor([[1, 2], [0, 1]]), d.normal(3, 2))),
+    ], checks=[
     Check("rows", "each id becomes its row of the table",
           lambda d: Embed([d.integers(0, 11, 2, 4), d.normal(13, 5)]), weight=2, separates=ZERO),
     Check("ends", "the first and the last row, and a table wider than it is long",
@@ -35,7 +39,7 @@ exercise = ExerciseChecks(reference=reference.one_hot_embed, judge=JUDGE, checks
           lambda d: Embed([d.integers(0, 5, 5, 3), d.normal(6, 6)]), weight=0.5, separates=ZERO),
     Check("double", "a table in float64", lambda d: Embed([d.integers(0, 8, 1, 5), d.normal(9, 6).double()]),
           separates=ZERO),
-    Check("learns", "gradients reach the rows that were used",
+    Check("learns", "gradients reach the rows of the ids, and no others",
           lambda d: Embed([d.integers(0, 9, 3, 4), d.normal(11, 6)], cotangent=d.normal(3, 4, 6)),
           separates=ZERO),
     *properties(lambda d: Embed([torch.tensor([[0, 6], [5, 0], [2, 4]]), d.normal(8, 6)]), judge=JUDGE,

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, call
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, call, example
 from autograder.judge.judges import no_side_effects
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.embeddings import reference
@@ -19,7 +19,12 @@ def _other_id(draw: Draw) -> Operation:
     return call(rows, pad_id=draw.integer(91, 99))
 
 
-exercise = ExerciseChecks(reference=reference.pad_batch, checks=[
+exercise = ExerciseChecks(reference=reference.pad_batch,
+    examples=[
+        example(lambda _: call([[5, 7, 4], [9], []])),
+        example(lambda _: call([torch.tensor([3, 8]), torch.tensor([6, 2, 5])], pad_id=1)),
+        example(lambda _: call([[4, 6]])),
+    ], checks=[
     Check("lists", "lists of different lengths are padded on the right",
           lambda d: call(_sequences(d, 4, 7, 2)), weight=2),
     Check("tensors", "LongTensors are padded as lists are, and come back unchanged",

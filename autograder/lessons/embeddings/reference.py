@@ -73,3 +73,26 @@ def nearest(table: torch.Tensor, query: torch.Tensor, k: int) -> torch.Tensor:
     """Return the k rows at the smallest angle: (V,D), (D,) -> (k,)."""
     cosines = F.normalize(table.double(), dim=-1) @ F.normalize(query.double(), dim=-1)
     return cosines.topk(k).indices
+
+
+def bpe_merges(counts: dict[str, int], num_merges: int) -> list[tuple[str, str]]:
+    """Pairs are slices of tuples; each word is scanned by index and cut where the pair is found."""
+    spelt = [(tuple(word), count) for word, count in counts.items()]
+    merges: list[tuple[str, str]] = []
+    while len(merges) < num_merges:
+        totals: dict[tuple[str, ...], int] = {}
+        for pieces, count in spelt:
+            for i in range(len(pieces) - 1):
+                totals[pieces[i : i + 2]] = totals.get(pieces[i : i + 2], 0) + count
+        if not totals:
+            return merges
+        left, right = sorted(pair for pair, n in totals.items() if n == max(totals.values()))[0]
+        merges.append((left, right))
+        for place, (pieces, count) in enumerate(spelt):
+            i, joined = 0, []
+            while i < len(pieces):
+                both = pieces[i : i + 2] == (left, right)
+                joined.append(left + right if both else pieces[i])
+                i += 2 if both else 1
+            spelt[place] = tuple(joined), count
+    return merges

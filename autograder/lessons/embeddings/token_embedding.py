@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from autograder.judge import modules
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, module
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, example, module
 from autograder.judge.gradients import gradients_match
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.embeddings import reference
@@ -24,7 +24,11 @@ def _embed(draw: Draw, sizes: Sequence[int], *calls: torch.Tensor, **options: An
     return module(sizes, {"embed.weight": table}, *([ids] for ids in calls), **options)
 
 
-exercise = ExerciseChecks(reference=reference.TokenEmbedding, checks=[
+exercise = ExerciseChecks(reference=reference.TokenEmbedding,
+    examples=[
+        example(lambda d: _embed(d, [5, 4], torch.tensor([[3, 1, 0]]))),
+        example(lambda d: _embed(d, [4, 2], torch.tensor([[3, 0], [2, 2]]), pad_id=2)),
+    ], checks=[
     Check("values", "the rows of the ids, times √d_model",
           lambda d: _embed(d, [13, 6], d.integers(1, 13, 3, 5)), weight=2),
     Check("padded", "padding becomes zeros, other tokens do not", lambda d: _embed(d, [7, 19], PADDED)),

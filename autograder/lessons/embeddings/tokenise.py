@@ -2,7 +2,7 @@
 
 from itertools import zip_longest
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import properties
 from autograder.lessons.embeddings import reference
@@ -45,7 +45,10 @@ def _wrong_text(seen: Comparison, place: int, got: str, want: str) -> str:
 
 
 exercise = ExerciseChecks(reference=reference.tokenise, judge=matches_reference(_wrong_piece, any_form=True),
-    checks=[
+    examples=[
+        example(lambda _: call("The cat, it’s 2 o’clock.")),
+        example(lambda _: call("  Sea!\n")),
+    ], checks=[
     Check("words", "words, and what stands between them, each become a piece",
           lambda d: call(_sentence(d, d.integer(9, 14))), weight=2, separates=("line-breaks-lost",)),
     Check("marks-outside", "a text that begins and ends with a mark loses neither",

@@ -7,10 +7,18 @@ import torch
 import torch.nn.functional as F
 
 from autograder.judge import dropout, explain, masks, modules, weights
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    Draw,
+    ExerciseChecks,
+    Operation,
+    example,
+    module,
+)
 from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import defaults, properties
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.encoder import reference
 from autograder.probe.modules import CallModule, ChangedPositions
 
@@ -57,28 +65,36 @@ def _padding_added(d: Draw) -> Operation:
     return ChangedPositions(SIZES, calls=calls, order=list(range(4)))
 
 
-exercise = ExerciseChecks(reference=reference.Encoder, checks=[
+exercise = ExerciseChecks(reference=reference.Encoder,
+    examples=[
+        example(lambda d: _encoder(d, [torch.tensor([[5, 4, 6]])], sizes=(7, 4, 1, 2, 6))),
+        example(lambda d: _encoder(d, [torch.tensor([[5, 6, 0], [4, 5, 6]]), masks.padding([2, 3])],
+                sizes=(7, 4, 2, 2, 6))),
+        example(lambda d: _encoder(d, [torch.tensor([[4, 5]])], sizes=(6, 2, 1, 1, 3),
+                                   train=True, dropout=1.0)),
+    ], checks=[
     Check("formula", "embedding, position, then one layer after the other",
           lambda d: _encoder(d, [_ids(d, 3, 5)]), weight=2),
-    Check("alone", "a sample gives the same alone and in a batch",
-          lambda d: modules.also_alone(_encoder(d, [_ids(d, 3, 4)])), matches_reference(explain.samples_mix)),
-    Check("order", "the same words in another order give something else: positions count", _reversed,
+    Check("alone", "a sample gives the same result alone and in a batch",
+          lambda d: modules.alone_twice(_encoder(d, [_ids(d, 3, 4)])),
+          matches_reference(explain.samples_mix)),
+    Check("order", "the same tokens in another order give a different result: positions count", _reversed,
           matches_reference(_order_is_lost)),
     Check("lengths", "three sentences of different lengths, with their padding mask",
           lambda d: _encoder(d, _padded(d, 6, 2, 4)), weight=2),
-    Check("padded", "padding behind a sentence changes nothing at its words", _more_padding),
-    Check("square-mask", "a mask (S, S), as it is given",
+    Check("padded", "padding after a sentence does not change the outputs of its tokens", _more_padding),
+    Check("square-mask", "a mask of shape (S, S)",
           lambda d: _encoder(d, [_ids(d, 2, 5), d.mask(5, 5)]), weight=0.5),
-    Check("no-mask", "None means no mask, even where there is padding",
+    Check("no-mask", "None means no mask, even if there is padding",
           lambda d: _encoder(d, _padded(d, 5, 3)[:1])),
-    Check("flip", "every output notices when one word is changed",
+    Check("flip", "changing one token changes every output",
           lambda d: modules.changed_word(module(SIZES, {}, [_ids(d, 2, 5)]), 0, 4, SIZES[0]),
           explain.positions_change("word 4 changes"), 0.5),
-    Check("deaf-to-padding", "no output at a word notices the padding", _padding_added,
+    Check("deaf-to-padding", "changing the padding changes no output of a real token", _padding_added,
           explain.positions_change("padding is added after the words"), 0.5),
     Check("three-layers", "three layers, all different",
           lambda d: _encoder(d, [d.integers(4, 9, 2, 4)], sizes=(9, 6, 3, 1, 7))),
-    Check("one-layer", "a single layer, and a single word",
+    Check("one-layer", "a single layer and a single token",
           lambda d: _encoder(d, [d.integers(4, 9, 2, 1)], [d.integers(4, 9, 2, 3)], sizes=(9, 6, 1, 3, 7)),
           weight=0.5),
     Check("too-long", "a sentence longer than max_len raises ValueError",
@@ -89,17 +105,15 @@ exercise = ExerciseChecks(reference=reference.Encoder, checks=[
           lambda d: _encoder(d, [_ids(d, 2, 5)], dropout=dropout.NEARLY_ALL), dropout.nothing_dropped, 0.5),
     Check("dropout-none", "dropout 0 drops nothing in train mode",
           lambda d: _encoder(d, [_ids(d, 3, 7)], train=True, dropout=0.0), dropout.nothing_dropped, 0.5),
-    Check("dropout-on", "in train mode dropout acts on the embedded words and in every layer",
+    Check("dropout-on", "in train mode dropout acts on the embedded tokens and in every layer",
           lambda d: _encoder(d, [_ids(d, 2, 5)], train=True, dropout=dropout.NEARLY_ALL),
           explain.fact("With dropout near 1, something remains in train mode of the words, or of what the "
                        "sublayers return. Do `position` and all layers get `dropout`?"), 0.5),
     Check("learns", "an optimiser finds every parameter, and gradients reach it", lambda d: modules.gradients(
               _encoder(d, [_ids(d, 2, 5)], dropout=0.0), d.normal(2, 5, 8), registration=True),
           gradients_match()),
-    Check("arguments", "it works in float64, and leaves ids and mask as they are",
-          lambda d: modules.in_float64(_encoder(d, _padded(d, 5, 3))),
-          no_side_effects(names=["ids", "mask"])),
-    Check("padding-first", "padding may stand before the words",
+    arguments(lambda d: _encoder(d, _padded(d, 5, 3)), names=["ids", "mask"], weight=1),
+    Check("padding-first", "padding may come before the tokens",
           lambda d: _encoder(d, [each.flip(-1) for each in _padded(d, 6, 3)]), weight=0.5),
     *properties(lambda d: _encoder(d, _padded(d, 5, 3)),
                 sizes=lambda d: [_encoder(d, [d.integers(1, 2, 1, 1)], sizes=(2, 2, 1, 1, 1)),

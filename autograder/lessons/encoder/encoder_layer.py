@@ -8,11 +8,19 @@ import torch
 import torch.nn.functional as F
 
 from autograder.judge import dropout, explain, masks, modules, weights
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    Draw,
+    ExerciseChecks,
+    Operation,
+    example,
+    module,
+)
 from autograder.judge.explain import near
 from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import defaults, properties
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.encoder import reference
 from autograder.probe.modules import CallModule
 
@@ -92,28 +100,34 @@ def _drops_sublayers(d: Draw) -> Operation:
     return replace(asked, weights=weights.zeroed({**asked.weights}, "w_v."))
 
 
-exercise = ExerciseChecks(reference=reference.EncoderLayer, judge=matches_reference(LAST), checks=[
+exercise = ExerciseChecks(reference=reference.EncoderLayer, judge=matches_reference(LAST),
+    examples=[
+        example(lambda d: _layer(d, [4, 2, 6], [d.normal(1, 3, 4)])),
+        example(lambda d: _layer(d, [2, 1, 3], [d.normal(2, 3, 2), masks.padding([1, 3])])),
+        example(lambda d: _layer(d, [4, 4, 5], [d.normal(1, 2, 4), masks.causal(2)])),
+        example(lambda d: _layer(d, [2, 1, 3, 1.0], [d.normal(1, 2, 2)], train=True)),
+    ], checks=[
     Check("formula", "attention, add and norm, feed-forward, add and norm",
           lambda d: _layer(d, [6, 2, 9], [d.normal(3, 5, 6)]), weight=2),
     Check("other-sizes", "another number of heads, and a feed-forward network narrower than d_model",
           lambda d: _layer(d, [8, 4, 5], [d.normal(2, 4, 8)])),
-    Check("everyone", "every token hears every token", _one_token_changed,
+    Check("everyone", "every token can attend to every token", _one_token_changed,
           explain.positions_change("token 3 changes"), 0.5),
-    Check("alone", "a sample gives the same alone and in a batch",
-          lambda d: modules.also_alone(_layer(d, [6, 3, 8], [d.normal(3, 5, 6)])),
+    Check("alone", "a sample gives the same result alone and in a batch",
+          lambda d: modules.alone_twice(_layer(d, [6, 3, 8], [d.normal(3, 5, 6)])),
           matches_reference(explain.samples_mix, LAST)),
-    Check("nothing-added", "where both sublayers return nothing, norm2(norm1(x)) remains",
+    Check("nothing-added", "if both sublayers return zeros, norm2(norm1(x)) remains",
           lambda d: _silenced(d, "self_attention", "feed_forward"), matches_reference(_what_is_left)),
     Check("only-feed-forward",
-          "the feed-forward network reads what norm1 gives, and is added to the same",
+          "the feed-forward network reads the output of norm1, and is added to it",
           lambda d: _silenced(d, "self_attention")),
     Check("only-attention", "attention reads x itself, and is added to x",
           lambda d: _silenced(d, "feed_forward")),
-    Check("padding", "padding of each sample's own length is not heard", _other_padding,
+    Check("padding", "each sample's padding is ignored", _other_padding,
           matches_reference(_padding_leaks, LAST), 2),
     Check("square-masks", "a mask (S, S) for all samples, and one (B, S, S) for each",
           lambda d: _layer(d, [8, 4, 7], *([d.normal(2, 5, 8), m] for m in (d.mask(5, 5), d.mask(2, 5, 5))))),
-    Check("batch-equals-heads", "as many samples as heads: each keeps its own mask",
+    Check("batch-equals-heads", "as many samples as heads: each sample keeps its own mask",
           lambda d: _layer(d, [6, 3, 7], [d.normal(3, 5, 6), masks.padding([5, 2, 3])]), weight=0.5),
     Check("dropout-off", "nothing is dropped in eval mode",
           lambda d: _layer(d, [6, 2, 9, dropout.NEARLY_ALL], [d.normal(2, 5, 6)]), dropout.nothing_dropped),
@@ -130,9 +144,8 @@ exercise = ExerciseChecks(reference=reference.EncoderLayer, judge=matches_refere
     Check("single", "a sentence of a single token",
           lambda d: _layer(d, [6, 1, 8], [d.normal(2, 1, 6)]), weight=0.5),
     Check("learns", "gradients reach every parameter, and x", _gradients, gradients_match(["x"])),
-    Check("arguments", "it works in float64, and leaves x and the mask as they are",
-          lambda d: modules.in_float64(_layer(d, [6, 2, 9], [d.normal(2, 5, 6), masks.padding([5, 3])])),
-          no_side_effects(LAST, names=["x", "mask"])),
+    arguments(lambda d: _layer(d, [6, 2, 9], [d.normal(2, 5, 6), masks.padding([5, 3])]),
+              LAST, names=["x", "mask"], weight=1),
     *properties(lambda d: _layer(d, [6, 2, 9], [d.normal(2, 5, 6), d.mask(2, 5, 5)]),
                 judge=matches_reference(LAST),
                 sizes=lambda d: [_layer(d, [2, 1, 1], [d.normal(1, 1, 2)]),

@@ -5,11 +5,19 @@ from typing import Any
 import torch
 
 from autograder.judge import dropout, modules, weights
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
-from autograder.judge.explain import facts, near, outputs, samples_mix
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    Draw,
+    ExerciseChecks,
+    Operation,
+    example,
+    module,
+)
+from autograder.judge.explain import RANDOM, facts, near, outputs, samples_mix
 from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, properties
 from autograder.lessons.encoder import reference
 from autograder.lessons.encoder.fixtures import Survivors
 from autograder.probe.modules import CallModule
@@ -29,7 +37,9 @@ def _linear(seen: Comparison) -> str | None:
 
 
 def _positions_mix(seen: Comparison) -> str | None:
-    sentence, token = outputs(seen)
+    sentence, token, again = outputs(seen)
+    if not near(token, again):
+        return RANDOM
     if near(sentence[:, 2:3], token):
         return None
     return "Token 2 gives one result in its sentence and another alone: tokens are mixed with each other."
@@ -51,7 +61,7 @@ def _sum_of_two(d: Draw) -> Operation:
 
 def _positions(d: Draw) -> Operation:
     x = d.normal(3, 4, 6)
-    return _feed_forward(d, [6, 8], x, x[:, 2:3])
+    return _feed_forward(d, [6, 8], x, x[:, 2:3], x[:, 2:3])
 
 
 def _survivors(*rate: float) -> Operation:
@@ -66,21 +76,24 @@ SHARE = facts({
     "largest": "The share that is dropped is another than was asked for, or what is left is not scaled: it "
                "should become 1 / (1 − dropout) times what it was."})
 
-exercise = ExerciseChecks(reference=reference.FeedForward, checks=[
+exercise = ExerciseChecks(reference=reference.FeedForward,
+    examples=[
+        example(lambda d: _feed_forward(d, [2, 4], d.normal(1, 3, 2))),
+        example(lambda d: _feed_forward(d, [3, 5], d.normal(2, 1, 3, scale=2.0))),
+        example(lambda d: _feed_forward(d, [2, 3, 1.0], d.normal(1, 2, 2), train=True)),
+    ], checks=[
     Check("formula", "linear, ReLU, linear",
           lambda d: _feed_forward(d, [6, 11], d.normal(3, 5, 6)), weight=2),
     Check("not-linear", "the ReLU makes it more than a linear map", _sum_of_two, matches_reference(_linear)),
-    Check("positions", "every position is treated by itself, and alike", _positions,
+    Check("positions", "each position is processed separately, with the same weights", _positions,
           matches_reference(_positions_mix)),
-    Check("alone", "a sample gives the same alone and in a batch; d_ff may be less than d_model",
-          lambda d: modules.also_alone(_feed_forward(d, [7, 5], d.normal(3, 4, 7))),
+    Check("alone", "a sample gives the same result alone and in a batch; d_ff may be less than d_model",
+          lambda d: modules.alone_twice(_feed_forward(d, [7, 5], d.normal(3, 4, 7))),
           matches_reference(samples_mix)),
     Check("learns", "gradients reach both layers and x",
           lambda d: modules.gradients(_feed_forward(d, [6, 9, 0.0], d.normal(2, 5, 6)), d.normal(2, 5, 6),
                                       of_arguments=True, registration=True), gradients_match(["x"])),
-    Check("arguments", "it works in float64, and leaves x as it is",
-          lambda d: modules.in_float64(_feed_forward(d, [5, 8], d.normal(2, 3, 5))),
-          no_side_effects(names=["x"])),
+    arguments(lambda d: _feed_forward(d, [5, 8], d.normal(2, 3, 5)), names=["x"], weight=1),
     Check("dropout-off", "nothing is dropped in eval mode",
           lambda d: _feed_forward(d, [6, 9, dropout.NEARLY_ALL], d.normal(3, 5, 6)), dropout.nothing_dropped),
     Check("dropout-on", "in train mode the hidden features are dropped, between the two layers",
@@ -89,9 +102,9 @@ exercise = ExerciseChecks(reference=reference.FeedForward, checks=[
     Check("dropout-none", "dropout 0 drops nothing in train mode",
           lambda d: _feed_forward(d, [8, 30, 0.0], d.normal(3, 20, 8), train=True),
           dropout.nothing_dropped, 0.5),
-    Check("dropout-share", "dropout drops the share that is asked for, and scales up what is left",
+    Check("dropout-share", "dropout drops the given share, and scales up what is left",
           lambda _: _survivors(0.6), SHARE, 0.5),
-    Check("dropout-default", "unless told otherwise a tenth is dropped", lambda _: _survivors(), SHARE, 0.5),
+    Check("dropout-default", "by default a tenth is dropped", lambda _: _survivors(), SHARE, 0.5),
     *properties(lambda d: _feed_forward(d, [5, 8], d.normal(2, 3, 5)),
                 sizes=lambda d: [_feed_forward(d, [1, 1], d.normal(1, 1, 1)),
                                  _feed_forward(d, [64, 150], d.normal(20, 40, 64))]),

@@ -6,12 +6,20 @@ from typing import Any
 import torch
 
 from autograder.judge import modules, weights
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, module
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    Draw,
+    ExerciseChecks,
+    Operation,
+    example,
+    module,
+)
 from autograder.judge.compare import times
 from autograder.judge.explain import near, samples_mix, without_norm
 from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import defaults, properties
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.encoder import reference
 from autograder.probe.modules import CallModule, ReadState
 
@@ -59,34 +67,40 @@ def _constant_token(d: Draw) -> Operation:
 
 
 def _alone(d: Draw) -> Operation:
-    """Ask for three samples of different spread, then for the first of them."""
+    """Ask for three samples of different spread, then twice for the first of them."""
     x = _tokens(d, 3, 5, 6) * torch.tensor([2.0, 6.0, 1.0])[:, None, None]
-    return modules.also_alone(module([6], weights.norm(d, "", 6), [x]))
+    return modules.alone_twice(module([6], weights.norm(d, "", 6), [x]))
+
+
+FORBIDDEN = ("layer_norm", "group_norm", "batch_norm", "instance_norm", "rms_norm")
 
 
 exercise = ExerciseChecks(reference=reference.LayerNorm, judge=matches_reference(_wrong_token),
-    forbidden=dict.fromkeys(("layer_norm", "native_layer_norm"), LIBRARY), checks=[
+    forbidden=dict.fromkeys(FORBIDDEN, LIBRARY),
+    examples=[
+        example(lambda d: _norm(d, (1, 2, 3))),
+        example(lambda _: module([4], {}, [torch.tensor([[[1.0, 2.0, 3.0, 6.0], [0.01, 0.0, -0.01, 0.0]]])])),
+        example(lambda d: module([2], weights.norm(d, "", 2), [d.normal(2, 2, 2)], eps=1.0)),
+    ], checks=[
     Check("tokens", "each token's features are brought to mean 0 and variance 1, then scaled and shifted",
           lambda d: module([7], weights.norm(d, "", 7), [_tokens(d, 3, 5, 7, scale=2) + 1]), weight=2,
           separates=["default-eps"]),
     Check("narrow", "few features, as many as tokens and samples: the variance divides by their number",
           lambda d: _norm(d, (4, 4, 4))),
-    Check("large-eps", "eps is the one that is asked for, and stands under the root",
+    Check("large-eps", "the given eps is used, inside the square root",
           lambda d: _norm(d, (2, 3, 6), scale=0.7, eps=0.5)),
     Check("constant", "a token whose features are all equal gives the bias, not NaN", _constant_token,
           matches_reference(_wrong_token, atol=1e-3), separates=["default-eps"]),
-    Check("other-dimensions", "any number of dimensions may stand before the features",
+    Check("other-dimensions", "any number of dimensions may come before the features",
           lambda d: _norm(d, (5, 6), (2, 3, 4, 6))),
-    Check("alone", "a sample gives the same alone and in a batch", _alone,
+    Check("alone", "a sample gives the same result alone and in a batch", _alone,
           matches_reference(samples_mix)),
-    Check("start", "weight starts at ones, bias at zeros",
+    Check("start", "weight starts as ones, and bias as zeros",
           lambda _: ReadState([5], paths=["weight", "bias"]), matches_reference(_wrong_start), 0.5),
     Check("learns", "weight and bias learn, and gradients pass through to x",
           lambda d: modules.gradients(_norm(d, (2, 5, 6)), d.normal(2, 5, 6),
                                       of_arguments=True, registration=True), gradients_match(["x"])),
-    Check("arguments", "it works in float64, and leaves x as it is",
-          lambda d: modules.in_float64(_norm(d, (2, 3, 5))),
-          no_side_effects(_wrong_token, names=["x"])),
+    arguments(lambda d: _norm(d, (2, 3, 5)), _wrong_token, names=["x"], weight=1),
     *properties(lambda d: _norm(d, (2, 3, 5)),
                 sizes=lambda d: [_norm(d, (1, 1, 3)), _norm(d, (4, 40, 96))]),
     defaults(lambda d: [_norm(d, (2, 3, 6), scale=0.003)], eps=(1e-5, 1e-3)),

@@ -115,3 +115,18 @@ class Encoder(nn.Module):
         position = torch.arange(x.size(1), dtype=torch.float64)[:, None]
         angles = position / 10000 ** (even / x.size(-1))
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()
+
+
+class GatedFeedForward(nn.Module):
+    """Torch's own gated linear unit: silu(z) is z · sigmoid(z), so a GLU of (z · other, z)."""
+
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        super().__init__()
+        for name, sizes in {"w1": (d_model, d_ff), "w2": (d_ff, d_model), "w3": (d_model, d_ff)}.items():
+            self.add_module(name, nn.Linear(*sizes, bias=False))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """(…,D) -> (…,D)."""
+        w1, w2, w3 = (self.get_parameter(f"w{number}.weight") for number in (1, 2, 3))
+        opened = F.linear(x, w1)
+        return F.linear(F.glu(torch.cat([opened * F.linear(x, w3), opened], dim=-1)), w2)

@@ -1,4 +1,4 @@
-"""Operations of lesson 04: dropout on attention weights, and weights copied from a layer of torch."""
+"""Operations of lesson 04: dropout on attention weights, and weights copied from torch or from a BERT."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -76,7 +76,7 @@ class CopyFromTorch(Operation):
     def run(self, answer: Answer) -> Mapping[str, Any]:
         """Make both layers, call the function, and read what is asked for."""
         d_model, num_heads = self.init
-        theirs = nn.MultiheadAttention(d_model, num_heads, batch_first=self.batch_first)
+        theirs = self.source()
         mine = answer.find("MultiHeadAttention")(d_model, num_heads).eval()
         for path, value in self.weights.items():
             load(theirs, path, value)
@@ -86,6 +86,11 @@ class CopyFromTorch(Operation):
             theirs, mine = theirs.double(), mine.double()
         answer.find()(mine, theirs)
         return self._read(mine, theirs)
+
+    def source(self) -> nn.Module:
+        """Make the layer to copy from; its weights are loaded afterwards."""
+        d_model, num_heads = self.init
+        return nn.MultiheadAttention(d_model, num_heads, batch_first=self.batch_first)
 
     def _read(self, mine: nn.Module, theirs: nn.Module) -> dict[str, Any]:
         found: dict[str, Any] = self._facts(mine, theirs) if self.facts else {}
@@ -102,3 +107,40 @@ class CopyFromTorch(Operation):
             "trainable": all(id(attribute(mine, path)) in learnt for path in OWN),
             "source kept": all(torch.equal(attribute(theirs, path), v) for path, v in source),
         }
+
+
+class BertHeads(nn.Module):
+    """The part of a BERT layer's attention that makes queries, keys and values."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(d_model, d_model) for _ in range(3))
+
+
+class BertOutput(nn.Module):
+    """The part of a BERT layer's attention after the heads are merged."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.dense = nn.Linear(d_model, d_model)
+        self.LayerNorm = nn.LayerNorm(d_model)  # the name that transformers gives it
+
+
+class BertAttention(nn.Module):
+    """Parts with the names that `bert.encoder.layer[i].attention` has in the library transformers."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.self, self.output = BertHeads(d_model), BertOutput(d_model)
+
+
+@dataclass(frozen=True)
+class CopyFromBert(CopyFromTorch):
+    """Let the function copy the attention of a BERT layer into a MultiHeadAttention of zeros.
+
+    As `CopyFromTorch`, with the layer's parameters by their paths in a BERT.
+    """
+
+    def source(self) -> nn.Module:
+        """Make a layer with the parts of BERT's."""
+        return BertAttention(self.init[0])

@@ -1,15 +1,34 @@
 """Checks of `head-shapes`: shapes and choices."""
 
-from autograder.judge.authoring import ExerciseChecks, entry
-from autograder.judge.judges import choice, number, shape_of
+from autograder.judge.authoring import Comparison, ExerciseChecks, entry
+from autograder.judge.judges import PASSED, choice, number, shape_of
+from autograder.model.exercise import Judge, Verdict
+from autograder.probe.answer import Fault
 
 SPLIT = shape_of(1, 2, 3, 3, hints={
     (1, 3, 2, 3): "Heads come second: batch, heads, tokens, width.",
     (1, 2, 3, 6): "A head has its share of the features: 6 / 2."})
+LONGER = shape_of(1, 2, 5, 3, hints={
+    (1, 5, 2, 3): "Heads come second: batch, heads, tokens, width.",
+    (1, 2, 3, 5): "The tokens come before the width of a head: 5 tokens, each 3 wide.",
+    (1, 2, 5, 5): "A head is 6 / 2 = 3 features wide, whatever the number of tokens.",
+    (1, 2, 5, 6): "A head has its share of the features: 6 / 2."})
 ONE_HEAD = shape_of(4, 2, hints={
     (4, 4): "That is the matrix of both heads together.",
     (2, 2): "A head reads all 4 features of a token.",
     (2, 4): "In the paper's notation a token is multiplied from the left, x W: 4 rows."})
+
+
+
+def _if_given(judge: Judge) -> Judge:
+    """Return a judge that accepts a dictionary without the entry: the contract does not ask for it."""
+
+    def decide(seen: Comparison) -> Verdict:
+        left_out = seen.got.raised is not None and seen.got.raised.fault == Fault.NO_ENTRY
+        return PASSED if left_out else judge(seen)
+
+    return decide
+
 
 exercise = ExerciseChecks(checks=[
     entry("q", "the queries, out of w_q", shape_of(1, 3, 6, hints={
@@ -21,6 +40,11 @@ exercise = ExerciseChecks(checks=[
     entry("merged", "the same, merged", shape_of(1, 3, 6, hints={
         (1, 3, 3): "Heads are laid side by side, not added up: 2 · 3 features."})),
     entry("output", "the output of w_o", shape_of(1, 3, 6, hints={(1, 3, 3): "w_o leads from D to D."})),
+    entry("five_q_heads", "the queries of five tokens, split into heads", _if_given(LONGER)),
+    entry("five_scores", "the scores of five tokens", _if_given(shape_of(1, 2, 5, 5, hints={
+        (1, 2, 5, 3): "A score is one number for a query and a key: T_q by T_k, without the width.",
+        (1, 2, 3, 3): "There are five tokens now, so there are five queries and five keys."}))),
+    entry("five_mixed", "what the heads read for five tokens", _if_given(LONGER)),
     entry("head_w_q", "the matrix for the queries of one head", ONE_HEAD),
     entry("head_w_v", "the matrix for the values of one head", ONE_HEAD),
     entry("w_o", "the matrix after the merge", shape_of(4, 4, hints={
@@ -33,7 +57,7 @@ exercise = ExerciseChecks(checks=[
     entry("sees", "which features reach the scores of a head", choice("b", {
         "a": "That would be true if x were split before it is projected.",
         "c": "A head's width is D / H, but it reads the whole token.",
-        "d": "Heads do not take turns: each has its own projections of the whole token."})),
+        "d": "Heads don't divide the features of x among them: each projects the whole token."})),
     entry("more_heads", "what more heads cost", choice("c", {
         "a": "More heads are narrower heads: the matrices stay D × D.",
         "b": "The matrices stay D × D, however they are cut.",

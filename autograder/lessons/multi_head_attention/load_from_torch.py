@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
 from autograder.judge.explain import fact, facts, near
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import properties
@@ -57,17 +57,22 @@ def _content(value: torch.Tensor, pieces: dict[str, torch.Tensor]) -> str:
     return next(named, "something else")
 
 
-exercise = ExerciseChecks(reference=reference.load_from_torch, judge=matches_reference(_first_wrong), checks=[
-    Check("weights", "the weights of queries, keys and values arrive in their places",
+exercise = ExerciseChecks(reference=reference.load_from_torch, judge=matches_reference(_first_wrong),
+    finished_layers=True,
+    examples=[
+        example(lambda _: Question(through="coursework.instant.parts:load_from_torch",
+                                   shown="load_from_torch(mine, nn.MultiheadAttention(2, 1))")),
+    ], checks=[
+    Check("weights", "the weights for queries, keys and values are copied to the right layers",
           lambda d: _copy(d, 6, 2, paths=["w_q.weight", "w_k.weight", "w_v.weight"]), weight=2),
-    Check("biases", "their biases arrive as well",
+    Check("biases", "their biases are copied too",
           lambda d: _copy(d, 6, 3, paths=["w_q.bias", "w_k.bias", "w_v.bias"])),
-    Check("output-layer", "the output layer arrives, weight and bias",
+    Check("output-layer", "the output layer is copied, weight and bias",
           lambda d: _copy(d, 8, 2, paths=["w_o.weight", "w_o.bias"])),
     Check("same-output", "both layers give the same output", _same_output,
           fact("For the same input, the two layers give different outputs: some weight or bias "
                "was not copied.")),
-    Check("copied", "it copies: what happens to the other layer afterwards changes nothing",
+    Check("copied", "later changes of the other layer don't change yours",
           lambda d: _copy(d, 6, 2, afterwards=True)),
     Check("facts", "the layer can still be trained, and the other one is left as it was",
           lambda d: _copy(d, 6, 2, facts=True),

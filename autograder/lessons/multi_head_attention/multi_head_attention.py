@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import torch
 
 from autograder.judge import masks, modules, weights
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, module
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, example, module
 from autograder.judge.explain import facts, samples_mix
 from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, properties
 from autograder.lessons.multi_head_attention import explainers, reference
 from autograder.lessons.multi_head_attention.fixtures import DropoutOnWeights
 from autograder.probe.modules import CallModule
@@ -66,26 +66,35 @@ def _dropout(draw: Draw, *rate: float, train: bool) -> Operation:
     return modules.asked_as(DropoutOnWeights, module([12, 3, *rate], _ones(draw), calls, train=train))
 
 
-exercise = ExerciseChecks(reference=reference.MultiHeadAttention, judge=matches_reference(PAIR), checks=[
+exercise = ExerciseChecks(reference=reference.MultiHeadAttention, judge=matches_reference(PAIR),
+    examples=[
+        example(lambda d: _attend(d, 4, 2, [d.normal(1, 2, 4), d.normal(1, 3, 4), d.normal(1, 3,
+                4)]), "heat"),
+        example(lambda d: _attend(d, 4, 2, [*[d.normal(2, 3, 4)] * 3, masks.padding([1, 3])]), "heat"),
+        example(lambda d: _attend(d, 2, 1, [d.normal(1, 2, 2), d.normal(1, 2, 2), d.normal(1, 2, 2),
+                                            torch.tensor([[True, False], [False, False]])]), "heat"),
+        example(lambda d: module([2, 1, 1.0], weights.attention(d, "", 2),
+                                 [d.normal(1, 2, 2)] * 3, train=True)),
+    ], checks=[
     Check("cross", "four queries read seven keys; query, key and value all differ",
           lambda d: _attend(d, 10, 2, _cross(d)), weight=2),
     Check("self-attention", "self-attention: query, key and value are the same",
           lambda d: _attend(d, 9, 3, [d.normal(2, 5, 9)] * 3)),
     Check("one-head", "a single head",
           lambda d: _attend(d, 6, 1, [d.normal(2, n, 6) for n in (3, 5, 5)]), weight=0.5),
-    Check("narrow", "as many heads as features, as samples, as tokens",
+    Check("narrow", "as many heads as features, samples and tokens",
           lambda d: _attend(d, 4, 4, [d.normal(4, 4, 4) for _ in range(3)]), weight=0.5),
     Check("every-feature", "every head sees every feature", _every_feature,
           matches_reference(explainers.heads_see_a_slice, PAIR)),
-    Check("causal", "under a causal mask the future stays out of sight", _causal,
+    Check("causal", "under a causal mask, no output depends on a later token", _causal,
           matches_reference(explainers.future_leaks, PAIR)),
-    Check("alone", "a sample gives the same alone and in a batch",
-          lambda d: modules.also_alone(_attend(d, 10, 2, _cross(d))), matches_reference(samples_mix, PAIR)),
+    Check("alone", "a sample gives the same result alone and in a batch",
+          lambda d: modules.alone_twice(_attend(d, 10, 2, _cross(d))), matches_reference(samples_mix, PAIR)),
     Check("shared-mask", "a mask (T_q, T_k) for all samples",
           lambda d: _attend(d, 10, 2, [*_cross(d), d.mask(4, 7)])),
-    Check("own-masks", "a mask (B, T_q, T_k), another for each sample",
+    Check("own-masks", "a mask (B, T_q, T_k), different for each sample",
           lambda d: _attend(d, 10, 2, [*_cross(d), d.mask(3, 4, 7)])),
-    Check("padding", "a padding mask (B, 1, T_k), each sample of its own length",
+    Check("padding", "a padding mask (B, 1, T_k), with a different length in each sample",
           lambda d: _attend(d, 10, 2, [*_cross(d), masks.padding([4, 7, 2])])),
     Check("batch-equals-heads", "as many samples as heads: each mask stays with its sample",
           lambda d: _attend(d, 10, 2, [*_cross(d, 2), masks.padding([3, 7])],
@@ -94,15 +103,14 @@ exercise = ExerciseChecks(reference=reference.MultiHeadAttention, judge=matches_
           "a query that may attend to nothing gets zero weights, and the bias of w_o", _nothing_to_see),
     Check("dropout-off", "dropout is off in eval mode",
           lambda d: _dropout(d, 0.8, train=False), DROPS_NOTHING),
-    Check("dropout-default", "without the argument nothing is dropped in train mode either",
+    Check("dropout-default", "without the dropout argument, nothing is dropped, even in train mode",
           lambda d: _dropout(d, train=True), DROPS_NOTHING, weight=0.5),
     Check("dropout-on", "in train mode dropout acts on the weights",
           lambda d: _dropout(d, 0.8, train=True), DROPS_WEIGHTS),
-    Check("not-divisible", "a width that cannot be divided among the heads raises ValueError",
+    Check("not-divisible", "a d_model that is not divisible by num_heads raises ValueError",
           lambda d: module([10, 4], {}, [d.normal(2, 3, 10)] * 3), raises="ValueError"),
-    Check("arguments", "it works in float64, and leaves its arguments as they are",
-          lambda d: modules.in_float64(_attend(d, 10, 2, [*_cross(d), d.mask(3, 4, 7)])),
-          no_side_effects(PAIR, names=["query", "key", "value", "mask"])),
+    arguments(lambda d: _attend(d, 10, 2, [*_cross(d), d.mask(3, 4, 7)]),
+              PAIR, names=["query", "key", "value", "mask"], weight=1),
     Check("learns", "gradients reach all four layers, and query, key and value",
           lambda d: modules.gradients(_attend(d, 10, 2, _cross(d)), d.normal(3, 4, 10), of_arguments=True),
           gradients_match(["query", "key", "value"])),

@@ -1,6 +1,6 @@
 """Checks of `parameter_count`."""
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call
+from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import properties
 from autograder.lessons.multi_head_attention import reference
@@ -24,7 +24,11 @@ def _what_is_counted(seen: Comparison) -> str | None:
 
 JUDGE = matches_reference(_what_is_counted)
 
-exercise = ExerciseChecks(reference=reference.parameter_count, judge=JUDGE, checks=[
+exercise = ExerciseChecks(reference=reference.parameter_count, judge=JUDGE, finished_layers=True,
+    examples=[
+        example(lambda _: call(2, 1)),
+        example(lambda _: call(6, 3)),
+    ], checks=[
     Check("small", "a small layer with two heads", lambda _: call(6, 2)),
     Check("paper", "the layer of the paper: width 512, eight heads", lambda _: call(512, 8)),
     Check("one-head", "a single head", lambda _: call(9, 1)),

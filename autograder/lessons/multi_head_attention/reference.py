@@ -63,3 +63,10 @@ def load_from_torch(mine: nn.Module, theirs: nn.MultiheadAttention) -> None:
 def parameter_count(d_model: int, num_heads: int) -> int:  # noqa: ARG001 - heads cost nothing
     """Count the parameters of PyTorch's layer, which has the same."""
     return sum(p.numel() for p in nn.MultiheadAttention(d_model, 1).parameters())
+
+
+def load_from_bert(mine: nn.Module, theirs: nn.Module) -> None:
+    """Load a state dict, which copies, into each of the four layers."""
+    sources = {"w_q": "self.query", "w_k": "self.key", "w_v": "self.value", "w_o": "output.dense"}
+    for name, source in sources.items():
+        mine.get_submodule(name).load_state_dict(theirs.get_submodule(source).state_dict())

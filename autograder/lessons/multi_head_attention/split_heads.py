@@ -1,22 +1,35 @@
 """Checks of `split_heads`."""
 
-from autograder.judge.authoring import Check, ExerciseChecks, call, function_gradients
+import torch
+
+from autograder.judge.authoring import Check, ExerciseChecks, call, example, function_gradients
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference, no_side_effects
 from autograder.judge.properties import properties
 from autograder.lessons.multi_head_attention import reference
 from autograder.lessons.multi_head_attention.explainers import misplaced
 
-exercise = ExerciseChecks(reference=reference.split_heads, judge=matches_reference(misplaced), checks=[
+
+def _tokens(*shape: int) -> torch.Tensor:
+    """Return features (B, S, D) of which each tells where it is: 10 · token + feature, from token 1 on."""
+    tokens = torch.arange(1, shape[0] * shape[1] + 1).reshape(*shape[:2], 1)
+    return 10.0 * tokens + torch.arange(shape[2])
+
+
+exercise = ExerciseChecks(reference=reference.split_heads, judge=matches_reference(misplaced),
+    examples=[
+        example(lambda _: call(_tokens(1, 3, 4), 2), "source"),
+        example(lambda _: call(_tokens(2, 2, 6), 3), "source"),
+    ], checks=[
     Check("own-features", "each head gets its own features of every token",
           lambda d: call(d.normal(2, 5, 12), 3), weight=2),
-    Check("square", "as many samples as tokens as heads: nothing is exchanged",
+    Check("square", "equal sizes everywhere: no two dimensions are swapped",
           lambda d: call(d.normal(3, 3, 9), 3)),
     Check("one-head", "a single head, in float64, with the argument left unchanged",
           lambda d: call(d.normal(2, 4, 6).double(), 1), no_side_effects(misplaced, names=["x"])),
     Check("one-token", "a single token, in heads of width one",
           lambda d: call(d.normal(2, 1, 5), 5), weight=0.5),
-    Check("learns", "gradients find their way back",
+    Check("learns", "gradients flow back to x",
           lambda d: function_gradients(d.normal(2, 3, 8), 2, cotangent=d.normal(2, 2, 3, 4)),
           gradients_match(["x"], output=matches_reference(misplaced)), weight=0.5),
     *properties(lambda d: call(d.normal(2, 5, 12), 3), judge=matches_reference(misplaced),

@@ -4,7 +4,7 @@ import torch
 from torch.utils._pytree import tree_map_only
 
 from autograder.judge.authoring import Comparison
-from autograder.judge.compare import times
+from autograder.judge.compare import side, times
 from autograder.judge.explain import CLOSE, near
 from autograder.judge.judges import PASSED, failed, matches_reference, part_of
 from autograder.model.exercise import Judge, Verdict
@@ -43,7 +43,7 @@ def wrong_pair(seen: Comparison) -> str | None:
         return None
     return (
         f"Pair i = {pair} (columns {2 * pair} and {2 * pair + 1}) is wrong. At position 1, its angle should "
-        f"be 1 / 10000^(2i / d_model). It is {times(mine.item(), right.item())}."
+        f"be 1 / 10000^(2i / d_model). It is {side(mine.item(), right.item())}."
     )
 
 

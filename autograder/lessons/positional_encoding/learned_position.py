@@ -1,7 +1,7 @@
 """Checks of `LearnedPositionalEmbedding`."""
 
 from autograder.judge import modules
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, module
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, example, module
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import no_side_effects
 from autograder.judge.properties import properties
@@ -16,7 +16,12 @@ def _calls(d: Draw, max_len: int, d_model: int, *sizes: tuple[int, int], train: 
     return module([max_len, d_model], table, *batches, train=train)
 
 
-exercise = ExerciseChecks(reference=reference.LearnedPositionalEmbedding, judge=judges.sum_judge, checks=[
+exercise = ExerciseChecks(reference=reference.LearnedPositionalEmbedding, judge=judges.sum_judge,
+    examples=[
+        example(lambda d: _calls(d, 4, 2, (1, 3))),
+        example(lambda d: _calls(d, 3, 2, (2, 2))),
+        example(lambda d: _calls(d, 2, 2, (1, 3))),
+    ], checks=[
     Check("batch", "position s of every sample gets row s of the learnt table",
           lambda d: _calls(d, 30, 8, (3, 6)), weight=2),
     Check("large-batch", "a larger batch than the text is long, or the table",

@@ -3,7 +3,7 @@
 import torch
 
 from autograder.judge import modules
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, module
+from autograder.judge.authoring import Check, Comparison, ExerciseChecks, example, module
 from autograder.judge.explain import facts
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import failed, matches_reference, no_side_effects, part_of
@@ -45,7 +45,13 @@ def _dropped(seen: Comparison) -> str:
 
 LOOSELY = judges.any_float(matches_reference(judges.wrong_row, atol=judges.LOOSE))
 
-exercise = ExerciseChecks(reference=reference.PositionalEncoding, judge=judges.sum_judge, checks=[
+exercise = ExerciseChecks(reference=reference.PositionalEncoding, judge=judges.sum_judge,
+    examples=[
+        example(lambda d: module([4, 6], {}, [d.normal(1, 3, 4)])),
+        example(lambda d: module([2, 5], {}, [d.normal(3, 2, 2)])),
+        example(lambda d: module([4, 2], {}, [d.normal(1, 3, 4)])),
+        example(lambda d: module([2, 3, 1.0], {}, [d.normal(1, 2, 2)], train=True)),
+    ], checks=[
     Check("batch", "position s of every sample gets row s of the table",
           lambda d: module([12, 30], {}, [d.normal(3, 7, 12)]), weight=2),
     Check("large-batch", "a larger batch than the text is long, or the table",

@@ -63,3 +63,13 @@ class LearnedPositionalEmbedding(nn.Module):
         if x.size(1) > self.embed.weight.size(0):
             raise ValueError("longer than the table")
         return torch.add(x, F.embedding(torch.arange(x.size(1)), self.embed.weight))
+
+
+def rotary(x: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
+    """Multiply each pair, taken as a complex number, by one on the unit circle."""
+    if x.size(-1) % 2:
+        raise ValueError("the width is odd")
+    speed = base ** -torch.arange(0, 1, 2 / x.size(-1), dtype=torch.float64)[: x.size(-1) // 2]
+    turned = torch.outer(torch.arange(x.size(1), dtype=torch.float64), speed)
+    pairs = torch.complex(x[..., 0::2].double(), x[..., 1::2].double())
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(turned), turned)).flatten(-2).to(x)

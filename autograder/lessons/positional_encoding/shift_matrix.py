@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call
+from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, example
 from autograder.judge.explain import CLOSE
 from autograder.judge.judges import PASSED, matches_reference
 from autograder.judge.properties import properties
@@ -32,9 +32,9 @@ def _another_shift(seen: Comparison) -> str | None:
     """Say when the matrix shifts by another offset."""
     offset = seen.inputs["args"][0]
     others = {
-        -offset: "by the offset, but the other way. Does it turn the wrong way, or is it transposed?",
-        2 * offset: "by twice the offset.", 1: "by one, whatever the offset is.",
+        1: f"by one, where the offset is {offset}.", 2 * offset: "by twice the offset.",
         offset + 1: "by one more than the offset.", offset - 1: "by one less than the offset.",
+        -offset: "by the offset, but the other way. Does it turn the wrong way, or is it transposed?",
     }
     found = (said for other, said in others.items() if other != offset and shifts(seen.got.value, other))
     return next((f"Your matrix moves every position {said}" for said in found), None)
@@ -52,7 +52,11 @@ def _wrong_entry(seen: Comparison) -> str:
 
 
 exercise = ExerciseChecks(reference=reference.shift_matrix, judge=judges.any_float(_shifts_positions),
-    checks=[
+    examples=[
+        example(lambda _: call(1, 4)),
+        example(lambda _: call(-2, 2)),
+        example(lambda _: call(30, 6)),
+    ], checks=[
     Check("forward", "three positions on, from every position", lambda _: call(3, 8), weight=2),
     Check("one-step", "one position on, in a wider encoding", lambda d: call(1, 2 * d.integer(6, 9))),
     Check("back", "backwards: a negative offset", lambda d: call(-d.integer(4, 9), 10), weight=2),

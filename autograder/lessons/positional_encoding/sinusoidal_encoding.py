@@ -1,13 +1,18 @@
 """Checks of `sinusoidal_encoding`."""
 
-from autograder.judge.authoring import Check, ExerciseChecks, call
+from autograder.judge.authoring import Check, ExerciseChecks, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import properties
 from autograder.lessons.positional_encoding import judges, reference
 
 LOOSELY = judges.any_float(matches_reference(judges.wrong_pair, atol=judges.LOOSE))
 
-exercise = ExerciseChecks(reference=reference.sinusoidal_encoding, judge=judges.table_judge, checks=[
+exercise = ExerciseChecks(reference=reference.sinusoidal_encoding, judge=judges.table_judge,
+    examples=[
+        example(lambda _: call(5, 4), "curves"),
+        example(lambda _: call(2, 6), "curves"),
+        example(lambda _: call(3, 5)),
+    ], checks=[
     Check("first-positions", "the first positions: sine and cosine in turn", lambda _: call(7, 6), weight=2),
     Check("later-pairs", "pair by pair the waves become slower, by the right factor",
           lambda d: call(d.integer(33, 48), 2 * d.integer(24, 40)), weight=2),

@@ -17,6 +17,9 @@ from autograder.probe.operation import Operation
 WIDTH, WORDS = 6, 12  # of the parts to pass in
 VOCABULARY = 17  # of the scripted model
 FIRST_SOURCE = 4  # the first token of source 0; source 1 begins with 5, and so on
+FIRST_WORD = 6  # of those that a rule can say; smaller ones are special
+LONGEST = 9  # words until a row that has not ended loses the thread
+PLACES = 13  # at which a row may end, or beyond the longest; prime, so that each has its token
 LOST = 3  # what the scripted model says if it is not called as it should be
 RATE = 0.5  # the learning rate of training
 
@@ -112,16 +115,17 @@ class PassParts(ModuleOperation):
 
 
 class Scripted(nn.Module):
-    """A model that follows a script as long as it is called as it should be, and notes how it is called.
+    """A model that speaks by a rule as long as it is called as it should be, and notes how it is called.
 
-    `script` (B, N) holds the words for each source. A source is known by its first token, and so is
-    its memory. If a row is not given all its tokens so far, or gets another row's memory, the
+    Each next word follows from `factor`, the source and the words so far; nowhere does the model hold
+    what it will say. A source is known by its first token, and so is its memory; the second one says
+    where it ends. If a row is not given all its tokens so far, or gets another row's memory, the
     likeliest next word is LOST.
     """
 
-    def __init__(self, script: torch.Tensor, pad_id: int, sos_id: int = 1, eos_id: int = 2) -> None:
+    def __init__(self, factor: int, pad_id: int, sos_id: int = 1, eos_id: int = 2) -> None:
         super().__init__()
-        self.script, self.pad_id, self.sos_id, self.eos_id = script, pad_id, sos_id, eos_id
+        self.factor, self.pad_id, self.sos_id, self.eos_id = factor, pad_id, sos_id, eos_id
         self.weight = nn.Parameter(torch.ones(1))
         self.encoded_rows = 0
         self.in_train_mode, self.with_gradient, self.after_the_end = False, False, False
@@ -137,8 +141,8 @@ class Scripted(nn.Module):
         self._note()
         self.after_the_end |= bool((tgt[:, 1:] == self.eos_id).any(dim=1).all())
         scores = torch.linspace(0, 1, VOCABULARY).repeat(*tgt.shape, 1)
-        for row, (tokens, source) in enumerate(zip(tgt.tolist(), src[:, 0].tolist(), strict=True)):
-            known = round(float(memory[row, 0, 0].detach())) == source
+        for row, (tokens, source) in enumerate(zip(tgt.tolist(), src[:, :2].tolist(), strict=True)):
+            known = memory[row, :2, 0].detach().round().tolist() == source
             for place in range(len(tokens)):
                 word = self._next(tokens[: place + 1], source) if known else LOST
                 scores[row, place] += place / 100  # a later position is a likelier one, for any word
@@ -153,10 +157,30 @@ class Scripted(nn.Module):
         self.in_train_mode |= self.training
         self.with_gradient |= torch.is_grad_enabled()
 
-    def _next(self, tokens: list[int], source: int) -> int:
-        said = [self.sos_id, *self.script[source - FIRST_SOURCE].tolist()]
-        step = len(tokens)
-        return said[step] if step < len(said) and tokens == said[:step] else LOST
+    def _next(self, tokens: list[int], source: list[int]) -> int:
+        """Return what follows if the row has heard its own words so far, else LOST."""
+        said = self.sos_id
+        for place, token in enumerate(tokens):
+            if token != said:
+                return LOST
+            said = self._word(place, token, source)
+        return said if len(tokens) <= LONGEST else LOST
+
+    def _word(self, place: int, token: int, source: list[int]) -> int:
+        """Return the word at a place of a row: <eos> at its end, and words of the rule elsewhere."""
+        if place == end_of(source[1], self.factor):
+            return self.eos_id
+        return FIRST_WORD + (self.factor * token + 5 * source[0] + place) % (VOCABULARY - FIRST_WORD)
+
+
+def end_of(token: int, factor: int) -> int:
+    """Return the place at which a source ends whose second token is `token`."""
+    return (token * factor) % PLACES
+
+
+def token_of_end(end: int, factor: int) -> int:
+    """Return the token that ends a source there: the inverse of `end_of`."""
+    return next(t for t in range(FIRST_SOURCE, VOCABULARY) if end_of(t, factor) == end)
 
 
 @dataclass(frozen=True)
@@ -164,10 +188,11 @@ class Decode(Operation):
     """Let the function decode from a scripted model; the result is its ids (B, at most max_len).
 
     Trailing columns of nothing but padding are dropped, because a function may return them or not.
-    `kwargs` (`sos_id`, `eos_id`) go to the function and to the model; `train` is the model's mode.
+    `factor` is the model's; `kwargs` (`sos_id`, `eos_id`) go to the function and to the model; `train` is
+    its mode.
     """
 
-    script: torch.Tensor
+    factor: int
     src: torch.Tensor
     max_len: int
     kwargs: Mapping[str, int] = field(default_factory=dict)
@@ -187,7 +212,7 @@ class Decode(Operation):
 
     def decode(self, answer: Answer) -> tuple[Scripted, Any]:
         """Return the model after decoding, and what the function returned."""
-        model = Scripted(self.script, self.pad_id, **self.kwargs).train(self.train)
+        model = Scripted(self.factor, self.pad_id, **self.kwargs).train(self.train)
         return model, answer.find()(model, self.src, self.max_len, **self.kwargs)
 
     def _trimmed(self, ids: Any) -> Any:
@@ -305,3 +330,71 @@ class ModeAfterwards(TrainSteps):
         """Train, and look at the mode."""
         model, report = self.trained(answer)
         return {**report, "train mode": model.training}
+
+
+@dataclass(frozen=True)
+class SampleShares(Operation):
+    """Draw `draws` ids for each row of logits (B, V); the result is how often each came, (B, V).
+
+    An id of another form than one per row is returned as it came.
+    """
+
+    logits: torch.Tensor
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    draws: int = 40_000
+    seed: int = 1
+
+    handed: ClassVar[Sequence[str]] = ("logits", "kwargs")
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """The logits and the options."""
+        return [self.logits, *self.kwargs.values()]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The options."""
+        return frozenset(self.kwargs)
+
+    def run(self, answer: Answer) -> Any:
+        """Draw for all rows in one call, and count."""
+        rows, size = self.logits.shape
+        many = self.logits.repeat_interleave(self.draws, dim=0)
+        generator = torch.Generator().manual_seed(self.seed)
+        drawn = answer.find()(many, **self.kwargs, generator=generator)
+        if not isinstance(drawn, torch.Tensor) or drawn.shape != (len(many),):
+            return drawn
+        if drawn.dtype != torch.int64 or drawn.min() < 0 or drawn.max() >= size:
+            return drawn
+        counts = torch.stack([torch.bincount(row, minlength=size) for row in drawn.view(rows, -1)])
+        return counts / self.draws
+
+
+@dataclass(frozen=True)
+class SampleTwice(Operation):
+    """Draw from logits (B, V) with one seed twice and with another; the result says what agrees."""
+
+    logits: torch.Tensor
+
+    handed: ClassVar[Sequence[str]] = ("logits",)
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """The logits."""
+        return [self.logits]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The facts."""
+        return frozenset({"same seed, same words", "another seed, other words"})
+
+    def run(self, answer: Answer) -> Any:
+        """Draw three times."""
+        sample = answer.find()
+        first, second, third = (
+            sample(self.logits, generator=torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)
+        )
+        return {
+            "same seed, same words": torch.equal(first, second),
+            "another seed, other words": not torch.equal(first, third),
+        }

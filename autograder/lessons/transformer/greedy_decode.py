@@ -1,19 +1,24 @@
 """Checks of `greedy_decode`, with a scripted model that notes how it is called."""
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
+import torch
+
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
 from autograder.judge.explain import facts
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, properties
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import (
     FIRST_SOURCE,
+    FIRST_WORD,
+    LONGEST,
     LOST,
     VOCABULARY,
     Decode,
     DecodeFacts,
+    token_of_end,
 )
 
-STEPS = 9  # words in a script; a row that ends there never ends
+STEPS = LONGEST  # a row that ends there never ends
 FACTS = {
     "sources encoded": "Your code should encode each source exactly once. Keep the memory.",
     "in train mode": "The model was called in train mode, where dropout changes the words.",
@@ -30,6 +35,9 @@ def _first_wrong_row(seen: Comparison) -> str | None:
     got, want = seen.got.value.tolist(), seen.expected.value.tolist()
     if len(got) != len(want):
         return None
+    sos = seen.inputs["kwargs"].get("sos_id", 1)
+    if all(mine[:1] == [sos] != right[:1] for mine, right in zip(got, want, strict=True)):
+        return "Column 0 of the result holds the start token, <sos>. Return what was written after it."
     row, mine, right = next((n, a, b) for n, (a, b) in enumerate(zip(got, want, strict=True)) if a != b)
     place = next((n for n, pair in enumerate(zip(mine, right, strict=False)) if len({*pair}) > 1), None)
     if place is None:
@@ -50,22 +58,30 @@ def _decode(
     train: bool = False, **kwargs: int,
 ) -> Decode:
     """Decode a batch in which row i says <eos> at place `ends[i]`, followed by more words."""
-    script = draw.integers(6, VOCABULARY, len(ends), STEPS)
-    for row, end in enumerate(ends):
-        script[row, end : end + 1] = kwargs.get("eos_id", 2)
+    factor = int(draw.integers(2, FIRST_WORD, 1))
     src = draw.integers(4, VOCABULARY, len(ends), 5)
-    for row in range(len(ends)):
-        src[row, 0] = FIRST_SOURCE + row
-    return kind(script, src, max_len, kwargs, pad_id, train)
+    for row, end in enumerate(ends):
+        src[row, 0], src[row, 1] = FIRST_SOURCE + row, token_of_end(end, factor)
+    return kind(factor, src, max_len, kwargs, pad_id, train)
 
+
+ECHO = "coursework.instant.parts:greedy_decode"
 
 exercise = ExerciseChecks(
-    reference=reference.greedy_decode, judge=matches_reference(_first_wrong_row, any_form=True), checks=[
+    reference=reference.greedy_decode, judge=matches_reference(_first_wrong_row, any_form=True),
+    examples=[
+        example(lambda _: Question([torch.tensor([[7, 5, 0, 0], [4, 8, 6, 9]]), 7], through=ECHO,
+                                   shown="greedy_decode(model, src, 7)  # the model repeats its source")),
+        example(lambda _: Question([torch.tensor([[9, 4, 7]]), 2], {"sos_id": 8, "eos_id": 5}, through=ECHO,
+                                   shown="greedy_decode(model, src, 2, sos_id=8, eos_id=5)")),
+        example(lambda _: Question([torch.tensor([[4, 0], [7, 6]]), 5], {"sos_id": 8, "eos_id": 9},
+                                   through=ECHO,
+                                   shown="greedy_decode(model, src, 5, sos_id=8, eos_id=9)")),
+    ], checks=[
     Check("different-ends", "three rows end at different times; what follows is padding",
           lambda d: _decode(d, [4, 1, 6], 9), weight=2),
     Check("one-row", "one row alone", lambda d: _decode(d, [5], 9), weight=0.5),
-    Check("arguments", "the arguments stay as they are", lambda d: _decode(d, [2, 3], 7),
-          no_side_effects(_first_wrong_row, names=["src"]), weight=0.5),
+    arguments(lambda d: _decode(d, [2, 3], 7), _first_wrong_row, names=["src"], any_form=True),
     Check("other-padding", "the model's own pad_id fills rows that have ended",
           lambda d: _decode(d, [1, 5], 8, pad_id=5)),
     Check("other-ids", "other ids for <sos> and <eos>",

@@ -8,12 +8,13 @@ from autograder.judge.authoring import (
     Draw,
     ExerciseChecks,
     call,
+    example,
     function_gradients,
 )
 from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.judges import matches_reference
 from autograder.judge.masks import padded_ids
-from autograder.judge.properties import defaults, properties
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.transformer import reference
 from autograder.probe.operation import Operation
 
@@ -82,7 +83,12 @@ def _padding_first(draw: Draw) -> Operation:
 
 
 exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matches_reference(_about_loss),
-    forbidden=dict.fromkeys(("cross_entropy", "cross_entropy_loss"), LIBRARY), checks=[
+    forbidden={"cross_entropy": LIBRARY},
+    examples=[
+        example(lambda d: call(d.normal(1, 2, 3), torch.tensor([[2, 1]]))),
+        example(lambda d: call(d.normal(2, 2, 3), torch.tensor([[2, 0], [1, 2]]), 0.3)),
+        example(lambda d: call(d.normal(1, 3, 4), torch.tensor([[3, 0, 2]]), smoothing=0.0, pad_id=2)),
+    ], checks=[
     Check("plain", "the smoothing that is the default, without padding",
           lambda d: _case(d, [5] * 3), weight=2),
     Check("padded", "the mean is over real tokens, each counting the same",
@@ -97,8 +103,7 @@ exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matche
           separates=["last-word-first"]),
     Check("learns", "its gradient reaches the logits of real tokens, and no others", _gradients,
           gradients_match(["logits"])),
-    Check("arguments", "it works in float64, and leaves its arguments as they are", _float64,
-          no_side_effects(_about_loss, names=["logits", "target"]), weight=0.5, separates=PADDED),
+    arguments(_float64, _about_loss, names=["logits", "target"], separates=PADDED),
     Check("padding-first", "padding may come first", _padding_first, weight=0.5,
           separates=[*UNEVEN, "smoothing-fixed"]),
     *properties(lambda d: _case(d, [6, 2]), judge=matches_reference(_about_loss),

@@ -1,14 +1,16 @@
 """Checks of `LanguageModel`."""
 
+from dataclasses import replace
+
 import torch
 
 from autograder.judge import masks, modules, weights
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, module
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, example, module
 from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import are_probabilities, positions_change
 from autograder.judge.gradients import gradients_match, unregistered
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import defaults, properties
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.transformer import reference
 from autograder.probe.modules import CallModule, ChangedPositions, ReadState
 
@@ -28,8 +30,17 @@ def _model(
     return module(init, drawn, *([_ids(draw, *shape)] for shape in shapes), train=train, **options)
 
 
+def _tiny(draw: Draw, ids: torch.Tensor, dropout: float = 0.1) -> CallModule:
+    init = [7, 4, 2, 4, 6]
+    return module(init, weights.language_model(draw, init), [ids], dropout=dropout)
+
+
 exercise = ExerciseChecks(reference=reference.LanguageModel, judge=matches_reference(are_probabilities),
-    checks=[
+    examples=[
+        example(lambda d: _tiny(d, torch.tensor([[5, 4, 6]]))),
+        example(lambda d: _tiny(d, torch.tensor([[5, 1], [3, 3]]))),
+        example(lambda d: replace(_tiny(d, torch.tensor([[5, 1]]), dropout=1.0), train=True)),
+    ], checks=[
     Check("logits", "logits for three texts of five tokens", lambda d: _model(d, (3, 5)), weight=2),
     Check("other-lengths", "one token, and then as many tokens as words",
           lambda d: _model(d, (2, 1), (2, WORDS))),
@@ -55,9 +66,7 @@ exercise = ExerciseChecks(reference=reference.LanguageModel, judge=matches_refer
           lambda d: module([*SIZES, 6], {}, [_ids(d, 2, 7)]), weight=0.5, raises="ValueError"),
     Check("long-enough", "max_len may exceed 512",
           lambda d: _model(d, (1, 530), init=[WORDS, 8, 1, 1, 4], max_len=540), weight=0.5),
-    Check("arguments", "it works in float64, and leaves its argument as it is",
-          lambda d: modules.in_float64(_model(d, (2, 5))),
-          no_side_effects(are_probabilities, names=["ids"]), weight=0.5),
+    arguments(lambda d: _model(d, (2, 5)), are_probabilities, names=["ids"]),
     *properties(lambda d: _model(d, (2, 5)), judge=matches_reference(are_probabilities),
                 sizes=lambda d: [_model(d, (1, 1), init=[WORDS, 2, 1, 1, 1]),
                                  _model(d, (12, 50), init=[WORDS, 48, 2, 8, 90])]),

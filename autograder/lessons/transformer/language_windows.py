@@ -2,9 +2,9 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, properties
 from autograder.judge.shapes import shape_difference
 from autograder.lessons.transformer import reference
 
@@ -46,7 +46,12 @@ def _text(draw: Draw, size: int) -> torch.Tensor:
 
 
 exercise = ExerciseChecks(
-    reference=reference.language_windows, judge=matches_reference(_about_windows, any_form=True), checks=[
+    reference=reference.language_windows, judge=matches_reference(_about_windows, any_form=True),
+    examples=[
+        example(lambda _: call(torch.tensor([5, 8, 4, 9, 7, 6, 3, 2]), 3)),
+        example(lambda _: call(torch.tensor([5, 8, 4, 9, 7]), 2)),
+        example(lambda _: call(torch.tensor([5, 8, 4]), 3)),
+    ], checks=[
     Check("with-rest", "three windows, and a rest that is dropped",
           lambda d: call(_text(d, 18), 5), weight=2),
     Check("exact", "three windows that just fit", lambda d: call(_text(d, 13), 4)),
@@ -56,8 +61,7 @@ exercise = ExerciseChecks(
     Check("too-short", "a text too short for one window gives (0, length)", lambda d: call(_text(d, 4), 4)),
     Check("empty", "an empty text gives (0, length)",
           lambda _: call(torch.zeros(0, dtype=torch.long), 3), weight=0.5),
-    Check("arguments", "the text stays as it was", lambda d: call(_text(d, 11), 3),
-          no_side_effects(_about_windows, names=["ids"], any_form=True), 0.5),
+    arguments(lambda d: call(_text(d, 11), 3), _about_windows, names=["ids"], any_form=True),
     *properties(lambda d: call(_text(d, 11), 3), judge=matches_reference(_about_windows, any_form=True),
                 sizes=lambda d: [call(_text(d, 2), 1), call(d.integers(4, 90, 3000), 70)]),
 ])

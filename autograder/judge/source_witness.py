@@ -1,0 +1,63 @@
+"""Reads an answer's text for names that lead around whatever watches its calls.
+
+For exercises that exclude library functions, this is a second witness beside `probe.library_calls`: code
+that switches torch's modes off, or calls into compiled code, has no honest use there. Only names count,
+of variables, attributes and imports, or a string that is exactly such a name; comments and prose do not.
+"""
+
+import ast
+import warnings
+from collections.abc import Iterable, Iterator
+
+LONGEST = 100_000  # characters; nobody writes a longer cell by hand
+NAMES = """
+    _C _VF _refs _decomp _prims _prims_common _inductor _dynamo _functorch _jit_internal _python_dispatch
+    _disable_current_modes _pop_mode _push_mode _execution_engine _engine_run_backward CompilationUnit
+    DisableTorchFunction DisableTorchFunctionSubclass TorchFunctionMode TorchDispatchMode
+    __torch_function__ __torch_dispatch__ _disabled_torch_function_impl library_calls cpp_extension
+    ctypes _ctypes cffi numba _thread gc _getframe settrace setprofile f_back f_globals f_locals __code__
+    __closure__ __globals__ __subclasses__ __builtins__ _testcapi get_objects get_referrers scipy sklearn
+"""
+AROUND = frozenset(NAMES.split())
+CALLS = frozenset(
+    {"exec", "eval", "compile", "__import__"}
+)  # as plain names: torch.compile is none
+
+
+def name_around(sources: Iterable[str]) -> str:
+    """Return the first such name in some cells, '' if there is none.
+
+    A cell that cannot be parsed, such as one with a magic in it, is read without the lines in the way.
+    """
+    return next((name for source in sources for name in _names(source)), "")
+
+
+def _names(source: str) -> Iterator[str]:
+    for node in ast.walk(_parsed(source[:LONGEST])):
+        for name in _named(node):
+            if name in AROUND or (isinstance(node, ast.Name) and name in CALLS):
+                yield name
+
+
+def _named(node: ast.AST) -> list[str]:
+    """Return the names that a node of the syntax tree holds."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return [name]
+        case ast.alias(name=name):
+            return name.split(".")
+        case ast.ImportFrom(module=str(module)):
+            return module.split(".")
+        case ast.Constant(value=str(text)):
+            return text.split(".")
+    return []
+
+
+def _parsed(source: str) -> ast.AST:
+    lines = [line for line in source.split("\n") if not line.lstrip().startswith(("%", "!", "?"))]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an invalid escape is the student's to see
+            return ast.parse("\n".join(lines))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])

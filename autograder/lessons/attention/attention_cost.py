@@ -1,0 +1,34 @@
+"""Checks of `attention_cost`."""
+
+from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, example
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import properties
+from autograder.lessons.attention import reference
+
+
+def _what_is_wrong(seen: Comparison) -> str | None:
+    """Say which of the two counts is wrong."""
+    (products, numbers), (right, scores) = seen.got.value, seen.expected.value
+    if numbers != scores and products != right:
+        return "Both counts are wrong. Start with the scores: what is the shape of that tensor?"
+    if numbers != scores:
+        return "The multiplications are right, but not the number of scores. What shape has that tensor?"
+    return (
+        "The number of scores is right, but not the multiplications. How many does one entry of each "
+        "product take, and how many entries has it?"
+    )
+
+
+JUDGE = matches_reference(_what_is_wrong)
+
+exercise = ExerciseChecks(reference=reference.attention_cost, judge=JUDGE,
+    examples=[
+        example(lambda _: call(1, 1, 2, 3, 4, 5)),
+        example(lambda _: call(2, 3, 4, 6, 5, 7)),
+    ], checks=[
+    Check("one-head", "one head of one sample", lambda _: call(1, 1, 5, 7, 4, 3)),
+    Check("batch-and-heads", "a batch, and several heads", lambda _: call(3, 2, 5, 7, 11, 13), weight=2),
+    Check("paper", "the base model of the paper on 100 tokens", lambda _: call(1, 8, 100, 100, 64, 64)),
+    *properties(lambda _: call(2, 3, 5, 7, 4, 6), judge=JUDGE, strided=False,
+                sizes=lambda _: [call(1, 1, 1, 1, 1, 1), call(16, 32, 4096, 8192, 128, 64)]),
+])

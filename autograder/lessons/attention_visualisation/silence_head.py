@@ -1,0 +1,45 @@
+"""Checks of `silence_head`: the output inside the context, and what is left after it."""
+
+import torch
+
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, Question, example
+from autograder.judge.explain import facts
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import properties
+from autograder.lessons.attention_visualisation import reference
+from autograder.lessons.attention_visualisation.fixtures import RunSilenced
+
+FACTS = {
+    "weights": "After the context, the weights of the attention are not what they were, bit for bit.",
+    "hooks": "After the context, a hook is still registered on the attention.",
+    "trainable": "After the context, some weights of the attention no longer require gradients.",
+    "output": "After the context, the attention gives another output than before.",
+}
+
+
+def _run(draw: Draw, width: int, heads: int, head: int, **options: bool) -> RunSilenced:
+    weights: dict[str, torch.Tensor] = {}
+    for name in ("w_q", "w_k", "w_v", "w_o"):
+        weights |= draw.linear(name, width, width)
+    return RunSilenced([width, heads], weights, draw.normal(2, 5, width), head, **options)
+
+
+exercise = ExerciseChecks(reference=reference.silence_head, judge=matches_reference(),
+    examples=[
+        example(lambda d: Question([d.normal(1, 2, 4), 1], through="coursework.instant.parts:silence_head",
+                                   shown="with silence_head(attention, 1): attention(x, x, x)")),
+        example(lambda d: Question([d.normal(1, 2, 4), 0], through="coursework.instant.parts:silence_head",
+                                   shown="with silence_head(attention, 0): attention(x, x, x)")),
+    ], checks=[
+    Check("first", "head 0 of three adds nothing to the output, and the other heads do",
+          lambda d: _run(d, 12, 3, 0), weight=2),
+    Check("last", "the last of four heads", lambda d: _run(d, 8, 4, 3)),
+    Check("middle", "a head in the middle, of two features", lambda d: _run(d, 10, 5, 2)),
+    Check("only", "the only head: what is left is the output bias", lambda d: _run(d, 6, 1, 0), weight=0.5),
+    Check("restored", "afterwards everything is as it was",
+          lambda d: _run(d, 12, 3, 1, facts=True), facts(FACTS)),
+    Check("interrupted", "everything is as it was after an exception, too",
+          lambda d: _run(d, 12, 4, 2, facts=True, interrupted=True), facts(FACTS)),
+    *properties(lambda d: _run(d, 12, 3, 2), strided=False,
+                sizes=lambda d: [_run(d, 1, 1, 0), _run(d, 48, 12, 7)]),
+])

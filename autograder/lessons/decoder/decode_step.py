@@ -1,0 +1,66 @@
+"""Checks of `decode_step`."""
+
+import torch
+
+from autograder.judge import weights
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
+from autograder.judge.explain import facts, near
+from autograder.judge.judges import matches_reference
+from autograder.judge.properties import arguments, properties
+from autograder.lessons.decoder import reference
+from autograder.lessons.decoder.fixtures import DecodeFacts, DecodeSteps
+
+INIT = (12, 3, 20)
+
+
+def _steps(
+    draw: Draw, *shapes: tuple[int, int], init: tuple[int, int, int] = INIT,
+    kind: type[DecodeSteps] = DecodeSteps,
+) -> DecodeSteps:
+    """Decode a text for each shape (B, T), in turns."""
+    d_model, _, d_ff = init
+    texts = [[draw.normal(batch, 1, d_model, scale=2) for _ in range(length)] for batch, length in shapes]
+    return kind(init, weights.layer(draw, "", d_model, d_ff), texts)
+
+
+def _where(seen: Comparison) -> str | None:
+    """Say at which position the outputs go wrong."""
+    got, want = seen.got.value[0], seen.expected.value[0]
+    if got.shape != want.shape:
+        return "Each call should return one output, (B, 1, D)."
+    wrong = [place for place in range(want.size(1)) if not near(got[:, place], want[:, place])]
+    if not wrong:
+        return None
+    if wrong[0] == 0:
+        return "The output is wrong at position 0 already, where there is no cache."
+    return f"The output is wrong from position {wrong[0]} on. What does the cache hold by then?"
+
+
+def _disturbed(seen: Comparison) -> str | None:
+    """Say so if only one of two texts is decoded as it should be, or neither."""
+    pairs = zip(seen.got.value, seen.expected.value, strict=True)
+    if all(isinstance(got, torch.Tensor) and near(got, want) for got, want in pairs):
+        return None
+    return "Two texts are decoded in turns, each with its own cache, and the outputs are wrong."
+
+
+RIGHT = matches_reference(_where, any_form=True)
+FACTS = facts({"one position a call": "The feed-forward network sees more than one position in a call. "
+                                      "Its results for earlier positions are not needed again."}, _where)
+
+exercise = ExerciseChecks(reference=reference.decode_step, judge=RIGHT, handed_stand_in=True,
+    examples=[
+        example(lambda d: Question([d.normal(1, 3, 4)], through="coursework.instant.parts:decode_step",
+                                   shown="decode_step(layer, x[:, t : t + 1], cache)  # for t = 0, 1, 2")),
+    ], checks=[
+    Check("first", "position 0, without a cache", lambda d: _steps(d, (2, 1)), weight=0.5),
+    Check("second", "two positions: the second reads the first", lambda d: _steps(d, (2, 2))),
+    Check("text", "seven positions, two samples", lambda d: _steps(d, (2, 7)), weight=2),
+    Check("turns", "two texts of different sizes, decoded in turns",
+          lambda d: _steps(d, (2, 5), (3, 4)), matches_reference(_disturbed, any_form=True)),
+    Check("one-position", "the feed-forward network sees one position a call",
+          lambda d: _steps(d, (2, 5), kind=DecodeFacts), FACTS),
+    arguments(lambda d: _steps(d, (2, 4)), _where, names=["x"], any_form=True),
+    *properties(lambda d: _steps(d, (2, 4)), judge=RIGHT,
+                sizes=lambda d: [_steps(d, (1, 1), init=(2, 1, 1)), _steps(d, (6, 30), init=(48, 8, 90))]),
+])

@@ -1,0 +1,92 @@
+"""What lesson 06 needs beside the student's code: a layer that decodes one position after another."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any, ClassVar
+
+import torch
+from torch import nn
+
+from autograder.probe.answer import (
+    Answer,
+    StructureError,
+    attribute,
+    kind_of,
+    load,
+    returned_tensor,
+)
+from autograder.probe.operation import Operation
+from coursework import scope
+
+
+@dataclass(frozen=True)
+class DecodeSteps(Operation):
+    """Let the function decode texts in turns, one position a call; the result is a list of outputs.
+
+    `init` and `weights` make the causal decoder layer, the course's own. Each of `texts` is a list of
+    positions (B, 1, D) and has a cache of its own; the first call for a text passes none.
+    """
+
+    init: Sequence[int]
+    weights: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    texts: Sequence[Sequence[torch.Tensor]] = ()
+
+    handed: ClassVar[Sequence[str]] = ("texts",)
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """The texts."""
+        return self.texts
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The facts about what is seen of the feed-forward network."""
+        return frozenset(["outputs", "one position a call"])
+
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """What can be wrong with what is returned."""
+        return {"pair": "Return a pair: the output for this position, and the cache for the next one."}
+
+    def run(self, answer: Answer) -> Any:
+        """Build the layer and decode."""
+        return self.decoded(answer, self.layer())
+
+    def layer(self) -> nn.Module:
+        """Return the layer, in eval mode and in the texts' dtype."""
+        kind: Any = scope.stand_in("CausalDecoderLayer")
+        layer: nn.Module = kind(*self.init)
+        for path, value in self.weights.items():
+            load(layer, path, value)
+        return layer.to(self.texts[0][0].dtype).eval()
+
+    def decoded(self, answer: Answer, layer: nn.Module) -> list[torch.Tensor]:
+        """Return the outputs (B, T, D) of each text."""
+        caches: list[tuple[Any, ...]] = [() for _ in self.texts]
+        outputs: list[list[torch.Tensor]] = [[] for _ in self.texts]
+        for step in zip_longest(*self.texts):
+            for number, x in enumerate(step):
+                if x is not None:  # this text has not ended
+                    y, caches[number] = self._taken_apart(answer.find()(layer, x, *caches[number]))
+                    outputs[number].append(y)
+        return [torch.cat(ys, dim=1).detach() for ys in outputs]
+
+    def _taken_apart(self, pair: Any) -> tuple[torch.Tensor, tuple[Any, ...]]:
+        """Return the output, and the cache as the arguments that the next call takes."""
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise StructureError("pair", detail=kind_of(pair))
+        return returned_tensor(pair[0]), (pair[1],)
+
+
+@dataclass(frozen=True)
+class DecodeFacts(DecodeSteps):
+    """Let the function decode; the result also says whether the feed-forward sees one position a call."""
+
+    def run(self, answer: Answer) -> Any:
+        """Build the layer, watch its feed-forward network, and decode."""
+        layer, seen = self.layer(), [0]
+        watched = attribute(layer, "feed_forward.linear1")
+        watched.register_forward_hook(lambda _part, args, _output: seen.append(args[0].shape[-2]))
+        outputs = self.decoded(answer, layer)
+        return {"one position a call": max(seen) <= 1, "outputs": outputs}

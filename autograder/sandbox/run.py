@@ -1,0 +1,257 @@
+"""The grader's end of one run: sends commands to it, and checks every answer.
+
+A `Run` is one pass through a submission, and `Run.probe` forks a `Probe` from the run as it stands.
+Nothing that comes back is trusted to have the right form, or to come in time.
+"""
+
+import contextlib
+import math
+import select
+import signal
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+from autograder.model.errors import (
+    RunCrashedError,
+    RunEndedError,
+    RunOutOfTimeError,
+    RunTimedOutError,
+    RunWaitedError,
+)
+from autograder.probe import wire
+from autograder.probe.limits import WALL_FACTOR
+from autograder.probe.notes import Kind, Note
+from autograder.probe.operation import Operation, fields_of, path_of
+from autograder.sandbox import frames
+from autograder.sandbox.frames import Answer
+
+GRACE_SECONDS = 3.0  # how much longer to wait than the process may take by its own clock
+FRAME_SECONDS = 10.0  # for an answer to arrive in full once its first byte is there
+END_SECONDS = 10.0  # for the kernel to clear away a run that was killed
+LOOK_SECONDS = 1.0  # between two looks at the processor time that a run has used
+FAMILY_FACTOR = 1.5  # how much longer all its processes may compute than the one that was asked
+
+# Exit statuses, as Python and as a shell report a signal
+OUT_OF_TIME = (-signal.SIGPROF, 128 + signal.SIGPROF)
+WAITED = (-signal.SIGALRM, 128 + signal.SIGALRM)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What to look for while an answer runs: parts of function names, and stand-ins not handed out.
+
+    `below` looks below Python's names as well; `lesson` says whose stand-ins are refused.
+    """
+
+    words: Sequence[str] = ()
+    below: bool = False
+    lesson: str = ""
+
+
+NOTHING = Watch()
+
+
+class Keeper(Protocol):
+    """What a run needs of the warm process that it was forked from."""
+
+    def used(self, number: int) -> float:
+        """Return the processor time in seconds that a run has used, by the kernel's count."""
+
+    def stop(self, number: int) -> None:
+        """End a run, whatever it is doing."""
+
+    def restart(self) -> None:
+        """Kill every run, and the process they were forked from."""
+
+
+class Run:
+    """One pass through a submission: runs its cells, and forks probes between them."""
+
+    def __init__(
+        self, warm: Keeper, channel: socket.socket, number: int, deadline: float = math.inf
+    ) -> None:
+        self._warm, self._channel, self._number = warm, channel, number
+        self._deadline = deadline
+        self._notes: list[Note] = []
+        self.seconds = 0.0  # of processor time, as the run itself says
+        self.alive = True
+
+    def take_notes(self) -> list[Note]:
+        """Return what was noted since the last call, as pairs of kind and detail."""
+        taken, self._notes = self._notes, []
+        return taken
+
+    def leave(self) -> None:
+        """Have the run look for processes left behind, which are then among the notes."""
+        with contextlib.suppress(RunEndedError):
+            self._ask({"do": "leave"}, GRACE_SECONDS, frames.SessionOver)
+
+    def cell(self, source: str, seconds: float) -> dict[str, Any] | None:
+        """Run a cell. Return a description of the exception it raised, or None if it raised none.
+
+        Raises RunEndedError if the process did not survive the cell, or used more than `seconds` of
+        processor time.
+        """
+        command = {"do": "cell", "source": source, "seconds": seconds}
+        answer = self._ask(command, seconds, frames.CellDone)
+        return answer.raised.model_dump(exclude_unset=True) if answer.raised else None
+
+    def probe(
+        self, seconds: float, stand_ins: Sequence[str] = (), cells: Sequence[str] = ()
+    ) -> "Probe":
+        """Fork a probe, and run `cells` in it, each with the names that `stand_ins` define in place.
+
+        Raises RunEndedError if the run itself ended. A probe that ended is returned, not ready.
+        """
+        sources = {"stand_ins": list(stand_ins), "cells": list(cells)}
+        command = {"do": "probe", "seconds": seconds, **sources}
+        answer = self._ask(command, seconds, frames.ProbeReady, frames.ProbeEnded)
+        ended = self.ending(answer.code) if isinstance(answer, frames.ProbeEnded) else None
+        return Probe(self, ended)
+
+    def _ask(self, command: Mapping[str, Any], seconds: float, *expected: type[Answer]) -> Answer:
+        """Send a command and return the answer to it. Raises RunEndedError if none comes."""
+        if not self.alive:
+            raise RunCrashedError("the process had already ended")
+        try:
+            answer = self._exchange(command, seconds, expected)
+            self._notes += answer.noted
+            self.seconds += answer.seconds
+            if isinstance(answer, frames.SessionEnded):
+                raise self.ending(answer.code)
+        except RunEndedError:
+            self.close()
+            raise
+        return answer
+
+    def _exchange(
+        self, command: Mapping[str, Any], seconds: float, expected: tuple[type[Answer], ...]
+    ) -> Answer | frames.SessionEnded:
+        own = time.monotonic() + seconds * WALL_FACTOR + GRACE_SECONDS
+        deadline = min(own, self._deadline)
+        try:
+            self._channel.settimeout(GRACE_SECONDS)
+            wire.send(self._channel, command)
+            self._wait(deadline, seconds)
+            in_full = min(deadline, time.monotonic() + FRAME_SECONDS)
+            return frames.checked(wire.receive(self._channel, in_full), *expected)
+        except TimeoutError as problem:
+            late = RunOutOfTimeError if self._deadline <= time.monotonic() else RunWaitedError
+            raise late("no answer in time") from problem
+        except wire.WireError as problem:
+            self._notes.append((Kind.NOISE, str(problem)))
+            raise RunCrashedError(str(problem)) from problem
+        except (EOFError, OSError) as problem:
+            raise RunCrashedError(str(problem)) from problem
+
+    def _wait(self, deadline: float, seconds: float) -> None:
+        """Wait for the first byte of an answer, and look now and then at the processor time used.
+
+        The run has a clock of its own for that, which code can switch off; this one it cannot.
+        Raises TimeoutError after the deadline, RunTimedOutError if the time is used up.
+        """
+        allowed = seconds * FAMILY_FACTOR + GRACE_SECONDS
+        used_before = None
+        while not select.select([self._channel], [], [], LOOK_SECONDS)[0]:
+            if time.monotonic() > deadline:
+                raise TimeoutError("no answer in time")
+            used = self._warm.used(self._number)
+            used_before = used if used_before is None else used_before
+            if used - used_before > allowed:
+                self._notes.append(
+                    (Kind.TOO_MUCH, "processor time, with its own clock switched off")
+                )
+                raise RunTimedOutError("used up its processor time")
+
+    def ending(self, code: int) -> RunEndedError:
+        """Return the error for a process's exit status, and note it unless a limit explains it."""
+        detail = f"exit status {code}"
+        if code in (*OUT_OF_TIME, *WAITED):
+            return (RunWaitedError if code in WAITED else RunTimedOutError)(detail)
+        if not any(kind == Kind.TOO_MUCH for kind, _ in self._notes):
+            self._notes.append((Kind.ENDED, detail))
+        return RunCrashedError(detail)
+
+    def close(self) -> None:
+        """End the run, and return when nothing of it is left."""
+        if self.alive:
+            self.alive = False
+            self._warm.stop(self._number)
+            if not self._is_gone():
+                self._warm.restart()
+            self._channel.close()
+
+    def _is_gone(self) -> bool:
+        """Wait until no process holds the other end of the channel; return False if one still does."""
+        deadline = time.monotonic() + END_SECONDS
+        with contextlib.suppress(ConnectionError):
+            while (left := deadline - time.monotonic()) > 0:
+                self._channel.settimeout(left)
+                try:
+                    if not self._channel.recv(2**16):
+                        return True
+                except TimeoutError:
+                    return False
+            return False
+        return True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Probe:
+    """A fork of a run that answers observations until it is closed, or dies."""
+
+    def __init__(self, run: Run, ending: RunEndedError | None) -> None:
+        """Take the run it is a fork of, and how it ended if it already has."""
+        self._run, self._ending = run, ending
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can be asked for an observation."""
+        return self._ending is None and self._run.alive
+
+    def observe(
+        self,
+        operation: Operation,
+        name: str,
+        seed: int,
+        seconds: float,
+        watch: Watch = NOTHING,
+    ) -> dict[str, Any]:
+        """Run an operation on what the student bound to `name`, and look for the calls in `watch`.
+
+        Raises RunEndedError if the probe ended, or used more than `seconds` of processor time.
+        """
+        if self._ending is not None:
+            raise self._ending
+        command = {
+            "do": "observe",
+            "operation": path_of(operation),
+            "fields": fields_of(operation),
+            "name": name,
+            "seed": seed,
+            "seconds": seconds,
+            "words": list(watch.words),
+            "below": watch.below,
+            "lesson": watch.lesson,
+        }
+        answer = self._run._ask(command, seconds, frames.Seen, frames.ProbeEnded)
+        if isinstance(answer, frames.ProbeEnded):
+            self._ending = self._run.ending(answer.code)
+            raise self._ending
+        assert isinstance(answer, frames.Seen)
+        return {name: getattr(answer, name) for name in ("value", "changed", "library")} | {
+            "raised": answer.raised.model_dump(exclude_unset=True) if answer.raised else None
+        }
+
+    def close(self) -> None:
+        """End the probe. Raises RunEndedError if the run ended meanwhile."""
+        if self.ready:
+            self._run._ask({"do": "end"}, GRACE_SECONDS, frames.ProbeEnded)

@@ -1,0 +1,106 @@
+"""A reader for lesson 08: start and end logits for each token of a paragraph, given a question.
+
+By default it is the shipped BERT with the span head that `train_span_head` trained. Where the BERT is
+not installed, a reader compares words instead, and says so.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from coursework.pretrained import INSTALL
+from coursework.pretrained_bert import NotHereError, load_shipped
+from coursework.span_model import SpanModel
+
+FAR: Final = 5.0
+LONGEST: Final = 15  # tokens in an answer
+
+
+@dataclass(frozen=True)
+class Logits:
+    """A paragraph in tokens, with start and end logits (S,).
+
+    `places` says where each token stands in the paragraph.
+    """
+
+    tokens: list[str]
+    starts: Tensor
+    ends: Tensor
+    places: list[tuple[int, int]]
+    paragraph: str
+
+    def text(self, start: int, end: int) -> str:
+        """Return the text from token `start` to token `end`, both included."""
+        return self.paragraph[self.places[start][0] : self.places[end][1]]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads a question and a paragraph; `note` says in a line what it is, `trained` whether it learned to."""
+
+    note: str
+    trained: bool
+    read: Callable[[str, str], Logits]
+
+
+def load_reader() -> Reader:
+    """Return the trained reader, or one that compares words where the BERT is not installed."""
+    try:
+        bert, tokeniser = load_shipped()
+    except NotHereError as problem:
+        note = f"Reader: compares words, because {problem}. For the trained one: {INSTALL}, then restart."
+        return Reader(note, trained=False, read=_by_words)
+    model = SpanModel(bert)
+    model.load()
+    note = "Reader: all-MiniLM-L6-v2 with a span head and low-rank updates, trained on synthetic paragraphs."
+    return Reader(note, trained=True, read=_trained(model.eval(), tokeniser))
+
+
+def normalised(answer: str) -> str:
+    """Return an answer in lower case, without a preposition or an article in front."""
+    lower = answer.lower().strip(" .,;:'\"")
+    return re.sub(r"^(?:(?:in|on|at|by|from|of|for)\s+)?(?:(?:the|a|an)\s+)?", "", lower)
+
+
+def is_right(answer: str, accepted: tuple[str, ...]) -> bool:
+    """Return whether an answer is one of the accepted ones, articles and prepositions aside."""
+    return normalised(answer) in map(normalised, accepted)
+
+
+def _trained(model: SpanModel, tokeniser: Any) -> Callable[[str, str], Logits]:
+    def read(question: str, paragraph: str) -> Logits:
+        encoding = tokeniser(question, paragraph, return_tensors="pt", return_offsets_mapping=True)
+        places = encoding.pop("offset_mapping")[0].tolist()
+        with torch.no_grad():
+            starts, ends = model(**encoding)[0].unbind(dim=-1)  # (S,) each
+        second = [place for place, part in enumerate(encoding.sequence_ids(0)) if part == 1]
+        spots = [(places[place][0], places[place][1]) for place in second]
+        return Logits(
+            [paragraph[a:b] for a, b in spots], starts[second], ends[second], spots, paragraph
+        )
+
+    return read
+
+
+def _by_words(question: str, paragraph: str) -> Logits:
+    """Find the sentence that shares most words with the question, and prefer its words that are new.
+
+    With c the running total of a token's score, start logits are −c before the token and end logits
+    are c behind it: their sum over a span is the sum of the scores in it.
+    """
+    asked = {word[:5] for word in re.findall(r"\w{4,}", question.lower())}
+    places = [found.span() for found in re.finditer(r"\w+|[^\w\s]", paragraph)]
+    tokens = [paragraph[a:b] for a, b in places]
+    shared = torch.tensor([float(token.lower()[:5] in asked) for token in tokens])
+    sentence = torch.tensor([paragraph[:a].count(". ") for a, _ in places])  # (S,): its number
+    nearest = torch.bincount(sentence, weights=shared).argmax()
+    inside = sentence == nearest
+    score = torch.where(inside, 0.5 - shared, 0.0)
+    total = F.pad(score.cumsum(dim=0), (1, 0))  # (S + 1,)
+    lowered = FAR * ~inside
+    return Logits(tokens, -total[:-1] - lowered, total[1:] - lowered, places, paragraph)

@@ -1,0 +1,5 @@
+"""The instant check: tries a student's answer on public examples and shows a card, offline."""
+
+from coursework.instant.notebook import check
+
+__all__ = ["check"]

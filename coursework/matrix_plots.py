@@ -1,0 +1,97 @@
+"""Live figures that write a computation out in matrices, with every number in its cell."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+from coursework.plots import MUTED
+
+CELL_WIDTH, CELL_HEIGHT = 0.62, 0.44  # inches
+GAP: Final = 0.25
+LETTER: Final = 0.105  # inches that a letter of a row's label takes
+TOP, BOTTOM = 1.25, 0.2  # room for the column labels and the name, and below the last row
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix (R, C) to draw: its name, its numbers, and a label for each row and column.
+
+    Empty labels are left out; `colour` tints the cells.
+    """
+
+    name: str
+    values: Tensor
+    rows: Sequence[str]
+    columns: Sequence[str]
+    colour: str = MUTED
+
+    @property
+    def left(self) -> float:
+        """Inches that the row labels take."""
+        return LETTER * max(map(len, self.rows)) + (0.1 if any(self.rows) else 0.0)
+
+    @property
+    def width(self) -> float:
+        """Inches from the row labels to the last column."""
+        return self.left + CELL_WIDTH * self.values.size(1)
+
+
+def equation(*parts: Matrix | str) -> Figure:
+    """Draw matrices and the signs between them (such as "×") in a row, all cells of one size."""
+    widths = [part.width if isinstance(part, Matrix) else 0.13 * len(part) for part in parts]
+    tallest = max(part.values.size(0) for part in parts if isinstance(part, Matrix))
+    height = TOP + CELL_HEIGHT * tallest + BOTTOM
+    width = sum(widths) + GAP * (len(parts) + 1)
+    ax, middle = _page(width, height), BOTTOM + CELL_HEIGHT * tallest / 2
+    x = GAP
+    for part, wide in zip(parts, widths, strict=True):
+        if isinstance(part, Matrix):
+            _draw(ax, part, x + part.left, middle + CELL_HEIGHT * part.values.size(0) / 2)
+        else:
+            ax.text(x + wide / 2, middle, part, ha="center", va="center", size=17)
+        x += wide + GAP
+    return ax.get_figure(root=True)  # type: ignore[return-value]  # an axes of ours has a figure
+
+
+def _page(width: float, height: float) -> Axes:
+    """Start a figure whose coordinates are inches from its lower left corner."""
+    figure: Figure = plt.figure(figsize=(width, height), layout="none")
+    ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    ax.set(xlim=(0, width), ylim=(0, height))
+    ax.set_axis_off()
+    return ax
+
+
+def _draw(ax: Axes, matrix: Matrix, left: float, top: float) -> None:
+    """Draw a matrix from its upper left corner."""
+    rows, columns = matrix.values.shape
+    for row in range(rows):
+        for column in range(columns):
+            at = (left + column * CELL_WIDTH, top - (row + 1) * CELL_HEIGHT)
+            _cell(ax, at, float(matrix.values[row, column]), matrix.colour)
+    for row, label in enumerate(matrix.rows):
+        y = top - (row + 0.5) * CELL_HEIGHT
+        ax.text(left - 0.08, y, label, ha="right", va="center", size=12)
+    for column, label in enumerate(matrix.columns):
+        x = left + (column + 0.35) * CELL_WIDTH
+        ax.text(x, top + 0.06, label, rotation=35, ha="left", va="bottom", size=11)
+    above = 0.85 if any(matrix.columns) else 0.18
+    middle = left + columns * CELL_WIDTH / 2
+    ax.text(middle, top + above, matrix.name, ha="center", va="bottom", size=15, weight="bold")
+
+
+def _cell(ax: Axes, corner: tuple[float, float], number: float, colour: str) -> None:
+    """Draw one number in its box: pale where it is 0."""
+    shape = Rectangle(corner, CELL_WIDTH, CELL_HEIGHT, fc=colour, ec="white", lw=2)
+    shape.set_alpha(0.3 if number else 0.1)
+    ax.add_patch(shape)
+    text = f"{number:g}" if number == round(number, 1) else f"{number:.2f}"
+    x, y = corner[0] + CELL_WIDTH / 2, corner[1] + CELL_HEIGHT / 2
+    shown = text.replace("-", "−")
+    ax.text(x, y, shown, ha="center", va="center", size=12, color="black" if number else MUTED)

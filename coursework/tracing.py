@@ -1,0 +1,62 @@
+"""Records the tensors of one forward pass with forward hooks, without changing the model."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def trace(model: Any, src: Tensor, fed: Tensor) -> dict[str, Tensor]:
+    """Return the fourteen tensors of lesson 07 by name, in the order of its figure.
+
+    Tensors inside a layer are those of the first layer. src: (B, S); fed: (B, T), the decoder's input.
+    """
+    below, above = model.encoder.layers[0], model.decoder.layers[0]
+    watched = {
+        "source vectors": model.encoder.position,
+        "encoder attention": below.self_attention,
+        "encoder hidden": below.feed_forward.linear1,
+        "memory": model.encoder,
+        "target vectors": model.decoder.position,
+        "decoder attention": above.self_attention,
+        "cross-attention": above.cross_attention,
+        "decoder hidden": above.feed_forward.linear1,
+    }
+    seen = _outputs(model, watched, src, fed)
+    output, weights = 0, 1  # what an attention returns
+    return {
+        "source ids": src,
+        "source vectors": seen["source vectors"],
+        "encoder: self-attention weights": seen["encoder attention"][weights],
+        "encoder: self-attention output": seen["encoder attention"][output],
+        "encoder: hidden features": seen["encoder hidden"],
+        "memory": seen["memory"],
+        "decoder input": fed,
+        "target vectors": seen["target vectors"],
+        "decoder: self-attention weights": seen["decoder attention"][weights],
+        "decoder: cross-attention weights": seen["cross-attention"][weights],
+        "decoder: cross-attention output": seen["cross-attention"][output],
+        "decoder: hidden features": seen["decoder hidden"],
+        "logits": seen["logits"],
+        "probabilities": seen["logits"].softmax(dim=-1),
+    }
+
+
+def _outputs(model: Any, watched: dict[str, Any], src: Tensor, fed: Tensor) -> dict[str, Any]:
+    """Run the model once in eval mode, and return what each watched module returned."""
+    seen: dict[str, Any] = {}
+
+    def keep(name: str) -> Any:
+        return lambda _module, _arguments, result: seen.__setitem__(name, result)
+
+    hooks = [module.register_forward_hook(keep(name)) for name, module in watched.items()]
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            seen["logits"] = model(src, fed)
+    finally:
+        for hook in hooks:
+            hook.remove()
+        model.train(was_training)
+    return seen

@@ -1,0 +1,161 @@
+"""The instant check says what is wrong with an answer, and leaves everything else as it was."""
+
+import random
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from coursework import check
+from coursework.instant.card import Card
+
+
+def wrong_axis(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """Ignore `dim`."""
+    return torch.softmax(x, 0)
+
+
+def stable(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """Compute it right, and say something besides."""
+    print("a stray print")
+    warnings.warn("and a warning", stacklevel=2)
+    e = (x - x.amax(dim, keepdim=True)).exp()
+    return torch.einsum("...->...", e) / e.sum(dim, keepdim=True)
+
+
+def tried(name: str, answer: Any) -> Card:
+    """Check one answer."""
+    return check(name, {name.replace("-", "_"): answer})
+
+
+def test_a_right_answer_in_an_unusual_form_is_right_and_gets_no_name(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What it prints and warns about is dropped."""
+    card = tried("softmax", stable)
+    assert (card.passed, card.title, card.hint) == (True, "", "")
+    assert "stray" not in capsys.readouterr().out
+
+
+def test_a_known_mistake_is_named_with_its_hint_and_the_smallest_example() -> None:
+    """The card shows the call, what came, and what was expected."""
+    card = tried("softmax", wrong_axis)
+    assert not card.passed
+    assert card.known
+    assert card.hint
+    assert card.evidence is not None
+    assert card.evidence.call in card.text
+    assert "yours" in card.text
+    assert "expected" in card.text
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda x, dim=-1: torch.softmax(x, dim)[:1], "has shape (1, 3); (2, 3) was expected"),
+        (lambda x, dim=-1: None, "should be a tensor, not None"),
+        (lambda x, dim=-1: torch.softmax(x, dim).double(), "has dtype float64"),
+        (lambda x, dim=-1: torch.softmax(x, dim) * 0 + 7, "should each sum to 1"),
+        (lambda y: y.missing, "raised AttributeError"),
+        (lambda x, dim=-1: x.fill_(0), ""),
+    ],
+)
+def test_an_unknown_mistake_is_described(answer: Callable[..., Any], said: str) -> None:
+    """The first respect that matters is said: type, shape, dtype, or a property that is broken."""
+    card = tried("softmax", answer)
+    assert not card.passed
+    assert said in card.title
+
+
+def test_the_names_of_exercise_and_object_both_work() -> None:
+    """`check("causal-mask")` and `check("causal_mask")` are the same."""
+    mask = {"causal_mask": lambda size: torch.ones(size, size, dtype=torch.bool).tril()}
+    assert check("causal-mask", mask).passed
+    assert check("causal_mask", mask).passed
+
+
+def test_names_are_looked_up_where_it_is_called() -> None:
+    """Without a scope, the caller's own names are meant."""
+    here = {"check": check, "causal_mask": lambda size: torch.ones(size, size).tril().bool()}
+    exec("card = check('causal-mask')", here)
+    assert here["card"].passed
+
+
+@pytest.mark.parametrize("name", ["softmx", "", "no such thing", "softmax"])
+def test_what_is_not_there_is_said(name: str) -> None:
+    """An unknown name, and an answer that is not defined yet, get a sentence and no exception."""
+    card = check(name, {})
+    assert not card.passed
+    assert card.title
+
+
+class Hostile:
+    """An object for which everything fails."""
+
+    def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
+        """Raise an exception that cannot be shown."""
+        raise KeyError(self)
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize("value", [Hostile(), 3, None, nn.Linear, lambda *a, **k: Hostile(), object])
+@pytest.mark.parametrize("name", ["softmax", "multi-head-attention", "tokenise", "plot-attention"])
+def test_it_never_raises(name: str, value: Any) -> None:
+    """Whatever the answer is or returns, there is a card, in both forms."""
+    scope = {"softmax": value, "MultiHeadAttention": value, "tokenise": value, "plot_attention": value}
+    card = check(name, scope)
+    assert not card.passed
+    assert card.text
+    assert card.html
+
+
+def test_nothing_else_changes() -> None:
+    """Random states, gradient mode, dtype and a module built before are as they were."""
+    built = nn.Linear(2, 2).eval()
+    random.seed(1)
+    torch.manual_seed(1)
+    expected = (random.random(), torch.rand(3))
+    random.seed(1)
+    torch.manual_seed(1)
+
+    def careless(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+        torch.manual_seed(99)
+        random.seed(99)
+        torch.set_default_dtype(torch.float64)
+        torch.set_grad_enabled(False)
+        return torch.softmax(x, dim)
+
+    with torch.no_grad():
+        tried("softmax", careless)
+        assert not torch.is_grad_enabled()
+    assert torch.is_grad_enabled()
+    assert torch.get_default_dtype() is torch.float32
+    assert random.random() == expected[0]
+    assert torch.equal(torch.rand(3), expected[1])
+    assert not built.training
+
+
+def test_an_endless_loop_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a few seconds the card says so."""
+    monkeypatch.setattr("coursework.instant.trying.SECONDS", 0.2)
+    monkeypatch.setattr("coursework.instant.trying.ask.__defaults__", (0.2,))
+
+    def endless(size: int) -> None:
+        while True:
+            pass
+
+    assert "never ends" in tried("causal-mask", endless).title
+
+
+def test_the_card_is_html_without_scripts_and_escapes_what_it_shows() -> None:
+    """Text that an answer returns is shown as text."""
+    evil = "<script>alert(1)</script>"
+    card = tried("tokenise", lambda text: [evil])
+    assert evil not in card.html
+    assert "&lt;script&gt;" in card.html
+    assert "<script" not in card.html

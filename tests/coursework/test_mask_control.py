@@ -1,0 +1,64 @@
+"""A mask to click on: what is clicked is what is drawn."""
+
+import pytest
+import torch
+from ipywidgets import Button, GridBox, HBox
+from torch import Tensor
+
+from coursework.mask_control import MaskControl, interact_mask
+
+LABELS = ["a", "b", "c"]
+CAUSAL = torch.ones(3, 3, dtype=torch.bool).tril()
+
+
+@pytest.fixture
+def drawn() -> list[Tensor]:
+    """Return the masks that were drawn, in order."""
+    return []
+
+
+@pytest.fixture
+def control(drawn: list[Tensor]) -> MaskControl:
+    """Return a control that starts with a causal mask."""
+    return MaskControl(LABELS, CAUSAL, drawn.append)
+
+
+def test_a_click_changes_one_cell_and_draws(control: MaskControl, drawn: list[Tensor]) -> None:
+    """The drawing gets the mask with this cell turned over, and the button says so."""
+    control.cells[0][2].value = True
+    wanted = CAUSAL.clone()
+    wanted[0, 2] = True
+    (mask,) = drawn
+    assert torch.equal(mask, wanted)
+    assert mask.dtype == torch.bool
+    assert control.cells[0][2].description == "✓"
+    assert control.cells[0][1].description == "×"
+
+
+def test_a_preset_draws_once(control: MaskControl, drawn: list[Tensor]) -> None:
+    """All cells change, and there is one drawing."""
+    control.set(control.presets["all"])
+    assert [mask.all().item() for mask in drawn] == [True]
+    assert {button.description for row in control.cells for button in row} == {"✓"}
+
+
+def test_buttons_for_presets_work(control: MaskControl, drawn: list[Tensor]) -> None:
+    """Each of the buttons below the grid sets its mask."""
+    grid, buttons = control.widget().children[1:3]
+    assert isinstance(grid, GridBox)
+    assert len(grid.children) == 16
+    assert isinstance(buttons, HBox)
+    for button in buttons.children:
+        assert isinstance(button, Button)
+        button.click()
+    assert [torch.equal(m, control.presets[b.description]) for m, b in zip(drawn, buttons.children, strict=True)] == [True] * 3
+
+
+def test_the_decorator_draws_at_once_and_keeps_the_function(drawn: list[Tensor]) -> None:
+    """The first picture needs no click."""
+
+    def show(mask: Tensor) -> None:
+        drawn.append(mask)
+
+    assert interact_mask(LABELS, start=CAUSAL)(show) is show
+    assert torch.equal(drawn[0], CAUSAL)

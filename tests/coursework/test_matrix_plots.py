@@ -1,0 +1,31 @@
+"""A computation drawn in matrices shows every number, name and label."""
+
+import torch
+from matplotlib import pyplot as plt
+
+from coursework.matrix_plots import Matrix, equation
+
+
+def test_an_equation_shows_its_parts() -> None:
+    """Signs, names and labels are written, and every number is in its cell."""
+    left = Matrix("q", torch.tensor([[3.0, -1.0]]), ["its"], ["a", "b"])
+    right = Matrix("z", torch.tensor([[0.256]]), [""], [""])
+    figure = equation(left, "×", right)
+    shown = [text.get_text() for text in figure.axes[0].texts]
+    assert sorted(t for t in shown if t) == sorted(["3", "−1", "0.26", "its", "a", "b", "q", "z", "×"])
+    plt.close(figure)
+
+
+def test_cells_have_one_size_and_stay_on_the_page() -> None:
+    """A tall matrix and a wide one are drawn to the same scale, side by side."""
+    tall = Matrix("tall", torch.ones(6, 1), ["row"] * 6, [""])
+    wide = Matrix("wide", torch.ones(1, 5), [""], ["column"] * 5)
+    figure = equation(tall, "=", wide)
+    (ax,) = figure.axes
+    boxes = [patch.get_bbox() for patch in ax.patches]
+    assert len(boxes) == 11
+    assert len({(round(b.width, 6), round(b.height, 6)) for b in boxes}) == 1
+    right, top = ax.get_xlim()[1], ax.get_ylim()[1]
+    assert all(b.x0 > 0 and b.x1 < right and b.y0 > 0 and b.y1 < top for b in boxes)
+    assert max(b.x1 for b in boxes[:6]) < min(b.x0 for b in boxes[6:])
+    plt.close(figure)

@@ -1,0 +1,91 @@
+"""Nothing that a submission says can move a terminal's cursor, reorder a page, or flood a log."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.model.report import CheckReport, Incident, Report, State
+from autograder.model.text import LONGEST, MOST_LINES, clean, clean_name, is_student_name, visible
+
+FORBIDDEN = {"Cc", "Cs", "Zl", "Zp"}
+HIDDEN = "\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff\U000e0041"
+
+
+@given(st.text(st.characters(codec=None), max_size=60) | st.text(HIDDEN + "\x1b\x9b[]0;m\x07ab\n"))
+def test_what_is_cleaned_holds_no_control_character(text: str) -> None:
+    """Of whatever kind; cleaning again changes nothing."""
+    for made in (clean(text), visible(text)):
+        made.encode()
+        wrong = [each for each in made if unicodedata.category(each) in FORBIDDEN]
+        assert set(wrong) <= {"\n", "\t"}
+        assert not set(made) & set(HIDDEN)
+    assert clean(clean(text)) == clean(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\x1b[2Jb",
+        "a\x1b]0;a title\x07b",
+        "a\x1b]8;;http://x\x1b\\b",
+        "a\x1bPdevice\x1b\\b",
+        "a\x9b31mb",
+        "a\x1b(0b",
+        "a\x1b[38;5;1mb",
+        "a\x1bcb",
+        "a\u202eb",
+    ],
+)
+def test_a_terminal_sees_no_escape_sequence(text: str) -> None:
+    """Sequences are removed as a whole: colours, titles, links, character sets, resets."""
+    assert clean(text) == "ab"
+
+
+@given(st.text(max_size=30), st.integers(0, 4000))
+def test_a_cut_text_is_never_longer_than_it_may_be(text: str, times: int) -> None:
+    """A text that was cut is not cut again when it is shown."""
+    made = clean(text * times)
+    assert len(made) <= LONGEST
+    assert clean(made) == made
+
+
+def test_a_report_holds_only_printable_text_of_bounded_length() -> None:
+    """Whoever makes it: a check's message, an incident's detail, a repair, a reason."""
+    wild = "\x1b[31m\u202e" + "x" * 10_000_000
+    report = Report(
+        lesson="l",
+        score=0,
+        max_score=0,
+        exercises=[],
+        repairs=[wild] * 500,
+        incidents=[Incident(exercise=None, kind="k", message=wild, detail=wild)],
+    ).with_file(State.UNREADABLE, wild, [wild] * 500)
+    check = CheckReport(id="c", title=wild, passed=False, message=wild)
+    whole = report.model_dump_json() + check.model_dump_json()
+    assert "\\u001b" not in whole
+    assert "\u202e" not in whole
+    assert len(report.repairs) == MOST_LINES
+    assert len(whole) < 100_000
+
+
+@pytest.mark.parametrize("name", ["s123", "O'Brien", "müller, jörg", "李雷", "a.b@c.d", "x_1-2 (3)"])
+def test_names_that_people_have_are_accepted(name: str) -> None:
+    """Letters of any script, and the signs of names and addresses."""
+    assert is_student_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("<img src=x onerror=alert(1)>", 'a"b', "a&b", "*", "[ab]", "a?", "a\\b", "`id`"),
+        *("=1+1", "+1", "-rf", "@x", "＝1", ".hidden", " x", "x ", ""),
+        *("a\x1b[31m", "a\nb", "a\tb", "a\u202eb", "a\udc80b", "a\u2028b", "a" * 101, "a\u200bb"),
+    ],
+)
+def test_names_that_a_page_a_table_or_a_path_might_act_on_are_not(name: str) -> None:
+    """Markup, patterns, formulas, options, control characters, and names of no length or too much."""
+    assert not is_student_name(name)
+    assert "\x1b" not in clean_name(name)
+    assert "\n" not in clean_name(name)

@@ -1,0 +1,79 @@
+"""A stretch exercise has no points: it is reported like any other, and counts nowhere."""
+
+import csv
+import io
+import random
+from datetime import datetime
+
+import pytest
+from rich.console import Console
+
+from autograder.model.report import ExerciseReport, Outcome, Report
+from autograder.reports.class_page import class_page
+from autograder.reports.csv_file import scores_csv
+from autograder.reports.feedback import exercise_feedback, summary
+from autograder.reports.table import print_report
+from autograder.reports.words import SKIPPED, STRETCH, WORDING
+
+from .hostile import Tags
+from .sample_class import LESSON, exercise, report
+
+
+def _stretch(outcome: Outcome) -> ExerciseReport:
+    return ExerciseReport(id="attention-cost", points=0, score=0, outcome=outcome)
+
+
+def _with_stretch(outcome: Outcome) -> Report:
+    """Make a report of one right answer for two points, and a stretch exercise."""
+    right = exercise("softmax", Outcome.PASSED, random.Random(1))
+    return report([right, _stretch(outcome)])
+
+
+@pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED, Outcome.UNANSWERED])
+def test_its_feedback_says_that_it_is_not_counted(outcome: Outcome) -> None:
+    """In place of "0 of 0 points"; one that was left alone needs nothing done."""
+    text = Tags(exercise_feedback(_stretch(outcome), sandboxed=True)).text
+    assert STRETCH in text
+    assert "0 of 0" not in text
+    assert (SKIPPED in text) is (outcome is Outcome.UNANSWERED)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.UNANSWERED, Outcome.MISSING])
+def test_without_it_a_notebook_is_still_perfect(outcome: Outcome) -> None:
+    """The summary neither counts it nor lists it among what to fix."""
+    tags = Tags(summary(_with_stretch(outcome), sandboxed=True))
+    assert "All 1 exercise correct" in tags.text
+    assert tags.links == []
+
+
+@pytest.mark.parametrize(
+    ("outcome", "advised"), [(Outcome.FAILED, True), (Outcome.UNANSWERED, False)]
+)
+def test_the_table_gives_advice_on_an_attempt_only(outcome: Outcome, *, advised: bool) -> None:
+    """One that was left alone is optional; a wrong one is explained like any other."""
+    console = Console(record=True, width=80, file=io.StringIO())
+    print_report(_with_stretch(outcome), console)
+    table, below = console.export_text().split("Score: 2 of 2 points")
+    line = next(line for line in table.splitlines() if "attention-cost" in line)
+    assert "not counted" in line
+    assert ("optional" in line) is not advised
+    assert ("attention-cost" in below) is advised
+
+
+def test_a_spreadsheet_of_scores_has_no_column_for_it() -> None:
+    """Nobody can take its 0 for a lost point."""
+    rows = list(csv.DictReader(io.StringIO(scores_csv({"ada": _with_stretch(Outcome.PASSED)}))))
+    assert "attention-cost" not in rows[0]
+    assert [float(rows[0][name]) for name in ("softmax", "score", "max")] == [2, 2, 2]
+
+
+def test_the_class_page_shows_how_it_ended_instead_of_a_score() -> None:
+    """The exercise is listed without a mean, and the table of scores shows a sign."""
+    made_at = datetime(2026, 3, 4, 9, 30)
+    page = class_page(
+        {LESSON: {"ada": _with_stretch(Outcome.PASSED)}}, sandboxed=True, made_at=made_at
+    )
+    text = Tags(page).text
+    assert STRETCH in text
+    assert text.count("mean 100 % of the points") == 1  # that of softmax
+    assert f"<td>{WORDING[Outcome.PASSED].sign}" in page
