@@ -1223,6 +1223,19 @@ for temperature in (0.3, 0.8, 1.5):
     print(f"temperature {temperature}:\n{language.wrapped(words.text(drawn.tolist()))}\n")
 
 # %% [markdown]
+# What does a temperature do to one draw? Here are the eight tokens that the model finds likeliest after *My lord, I*, with their probabilities at four temperatures. The rest of the vocabulary shares what is left.
+
+# %% demo
+bard.eval()
+with torch.no_grad():
+    logits = bard(words.ids("My lord, I ")[None])[0, -1]  # (V,)
+likeliest = logits.topk(8).indices  # (8,)
+shares = {f"temperature {t}": (logits / t).softmax(dim=-1)[likeliest] for t in (0.3, 0.8, 1.0, 1.5)}
+plots.bars(shares, [words.vocabulary[id_] for id_ in likeliest.tolist()], top=1)
+for name, share in shares.items():
+    print(f"{name}: all other tokens together {1 - share.sum():.2f}")
+
+# %% [markdown]
 # **Try it.** Before you drag the slider: at which temperature do you expect the model to get stuck in a loop, and at which do you expect nonsense?
 
 # %% demo

@@ -133,6 +133,14 @@ def only_sets_up(cell: Any) -> bool:
     return all(isinstance(one, ast.Import | ast.ImportFrom | ast.Expr) for one in statements)
 
 
+def only_checks(cell: Any) -> bool:
+    """Return whether code does nothing but ask for the card of an exercise."""
+    match ast.parse(cell.source).body:
+        case [ast.Expr(ast.Call(ast.Name("check")))]:
+            return True
+    return False
+
+
 def has_controls(cell: Any) -> bool:
     """Return whether a cell shows controls, which need a kernel behind them."""
     return any(

@@ -133,11 +133,11 @@ def _slide(about: Cell, cell: Any) -> str:
 
 
 def _is_off(about: Cell, cell: Any) -> bool:
-    """Return whether a cell is not for the room: set-up, visible tests, folded hints."""
+    """Return whether a cell is not for the room: set-up, tests, cards of checks, folded hints."""
     if about.kind is Kind.PROSE:
         return blocks.is_hint(about.text)
     if about.kind is Kind.DEMO:
-        return blocks.only_sets_up(cell)
+        return blocks.only_sets_up(cell) or blocks.only_checks(cell)
     return about.kind in (Kind.SETUP, Kind.TEST)
 
 

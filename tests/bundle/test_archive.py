@@ -84,11 +84,11 @@ def test_nothing_in_it_gives_an_answer_or_a_check_away(bundle: Path) -> None:
     """Searched here by other means than the build's own: line by line, and title by title."""
     texts = {name: content.decode("utf-8", "replace") for name, content in files(bundle).items()}
     whole = "\n".join(texts.values())
-    for word in ("autograder", "BEGIN SOLUTION", "MARK SCHEME", "HIDDEN TESTS", "Mistake("):
+    for word in ("autograder", "BEGIN SOLUTION", "MARK SCHEME", "HIDDEN TESTS", "ExerciseChecks("):
         assert word not in whole
     for lesson in COURSE.lessons():
         for exercise in load_lesson(COURSE, lesson).exercises:
-            long = [one.title for one in exercise.mistakes if len(one.title) > 36]
+            long = [check.title for check in exercise.checks if len(check.title) > 36]
             assert not [title for title in long if title in whole]
         notebook = nbformat.reads(texts[f"lessons/{lesson}/{lesson}.ipynb"], as_version=4)
         for exercise in read_lesson(COURSE.text(lesson)).exercises:
@@ -106,13 +106,13 @@ def test_the_same_course_gives_the_same_zip(bundle: Path) -> None:
 
 @pytest.mark.parametrize("place", ["lessons/01/01.ipynb", "coursework/plots.py"])
 def test_a_secret_that_got_in_is_found(place: str) -> None:
-    """An answer under another indentation, a mistake's title, a check's, a mark scheme's text."""
+    """An answer under another indentation, a check's title, a mark scheme's text, a word."""
     lesson = read_lesson(COURSE.text("03_attention"))
     answer = lesson.answer("scaled-dot-product-attention").split('"""')[2]
-    mistakes = load_lesson(COURSE, "03_attention").exercises[1].mistakes
-    mistake = max((one.title for one in mistakes), key=len)
+    checks = load_lesson(COURSE, "03_attention").exercises[1].checks
+    check = max((one.title for one in checks), key=len)
     scheme = read_lesson(COURSE.text("01_embeddings")).mark_scheme("recurrence")
-    for secret in (answer.replace("\n", "\n   "), mistake, scheme, "autograder"):
+    for secret in (answer.replace("\n", "\n   "), check, scheme, "autograder"):
         content = notebook_with(secret) if place.endswith(".ipynb") else secret.encode()
         with pytest.raises(BundleError, match=re.escape(place)):
             refuse_secrets(COURSE, {place: content})
@@ -133,10 +133,9 @@ def notebook_with(text: str) -> bytes:
 
 
 def test_there_are_many_secrets() -> None:
-    """Answers of every lesson, mistakes and checks: the search has something to search for."""
+    """Answers of every lesson, and checks: the search has something to search for."""
     what = " ".join(secret.what for secret in secrets(COURSE))
     assert all(f"the solution of {lesson}" in what for lesson in COURSE.lessons())
-    assert what.count("the mistake") > 200
     assert what.count("the check") > 100
 
 

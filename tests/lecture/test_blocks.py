@@ -71,5 +71,8 @@ def test_set_up_and_hints_are_known_by_their_looks() -> None:
     assert not blocks.only_sets_up(new_code_cell("def f(): ..."))
     shown = new_code_cell("print(1)", outputs=[new_output("stream", text="1\n")])
     assert not blocks.only_sets_up(shown)
+    card = [new_output("display_data", {"text/html": "<p>right</p>"})]
+    assert blocks.only_checks(new_code_cell('check("softmax")', outputs=card))
+    assert not blocks.only_checks(new_code_cell('print(check("softmax"))', outputs=card))
     assert blocks.is_hint("<details><summary>Hint 1: a nudge</summary>\n\ntext\n\n</details>")
     assert not blocks.is_hint(FOLDED)

@@ -37,8 +37,13 @@ def _which_are_left(seen: Comparison) -> str | None:
 
 
 def _logits(draw: Draw, rows: int = 1) -> torch.Tensor:
-    """Return logits (rows, 6) with the probabilities SHARES: row i is row 0 rolled by i."""
-    first = SHARES[draw.different(6, 0, 6)].log() + 0.5
+    """Return logits (rows, 6) with the probabilities SHARES: row i is row 0 rolled by i.
+
+    In row 0, no token has its place in the sorted order: it is a cycle through all six.
+    """
+    cycle = torch.tensor(draw.different(6, 0, 6))
+    first = torch.empty(6)
+    first[cycle] = SHARES[cycle.roll(1)].log() + 0.5
     return torch.stack([first.roll(row) for row in range(rows)])
 
 
