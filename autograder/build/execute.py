@@ -14,6 +14,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
+from autograder.build.files import refused
 from autograder.build.notebook import METADATA
 from autograder.model.errors import LessonTextError
 from autograder.text.lesson import LessonText
@@ -27,7 +28,8 @@ WIDGETS = "application/vnd.jupyter.widget-state+json"
 def run(notebook: Any, lesson: LessonText, root: Path) -> Any:
     """Return a lesson's notebook with the outputs of its cells, in a kernel of its own.
 
-    Raises LessonTextError for a cell that fails, or an output that shows where it was made.
+    Raises LessonTextError for a cell that fails, an output that shows where it was made, or a card
+    that finds a model answer wrong.
     """
     done = nbformat.from_dict(notebook)
     with TemporaryDirectory() as empty:
@@ -43,6 +45,7 @@ def run(notebook: Any, lesson: LessonText, root: Path) -> Any:
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             raise _failed(begun[-1] if begun else "", lesson, error) from error
     _check_paths(done, lesson, root)
+    _check_cards(done, lesson)
     return steady(done, lesson.name)
 
 
@@ -106,6 +109,13 @@ def _check_paths(notebook: Any, lesson: LessonText, root: Path) -> None:
                 problem = f"an output shows a path of this machine, in {found}: print less of it"
                 line = _line(lesson, cell_id)
                 raise LessonTextError(problem, lesson.path, cell=cell_id, line=line)
+
+
+def _check_cards(notebook: Any, lesson: LessonText) -> None:
+    """Raise LessonTextError where the instant check finds a model answer wrong."""
+    if cell_id := refused(notebook):
+        problem = "the check finds the model answer wrong; its public examples may be out of date"
+        raise LessonTextError(problem, lesson.path, cell=cell_id, line=_line(lesson, cell_id))
 
 
 def _texts(shown: Any) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import nbformat
 
+WRONG = "✗"  # how the card of a wrong answer begins
 NOT_OURS = (".ipynb_checkpoints", "__pycache__", ".DS_Store")
 
 
@@ -49,6 +50,15 @@ def was_run(notebook: Any) -> bool:
     """Return whether every code cell of a notebook was run."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     return all(cell.execution_count for cell in code if cell.source.strip())
+
+
+def refused(notebook: Any) -> str:
+    """Return the id of the first cell with a card that finds its answer wrong; '' for none."""
+    for cell in notebook.cells:
+        texts = [output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", ())]
+        if any(text.startswith(WRONG) for text in texts):
+            return str(cell.id)
+    return ""
 
 
 def files_in(folder: Path) -> Iterator[Path]:

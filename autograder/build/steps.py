@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,6 +14,7 @@ from autograder.build.files import (
     files_in,
     parse_notebook,
     read_notebook,
+    refused,
     remove,
     was_run,
     write,
@@ -45,16 +47,18 @@ def build(
 ) -> list[Path]:
     """Build lessons (all by default) and return the files that were written, in order.
 
-    Nothing of a lesson is written unless all of it could be made. Model answers are run again
-    only where their cells changed, and never without `execute`. Raises LessonTextError for a text
+    Public examples are written first, since the cards in the model answers read them. Of the rest
+    of a lesson nothing is written unless all of it could be made. Model answers are run again only
+    where their cells changed, and never without `execute`. Raises LessonTextError for a text
     that breaks a rule, CourseError for files in a lesson's folder that the build did not make.
     """
     written: list[Path] = []
     for name in _names(course, lessons):
         built = assemble(course, name)
         stale = _leftovers(course, built)
-        solved = _solved(course, built, execute=execute) | _examples(course, built.checks)
-        written += [course.root / at for at, new in solved.items() if write(course.root / at, new)]
+        for make in (_examples, partial(_solved, execute=execute)):
+            made = make(course, built)
+            written += [course.root / at for at, new in made.items() if write(course.root / at, new)]
         remove(stale)
     return written
 
@@ -86,9 +90,10 @@ def assemble(course: Course, name: str) -> Built:
     return Built(lesson, checks, files, solution_notebook(lesson))
 
 
-def _examples(course: Course, lesson: Lesson) -> dict[Path, bytes]:
+def _examples(course: Course, built: Built) -> dict[Path, bytes]:
     """Return the files of a lesson's public examples, unless those on disk are current."""
-    return {} if examples_current(course.root, lesson) else examples_files(lesson)
+    current = examples_current(course.root, built.checks)
+    return {} if current else examples_files(built.checks)
 
 
 def _stage(stage: Course, course: Course, lesson: LessonText) -> None:
@@ -116,7 +121,7 @@ def _solved(course: Course, built: Built, *, execute: bool) -> dict[Path, bytes]
     path = _solution_path(course, built.lesson.name)
     old = read_notebook(path)
     same = not difference(old, built.solution)
-    if same and (was_run(old) or not execute):
+    if same and (not execute or not _unfinished(old)):
         return built.files
     solution = run(built.solution, built.lesson, course.root) if execute else built.solution
     return built.files | {path.relative_to(course.root): as_text(solution).encode()}
@@ -154,9 +159,17 @@ def _stale(course: Course, name: str) -> Iterator[str]:
         yield f"{examples_place(built.checks)}: missing or different"
     path = _solution_path(course, name)
     old = read_notebook(path)
-    problem = difference(old, built.solution) or ("" if was_run(old) else "was not run")
+    problem = difference(old, built.solution) or _unfinished(old)
     if problem:
         yield f"{path.relative_to(course.root)}: {problem}"
+
+
+def _unfinished(solved: Any) -> str:
+    """Return what is left to do for a notebook of model answers; '' for nothing."""
+    if not was_run(solved):
+        return "was not run"
+    cell = refused(solved)
+    return f"cell '{cell}' shows a card that finds the model answer wrong" if cell else ""
 
 
 def _difference(path: Path, content: bytes) -> str:

@@ -18,6 +18,7 @@ from coursework.instant.recognising import recognise
 
 RIGHT, WRONG, UNKNOWN = "#009e73", "#d55e00", "#888888"
 SAY_ALL = ("mask", "source")  # pictures that show every number
+COUNTS = {1: "the example", 2: "both examples"}
 PASSED = "Right on {count}. Grading uses other sizes and other numbers."
 
 
@@ -99,7 +100,7 @@ def card_of(examples: ExampleSet, got: Sequence[Result]) -> Card:
     pairs = list(zip(examples.examples, got, strict=True))
     wrong = [pair for pair in pairs if not is_right(pair[1], pair[0].expected)]
     if not wrong:
-        count = "the example" if len(pairs) == 1 else f"all {len(pairs)} examples"
+        count = COUNTS.get(len(pairs), f"all {len(pairs)} examples")
         return Card(examples.name, passed=True, headline=PASSED.format(count=count))
     example, result = min(wrong, key=lambda pair: _size(pair[0]))
     mistake = recognise(examples, got)

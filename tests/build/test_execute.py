@@ -38,6 +38,14 @@ def test_a_wrong_model_answer_is_named(tmp_path: Path) -> None:
         _run(tmp_path, text)
 
 
+def test_a_card_that_finds_a_model_answer_wrong_is_named(tmp_path: Path) -> None:
+    """Without public examples, or with those of an older answer, the lesson is not built."""
+    card = "from IPython.display import display\n\n"
+    card += "display({'text/plain': '✗ double: no examples'}, raw=True)"
+    with pytest.raises(LessonTextError, match="cell 'demo-1': the check finds the model answer"):
+        _run(tmp_path, changed(DEMO, card))
+
+
 def test_a_kernel_that_dies_is_told(tmp_path: Path) -> None:
     """Even without an error message the cell is named."""
     with pytest.raises(LessonTextError, match=r"cell 'demo-1'.*DeadKernelError"):

@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+from nbformat.v4 import new_output
+
 from autograder.build.files import (
     difference,
     files_in,
     parse_notebook,
     read_notebook,
+    refused,
     remove,
     was_run,
     write,
@@ -68,6 +71,15 @@ def test_a_notebook_was_run_when_each_cell_was(lesson: LessonText) -> None:
         assert not was_run(notebook)
         cell.execution_count = number
     assert was_run(notebook)
+
+
+def test_the_card_of_a_wrong_answer_is_found(lesson: LessonText) -> None:
+    """A lesson that shows one, solved, is not finished."""
+    notebook = solution_notebook(lesson)
+    cell = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    for text, found in (("✓ double: Right", ""), ("✗ double: the sign is wrong", cell.id)):
+        cell.outputs = [new_output("display_data", {"text/plain": text})]
+        assert refused(notebook) == found
 
 
 def _shorter(lesson: LessonText) -> object:
