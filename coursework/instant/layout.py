@@ -11,7 +11,7 @@ from coursework.instant.examples import Result
 from coursework.instant.values import Other
 
 NESTED = (torch.Tensor, list, tuple)
-MOST_ROWS, MOST_COLUMNS, LONGEST = 12, 16, 60
+MOST_ROWS, MOST_COLUMNS, LONGEST = 12, 16, 160
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ import torch
 from coursework.instant.comparing import same_value
 from coursework.instant.examples import Result
 
-SIDE, MOST = 18, 24  # pixels a cell, cells a side
+SIDE, SMALL_SIDE = 26, 18  # pixels a cell: in grids up to MANY cells a side, and in larger ones
+MANY, MOST = 10, 24  # cells a side; no more than MOST are drawn
 CURVES = (240, 120)
 # Okabe and Ito's palette, which colour-blind readers can tell apart: jfly.uni-koeln.de/color
 SOURCES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -41,6 +42,7 @@ class Picture:
     alt: str
     squares: Sequence[Square] = ()
     curves: Sequence[tuple[str, str]] = ()
+    side: int = SIDE  # pixels a cell
 
 
 def picture_of(kind: str, got: Result, expected: Result) -> tuple[Picture, Picture] | None:
@@ -92,17 +94,23 @@ PAINTS: Mapping[str, Paint] = {"mask": _paint_mask, "heat": _paint_heat, "source
 
 
 def _grid(values: torch.Tensor, right: torch.Tensor, paint: Paint, what: str) -> Picture:
-    fits = values.shape == right.shape
+    fits, side = values.shape == right.shape, _side(values)
     squares = []
     for y, x in _places(values):
         value = float(values[y, x])
         fill, opacity, text = paint(value, right)
         differs = not fits or not same_value(value, float(right[y, x]))
-        squares.append(Square(x * SIDE, y * SIDE, fill, round(opacity, 3), differs, text))
+        squares.append(Square(x * side, y * side, fill, round(opacity, 3), differs, text))
     wrong = sum(square.differs for square in squares)
     alt = f"A grid of {values.size(0)} by {values.size(1)} cells, {what}."
     alt += f" {wrong} cells differ from the expected result and are outlined." if wrong else ""
-    return Picture("grid", values.size(1) * SIDE + 2, values.size(0) * SIDE + 2, alt, squares)
+    width, height = values.size(1) * side + 2, values.size(0) * side + 2
+    return Picture("grid", width, height, alt, squares, side=side)
+
+
+def _side(values: torch.Tensor) -> int:
+    """Return the pixels a cell: fewer where there are many, so that two grids fit side by side."""
+    return SIDE if max(values.shape) <= MANY else SMALL_SIDE
 
 
 def _places(values: torch.Tensor) -> list[tuple[int, int]]:

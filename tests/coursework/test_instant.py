@@ -152,6 +152,14 @@ def test_an_endless_loop_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "never ends" in tried("causal-mask", endless).title
 
 
+def test_what_stands_between_backticks_is_set_as_code() -> None:
+    """In titles and hints; whatever it holds is escaped."""
+    card = Card("f", False, "`x < 0` is dropped", "Print `x`.", "")
+    assert "<code>x &lt; 0</code> is dropped" in card.html
+    assert "Print <code>x</code>." in card.html
+    assert "`" not in card.html
+
+
 def test_the_card_is_html_without_scripts_and_escapes_what_it_shows() -> None:
     """Text that an answer returns is shown as text."""
     evil = "<script>alert(1)</script>"
