@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, Template
 from coursework.instant.comparing import is_right
 from coursework.instant.describing import describe
 from coursework.instant.examples import Example, ExampleSet, KnownMistake, Result
-from coursework.instant.layout import Table, as_text, inputs_of, tables_of
+from coursework.instant.layout import Cell, Table, as_text, inputs_of, tables_of
 from coursework.instant.pictures import Picture, picture_of
 from coursework.instant.recognising import recognise
 
@@ -137,6 +137,16 @@ def _count(value: Any) -> int:
     return sum(map(_count, value)) if isinstance(value, (list, tuple)) else 1
 
 
+def _touched(example: Example, got: Result, said: str) -> list[Table]:
+    """Return what is said of the arguments that the answer modified, as a table; none for none."""
+    extra = set(got.changed) - set(example.expected.changed)
+    names = [name for number, name in enumerate(example.names) if number in extra]
+    differs = "was changed" in said
+    return (
+        [Table("afterwards", [[Cell(said.format(" and ".join(names)), differs)]])] if names else []
+    )
+
+
 def _evidence(example: Example, got: Result) -> Evidence:
     question = example.question
     values: list[Any] = [*question.args, *question.kwargs.values()]
@@ -146,8 +156,8 @@ def _evidence(example: Example, got: Result) -> Evidence:
     return Evidence(
         example.shown,
         inputs_of(example.names, values),
-        tables_of(got, example.expected),
-        tables_of(example.expected),
+        [*tables_of(got, example.expected), *_touched(example, got, "{} was changed")],
+        [*tables_of(example.expected), *_touched(example, got, "{} is as it was")],
         drawn,
         drawn_only=drawn is not None and example.picture in SAY_ALL,
     )

@@ -12,6 +12,7 @@ from coursework.instant.values import Other
 
 NESTED = (torch.Tensor, list, tuple)
 MOST_ROWS, MOST_COLUMNS, LONGEST = 12, 16, 160
+NEGLIGIBLE = 1e-4  # of the largest entry of a table
 
 
 @dataclass(frozen=True)
@@ -106,10 +107,11 @@ def _tensor_rows(value: torch.Tensor, right: Any, marked: bool) -> list[list[Cel
     rows = value.detach().reshape(1, -1) if value.dim() < 2 else value.detach()
     fits = isinstance(right, torch.Tensor) and right.shape == value.shape
     fellows = right.reshape(rows.shape) if fits else None
+    least = NEGLIGIBLE * _largest(rows)
     return [
         [
             Cell(
-                number_text(rows[i, j].item()),
+                number_text(rows[i, j].item(), least),
                 marked
                 and (fellows is None or not same_value(rows[i, j].item(), fellows[i, j].item())),
             )
@@ -119,10 +121,19 @@ def _tensor_rows(value: torch.Tensor, right: Any, marked: bool) -> list[list[Cel
     ]
 
 
-def number_text(value: Any) -> str:
-    """Return a value as it is read best in a small table."""
+def _largest(rows: torch.Tensor) -> float:
+    """Return the largest finite size of an entry; 0 where there is none."""
+    if not rows.is_floating_point() or not rows.numel():
+        return 0.0
+    return float(rows.abs().nan_to_num(0.0, 0.0, 0.0).max())
+
+
+def number_text(value: Any, least: float = 0.0) -> str:
+    """Return a value as it is read best in a small table; below `least`, a number is near 0."""
     if isinstance(value, bool):
         return "✓" if value else "·"
+    if isinstance(value, float) and 0 < abs(value) < least:
+        return "≈0"
     if isinstance(value, float):
         short = f"{value:.3g}"
         return "0" if short in ("-0", "0") else short.replace("-", "−").replace("inf", "∞")

@@ -11,6 +11,7 @@ from coursework.instant.examples import ExampleSet, find, known_names
 from coursework.instant.trying import ask
 
 MISSING = "`{name}` is not defined yet. Run the cell above first."
+NO_EXAMPLE = "There is no example for `{name}`, so there is nothing to check here.{meant}"
 FAULT = "The check itself failed ({kind}). Your answer may still be right: run the visible tests."
 
 
@@ -42,7 +43,7 @@ def _checked(name: str, scope: Mapping[str, Any]) -> Card:
     if examples is None:
         near = difflib.get_close_matches(name, known_names(), n=1)
         meant = f" Did you mean '{near[0]}'?" if near else ""
-        return Card(name, False, f"There is no exercise '{name}' with examples.{meant}")
+        return Card(name, False, NO_EXAMPLE.format(name=name, meant=meant))
     if examples.name not in scope:
         return Card(examples.name, False, MISSING.format(name=examples.name))
     return try_answer(examples, scope[examples.name])

@@ -11,6 +11,8 @@ from torch import nn
 
 from coursework import check
 from coursework.instant.card import Card
+from coursework.instant.examples import Result
+from coursework.instant.layout import tables_of
 
 
 def wrong_axis(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
@@ -150,6 +152,25 @@ def test_an_endless_loop_ends(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
     assert "never ends" in tried("causal-mask", endless).title
+
+
+def test_an_argument_that_was_changed_is_named_where_the_values_agree() -> None:
+    """Otherwise yours and expected would look the same, under a card that says wrong."""
+
+    def in_place(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+        x -= x.amax(dim=dim, keepdim=True)
+        return torch.exp(x) / torch.exp(x).sum(dim=dim, keepdim=True)
+
+    card = tried("softmax", in_place)
+    assert card.evidence is not None
+    assert card.evidence.yours[-1].rows[0][0].text == "x was changed"
+    assert card.evidence.expected[-1].rows[0][0].text == "x is as it was"
+
+
+def test_numbers_that_do_not_matter_beside_the_others_are_near_zero() -> None:
+    """A table of weights is read for its large entries."""
+    (table,) = tables_of(Result(torch.tensor([[0.75, 2e-8, 0.0, -3e-6]])))
+    assert [cell.text for cell in table.rows[0]] == ["0.75", "≈0", "0", "≈0"]
 
 
 def test_what_stands_between_backticks_is_set_as_code() -> None:
