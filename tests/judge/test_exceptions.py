@@ -130,7 +130,7 @@ def test_the_line_comes_from_the_cell_that_was_handed_in() -> None:
     )
     for line, text in ((4, "secret"), (3, "return scroes @ x"), (987654, "x"), (2, "")):
         said = say_raised(Raised("ZeroDivisionError", "", line=line, text=text), CELL)
-        assert said == "Your code raised a ZeroDivisionError in another cell of yours. " + (
+        assert said == "Your code raised a ZeroDivisionError in another of your cells. " + (
             "Something is divided by 0."
         )
 
@@ -187,7 +187,7 @@ def test_a_syntax_error_is_that_of_the_submitted_text() -> None:
         (Fault.NO_ATTRIBUTE, "w_q.leak", "", "An attribute that the exercise asks for is missing"),
         (Fault.NOT_A_PARAMETER, "w_q.weight", "Linear", "should be a parameter, not a Linear"),
         (Fault.NOT_A_PARAMETER, "w_q.weight", "leak", "not a value of a class of your own"),
-        (Fault.EXCHANGED, "w_q.weight", "(9, 8)", "`w_q.weight` has its two dimensions exchanged"),
+        (Fault.EXCHANGED, "w_q.weight", "(9, 8)", "`w_q.weight` has its two dimensions swapped"),
         (Fault.NOT_A_TENSOR, "leak", "tuple", "should return a tensor, not a tuple"),
         ("leak", "leak", "leak", "A part that the exercise asks for is missing"),
     ],
@@ -214,7 +214,7 @@ def test_another_exception_than_the_expected_one_reads_as_a_sentence() -> None:
     right = Observation(raised=Raised("ValueError", "", ("ValueError",)))
     seen = Comparison(CallFunction([]), Observation(raised=wrong), right, source=CELL.source)
     assert matches_reference()(seen).message == (
-        "A ValueError should be raised here. Instead, your code raised a RuntimeError in line 4 of your "
+        "A ValueError should be raised here, but your code raised a RuntimeError in line 4 of your "
         "cell (`return scroes @ x`). Look at the argument before you use it, and raise the ValueError "
         "yourself."
     )
