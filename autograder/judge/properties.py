@@ -46,7 +46,7 @@ LEFT = {
 }
 WRONG = "PyTorch's settings are unchanged, but the result is wrong. {message}"
 DEFAULTS = {
-    "another default": "Without `{name}`, your code does something else than with the default in the title. "
+    "another default": "Without `{name}`, your code doesn't use the default in the title. "
     "Which default does your signature have?",
     "unused": "On this input, your code gives the same result for two values of `{name}` that should give "
     "different ones. Is `{name}` used as the exercise describes?",

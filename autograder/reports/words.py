@@ -58,8 +58,8 @@ WORDING: dict[Outcome, Wording] = {
     Outcome.TIMEOUT: Wording(
         "⧖",
         "out of time",
-        "Your code was still running when it reached the time limit. Look for a loop that never ends, or for a "
-        "Python loop over single numbers that one tensor operation could replace.",
+        "Your code was still running when it reached the time limit. Look for a loop that never "
+        "ends, or for a Python loop over single numbers that one tensor operation could replace.",
         "find what is slow",
     ),
     Outcome.CRASHED: Wording(

@@ -175,7 +175,7 @@ def test_right_answers_in_unusual_forms_pass(exercise: str, cell: str) -> None:
         ("causal-decoder-layer", "return x + self.dropout(changed)", "return x - self.dropout(changed)", "Call 1 of 3"),
         ("target-mask", "return causal & real", "return causal & real & causal.flip(0)", "your mask hides key"),
         ("shift-right", "dim=1)", "dim=1).flip(0)", "it should hold token 0 of that row"),
-        ("shift-right", "dim=1)", "dim=1) + 1", "should hold the start token, and it does not"),
+        ("shift-right", "dim=1)", "dim=1) + 1", "should hold the start token, but it"),
     ],
 )  # fmt: skip
 def test_an_unknown_mistake_is_put_into_words(exercise: str, old: str, new: str, said: str) -> None:

@@ -190,8 +190,8 @@ def test_unusual_right_answers_pass(exercise: str, source: str) -> None:
         ("multi-head-attention", "return output, weights", "return output.roll(1, -1), weights", "the right numbers in the wrong places"),
         ("multi-head-attention", "return output, weights", "return output, weights.roll(1, 1)", "The output is right, but the second value"),
         ("multi-head-attention", "return output, weights", "return output, weights ** 2", "Every row of weights should sum to 1"),
-        ("multi-head-attention", "(q, k, v, mask)", "(1.3 * q, k, v, mask)", "The weights are wrong already"),
-        ("multi-head-attention", "(q, k, v, mask)", "(q.flip(2), k, v, mask)", "The weights are wrong already"),
+        ("multi-head-attention", "(q, k, v, mask)", "(1.3 * q, k, v, mask)", "The weights are already wrong"),
+        ("multi-head-attention", "(q, k, v, mask)", "(q.flip(2), k, v, mask)", "The weights are already wrong"),
         ("multi-head-attention", "mask.unsqueeze(1)", "mask.unsqueeze(1).roll(1, -1)", "which the mask hides"),
         ("multi-head-attention", "merge_heads(mixed)", "merge_heads(mixed).roll(-1, 1)", "The future leaks"),
         ("multi-head-attention", "_, weights =", f"{HEADS_SEE_SLICES}_, weights =", "it sees only its own slice of x"),
@@ -205,7 +205,7 @@ def test_unusual_right_answers_pass(exercise: str, source: str) -> None:
         ("load-from-torch", "mine.w_o.bias.copy_(theirs.out_proj.bias)", "mine.w_o.bias.data = theirs.out_proj.bias.data", "shared, not copied"),
         ("parameter-count", "4 * one_layer", "4 * one_layer + 7", "The count is too large."),
         ("parameter-count", "4 * one_layer", "4 * one_layer - 2", "Which bias is missing?"),
-        ("parameter-count", "4 * one_layer", "2 * one_layer", "smaller than that of the weights alone"),
+        ("parameter-count", "4 * one_layer", "2 * one_layer", "smaller than the number of weights"),
     ],
 )  # fmt: skip
 def test_an_unknown_mistake_gets_a_sentence(exercise: str, old: str, new: str, said: str) -> None:

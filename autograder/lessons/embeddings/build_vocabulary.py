@@ -92,7 +92,7 @@ exercise = ExerciseChecks(
           lambda d: call(_counted(d, 9, 7, 6, 4, 3, 2, 1)), weight=2),
     Check("ties", "tokens that occur equally often are in the order of sorted()",
           lambda d: call(_counted(d, 3, 5, 3, 1, 3, 5, 1, 3, 1, 1))),
-    Check("limited", "max_size keeps the most frequent tokens, and counts the special ones", _frequent_last,
+    Check("limited", "max_size counts the special tokens, and keeps the most frequent others", _frequent_last,
           separates=("ties-as-met",)),
     Check("smallest", "max_size=4 leaves only the special tokens",
           lambda d: call(_counted(d, 4, 2, 1), max_size=4), weight=0.5),

@@ -76,7 +76,7 @@ exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_
           separates=OTHER_ORDERS),
     Check("everything", "all rows, including those that point the opposite way",
           lambda d: call(*_fan(d, 8, 5), 8), separates=SEVERAL),
-    Check("itself", "a query that is a row of the table comes first itself", _itself, weight=0.5,
+    Check("itself", "if the query is a row of the table, that row comes first", _itself, weight=0.5,
           separates=SEVERAL),
     Check("zero-row", "a row of zeros has similarity 0", _zero_row, separates=SEVERAL),
     Check("double", "a table and a query in float64",
