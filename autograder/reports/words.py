@@ -227,7 +227,7 @@ def next_step(exercise: ExerciseReport) -> str:
         return ""
     if exercise.misconceptions:
         return (
-            "Fix that, and run the tests in your notebook. They don't include the checks listed "
+            "Fix that, and run the tests in your notebook. They do not include the checks listed "
             "here, which run again when you hand in again."
         )
     return (

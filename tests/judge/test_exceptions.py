@@ -72,7 +72,7 @@ def leak(name: str, *bases: type[Exception]) -> Raised:
         ("torch.tensor([1, 'a'])", "text among the numbers"),
         ("torch.tensor(['a', 1])", "text among the numbers"),
         ("torch.tensor([[1], [1, 2]])", "rows have different lengths"),
-        ("[1, 2].index(3)", "not there"),
+        ("[1, 2].index(3)", "isn't there"),
         ("'a' + 1", "types of the two values don't go together"),
         ("bool(x)", "single number or a truth value"),
         ("x.item()", "single number or a truth value"),
