@@ -36,15 +36,15 @@ exercise = ExerciseChecks(checks=[
     entry("q_heads", "the queries, split into heads", SPLIT),
     entry("scores", "the scores of all heads", shape_of(1, 2, 3, 3, hints={
         (1, 2, 3, 6): "There is one score for each query and key: T_q by T_k."})),
-    entry("mixed", "the outputs of the heads", SPLIT),
-    entry("merged", "the outputs of the heads, merged", shape_of(1, 3, 6, hints={
+    entry("mixed", "the outputs of both heads", SPLIT),
+    entry("merged", "the outputs of both heads, merged", shape_of(1, 3, 6, hints={
         (1, 3, 3): "Heads are concatenated, not added up: 2 · 3 features."})),
     entry("output", "the output of w_o", shape_of(1, 3, 6, hints={(1, 3, 3): "`w_o` maps D to D."})),
     entry("five_q_heads", "the queries of five tokens, split into heads", _if_given(LONGER)),
     entry("five_scores", "the scores of five tokens", _if_given(shape_of(1, 2, 5, 5, hints={
         (1, 2, 5, 3): "There is one score for each query and key: T_q by T_k, without the width.",
         (1, 2, 3, 3): "There are five tokens now, so there are five queries and five keys."}))),
-    entry("five_mixed", "the outputs of the heads for five tokens", _if_given(LONGER)),
+    entry("five_mixed", "the outputs of both heads for five tokens", _if_given(LONGER)),
     entry("head_w_q", "the matrix for the queries of one head", ONE_HEAD),
     entry("head_w_v", "the matrix for the values of one head", ONE_HEAD),
     entry("w_o", "the matrix after the merge", shape_of(4, 4, hints={
