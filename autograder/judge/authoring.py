@@ -1,7 +1,7 @@
 """What a table of checks is written with: short ways to ask for an operation, and entries of answers.
 
 Example:
-    Check("cross", "five queries meet seven keys",
+    Check("cross", "five queries and seven keys",
           lambda d: call(d.normal(2, 5, 16), d.normal(2, 7, 16)), weight=2)
 """
 

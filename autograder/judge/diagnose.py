@@ -53,7 +53,7 @@ def _judged(exercise: Exercise, item: Evidence) -> Evidence:
 
 def _library(name: str, exercise: Exercise) -> Mistake:
     """Return the mistake of calling a function that the exercise excludes."""
-    title = f"A function of the library does the work: `{name}`"
+    title = f"A library function does the work: `{name}`"
     return Mistake("library-function", title, exercise.forbidden[name], ())
 
 

@@ -19,8 +19,8 @@ LONGEST_LINE = 80
 LONGEST_CELL = 100_000  # characters; nobody writes a longer one by hand
 SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 NAME = re.compile(r"[A-Za-z_]\w*")
-UNFINISHED = "The cell still raises NotImplementedError: the part to fill in is not filled in."
-MISSING_PART = "A part that the exercise asks for is missing or has another form."
+UNFINISHED = "The cell still raises NotImplementedError. Replace that line with your own code."
+MISSING_PART = "A part that the exercise asks for is missing, or has the wrong form."
 
 # For each fault: what to say with the path that it is about, and what to say without.
 FAULTS: Mapping[str, tuple[str, str]] = {
@@ -37,7 +37,7 @@ FAULTS: Mapping[str, tuple[str, str]] = {
         "An attribute that the exercise asks for is missing. Is it set in `__init__`?",
     ),
     Fault.NO_PART: (
-        "`{owner}` has no entry {step}. Does it hold as many parts as were asked for?",
+        "`{owner}` has no entry {step}. Does it have as many parts as the exercise asks for?",
         "A list of parts is too short.",
     ),
     Fault.NONE: (
@@ -49,16 +49,16 @@ FAULTS: Mapping[str, tuple[str, str]] = {
         "What should be a parameter is {kind}.",
     ),
     Fault.EXCHANGED: (
-        "`{path}` has its two dimensions exchanged. Are the arguments of its layer in the right order?",
-        "A parameter has its two dimensions exchanged.",
+        "`{path}` has its two dimensions swapped. Are the arguments of its layer in the right order?",
+        "A parameter has its two dimensions swapped.",
     ),
     Fault.OTHER_SHAPE: (
-        "`{path}` has another shape than the exercise asks for. Which sizes is it built with?",
-        "A parameter has another shape than the exercise asks for.",
+        "`{path}` doesn't have the shape that the exercise asks for. What sizes is it built with?",
+        "A parameter doesn't have the shape that the exercise asks for.",
     ),
     Fault.NOT_A_MODULE: (
         "`{path}(…)` should be an nn.Module, not {kind}.",
-        "The class should be an nn.Module; what it builds is {kind}.",
+        "The class should be an nn.Module, but it builds {kind}.",
     ),
     Fault.NOT_A_TENSOR: ("", "`forward` should return a tensor, not {kind}."),
     Fault.NOT_THREE_DIMENSIONS: (
@@ -67,7 +67,7 @@ FAULTS: Mapping[str, tuple[str, str]] = {
     ),
     Fault.SHAPE_VARIES: (
         "",
-        "`forward` gives outputs of different lengths or widths in two calls where they should be equal.",
+        "`forward` returns outputs of different lengths or widths in two calls that should agree.",
     ),
     Fault.NOT_A_DICTIONARY: (
         "`{path}` should be a dictionary, not {kind}.",
@@ -132,7 +132,7 @@ def what_raised(raised: Raised, cell: Cell) -> str:
         return kind
     found = cell.line(raised.line, raised.text)
     if found is None:
-        return f"{kind} in another cell of yours"
+        return f"{kind} in another of your cells"
     return f"{kind} in line {found[0]} of your cell (`{_shortened(found[1])}`)"
 
 

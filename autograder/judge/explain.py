@@ -59,7 +59,7 @@ def samples_mix(seen: Comparison) -> str | None:
         return RANDOM
     if near(batch[:1], alone, 1e-4):
         return None
-    return "Sample 0 gives one result in a batch and another alone: samples are mixed."
+    return "Sample 0 gives a different result in a batch than alone: samples are mixed."
 
 
 def positions_change(changed: str, *, what: str = "output") -> Judge:
@@ -73,8 +73,8 @@ def positions_change(changed: str, *, what: str = "output") -> Judge:
         sample, position = (got != want).nonzero()[0].tolist()
         where = f"the {what} at position {position} of sample {sample}"
         if got[sample, position]:
-            return f"When {changed}, {where} changes, and it must not."
-        return f"When {changed}, {where} should change, and it does not."
+            return f"When {changed}, {where} changes, but it must not."
+        return f"When {changed}, {where} should change, but it doesn't."
 
     return matches_reference(explainer)
 

@@ -32,7 +32,7 @@ def gradients_match(names: Sequence[str] = (), *, output: Judge | None = None) -
 def _about_gradients(wrong: Mapping[str, Any], names: Sequence[str]) -> str | None:
     lost = [path for path, gradient in wrong.items() if gradient is None]
     if lost:
-        return f"No gradient reaches {_listed(lost, names)}: nothing would be learnt there."
+        return f"No gradient reaches {_listed(lost, names)}: nothing is learnt there."
     if not wrong:
         return None
     which, are = ("gradient", "is") if len(wrong) == 1 else ("gradients", "are")

@@ -149,7 +149,7 @@ def guarded(judge: Judge) -> Judge:
             if same_form(seen.got.value, seen.expected.value):
                 raise
         found = difference(seen.got.value, seen.expected.value, names=seen.operation.names)
-        return failed(found.text if found else "The result has another form than expected.")
+        return failed(found.text if found else "The result has the wrong form.")
 
     return judge_safely
 
@@ -178,13 +178,13 @@ def cell_of(seen: Comparison) -> Cell:
 def _wants_exception(seen: Comparison, wanted: Raised) -> Verdict:
     raised = seen.got.raised
     if raised is None:
-        return failed(f"A {wanted.kind} should be raised here, and none was.")
+        return failed(f"A {wanted.kind} should be raised here, but none was.")
     if wanted.kind in raised.bases:
         return PASSED
     if raised.structural or is_unfinished(raised):
         return failed(say_raised(raised, cell_of(seen)))
     return failed(
-        f"A {wanted.kind} should be raised here. Instead, your code raised "
+        f"A {wanted.kind} should be raised here, but your code raised "
         f"{what_raised(raised, cell_of(seen))}. Look at the argument before you use it, and raise the "
         f"{wanted.kind} yourself."
     )

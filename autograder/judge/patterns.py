@@ -34,9 +34,9 @@ def _term(got: torch.Tensor, want: torch.Tensor, arguments: Any) -> str | None:
     for given in tree_leaves(arguments):
         if _comparable(given, want) and not _same(given, torch.zeros_like(given)):
             if _same(got, want + given):
-                return "Every number is too large by the input: the input is added once too often."
+                return "Every number is too large by the input. Is the input added once too often?"
             if _same(got, want - given):
-                return "Every number is too small by the input: the input is not added."
+                return "Every number is too small by the input. Is the input added?"
     return None
 
 
@@ -81,7 +81,7 @@ def _exchanged(got: torch.Tensor, want: torch.Tensor) -> str | None:
     for one in range(got.dim()):
         for other in range(one + 1, got.dim()):
             if got.shape[one] == got.shape[other] and _same(got.transpose(one, other), want):
-                return f"Dimensions {one} and {other} of the result are exchanged."
+                return f"Dimensions {one} and {other} of the result are swapped."
     return None
 
 
@@ -106,10 +106,9 @@ def _order(source: torch.Tensor) -> str:
     shift = int(-source[0]) % size
     if torch.equal(source, torch.arange(size).roll(shift)):
         return (
-            _places(shift if shift <= size // 2 else shift - size)
-            + ", and come in again at the end"
+            _places(shift if shift <= size // 2 else shift - size) + ", and wrap around at the end"
         )
-    return "in another order"
+    return "in the wrong order"
 
 
 def _places(shift: int) -> str:
@@ -145,9 +144,11 @@ def _normalised(got: torch.Tensor, want: torch.Tensor) -> str | None:
             continue
         for words, function in NORMALISATIONS.items():
             if _same(got, function(want, dim)):
-                return f"The result has been through {words} along dimension {dim}, and should not have been."
+                return (
+                    f"The result went through {words} along dimension {dim}, but it shouldn't have."
+                )
             if _same(function(got, dim), want):
-                return f"The result should have been through {words} along dimension {dim}."
+                return f"The result should go through {words} along dimension {dim}."
     return None
 
 
@@ -159,12 +160,12 @@ def _factor_each(got: torch.Tensor, want: torch.Tensor) -> str | None:
         factor = (got * want).sum(dim, keepdim=True) / (want * want).sum(dim, keepdim=True)
         if _same(got, want * factor):
             return (
-                f"Along dimension {dim}, all numbers are wrong by one factor, which differs from row to "
+                f"Along dimension {dim}, all numbers are off by the same factor, which differs from row to "
                 "row. Over which dimension do you sum, or normalise?"
             )
         if _same(got - want, (got - want).mean(dim, keepdim=True).expand_as(got)):
             return (
-                f"Along dimension {dim}, all numbers are wrong by the same amount, which differs from "
+                f"Along dimension {dim}, all numbers are off by the same amount, which differs from "
                 "row to row. Is a term missing, or added to the wrong rows?"
             )
     return None

@@ -32,7 +32,7 @@ from autograder.probe.properties import (
 
 Ask = Callable[[Draw], Operation]
 LEFT = {
-    Kept.GRADIENTS: "Your code switches gradients off and does not switch them on again. Use `with "
+    Kept.GRADIENTS: "Your code switches gradients off and doesn't switch them on again. Use `with "
     "torch.no_grad():`, which ends with its block, or leave them on.",
     Kept.DTYPE: "Your code changes PyTorch's default dtype for everything that runs afterwards. Give the "
     "dtype to the tensors that need it.",
@@ -40,14 +40,14 @@ LEFT = {
     "device to the tensors that need it.",
     Kept.SEED: "Your code sets PyTorch's random seed, so whatever is drawn afterwards is no longer random. "
     "Set seeds outside your answer, at the top of the notebook.",
-    Kept.MODE: "After a call, your module or a part of it is in another mode than before. The caller "
+    Kept.MODE: "After a call, your module or a part of it is in a different mode than before. The caller "
     "chooses between train mode and eval mode.",
     Kept.WEIGHTS: "A call changes the module's own weights. Only an optimiser should do that.",
 }
-WRONG = "PyTorch's settings are as they were, but the result is wrong. {message}"
+WRONG = "PyTorch's settings are unchanged, but the result is wrong. {message}"
 DEFAULTS = {
-    "another default": "If `{name}` is left out, your code does not do what it does with the default in the "
-    "title. Which default does your signature have?",
+    "another default": "Without `{name}`, your code doesn't use the default in the title. "
+    "Which default does your signature have?",
     "unused": "On this input, your code gives the same result for two values of `{name}` that should give "
     "different ones. Is `{name}` used as the exercise describes?",
 }
@@ -81,9 +81,7 @@ def arguments(
 ) -> Check:
     """Return the row "arguments": none of them is modified; with floats among them, in float64."""
     judge = no_side_effects(*explainers, names=names, any_form=any_form)
-    title = (
-        "the result is right and the arguments are unchanged, in float64 too where they are floats"
-    )
+    title = "the result is right and the arguments are unchanged (in float64, if they are floats)"
     return Check(
         "arguments", title, lambda d: in_float64(ask(d)), judge, weight, separates=separates
     )
@@ -132,7 +130,7 @@ def defaults(
     `values` holds for each argument its default, and another value that gives another result.
     """
     listed = ", ".join(f"{name}={default!r}" for name, (default, _) in values.items())
-    title = f"what is left out has its default: {listed}"
+    title = f"arguments that are left out get their defaults: {listed}"
 
     def asked(d: Draw) -> Operation:
         return _asked(AskForDefaults, *ask(d), defaults=values)

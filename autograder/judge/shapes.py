@@ -15,7 +15,7 @@ def shape_difference(got: Sequence[int], want: Sequence[int]) -> str:
     wrong = [dim for dim, sizes in enumerate(zip(got, want, strict=True)) if len({*sizes}) > 1]
     if sorted(got) == sorted(want):
         if len(wrong) == 2:
-            return f"dimensions {wrong[0]} and {wrong[1]} exchanged"
+            return f"dimensions {wrong[0]} and {wrong[1]} swapped"
         return f"dimensions {_listed(wrong)} in the wrong order"
     if len(wrong) > 1:
         return f"the wrong size in dimensions {_listed(wrong)}"

@@ -181,7 +181,7 @@ class ExerciseChecks:
 
     Example:
         exercise = ExerciseChecks(reference=reference.causal_mask, checks=[
-            Check("six", "each position sees itself and what comes before", lambda _: call(6)),
+            Check("six", "each position sees itself and the positions before it", lambda _: call(6)),
         ])
     """
 

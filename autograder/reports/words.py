@@ -58,15 +58,15 @@ WORDING: dict[Outcome, Wording] = {
     Outcome.TIMEOUT: Wording(
         "⧖",
         "out of time",
-        "Your code was still running at its time limit. Look for a loop that never ends, or for a "
-        "Python loop over single numbers that one tensor operation could replace.",
+        "Your code was still running when it reached the time limit. Look for a loop that never "
+        "ends, or for a Python loop over single numbers that one tensor operation could replace.",
         "find what is slow",
     ),
     Outcome.CRASHED: Wording(
         "↯",
         "crashed",
         "The Python process died while it ran your code. The usual causes are a tensor that is "
-        "far too large, a recursion without end, or a call such as exit(). Restart the kernel and "
+        "far too large, endless recursion, or a call such as exit(). Restart the kernel and "
         "run the cells one by one to find the one that crashes.",
         "find what crashes",
     ),
@@ -109,14 +109,14 @@ STATES: dict[State, StateWording] = {
     State.GRADED: StateWording("graded", "Your notebook was graded.", "Graded."),
     State.UNREADABLE: StateWording(
         "unreadable",
-        "We could not open this file; nothing was graded. Open it in JupyterLab, save, and hand it "
+        "We couldn't open this file, so nothing was graded. Open it in JupyterLab, save it, and hand it "
         "in again.",
         "The file could not be opened, so nothing was graded. Ask for it again.",
     ),
     State.WRONG_FILE: StateWording(
         "wrong file",
-        "We could not find this lesson's notebook in what you handed in; nothing was graded. Hand in "
-        "the one notebook of this lesson, under the name that it came with.",
+        "We couldn't find this lesson's notebook in what you handed in, so nothing was graded. Hand in "
+        "the notebook of this lesson, under its original name.",
         "No single notebook of this lesson was found among the files, so nothing was graded. Ask for "
         "the right one.",
     ),
@@ -227,8 +227,8 @@ def next_step(exercise: ExerciseReport) -> str:
         return ""
     if exercise.misconceptions:
         return (
-            "Change that, and run the tests in your notebook. The checks listed here are not among "
-            "them: they run again when you hand in again."
+            "Fix that, and run the tests in your notebook. They do not include the checks listed "
+            "here, which run again when you hand in again."
         )
     return (
         "Start with the first of these. Write down the smallest input it applies to, work out the "

@@ -43,10 +43,10 @@ def leak(name: str, *bases: type[Exception]) -> Raised:
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("x @ x", "sizes of the two factors do not fit"),
-        ("torch.bmm(x[None], x[None])", "sizes of the two factors do not fit"),
-        ("layer(torch.ones(4))", "sizes of the two factors do not fit"),
-        ("x + torch.ones(4)", "cannot be broadcast"),
+        ("x @ x", "sizes of the two matrices don't match"),
+        ("torch.bmm(x[None], x[None])", "sizes of the two matrices don't match"),
+        ("layer(torch.ones(4))", "sizes of the two matrices don't match"),
+        ("x + torch.ones(4)", "can't be broadcast"),
         ("x.expand(5, 5)", "Only dimensions of size 1"),
         ("x.view(4, 4)", "does not hold as many entries"),
         ("x.T.view(6)", "`.contiguous()`"),
@@ -55,7 +55,7 @@ def leak(name: str, *bases: type[Exception]) -> Raised:
         ("F.cross_entropy(x, torch.ones(2, dtype=torch.int32))", "Whole numbers (torch.long)"),
         ("torch.tensor([1, 2]).mean()", "needs floats"),
         ("layer.weight.add_(1)", "changed in place while gradients are on"),
-        ("x.sum().backward()", "No gradient leads here"),
+        ("x.sum().backward()", "No gradient reaches this tensor"),
         ("layer.weight.numpy()", "NumPy cannot follow gradients"),
         ("torch.cat([x, torch.ones(2, 4)])", "agree in every other dimension"),
         ("torch.stack([x, torch.ones(2, 4)])", "agree in every other dimension"),
@@ -65,21 +65,21 @@ def leak(name: str, *bases: type[Exception]) -> Raised:
         ("max([])", "The list is empty"),
         ("x.topk(9)", "more entries than the tensor has"),
         ("x[0].unfold(0, 9, 1)", "longer than the tensor"),
-        ("torch.zeros(2, 0).amax(1)", "a tensor without entries"),
+        ("torch.zeros(2, 0).amax(1)", "an empty tensor"),
         ("layer(x[:, :1].expand(2, 3)).backward()", "starts from a single number"),
-        ("F.cross_entropy(x[None], torch.zeros(1, 2, dtype=torch.long))", "classes have to lie in dimension 1"),
-        ("F.cross_entropy(x, torch.zeros(3, dtype=torch.long))", "do not hold equally many tokens"),
+        ("F.cross_entropy(x[None], torch.zeros(1, 2, dtype=torch.long))", "classes have to be in dimension 1"),
+        ("F.cross_entropy(x, torch.zeros(3, dtype=torch.long))", "have different numbers of tokens"),
         ("torch.tensor([1, 'a'])", "text among the numbers"),
         ("torch.tensor(['a', 1])", "text among the numbers"),
         ("torch.tensor([[1], [1, 2]])", "rows have different lengths"),
-        ("[1, 2].index(3)", "not there"),
-        ("'a' + 1", "types that do not go together"),
+        ("[1, 2].index(3)", "isn't there"),
+        ("'a' + 1", "types of the two values don't go together"),
         ("bool(x)", "single number or a truth value"),
         ("x.item()", "single number or a truth value"),
         ("x.permute(0, 1, 2)", "are not those of the tensor"),
         ("-(x > 0)", "Booleans and numbers"),
         ("torch.einsum('ij,jk->ik', x, x)", "einsum"),
-        ("F.layer_norm(x, (4,))", "another number of features"),
+        ("F.layer_norm(x, (4,))", "different number of features"),
         ("x.softmax(dim=2)", "fewer dimensions"),
         ("x[0, 0, 0]", "fewer dimensions"),
         ("x[7]", "An index is too large"),
@@ -88,11 +88,11 @@ def leak(name: str, *bases: type[Exception]) -> Raised:
         ("(lambda a: a)()", "too few arguments"),
         ("(lambda a: a)(1, 2)", "more arguments than it takes"),
         ("(lambda a: a)(b=1)", "no parameter of this name"),
-        ("x(1)", "not a function"),
+        ("x(1)", "isn't a function"),
         ("None + x", "Something is None here"),
         ("~x", "`~` takes booleans"),
         ("torch.zeros(2.5)", "A whole number is needed"),
-        ("torch.matmul(x, 2)", "given arguments of types"),
+        ("torch.matmul(x, 2)", "got arguments of types"),
         ("range(2.5)", "A whole number is needed"),
         ("(x, x).shape", "This is a tuple"),
         ("F.dropout((x, x))", "a pair, such as output and weights"),
@@ -130,7 +130,7 @@ def test_the_line_comes_from_the_cell_that_was_handed_in() -> None:
     )
     for line, text in ((4, "secret"), (3, "return scroes @ x"), (987654, "x"), (2, "")):
         said = say_raised(Raised("ZeroDivisionError", "", line=line, text=text), CELL)
-        assert said == "Your code raised a ZeroDivisionError in another cell of yours. " + (
+        assert said == "Your code raised a ZeroDivisionError in another of your cells. " + (
             "Something is divided by 0."
         )
 
@@ -187,7 +187,7 @@ def test_a_syntax_error_is_that_of_the_submitted_text() -> None:
         (Fault.NO_ATTRIBUTE, "w_q.leak", "", "An attribute that the exercise asks for is missing"),
         (Fault.NOT_A_PARAMETER, "w_q.weight", "Linear", "should be a parameter, not a Linear"),
         (Fault.NOT_A_PARAMETER, "w_q.weight", "leak", "not a value of a class of your own"),
-        (Fault.EXCHANGED, "w_q.weight", "(9, 8)", "`w_q.weight` has its two dimensions exchanged"),
+        (Fault.EXCHANGED, "w_q.weight", "(9, 8)", "`w_q.weight` has its two dimensions swapped"),
         (Fault.NOT_A_TENSOR, "leak", "tuple", "should return a tensor, not a tuple"),
         ("leak", "leak", "leak", "A part that the exercise asks for is missing"),
     ],
@@ -214,7 +214,7 @@ def test_another_exception_than_the_expected_one_reads_as_a_sentence() -> None:
     right = Observation(raised=Raised("ValueError", "", ("ValueError",)))
     seen = Comparison(CallFunction([]), Observation(raised=wrong), right, source=CELL.source)
     assert matches_reference()(seen).message == (
-        "A ValueError should be raised here. Instead, your code raised a RuntimeError in line 4 of your "
+        "A ValueError should be raised here, but your code raised a RuntimeError in line 4 of your "
         "cell (`return scroes @ x`). Look at the argument before you use it, and raise the ValueError "
         "yourself."
     )

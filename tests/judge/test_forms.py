@@ -21,7 +21,7 @@ NUMBERS = torch.arange(24.0).reshape(2, 3, 4)
         (NUMBERS.tolist(), NUMBERS, "The result is a list; a tensor was expected"),
         ((NUMBERS, MASK), NUMBERS, "The result is a tuple; a tensor was expected"),
         (NUMBERS[None], NUMBERS, "The result has one dimension too many, at the beginning"),
-        (NUMBERS.mT, NUMBERS, "The result has dimensions 1 and 2 exchanged"),
+        (NUMBERS.mT, NUMBERS, "The result has dimensions 1 and 2 swapped"),
         (MASK[:, None].expand(4, 4, 4), MASK[:, None], "The result has the wrong size in dimension 1: it has the size of dimension 0"),
     ],
 )

@@ -23,16 +23,16 @@ RIGHT = torch.randn(3, 4, 4)
         (RIGHT.flatten().flip(0).reshape(3, 4, 4), "wrong places"),
         (torch.zeros(3, 4, 4), "the input makes no difference"),
         (torch.cat([RIGHT[:2], torch.randn(1, 4, 4)]), "Along dimension 0, only index 2"),
-        (RIGHT[:, [2, 0, 3, 1]], "Along dimension 1, the entries are right but in another order"),
+        (RIGHT[:, [2, 0, 3, 1]], "Along dimension 1, the entries are right but in the wrong order"),
         (RIGHT.flip(2), "in reverse order"),
-        (RIGHT.roll(1, 1), "1 place too late, and come in again at the end"),
+        (RIGHT.roll(1, 1), "1 place too late, and wrap around at the end"),
         (torch.cat([torch.randn(3, 1, 4), RIGHT[:, :-1]], 1), "Along dimension 1, the entries are 1 place too late."),
         (RIGHT**2, "the square of what"),
         (1 - RIGHT, "1 minus what"),
         (RIGHT.relu(), "never negative"),
         (RIGHT.softmax(1), "through a softmax along dimension 1"),
-        (RIGHT * torch.tensor([5.0, 2.0, 3.0, 4.0])[:, None], "all numbers are wrong by one factor"),
-        (RIGHT + torch.tensor([1.0, 2.0, 3.0, 4.0])[:, None], "all numbers are wrong by the same amount"),
+        (RIGHT * torch.tensor([5.0, 2.0, 3.0, 4.0])[:, None], "all numbers are off by the same factor"),
+        (RIGHT + torch.tensor([1.0, 2.0, 3.0, 4.0])[:, None], "all numbers are off by the same amount"),
         (torch.randn(3, 4, 4) * 0.2, "vary too little"),
         (torch.randn(3, 4, 4) * 5, "vary too much"),
     ],
@@ -45,8 +45,8 @@ def test_a_relation_is_recognised(wrong: torch.Tensor, said: str) -> None:
 def test_a_term_of_the_input_is_found() -> None:
     """A result that lacks the input, or holds it once too often, is told so."""
     given = torch.randn(3, 4, 4)
-    assert "is added once too often" in str(pattern(RIGHT + given, RIGHT, [given]))
-    assert "is not added" in str(pattern(RIGHT - given, RIGHT, [[torch.tensor(3)], given]))
+    assert "added once too often" in str(pattern(RIGHT + given, RIGHT, [given]))
+    assert "Is the input added?" in str(pattern(RIGHT - given, RIGHT, [[torch.tensor(3)], given]))
 
 
 def test_the_entry_of_a_pair_is_named() -> None:

@@ -10,7 +10,7 @@ from autograder.judge.shapes import shape_difference
 @pytest.mark.parametrize(
     ("got", "want", "said"),
     [
-        ((2, 7, 5), (2, 5, 7), "dimensions 1 and 2 exchanged"),
+        ((2, 7, 5), (2, 5, 7), "dimensions 1 and 2 swapped"),
         ((5, 7, 2), (2, 5, 7), "dimensions 0, 1 and 2 in the wrong order"),
         ((2, 5, 7, 1), (2, 5, 7), "one dimension too many, at the end"),
         ((1, 2, 5, 7), (2, 5, 7), "one dimension too many, at the beginning"),

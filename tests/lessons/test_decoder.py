@@ -7,7 +7,7 @@ Mistakes that no check names, and why:
 - a mask of fixed size among the parameters: it fails as "size-fixed" does, because every length is
   tried and nothing is loaded strictly;
 - a float mask with `~`: it raises TypeError, and the check of the mask's dtype says so;
-- dropout on mask or memory in eval mode: "in eval mode nothing is dropped" fails without a name;
+- dropout on mask or memory in eval mode: "in eval mode, nothing is dropped" fails without a name;
 - BatchNorm and norms over (T, D): their parameters differ, or "samples stay apart" fails.
 """
 
@@ -171,11 +171,11 @@ def test_right_answers_in_unusual_forms_pass(exercise: str, cell: str) -> None:
          "x = self.norm1(x + 0.5 * self.dropout(attended))", "gradients of"),
         ("decoder-layer", "return self.norm3(x + self.dropout(changed))",
          "return 1.5 * self.norm3(x + self.dropout(changed)) + 0.25", "not the output of `norm3`"),
-        ("decoder", "return self.project(x)", "return self.project(x.flip(1))", "changes, and it must not"),
+        ("decoder", "return self.project(x)", "return self.project(x.flip(1))", "changes, but it must not"),
         ("causal-decoder-layer", "return x + self.dropout(changed)", "return x - self.dropout(changed)", "Call 1 of 3"),
         ("target-mask", "return causal & real", "return causal & real & causal.flip(0)", "your mask hides key"),
         ("shift-right", "dim=1)", "dim=1).flip(0)", "it should hold token 0 of that row"),
-        ("shift-right", "dim=1)", "dim=1) + 1", "should hold the start token, and it does not"),
+        ("shift-right", "dim=1)", "dim=1) + 1", "should hold the start token, but it"),
     ],
 )  # fmt: skip
 def test_an_unknown_mistake_is_put_into_words(exercise: str, old: str, new: str, said: str) -> None:
@@ -235,7 +235,7 @@ def test_a_message_names_the_first_output_that_should_not_change() -> None:
     seen = evidence(ORACLE, exercise, [unmasked])
     (message,) = messages([item for item in seen if item.check.id == "target-token-moves"])
     assert message == (
-        "When target token 2 changes, the output at position 0 of sample 0 changes, and it must not."
+        "When target token 2 changes, the output at position 0 of sample 0 changes, but it must not."
     )
 
 

@@ -214,7 +214,7 @@ ODD = [
     ("encoder", "x = self.position(x)", "x = 0.5 * self.position(x)", "entries are wrong"),
     ("encoder", "return x", "return x * 1.1 + 0.2", "entries are wrong"),
     ("layer-norm", "return self.weight * normed + self.bias", "return self.weight * normed.tanh() + self.bias", "mean 0"),
-    ("feed-forward", "hidden = self.dropout(hidden)", "hidden = self.dropout(hidden) - 1", "numbers are wrong"),
+    ("feed-forward", "hidden = self.dropout(hidden)", "hidden = self.dropout(hidden) - 1", "numbers are off"),
     ("feed-forward", "hidden = self.dropout(hidden)", "hidden = F.dropout(hidden, 1.0, self.training)", "should become 1 / (1 − dropout) times"),
 ]  # fmt: skip
 

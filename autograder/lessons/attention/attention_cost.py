@@ -12,10 +12,10 @@ def _what_is_wrong(seen: Comparison) -> str | None:
     if numbers != scores and products != right:
         return "Both counts are wrong. Start with the scores: what is the shape of that tensor?"
     if numbers != scores:
-        return "The multiplications are right, but not the number of scores. What shape has that tensor?"
+        return "The multiplications are right, but the number of scores is not. What shape do they have?"
     return (
-        "The number of scores is right, but not the multiplications. How many does one entry of each "
-        "product take, and how many entries has it?"
+        "The number of scores is right, but the multiplications are not. How many does one entry of each "
+        "product take, and how many entries does each product have?"
     )
 
 

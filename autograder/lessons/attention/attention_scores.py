@@ -8,7 +8,7 @@ exercise = ExerciseChecks(reference=reference.attention_scores, examples=[
         example(lambda d: call(d.normal(2, 3), d.normal(4, 3))),
         example(lambda d: call(d.normal(2, 1, 2), d.normal(2, 3, 2))),
     ], checks=[
-    Check("cross", "five queries meet seven keys",
+    Check("cross", "five queries and seven keys",
           lambda d: call(d.normal(2, 5, 16), d.normal(2, 7, 16)), weight=2),
     Check("square", "equal sizes everywhere: rows belong to queries, columns to keys",
           lambda d: call(d.normal(6, 6, 6), d.normal(6, 6, 6))),

@@ -10,7 +10,7 @@ exercise = ExerciseChecks(reference=reference.causal_mask, judge=matches_referen
     examples=[
         example(lambda _: call(4), "mask"),
     ], checks=[
-    Check("six", "each position sees itself and what comes before", lambda _: call(6)),
+    Check("six", "each position sees itself and the positions before it", lambda _: call(6)),
     Check("any-size", "it has the requested size", lambda d: call(d.integer(7, 15))),
     Check("one", "a single position sees itself", lambda _: call(1), weight=0.5),
     *properties(lambda _: call(5), judge=matches_reference(masks.about_mask), strided=False,

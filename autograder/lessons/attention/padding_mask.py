@@ -25,7 +25,7 @@ exercise = ExerciseChecks(reference=reference.padding_mask, judge=matches_refere
     Check("lengths", "real tokens are True, padding is False",
           lambda d: call(masks.padded_ids(d, 20, [7, 4, 1]))),
     Check("other-id", "another padding id", _other_id),
-    Check("only-padding", "a sample of nothing but padding",
+    Check("only-padding", "a sample that is all padding",
           lambda d: call(masks.padded_ids(d, 20, [0, 5, 2])), weight=0.5),
     Check("padding-first", "padding may come first",
           lambda d: call(masks.padded_ids(d, 20, [4, 2, 6]).flip(1)), weight=0.5),

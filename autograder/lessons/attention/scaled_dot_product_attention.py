@@ -16,7 +16,7 @@ from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.attention import reference
 
-LIBRARY = "F.scaled_dot_product_attention does the work here; build it from your own scores and softmax."
+LIBRARY = "`F.scaled_dot_product_attention` does the work here. Build it from your own scores and softmax."
 WEAK = ("weak-fill",)  # what leaks through it has to be more than the tolerance
 FORBIDDEN = ("scaled_dot_product", "flex_attention", "flash_attention", "efficient_attention")
 
@@ -62,20 +62,20 @@ exercise = ExerciseChecks(reference=reference.scaled_dot_product_attention,
         example(lambda d: call(d.normal(2, 1, 3), d.normal(2, 2, 3), d.normal(2, 2, 2),
                                mask=masks.padding([1, 2])), "heat"),
     ], checks=[
-    Check("cross", "five queries read seven keys, values of another width",
+    Check("cross", "five queries attend to seven keys, with values of another width",
           lambda d: call(*_qkv(d, 2)), weight=2),
     Check("square", "equal sizes everywhere: the softmax runs over the keys",
           lambda d: call(d.normal(6, 6, 6), d.normal(6, 6, 6), d.normal(6, 6, 6))),
     Check("no-batch", "it works without a batch", lambda d: call(*_qkv(d))),
     arguments(lambda d: call(*_qkv(d, 2), mask=d.mask(2, 5, 7)), _about_weights, weight=1, separates=WEAK),
-    Check("masked", "masked keys get a weight of exactly 0",
+    Check("masked", "hidden keys get a weight of exactly 0",
           lambda d: call(*_qkv(d, 2), mask=d.mask(2, 5, 7)), weight=2, separates=WEAK),
     Check("square-mask", "a square mask is not transposed", _square_mask, separates=WEAK),
     Check("padding", "a padding mask (B, 1, T_k) hides the same keys from every query",
           lambda d: call(*_qkv(d, 3), mask=masks.padding([4, 7, 2])), separates=WEAK),
     Check("heads", "batch and heads, with one mask for all heads",
           lambda d: call(*_qkv(d, 2, 3), mask=d.mask(2, 1, 5, 7)), separates=WEAK),
-    Check("large-scores", "a masked key gets no weight, even if all other scores are far lower",
+    Check("large-scores", "a hidden key gets no weight, even if all other scores are far lower",
           _large_scores),
     Check("nothing-to-see", "a query that may attend to nothing gets zeros, not NaN", _nothing_to_see),
     *properties(lambda d: call(*_qkv(d, 2), mask=d.mask(2, 5, 7)), judge=matches_reference(_about_weights),

@@ -22,7 +22,7 @@ exercise = ExerciseChecks(reference=reference.SelfAttentionHead, examples=[
         example(lambda d: _head(d, [3, 2], [d.normal(1, 3, 3)])),
         example(lambda d: _head(d, [2], [d.normal(2, 3, 2), masks.causal(3)])),
     ], checks=[
-    Check("narrow", "every token reads all tokens, with d_k below d_model",
+    Check("narrow", "every token attends to all tokens, with d_k below d_model",
           lambda d: _head(d, [8, 5], [d.normal(3, 6, 8)]), weight=2),
     Check("default-width", "d_k defaults to d_model",
           lambda d: _head(d, [7], [d.normal(2, 5, 7)])),
@@ -31,7 +31,7 @@ exercise = ExerciseChecks(reference=reference.SelfAttentionHead, examples=[
           lambda d: _head(d, [8, 5], [d.normal(2, 6, 8), masks.causal(6)])),
     Check("padding", "a padding mask, with a different length in each sample",
           lambda d: _head(d, [8, 3], [d.normal(3, 6, 8), masks.padding([6, 2, 4])])),
-    Check("calls", "calls are independent: one token alone, then another batch",
+    Check("calls", "calls are independent: a single token, then another batch",
           lambda d: _head(d, [4, 6], [d.normal(1, 1, 4)], [d.normal(2, 5, 4)])),
     Check("learns", "gradients reach all three projections, and x",
           lambda d: modules.gradients(_head(d, [5, 4], [d.normal(2, 6, 5)]), d.normal(2, 6, 5),

@@ -9,8 +9,8 @@ from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.attention import reference
 from autograder.probe.library_calls import AUTOGRAD
 
-LIBRARY = "The library's softmax does the work here; write the exponential and the sum yourself."
-DERIVATIVE = "A derivative from torch does the work here; write the exponential and the sum yourself."
+LIBRARY = "The library's softmax does the work here. Write the exponential and the sum yourself."
+DERIVATIVE = "A derivative computed by torch does the work here. Write the exponential and the sum yourself."
 FORBIDDEN = ("softmax", "softmin", "scaled_dot_product", "cross_entropy")
 LARGE = torch.tensor([[1e4], [-1e4], [0.0]])
 DISTANT = torch.tensor([[40.0], [-40.0], [-150.0]])
@@ -34,7 +34,7 @@ def _sums(seen: Comparison) -> str | None:
         return None
     other = next((d for d in range(-1, -sums.dim() - 2, -1) if _sums_to_one(seen.got.value, d)), None)
     turned = "" if other is None else f" It does along dimension {other}."
-    return f"With dim={dim}, the result should sum to 1 along that dimension, and it does not.{turned}"
+    return f"With dim={dim}, the result should sum to 1 along that dimension, but it doesn't.{turned}"
 
 
 def _sums_to_one(value: torch.Tensor, dim: int) -> bool:

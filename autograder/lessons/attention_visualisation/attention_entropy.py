@@ -19,9 +19,9 @@ def _impossible(seen: Comparison) -> str | None:
     if not got.isfinite().all():
         return "Some entropies are NaN or infinite: 0 · log 0 is 0 here, but log(0) is −∞ and 0 · −∞ is NaN."
     if got.min() < -1e-4:
-        return "Some entropies are negative. The entropy of N weights lies from 0 to ln N."
+        return "Some entropies are negative. The entropy of N weights is between 0 and ln N."
     if got.max() > math.log(keys) + 1e-4:
-        return "Some entropies are too large. The entropy of N weights lies from 0 to ln N."
+        return "Some entropies are too large. The entropy of N weights is between 0 and ln N."
     return None
 
 
@@ -43,13 +43,13 @@ exercise = ExerciseChecks(reference=reference.attention_entropy, judge=matches_r
           lambda d: call(_weights(d, 3, 4, 5, 7)), weight=2),
     Check("matrix", "a single matrix, without layers and heads",
           lambda d: call(_weights(d, 6, 4, scale=2.0))),
-    Check("zeros", "weights of exactly 0 count for nothing",
+    Check("zeros", "weights of exactly 0 contribute nothing",
           lambda d: call(d.normal(2, 6, 6).masked_fill(~causal(6), -math.inf).softmax(dim=-1))),
     Check("nothing", "a query that may attend to nothing has entropy 0",
           lambda d: call(_with_row(_weights(d, 2, 4, 5), (0, 2), torch.zeros(5))), weight=0.5),
-    Check("extremes", "all on one key gives 0, evenly over N keys gives ln N",
+    Check("extremes", "all the weight on one key gives 0, equal weights on N keys give ln N",
           lambda _: call(EXTREMES.clone())),
-    Check("double", "float64, and the weights stay as they are",
+    Check("double", "float64, with the weights left unchanged",
           lambda d: call(_with_row(_weights(d, 2, 3, 5, 5), (0, 0), torch.eye(5)).double()),
           no_side_effects(_impossible, names=["weights"])),
     *properties(lambda d: call(_weights(d, 2, 3, 5)), judge=matches_reference(_impossible),

@@ -18,11 +18,11 @@ def _about_span(seen: Comparison) -> str | None:
         return "A span is a pair of whole numbers, (start, end)."
     start, end = got
     if start < 0 or end >= len(starts):
-        return "Your span reaches beyond the text."
+        return "Your span goes past the end of the text."
     if end < start:
         return "Your span ends before it starts. The end is the last token in the span."
     if end >= start + most:
-        return "Your span has more than max_length tokens. The end is the last token in the span."
+        return "Your span has more than `max_length` tokens. The end is the last token in the span."
     return "Your span is allowed, but another allowed span has a higher sum."
 
 
@@ -58,9 +58,9 @@ exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference
         example(lambda _: call(torch.tensor([4.0, 0.0, 0.0]), torch.tensor([0.0, 0.0, 7.0]), 2)),
     ], checks=[
     Check("drawn", "the highest sum of all allowed spans", _many, weight=2),
-    Check("crossed", "the best end lies before the best start",
+    Check("crossed", "the best end comes before the best start",
           lambda d: _peaks(d, 11, ({8: 6.0, 3: 4.0}, {2: 6.0, 5: 4.5, 9: 2.0}), 4)),
-    Check("far-apart", "the best start and the best end lie too far apart",
+    Check("far-apart", "the best start and the best end are too far apart",
           lambda d: _peaks(d, 13, ({1: 6.0, 8: 4.0}, {11: 6.0, 3: 3.0}), 4)),
     Check("boundary", "a span of exactly max_length tokens is allowed, one more is not",
           lambda d: _peaks(d, 10, ({2: 6.0}, {6: 5.0, 5: 3.5, 4: 2.5}), 4)),
@@ -70,7 +70,7 @@ exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference
           lambda d: _peaks(d, 8, ({2: 5.0, 6: 3.0}, {3: 5.0, 6: 3.5}), 1)),
     Check("whole", "the whole text may be the span, and max_length may exceed it",
           lambda d: _peaks(d, 7, ({0: 5.0}, {6: 5.0}), 30)),
-    Check("last", "the last token, alone",
+    Check("last", "the last token alone",
           lambda d: _peaks(d, 7, ({6: 5.0}, {6: 5.0, 0: 7.0}), 3), weight=0.5),
     Check("one-token", "a text of one token", lambda d: _peaks(d, 1, ({}, {}), 4, shift=-3.0), weight=0.5),
     arguments(_float64, _about_span, any_form=True, weight=1),

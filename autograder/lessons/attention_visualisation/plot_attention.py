@@ -20,24 +20,24 @@ def _about_picture(seen: Comparison) -> str | None:
     """Say what is wrong with the picture, the first thing that a reader would notice."""
     got, want = seen.got.value, seen.expected.value
     if got.get("on the axes given") is False or got.get("elsewhere"):
-        return "The picture should be on the Axes that were handed over as `ax`, and on no others."
+        return "The picture should be on the Axes passed in as `ax`, and on no others."
     cells = want["cells"]
     known = {
-        "Queries and keys are exchanged: queries go down, keys across.": cells.T,
-        "The rows are upside down: the first query belongs at the top.": cells.flip(0),
-        "The columns are reversed: the first key belongs on the left.": cells.flip(1),
+        "Queries and keys are swapped: queries run down, keys run across.": cells.T,
+        "The rows are upside down: the first query goes at the top.": cells.flip(0),
+        "The columns are reversed: the first key goes on the left.": cells.flip(1),
     }
     if not near(got["cells"], cells):
         found = (said for said, form in known.items() if near(got["cells"], form))
-        return next(found, "The heat map shows other numbers than the weights it was given.")
+        return next(found, "The heat map shows different numbers from the weights it was given.")
     if got["scale"] != [0.0, 1.0]:
-        return "The colour scale should go from 0 to 1. Set vmin and vmax."
+        return "The colour scale should go from 0 to 1. Set `vmin` and `vmax`."
     if _only_numbers([*got["rows"], *got["columns"]]):
-        return "The labels are numbers. Rows should be labelled with the queries, columns with the keys."
+        return "The labels are numbers. Label the rows with the queries and the columns with the keys."
     if got["on edges"]:
         return (
-            "Some labels stand on the edge of a cell, not at its middle. The middle of cell i is at "
-            "i + ½ in a heat map of seaborn, and at i in one of imshow."
+            "Some labels are at the edge of a cell, not at its centre. The centre of cell i is at "
+            "i + ½ in a seaborn heat map, and at i in `imshow`."
         )
     rows = _about_labels(got["rows"], want["rows"], "queries (rows)")
     return rows or _about_labels(got["columns"], want["columns"], "keys (columns)")
@@ -55,10 +55,10 @@ def _about_labels(got: Any, want: list[str], what: str) -> str | None:
         return None
     missing = [place for place, mine in enumerate(got[: len(want)]) if not mine]
     if missing:
-        return f"{len(missing)} of {len(want)} {what} are without a label, from number {missing[0]} on."
+        return f"{len(missing)} of {len(want)} {what} have no label, starting with number {missing[0]}."
     if got[::-1] == want:
         return f"The labels of the {what} are in reverse order."
-    return f"The labels of the {what} are not their tokens, in their order."
+    return f"The labels of the {what} are not their tokens in order."
 
 
 def _drawn(draw: Draw, queries: list[str], keys: list[str], *, second: bool = False) -> DrawHeatMap:
@@ -85,11 +85,11 @@ exercise = ExerciseChecks(reference=reference.plot_attention, judge=JUDGE,
     ], checks=[
     Check("five-by-seven", "five queries down, seven keys across",
           lambda d: _drawn(d, Q[:5], K[:7]), weight=2),
-    Check("axes-given", "drawn on the Axes that are handed over, and on no other",
+    Check("axes-given", "drawn on the Axes that are passed in, and on no others",
           lambda d: _drawn(d, Q[:4], K[:3], second=True)),
-    Check("square", "as many queries as keys: nothing is exchanged or upside down",
+    Check("square", "as many queries as keys: nothing is swapped or upside down",
           lambda d: _drawn(d, Q[:6], K[:6])),
-    Check("small-weights", "the colour scale goes from 0 to 1, also where all weights are small",
+    Check("small-weights", "the colour scale goes from 0 to 1, even if all weights are small",
           _small_weights),
     Check("many-keys", "every one of 36 keys is labelled", lambda d: _drawn(d, Q[:3], K[:36])),
     Check("many-queries", "every one of 38 queries is labelled",

@@ -20,12 +20,12 @@ def _about_triple(seen: Comparison) -> str | None:
     if isinstance(want, list):  # several pairs of sentences
         return None
     if not isinstance(got, (tuple, list)) or len(got) != 3:
-        return "Three things should be returned: attentions, tokens, sentence_b_start."
+        return "Return three things: attentions, tokens, `sentence_b_start`."
     if list(got[1]) != want[1]:
         return _about_tokens(list(got[1]), want[1])
     if got[2] != want[2]:
         how = "large" if got[2] > want[2] else "small"
-        return f"sentence_b_start is too {how}: it should be the index of the first token of sentence b."
+        return f"`sentence_b_start` is too {how}: it should be the index of the first token of sentence b."
     return _about_attentions(got[0], want[0])
 
 
@@ -45,7 +45,7 @@ def _about_attentions(got: Any, want: Any) -> str | None:
     if near(got, want):
         return None
     if near(got.mT, want):
-        return "In the attentions, queries and keys are exchanged."
+        return "In the attentions, queries and keys are swapped."
     return (
         "The attentions have the right shape but are not those of the model for this pair. Was it given "
         "everything that the tokeniser returns, segments included?"
@@ -83,7 +83,7 @@ exercise = ExerciseChecks(reference=reference.sentence_pair_attention,
     Check("two-sentences", "a sentence of six words, and one of four",
           lambda d: _lengths(d, (6, 4)), weight=2),
     Check("longer-second", "sentence b is the longer one", lambda d: _lengths(d, (2, 7))),
-    Check("pieces", "words in several pieces, capitals, punctuation, an unknown word",
+    Check("pieces", "words of several tokens, capitals, punctuation, an unknown word",
           lambda d: _asked(d, (f"The warmer dogs, {_sentence(d, 2)}.", "Walking is zzz, playing."))),
     Check("twice", "the same sentence twice", _twice, weight=0.5),
     Check("other-sizes", "three layers with two heads, and then another pair",

@@ -10,10 +10,10 @@ from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import RunSilenced
 
 FACTS = {
-    "weights": "After the context, the weights of the attention are not what they were, bit for bit.",
+    "weights": "After the context, the weights of the attention are not exactly what they were before.",
     "hooks": "After the context, a hook is still registered on the attention.",
     "trainable": "After the context, some weights of the attention no longer require gradients.",
-    "output": "After the context, the attention gives another output than before.",
+    "output": "After the context, the attention gives a different output than before.",
 }
 
 
@@ -35,10 +35,10 @@ exercise = ExerciseChecks(reference=reference.silence_head, judge=matches_refere
           lambda d: _run(d, 12, 3, 0), weight=2),
     Check("last", "the last of four heads", lambda d: _run(d, 8, 4, 3)),
     Check("middle", "a head in the middle, of two features", lambda d: _run(d, 10, 5, 2)),
-    Check("only", "the only head: what is left is the output bias", lambda d: _run(d, 6, 1, 0), weight=0.5),
-    Check("restored", "afterwards everything is as it was",
+    Check("only", "the only head: only the output bias is left", lambda d: _run(d, 6, 1, 0), weight=0.5),
+    Check("restored", "afterwards, everything is as it was before",
           lambda d: _run(d, 12, 3, 1, facts=True), facts(FACTS)),
-    Check("interrupted", "everything is as it was after an exception, too",
+    Check("interrupted", "after an exception, too, everything is as it was before",
           lambda d: _run(d, 12, 4, 2, facts=True, interrupted=True), facts(FACTS)),
     *properties(lambda d: _run(d, 12, 3, 2), strided=False,
                 sizes=lambda d: [_run(d, 1, 1, 0), _run(d, 48, 12, 7)]),

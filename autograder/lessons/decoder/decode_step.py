@@ -32,7 +32,7 @@ def _where(seen: Comparison) -> str | None:
     if not wrong:
         return None
     if wrong[0] == 0:
-        return "The output is wrong at position 0 already, where there is no cache."
+        return "The output is already wrong at position 0, where there is no cache."
     return f"The output is wrong from position {wrong[0]} on. What does the cache hold by then?"
 
 
@@ -41,12 +41,12 @@ def _disturbed(seen: Comparison) -> str | None:
     pairs = zip(seen.got.value, seen.expected.value, strict=True)
     if all(isinstance(got, torch.Tensor) and near(got, want) for got, want in pairs):
         return None
-    return "Two texts are decoded in turns, each with its own cache, and the outputs are wrong."
+    return "If two texts are decoded in turns, each with its own cache, the outputs are wrong."
 
 
 RIGHT = matches_reference(_where, any_form=True)
-FACTS = facts({"one position a call": "The feed-forward network sees more than one position in a call. "
-                                      "Its results for earlier positions are not needed again."}, _where)
+FACTS = facts({"one position a call": "The feed-forward network gets more than one position in a call. "
+                                      "Its results for earlier positions aren't needed again."}, _where)
 
 exercise = ExerciseChecks(reference=reference.decode_step, judge=RIGHT, handed_stand_in=True,
     examples=[
@@ -54,11 +54,11 @@ exercise = ExerciseChecks(reference=reference.decode_step, judge=RIGHT, handed_s
                                    shown="decode_step(layer, x[:, t : t + 1], cache)  # for t = 0, 1, 2")),
     ], checks=[
     Check("first", "position 0, without a cache", lambda d: _steps(d, (2, 1)), weight=0.5),
-    Check("second", "two positions: the second reads the first", lambda d: _steps(d, (2, 2))),
+    Check("second", "two positions: the second attends to the first", lambda d: _steps(d, (2, 2))),
     Check("text", "seven positions, two samples", lambda d: _steps(d, (2, 7)), weight=2),
     Check("turns", "two texts of different sizes, decoded in turns",
           lambda d: _steps(d, (2, 5), (3, 4)), matches_reference(_disturbed, any_form=True)),
-    Check("one-position", "the feed-forward network sees one position a call",
+    Check("one-position", "the feed-forward network gets one position per call",
           lambda d: _steps(d, (2, 5), kind=DecodeFacts), FACTS),
     arguments(lambda d: _steps(d, (2, 4)), _where, names=["x"], any_form=True),
     *properties(lambda d: _steps(d, (2, 4)), judge=RIGHT,

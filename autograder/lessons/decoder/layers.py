@@ -32,7 +32,7 @@ def dropout_checks(ask: Callable[[Draw, Init, int, int], CallModule], title: str
     returns a call of the layer. `title` belongs to the check of train mode.
     """
     return [
-        Check("eval-repeats", "in eval mode nothing is dropped",
+        Check("eval-repeats", "in eval mode, nothing is dropped",
               lambda d: modules.asked_as(DropoutFact, ask(d, (D, HEADS, D_FF, 0.8), 2, 5), fact="repeats"),
               dropout.holds, 0.5),
         Check("train-drops-sub-layers", title,
@@ -40,7 +40,7 @@ def dropout_checks(ask: Callable[[Draw, Init, int, int], CallModule], title: str
               dropout.holds, 0.5),
         Check("feed-forward-drops", "the layer's dropout reaches its feed-forward network",
               lambda d: _drops_inside(ask(d, (24, 2, 1, 0.9), 4, 10)), dropout.holds, 0.5),
-        Check("nothing-to-drop", "with dropout 0 nothing is dropped in train mode either",
+        Check("nothing-to-drop", "with dropout 0, nothing is dropped in train mode either",
               lambda d: _drops_nothing(ask(d, (D, HEADS, 40, 0.0), 4, 6)), dropout.holds, 0.5),
     ]
 

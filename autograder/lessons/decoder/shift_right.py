@@ -19,7 +19,7 @@ def _wrong_place(seen: Comparison) -> str | None:
     row, place = (seen.got.value != seen.expected.value).nonzero()[0].tolist()
     where = f"Position {place} of row {row}"
     if place == 0:
-        return f"{where} should hold the start token, and it does not."
+        return f"{where} should hold the start token, but it doesn't."
     came = (seen.inputs["args"][0] == seen.got.value[row, place]).nonzero().tolist()
     meant = f"; it should hold token {place - 1} of that row."
     if len(came) != 1:
@@ -36,7 +36,7 @@ exercise = ExerciseChecks(reference=reference.shift_right, judge=matches_referen
           lambda d: call(_words(d, 3, 5)), weight=2),
     Check("square", "as many samples as tokens: each row is shifted, not the batch",
           lambda d: call(_words(d, 4, 4))),
-    Check("with-padding", "the end token and padding move along like any other",
+    Check("with-padding", "the end token and padding are shifted like any other token",
           lambda d: call(_words(d, 3, 6).where(ENDS == 9, ENDS))),
     Check("other-start", "the given start token is used",
           lambda d: call(_words(d, 2, 4), sos_id=d.integer(31, 40))),

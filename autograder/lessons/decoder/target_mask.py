@@ -29,7 +29,7 @@ exercise = ExerciseChecks(reference=reference.target_mask, judge=matches_referen
     ], checks=[
     Check("padded", "three targets of different lengths",
           lambda d: call(padded_ids(d, 30, [5, 2, 4])), weight=2),
-    Check("causal", "without padding the mask is just causal",
+    Check("causal", "without padding, the mask is just causal",
           lambda d: call(padded_ids(d, 30, [6, 6]))),
     Check("square", "as many samples as positions", lambda d: call(padded_ids(d, 30, [4, 1, 3, 2]))),
     Check("other-padding", "the given padding id is used",

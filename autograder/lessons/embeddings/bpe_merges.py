@@ -53,7 +53,7 @@ def _about(mine: object, right: tuple[str, str]) -> str:
     if not isinstance(mine, (tuple, list)):
         return "Each merge is a pair of two pieces."
     if "".join(map(str, mine)) == "".join(right):
-        return "It is the right piece, but it was made from another pair."
+        return "It makes the right piece, but from the wrong pair."
     return "Another pair is more frequent, or equally frequent and earlier in the order of sorted()."
 
 
@@ -66,14 +66,14 @@ exercise = ExerciseChecks(reference=reference.bpe_merges, judge=JUDGE,
         example(lambda _: call({"sea": 5, "seal": 2, "tea": 4}, 4)),
         example(lambda _: call({"ba": 1, "dc": 1}, 9)),
     ], checks=[
-    Check("words", "the most frequent pair of neighbours is merged, again and again",
+    Check("words", "the most frequent pair is merged, again and again",
           lambda d: call(_counted(d, 8), 7), weight=2,
           separates=(*TIES, "characters-only", "word-counts-ignored")),
     Check("counts", "a pair counts as often as its word occurs",
           lambda d: call({"ab": d.integer(20, 30), **dict.fromkeys(["cda", "cdb", "cde"], 2)}, 3)),
-    Check("ties", "of pairs that are equally frequent, the one that sorted() puts first is merged",
+    Check("ties", "among equally frequent pairs, the one that sorted() puts first is merged",
           lambda d: call(dict.fromkeys(shuffled(d, ALL_TIED), 3), 4), separates=("ties-as-met",)),
-    Check("overlap", "'aaa' holds (a, a) twice, and becomes 'aa a'", _runs),
+    Check("overlap", "'aaa' contains (a, a) twice, and becomes 'aa a'", _runs),
     Check("repeats", "a pair that occurs several times in a word is merged everywhere",
           lambda d: call(_made_of(d, "xyz", 9, 7), 12), separates=(*TIES, "first-only", "right-to-left")),
     Check("exhausted", "it stops when no word has a pair left",

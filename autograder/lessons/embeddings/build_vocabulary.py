@@ -50,7 +50,7 @@ def _wrong_size(seen: Comparison) -> str | None:
     """Say when there are too many tokens or too few."""
     got, want = len(seen.got.value), len(seen.expected.value)
     how = "many" if got > want else "few"
-    said = f"Your vocabulary has too {how} entries. The four specials count, and each token counts once."
+    said = f"Your vocabulary has too {how} entries. Count the four special tokens, and each other token once."
     return said if got != want else None
 
 
@@ -58,10 +58,10 @@ def _wrong_tokens(seen: Comparison) -> str | None:
     """Say when the specials have other ids, or other tokens are kept."""
     got, want = seen.got.value, seen.expected.value
     if any(got.get(token) != want[token] for token in reference.SPECIALS):
-        return "The four specials should have the ids 0 to 3, in their order."
+        return "The four special tokens should have ids 0 to 3, in order."
     if got.keys() == want.keys():
         return None
-    return "Other tokens should be kept: those that occur most often, and if equally often, by sorted()."
+    return "The wrong tokens are kept. Keep those that occur most often; sorted() decides ties."
 
 
 def _wrong_order(seen: Comparison) -> str | None:
@@ -72,7 +72,7 @@ def _wrong_order(seen: Comparison) -> str | None:
     for place, (before, after) in enumerate(pairwise(ranked)):
         more, fewer = tokens.count(before), tokens.count(after)
         if (-more, before) > (-fewer, after):
-            said = f"After the specials, tokens {place} and {place + 1} are in the wrong order:"
+            said = f"After the special tokens, tokens {place} and {place + 1} are in the wrong order:"
             if more == fewer:
                 return f"{said} both occur equally often, so sorted() decides."
             return f"{said} the second of them occurs more often."
@@ -88,21 +88,21 @@ exercise = ExerciseChecks(
         example(lambda _: call(["x", "b", " ", "b", "a", " ", "a", "<unk>", "<unk>", "<unk>"], max_size=6)),
         example(lambda _: call(["b", "a"], max_size=9)),
     ], checks=[
-    Check("counts", "specials first, then tokens by falling count",
+    Check("counts", "special tokens first, then the others from most to least frequent",
           lambda d: call(_counted(d, 9, 7, 6, 4, 3, 2, 1)), weight=2),
     Check("ties", "tokens that occur equally often are in the order of sorted()",
           lambda d: call(_counted(d, 3, 5, 3, 1, 3, 5, 1, 3, 1, 1))),
-    Check("limited", "max_size keeps the most frequent, the four specials counted in", _frequent_last,
+    Check("limited", "max_size counts the special tokens, and keeps the most frequent others", _frequent_last,
           separates=("ties-as-met",)),
-    Check("smallest", "max_size=4 leaves the specials alone",
+    Check("smallest", "max_size=4 leaves only the special tokens",
           lambda d: call(_counted(d, 4, 2, 1), max_size=4), weight=0.5),
-    Check("roomy", "a max_size above what there is changes nothing",
+    Check("roomy", "a max_size above the number of tokens changes nothing",
           lambda d: call(_counted(d, 4, 3, 1), max_size=50), weight=0.5,
           separates=("alphabet-only", "as-met", "by-length")),
-    Check("specials-in-text", "specials that occur in the text are not added twice", _specials_in_text,
+    Check("specials-in-text", "special tokens that occur in the text are not added twice", _specials_in_text,
           separates=("alphabet-only", "as-met", "by-length", "cut-before-counting", "lower-case",
                      "white-space-dropped")),
-    Check("nothing", "no tokens at all: the specials are there", lambda _: call([]), weight=0.5),
+    Check("nothing", "no tokens at all: the special tokens are still there", lambda _: call([]), weight=0.5),
     arguments(lambda d: call(["tide", "bell", "tide", *_counted(d, 3, 2, 1)]), *EXPLAINERS,
               names=["tokens"], any_form=True),
     *properties(lambda d: call(_counted(d, 9, 7, 6, 4, 3, 2, 1)),

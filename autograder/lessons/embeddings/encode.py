@@ -20,7 +20,7 @@ def _wrong_token(seen: Comparison) -> str | None:
     tokens, vocabulary = seen.inputs["args"]
     place = int((seen.got.value != seen.expected.value).nonzero()[0])
     if tokens[place] in vocabulary:
-        return f"Token {place} is in the vocabulary, but it does not get its id."
+        return f"Token {place} is in the vocabulary, but it doesn't get its id."
     return f"Token {place} is not in the vocabulary, so it should get the id of <unk>."
 
 

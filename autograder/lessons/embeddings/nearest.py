@@ -56,10 +56,10 @@ def _wrong_row(seen: Comparison) -> str | None:
     got, want = seen.got.value, seen.expected.value
     place = int((got != want).nonzero()[0])
     cosines = F.cosine_similarity(table, query, dim=-1)
-    said = f"Entry {place} of your result is not the right row:"
+    said = f"Entry {place} of your result is the wrong row:"
     if cosines[got[place]] < cosines[want[place]]:
         return f"{said} another row has a higher cosine with the query."
-    return f"{said} its cosine with the query is higher than that of the row that belongs there."
+    return f"{said} it has a higher cosine with the query than the row that should be there."
 
 
 exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_wrong_row),
@@ -70,13 +70,13 @@ exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_
         example(lambda _: call(torch.tensor([[2.0, 9.0, 4.0], [1.0, 1.0, 1.0], [-3.0, 0.5, 0.5]]),
                                torch.tensor([0.5, 0.9, 0.2]), 2)),
     ], checks=[
-    Check("rows", "rows by falling cosine, whatever their lengths",
+    Check("rows", "rows from highest to lowest cosine, whatever their lengths",
           lambda d: call(*_fan(d, 12, 7), 5), weight=2, separates=SEVERAL),
     Check("one", "the single nearest row", lambda d: call(*_fan(d, 30, 6), 1),
           separates=OTHER_ORDERS),
-    Check("everything", "all rows, down to those that point the other way",
+    Check("everything", "all rows, including those that point the opposite way",
           lambda d: call(*_fan(d, 8, 5), 8), separates=SEVERAL),
-    Check("itself", "a query that is itself a row of the table comes first", _itself, weight=0.5,
+    Check("itself", "if the query is a row of the table, that row comes first", _itself, weight=0.5,
           separates=SEVERAL),
     Check("zero-row", "a row of zeros has similarity 0", _zero_row, separates=SEVERAL),
     Check("double", "a table and a query in float64",

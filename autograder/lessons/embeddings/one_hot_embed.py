@@ -9,11 +9,11 @@ from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.fixtures import Embed
 
 LOOKUP = (
-    "The values are right, but no matrix product makes them: rows are picked out of the table. "
-    "Make one-hot rows of the ids and multiply them by the table."
+    "The values are right, but they don't come from a matrix product: rows are picked out of the table. "
+    "Make one-hot rows from the ids and multiply them by the table."
 )
 ZERO = ("zero-is-nothing",)  # every check has id 0 among its ids
-GRADIENT = "The gradient of `table` is missing or wrong: was the table detached, or copied with .data?"
+GRADIENT = "The gradient of `table` is missing or wrong. Was the table detached, or copied with `.data`?"
 
 
 def _in_words(seen: Comparison) -> str:
@@ -33,9 +33,9 @@ exercise = ExerciseChecks(reference=reference.one_hot_embed, judge=JUDGE,
           lambda d: Embed([d.integers(0, 11, 2, 4), d.normal(13, 5)]), weight=2, separates=ZERO),
     Check("ends", "the first and the last row, and a table wider than it is long",
           lambda d: Embed([torch.tensor([[0, 6], [6, 0], [2, 4]]), d.normal(7, 9)])),
-    Check("small-ids", "few ids, of small numbers: the table has more rows than occur",
+    Check("small-ids", "a few small ids: the table has more rows than they use",
           lambda d: Embed([d.integers(0, 3, 3, 2), d.normal(17, 4)])),
-    Check("square", "a table with as many rows as columns: nothing is exchanged",
+    Check("square", "a table with as many rows as columns: nothing is swapped",
           lambda d: Embed([d.integers(0, 5, 5, 3), d.normal(6, 6)]), weight=0.5, separates=ZERO),
     Check("double", "a table in float64", lambda d: Embed([d.integers(0, 8, 1, 5), d.normal(9, 6).double()]),
           separates=ZERO),

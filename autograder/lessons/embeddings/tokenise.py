@@ -36,12 +36,12 @@ def _wrong_piece(seen: Comparison) -> str | None:
 def _wrong_text(seen: Comparison, place: int, got: str, want: str) -> str:
     """Say in what way a piece is not the right one."""
     if sorted(seen.got.value) == sorted(seen.expected.value):
-        return f"The pieces are right but in another order, from piece {place} on."
+        return f"The pieces are right, but their order is wrong from piece {place} on."
     if got.lower() == want.lower():
-        return f"Piece {place} has other capital letters than the text."
+        return f"Piece {place} has different upper and lower case from the text."
     if "".join(seen.got.value) != seen.inputs["args"][0]:
-        return f"Piece {place} is wrong. The pieces, put together again, should give the text."
-    return f"Piece {place} begins or ends in the wrong place. What stands between two words is one piece."
+        return f"Piece {place} is wrong. Joined together, the pieces should give the text."
+    return f"Piece {place} begins or ends in the wrong place. Everything between two words is one piece."
 
 
 exercise = ExerciseChecks(reference=reference.tokenise, judge=matches_reference(_wrong_piece, any_form=True),
@@ -49,15 +49,15 @@ exercise = ExerciseChecks(reference=reference.tokenise, judge=matches_reference(
         example(lambda _: call("The cat, it’s 2 o’clock.")),
         example(lambda _: call("  Sea!\n")),
     ], checks=[
-    Check("words", "words, and what stands between them, each become a piece",
+    Check("words", "each word is a piece, and so is everything between two words",
           lambda d: call(_sentence(d, d.integer(9, 14))), weight=2, separates=("line-breaks-lost",)),
-    Check("marks-outside", "a text that begins and ends with a mark loses neither",
+    Check("marks-outside", "a text that begins and ends with punctuation loses neither",
           lambda d: call(f'"{_sentence(d, 5)}!" '),
           separates=("white-space-dropped", "lower-case", "each-once", "line-breaks-lost")),
     Check("odd-characters", "apostrophes, numbers, underscores and letters beyond A to Z",
           lambda d: call(f"they weren't {d.integer(10, 99)}.5\nkm_away:  {_sentence(d, 3)}"
                          " – déjà vu, Zoë?!")),
-    Check("no-words", "marks without any word, and white space alone",
+    Check("no-words", "punctuation without words, and white space alone",
           lambda d: call("\n\n … ?! " * d.integer(1, 3)), weight=0.5),
     Check("nothing", "an empty text has no pieces", lambda _: call(""), weight=0.5),
     *properties(lambda d: call(f"Yes, {_sentence(d, 6)}"),

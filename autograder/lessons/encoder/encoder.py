@@ -36,7 +36,7 @@ def _order_is_lost(seen: Comparison) -> str | None:
     forwards, backwards = explain.outputs(seen)
     if not explain.near(forwards, backwards.flip(1)):
         return None
-    return "The words in reverse order give the same vectors in reverse order. Are the positions added?"
+    return "Reversing the tokens only reverses the vectors. Are the positions added?"
 
 
 def _ids(d: Draw, *shape: int) -> torch.Tensor:
@@ -73,12 +73,12 @@ exercise = ExerciseChecks(reference=reference.Encoder,
         example(lambda d: _encoder(d, [torch.tensor([[4, 5]])], sizes=(6, 2, 1, 1, 3),
                                    train=True, dropout=1.0)),
     ], checks=[
-    Check("formula", "embedding, position, then one layer after the other",
+    Check("formula", "embedding, positions, then one layer after the other",
           lambda d: _encoder(d, [_ids(d, 3, 5)]), weight=2),
     Check("alone", "a sample gives the same result alone and in a batch",
           lambda d: modules.alone_twice(_encoder(d, [_ids(d, 3, 4)])),
           matches_reference(explain.samples_mix)),
-    Check("order", "the same tokens in another order give a different result: positions count", _reversed,
+    Check("order", "the same tokens in another order give a different result: positions matter", _reversed,
           matches_reference(_order_is_lost)),
     Check("lengths", "three sentences of different lengths, with their padding mask",
           lambda d: _encoder(d, _padded(d, 6, 2, 4)), weight=2),
@@ -89,25 +89,25 @@ exercise = ExerciseChecks(reference=reference.Encoder,
           lambda d: _encoder(d, _padded(d, 5, 3)[:1])),
     Check("flip", "changing one token changes every output",
           lambda d: modules.changed_word(module(SIZES, {}, [_ids(d, 2, 5)]), 0, 4, SIZES[0]),
-          explain.positions_change("word 4 changes"), 0.5),
+          explain.positions_change("token 4 changes"), 0.5),
     Check("deaf-to-padding", "changing the padding changes no output of a real token", _padding_added,
-          explain.positions_change("padding is added after the words"), 0.5),
+          explain.positions_change("padding is added after the tokens"), 0.5),
     Check("three-layers", "three layers, all different",
           lambda d: _encoder(d, [d.integers(4, 9, 2, 4)], sizes=(9, 6, 3, 1, 7))),
     Check("one-layer", "a single layer and a single token",
           lambda d: _encoder(d, [d.integers(4, 9, 2, 1)], [d.integers(4, 9, 2, 3)], sizes=(9, 6, 1, 3, 7)),
           weight=0.5),
-    Check("too-long", "a sentence longer than max_len raises ValueError",
+    Check("too-long", "a sentence longer than max_len raises a ValueError",
           lambda d: _encoder(d, [_ids(d, 2, 6)], max_len=5), weight=0.5, raises="ValueError"),
     Check("very-long", "max_len may be more than 512",
           lambda d: _encoder(d, [_ids(d, 1, 514)], sizes=(13, 8, 1, 1, 4), max_len=514), weight=0.5),
-    Check("dropout-off", "nothing is dropped in eval mode",
+    Check("dropout-off", "in eval mode, nothing is dropped",
           lambda d: _encoder(d, [_ids(d, 2, 5)], dropout=dropout.NEARLY_ALL), dropout.nothing_dropped, 0.5),
-    Check("dropout-none", "dropout 0 drops nothing in train mode",
+    Check("dropout-none", "with dropout 0, nothing is dropped in train mode",
           lambda d: _encoder(d, [_ids(d, 3, 7)], train=True, dropout=0.0), dropout.nothing_dropped, 0.5),
-    Check("dropout-on", "in train mode dropout acts on the embedded tokens and in every layer",
+    Check("dropout-on", "in train mode, dropout applies to the embedded tokens and in every layer",
           lambda d: _encoder(d, [_ids(d, 2, 5)], train=True, dropout=dropout.NEARLY_ALL),
-          explain.fact("With dropout near 1, something remains in train mode of the words, or of what the "
+          explain.fact("With dropout near 1 in train mode, something is left of the tokens, or of what the "
                        "sublayers return. Do `position` and all layers get `dropout`?"), 0.5),
     Check("learns", "an optimiser finds every parameter, and gradients reach it", lambda d: modules.gradients(
               _encoder(d, [_ids(d, 2, 5)], dropout=0.0), d.normal(2, 5, 8), registration=True),

@@ -46,7 +46,7 @@ def _what_is_left(seen: Comparison) -> str | None:
         "norm1(norm2(x)) comes out. Which norm belongs to which sublayer?": _normed(seen, "norm1", two),
     }
     came = next((text for text, form in forms.items() if near(got, form)), "something else comes out.")
-    return f"What the sublayers return is 0 or dropped here, which leaves norm2(norm1(x)); {came}"
+    return f"The sublayers' outputs are zero or dropped here, which leaves norm2(norm1(x)), but {came}"
 
 
 def _normed(seen: Comparison, path: str, value: torch.Tensor) -> torch.Tensor:
@@ -64,7 +64,7 @@ def _padding_leaks(seen: Comparison) -> str | None:
         return None
     sample, token = changed.nonzero()[0].tolist()
     return (
-        f"Token {token} of sample {sample} changes with the content of the padding, which the mask hides. "
+        f"Token {token} of sample {sample} depends on the padding, although the mask hides it. "
         "Does the mask reach the attention?"
     )
 
@@ -121,7 +121,7 @@ exercise = ExerciseChecks(reference=reference.EncoderLayer, judge=matches_refere
     Check("only-feed-forward",
           "the feed-forward network reads the output of norm1, and is added to it",
           lambda d: _silenced(d, "self_attention")),
-    Check("only-attention", "attention reads x itself, and is added to x",
+    Check("only-attention", "the attention reads x itself, and is added to x",
           lambda d: _silenced(d, "feed_forward")),
     Check("padding", "each sample's padding is ignored", _other_padding,
           matches_reference(_padding_leaks, LAST), 2),
@@ -129,18 +129,18 @@ exercise = ExerciseChecks(reference=reference.EncoderLayer, judge=matches_refere
           lambda d: _layer(d, [8, 4, 7], *([d.normal(2, 5, 8), m] for m in (d.mask(5, 5), d.mask(2, 5, 5))))),
     Check("batch-equals-heads", "as many samples as heads: each sample keeps its own mask",
           lambda d: _layer(d, [6, 3, 7], [d.normal(3, 5, 6), masks.padding([5, 2, 3])]), weight=0.5),
-    Check("dropout-off", "nothing is dropped in eval mode",
+    Check("dropout-off", "in eval mode, nothing is dropped",
           lambda d: _layer(d, [6, 2, 9, dropout.NEARLY_ALL], [d.normal(2, 5, 6)]), dropout.nothing_dropped),
-    Check("dropout-none", "dropout 0 drops nothing in train mode",
+    Check("dropout-none", "with dropout 0, nothing is dropped in train mode",
           lambda d: _layer(d, [8, 2, 12, 0.0], [d.normal(3, 7, 8)], train=True), dropout.nothing_dropped),
-    Check("dropout-on", "in train mode what the sublayers return is dropped, before it is added: "
+    Check("dropout-on", "in train mode, the sublayers' outputs are dropped before they are added: "
           "with nearly all dropped, norm2(norm1(x)) remains",
           _drops_sublayers, matches_reference(_what_is_left)),
     Check("dropout-inside", "the layer's dropout reaches its feed-forward network",
           lambda d: replace(_layer(d, [6, 2, 9, dropout.NEARLY_ALL], [d.normal(2, 5, 6)], train=True),
                             parts=["feed_forward"]),
           explain.fact("With dropout near 1, `feed_forward` alone should return only the bias of its "
-                       "linear2 in train mode. Is it built with the layer's dropout?"), 0.5),
+                       "`linear2` in train mode. Is it built with the layer's dropout?"), 0.5),
     Check("single", "a sentence of a single token",
           lambda d: _layer(d, [6, 1, 8], [d.normal(2, 1, 6)]), weight=0.5),
     Check("learns", "gradients reach every parameter, and x", _gradients, gradients_match(["x"])),

@@ -33,7 +33,7 @@ def _linear(seen: Comparison) -> str | None:
     both, one, other, zero = outputs(seen)
     if not near(both + zero, one + other):
         return None
-    return "The result is linear in x: without a ReLU between them, two linear layers are one."
+    return "The result is linear in x. Without a ReLU between them, two linear layers act as one."
 
 
 def _positions_mix(seen: Comparison) -> str | None:
@@ -42,14 +42,14 @@ def _positions_mix(seen: Comparison) -> str | None:
         return RANDOM
     if near(sentence[:, 2:3], token):
         return None
-    return "Token 2 gives one result in its sentence and another alone: tokens are mixed with each other."
+    return "Token 2 gives a different result in its sentence than alone: tokens are mixed with each other."
 
 
 def _more_than_bias(seen: Comparison) -> str:
     came = "something else is" if seen.got.value.any() else "nothing is"
     return (
-        f"With dropout near 1, the bias of linear2 should be left in train mode; {came}. Is there one "
-        "dropout, between the two layers?"
+        f"With dropout near 1, only the bias of `linear2` should be left in train mode, but {came}. "
+        "Is there one dropout, between the two layers?"
     )
 
 
@@ -73,7 +73,7 @@ def _survivors(*rate: float) -> Operation:
 
 SHARE = facts({
     "some zeros": "Nothing is dropped in train mode.",
-    "largest": "The share that is dropped is another than was asked for, or what is left is not scaled: it "
+    "largest": "Dropout has the wrong rate, or what is left is not scaled: it "
                "should become 1 / (1 − dropout) times what it was."})
 
 exercise = ExerciseChecks(reference=reference.FeedForward,
@@ -84,7 +84,7 @@ exercise = ExerciseChecks(reference=reference.FeedForward,
     ], checks=[
     Check("formula", "linear, ReLU, linear",
           lambda d: _feed_forward(d, [6, 11], d.normal(3, 5, 6)), weight=2),
-    Check("not-linear", "the ReLU makes it more than a linear map", _sum_of_two, matches_reference(_linear)),
+    Check("not-linear", "the ReLU makes the result non-linear in x", _sum_of_two, matches_reference(_linear)),
     Check("positions", "each position is processed separately, with the same weights", _positions,
           matches_reference(_positions_mix)),
     Check("alone", "a sample gives the same result alone and in a batch; d_ff may be less than d_model",
@@ -94,17 +94,17 @@ exercise = ExerciseChecks(reference=reference.FeedForward,
           lambda d: modules.gradients(_feed_forward(d, [6, 9, 0.0], d.normal(2, 5, 6)), d.normal(2, 5, 6),
                                       of_arguments=True, registration=True), gradients_match(["x"])),
     arguments(lambda d: _feed_forward(d, [5, 8], d.normal(2, 3, 5)), names=["x"], weight=1),
-    Check("dropout-off", "nothing is dropped in eval mode",
+    Check("dropout-off", "in eval mode, nothing is dropped",
           lambda d: _feed_forward(d, [6, 9, dropout.NEARLY_ALL], d.normal(3, 5, 6)), dropout.nothing_dropped),
-    Check("dropout-on", "in train mode the hidden features are dropped, between the two layers",
+    Check("dropout-on", "in train mode, hidden features are dropped between the two layers",
           lambda d: _feed_forward(d, [6, 9, dropout.NEARLY_ALL], d.normal(3, 5, 6), train=True),
           matches_reference(_more_than_bias), separates=("relu-at-the-end", "relu-twice")),
-    Check("dropout-none", "dropout 0 drops nothing in train mode",
+    Check("dropout-none", "with dropout 0, nothing is dropped in train mode",
           lambda d: _feed_forward(d, [8, 30, 0.0], d.normal(3, 20, 8), train=True),
           dropout.nothing_dropped, 0.5),
     Check("dropout-share", "dropout drops the given share, and scales up what is left",
           lambda _: _survivors(0.6), SHARE, 0.5),
-    Check("dropout-default", "by default a tenth is dropped", lambda _: _survivors(), SHARE, 0.5),
+    Check("dropout-default", "by default, a tenth is dropped", lambda _: _survivors(), SHARE, 0.5),
     *properties(lambda d: _feed_forward(d, [5, 8], d.normal(2, 3, 5)),
                 sizes=lambda d: [_feed_forward(d, [1, 1], d.normal(1, 1, 1)),
                                  _feed_forward(d, [64, 150], d.normal(20, 40, 64))]),

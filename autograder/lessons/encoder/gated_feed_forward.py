@@ -30,7 +30,7 @@ def _gate_exchanged(seen: Comparison) -> str | None:
     one, three = (x @ drawn[f"{name}.weight"].mT for name in ("w1", "w3"))
     other = (one * torch.nn.functional.silu(three)) @ drawn["w2.weight"].mT
     if near(seen.got.value, other):
-        return "The SiLU is applied to the projection w3. Which of the two is the gate?"
+        return "The SiLU is applied to the projection by `w3`. Which of the two is the gate?"
     return None
 
 
@@ -40,7 +40,7 @@ def _positions_mix(seen: Comparison) -> str | None:
         return RANDOM
     if near(sentence[:, 2:3], token):
         return None
-    return "Token 2 gives one result in its sentence and another alone: tokens are mixed with each other."
+    return "Token 2 gives a different result in its sentence than alone: tokens are mixed with each other."
 
 
 def _positions(d: Draw) -> CallModule:
@@ -51,7 +51,7 @@ def _positions(d: Draw) -> CallModule:
 def _biases(seen: Comparison) -> str | None:
     """Say so if there are more parameters than three matrices."""
     if seen.got.value["total"] > seen.expected.value["total"]:
-        return "There are more parameters than those of three matrices. Do your linear layers have a bias?"
+        return "There are more parameters than three matrices have. Do your linear layers have a bias?"
     return None
 
 

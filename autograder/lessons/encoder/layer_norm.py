@@ -23,7 +23,7 @@ from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.encoder import reference
 from autograder.probe.modules import CallModule, ReadState
 
-LIBRARY = "PyTorch's own layer norm does the work here; write out the mean, the variance and the formula."
+LIBRARY = "PyTorch's own layer norm does the work here. Write out the mean, the variance and the formula."
 
 
 def _wrong_token(seen: Comparison) -> str | None:
@@ -32,11 +32,11 @@ def _wrong_token(seen: Comparison) -> str | None:
     token = int((got - want).abs().amax(-1).argmax())
     mean, spread = got[token].mean(), got[token].std(unbiased=False)
     right = want[token].std(unbiased=False)
-    said = f"With `weight` and `bias` taken away, the features of token {token}"
+    said = f"Without `weight` and `bias`, the features of token {token}"
     if not got.isfinite().all() or (mean.abs() < 1e-2 and near(spread, right)):
         return None
     if mean.abs() >= 1e-2:
-        return f"{said} should have mean 0, and they do not."
+        return f"{said} should have mean 0, but they don't."
     return f"{said} have a standard deviation that is {times(spread.item(), right.item())}."
 
 
@@ -82,10 +82,10 @@ exercise = ExerciseChecks(reference=reference.LayerNorm, judge=matches_reference
         example(lambda _: module([4], {}, [torch.tensor([[[1.0, 2.0, 3.0, 6.0], [0.01, 0.0, -0.01, 0.0]]])])),
         example(lambda d: module([2], weights.norm(d, "", 2), [d.normal(2, 2, 2)], eps=1.0)),
     ], checks=[
-    Check("tokens", "each token's features are brought to mean 0 and variance 1, then scaled and shifted",
+    Check("tokens", "each token's features are normalised to mean 0 and variance 1, then scaled and shifted",
           lambda d: module([7], weights.norm(d, "", 7), [_tokens(d, 3, 5, 7, scale=2) + 1]), weight=2,
           separates=["default-eps"]),
-    Check("narrow", "few features, as many as tokens and samples: the variance divides by their number",
+    Check("narrow", "as few features as tokens and samples: the variance is divided by their number",
           lambda d: _norm(d, (4, 4, 4))),
     Check("large-eps", "the given eps is used, inside the square root",
           lambda d: _norm(d, (2, 3, 6), scale=0.7, eps=0.5)),

@@ -15,7 +15,7 @@ def misplaced(seen: Comparison) -> str | None:
     got, want, x = seen.got.value, seen.expected.value, seen.inputs["args"][0]
     place = tuple((~torch.isclose(got, want)).nonzero()[0].tolist())
     came, meant = _origin(got[place], x), _origin(want[place], x)
-    return f"Entry {list(place)} of your result is {came}; it should be {meant}." if came else None
+    return f"Entry {list(place)} of your result is {came}. It should be {meant}." if came else None
 
 
 def _origin(number: torch.Tensor, x: torch.Tensor) -> str:
@@ -32,7 +32,7 @@ def heads_see_a_slice(seen: Comparison) -> str | None:
     if not still.any():
         return None
     return (
-        f"Head {int(still.nonzero()[0])} does not notice when the last feature of the tokens changes: "
+        f"Head {int(still.nonzero()[0])} does not change when the last feature of the tokens changes: "
         "it sees only its own slice of x. Project first, then split."
     )
 
@@ -56,9 +56,9 @@ def output_and_weights(seen: Comparison) -> str | None:
     mask = mask[:, None] if mask is not None and mask.dim() == 3 else mask  # the dimension of the heads
     said = explain.attention_weights(weights, mask)
     if said or (not near(weights, wanted, CLOSE) and not near(output, right, CLOSE)):
-        return said or "The weights are wrong already. Look at w_q, w_k, the scale and the split."
+        return said or "The weights are already wrong. Look at `w_q`, `w_k`, the scale and the split."
     if near(output, right, CLOSE):
         return "The output is right, but the second value is not the weights of every head."
     if near(output.flatten().sort().values, right.flatten().sort().values):
         return "The output has the right numbers in the wrong places. How are the heads merged?"
-    return "The weights are right, but the output is not. Look at the values, the merge and w_o."
+    return "The weights are right, but the output is not. Look at the values, the merge and `w_o`."

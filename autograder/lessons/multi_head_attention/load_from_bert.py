@@ -33,7 +33,7 @@ def _first_wrong(seen: Comparison) -> str | None:
         came = [name for name, value in theirs.items() if near(got, value.to(got.dtype))]
         held = f"holds `theirs.{came[0]}`" if came else "holds something else"
         said = held if got.any() else "was left as it was"
-        return f"`{path}` {said}; it should hold `theirs.{SOURCES[layer]}.{part}`."
+        return f"`{path}` {said}, but it should hold `theirs.{SOURCES[layer]}.{part}`."
     return None
 
 
@@ -53,12 +53,12 @@ exercise = ExerciseChecks(reference=reference.load_from_bert, judge=matches_refe
     Check("same-output", "your layer gives what BERT's attention gives", _same_output,
           fact("For the same input, the two layers give different outputs: some weight or bias "
                "was not copied.")),
-    Check("copied", "later changes of BERT don't change your layer",
+    Check("copied", "later changes to BERT don't change your layer",
           lambda d: _copy(d, 6, 3, afterwards=True)),
     Check("facts", "your layer can still be trained, and BERT is left as it was",
           lambda d: _copy(d, 6, 2, facts=True),
           facts({"trainable": "After loading, some parameter of your layer can no longer be trained.",
-                 "source kept": "The weights of BERT's layer were changed: read them, "
+                 "source kept": "The weights of BERT's layer were changed. Read them, "
                                 "but don't write to them."}, _first_wrong)),
     *properties(lambda d: _copy(d, 6, 2), judge=matches_reference(_first_wrong), strided=False,
                 sizes=lambda d: [_copy(d, 1, 1), _copy(d, 48, 12)]),

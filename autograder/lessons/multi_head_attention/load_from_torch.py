@@ -34,7 +34,7 @@ def _first_wrong(seen: Comparison) -> str | None:
         got, want = seen.got.value[path], seen.expected.value[path]
         if not near(got, want):
             came = f"holds {_content(got, pieces)}" if got.any() else "was left as it was"
-            return f"`{path}` {came}; it should hold {_content(want, pieces)}."
+            return f"`{path}` {came}, but it should hold {_content(want, pieces)}."
     return None
 
 
@@ -72,12 +72,12 @@ exercise = ExerciseChecks(reference=reference.load_from_torch, judge=matches_ref
     Check("same-output", "both layers give the same output", _same_output,
           fact("For the same input, the two layers give different outputs: some weight or bias "
                "was not copied.")),
-    Check("copied", "later changes of the other layer don't change yours",
+    Check("copied", "later changes to the other layer don't change yours",
           lambda d: _copy(d, 6, 2, afterwards=True)),
     Check("facts", "the layer can still be trained, and the other one is left as it was",
           lambda d: _copy(d, 6, 2, facts=True),
           facts({"trainable": "After loading, some parameter of your layer can no longer be trained.",
-                 "source kept": "The weights of PyTorch's layer were changed: read them, "
+                 "source kept": "The weights of PyTorch's layer were changed. Read them, "
                                 "but don't write to them."}, _first_wrong)),
     Check("length-first", "a layer with the length first, of another size, in float64",
           lambda d: _copy(d, 9, 3, batch_first=False, double=True), weight=0.5),

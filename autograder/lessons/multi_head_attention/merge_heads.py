@@ -23,7 +23,7 @@ exercise = ExerciseChecks(reference=reference.merge_heads, judge=matches_referen
         example(lambda _: call(_heads(1, 2, 3, 2)), "source"),
         example(lambda _: call(_heads(2, 3, 2, 2)), "source"),
     ], checks=[
-    Check("side-by-side", "the heads of each token lie side by side",
+    Check("side-by-side", "the heads of each token are side by side",
           lambda d: call(d.normal(2, 3, 5, 4)), weight=2),
     Check("square", "equal sizes everywhere: no two dimensions are swapped",
           lambda d: call(d.normal(3, 3, 3, 3))),

@@ -16,12 +16,12 @@ from autograder.probe.modules import CallModule
 
 PAIR = explainers.output_and_weights
 DROPS_NOTHING = facts({
-    "changes": "Every value is 1 here, so every head should read exactly 1, and it does not: is dropout "
+    "changes": "Every value is 1 here, so every head should return exactly 1, but it doesn't: is dropout "
                "active where it should be off?"})
 DROPS_WEIGHTS = facts({
-    "changes": "In train mode with much dropout, the heads read exactly what they read without dropout.",
-    "together": "Dropout zeroes single features instead of whole weights: apply it before the values "
-                "are mixed."})
+    "changes": "In train mode with much dropout, the heads return exactly what they return without dropout.",
+    "together": "Dropout sets single features to 0, not whole weights. Apply it before the values "
+                "are averaged."})
 
 
 def _attend(draw: Draw, d_model: int, num_heads: int, *calls: Sequence[torch.Tensor]) -> CallModule:
@@ -76,7 +76,7 @@ exercise = ExerciseChecks(reference=reference.MultiHeadAttention, judge=matches_
         example(lambda d: module([2, 1, 1.0], weights.attention(d, "", 2),
                                  [d.normal(1, 2, 2)] * 3, train=True)),
     ], checks=[
-    Check("cross", "four queries read seven keys; query, key and value all differ",
+    Check("cross", "four queries attend to seven keys, and query, key and value all differ",
           lambda d: _attend(d, 10, 2, _cross(d)), weight=2),
     Check("self-attention", "self-attention: query, key and value are the same",
           lambda d: _attend(d, 9, 3, [d.normal(2, 5, 9)] * 3)),
@@ -84,7 +84,7 @@ exercise = ExerciseChecks(reference=reference.MultiHeadAttention, judge=matches_
           lambda d: _attend(d, 6, 1, [d.normal(2, n, 6) for n in (3, 5, 5)]), weight=0.5),
     Check("narrow", "as many heads as features, samples and tokens",
           lambda d: _attend(d, 4, 4, [d.normal(4, 4, 4) for _ in range(3)]), weight=0.5),
-    Check("every-feature", "every head sees every feature", _every_feature,
+    Check("every-feature", "every head uses every feature", _every_feature,
           matches_reference(explainers.heads_see_a_slice, PAIR)),
     Check("causal", "under a causal mask, no output depends on a later token", _causal,
           matches_reference(explainers.future_leaks, PAIR)),
@@ -105,9 +105,9 @@ exercise = ExerciseChecks(reference=reference.MultiHeadAttention, judge=matches_
           lambda d: _dropout(d, 0.8, train=False), DROPS_NOTHING),
     Check("dropout-default", "without the dropout argument, nothing is dropped, even in train mode",
           lambda d: _dropout(d, train=True), DROPS_NOTHING, weight=0.5),
-    Check("dropout-on", "in train mode dropout acts on the weights",
+    Check("dropout-on", "in train mode, dropout applies to the weights",
           lambda d: _dropout(d, 0.8, train=True), DROPS_WEIGHTS),
-    Check("not-divisible", "a d_model that is not divisible by num_heads raises ValueError",
+    Check("not-divisible", "a d_model that is not divisible by num_heads raises a ValueError",
           lambda d: module([10, 4], {}, [d.normal(2, 3, 10)] * 3), raises="ValueError"),
     arguments(lambda d: _attend(d, 10, 2, [*_cross(d), d.mask(3, 4, 7)]),
               PAIR, names=["query", "key", "value", "mask"], weight=1),

@@ -11,11 +11,11 @@ def _what_is_counted(seen: Comparison) -> str | None:
     count, right, d_model = seen.got.value, seen.expected.value, seen.inputs["args"][0]
     if count < 4 * d_model**2:
         return (
-            "The count is smaller than that of the weights alone, without any bias. How many linear "
+            "The count is smaller than the number of weights, even without any bias. How many linear "
             "layers are there, and how wide are they?"
         )
     if count < right:
-        return "The count is too small, though it is large enough for all weights. Which bias is missing?"
+        return "The count is too small, though it is large enough for all the weights. Which bias is missing?"
     return (
         "The count is too large. Print the shapes of the layer's parameters, for two heads and for three: "
         "what changes?"

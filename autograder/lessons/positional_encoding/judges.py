@@ -27,7 +27,7 @@ def is_float32(seen: Comparison) -> Verdict:
     if not isinstance(value, torch.Tensor):
         return matches_reference()(seen)
     name = str(value.dtype).removeprefix("torch.")
-    said = f"The result is {name}; float32 was expected, because the next layer needs it."
+    said = f"The result is {name}, but the next layer needs float32."
     return PASSED if value.dtype == torch.float32 else failed(said)
 
 
@@ -37,7 +37,7 @@ def wrong_pair(seen: Comparison) -> str | None:
     pair = int(((got - want).abs().amax(0) > CLOSE).nonzero()[0]) // 2
     columns = slice(2 * pair, 2 * pair + 2)
     if not near(got[:, columns].norm(dim=1), torch.ones(len(got))):
-        return f"For every pair, sin² + cos² should be 1. In columns {2 * pair} and {2 * pair + 1} it is not."
+        return f"For every pair, sin² + cos² should be 1. In columns {2 * pair} and {2 * pair + 1}, it isn't."
     mine, right = (torch.atan2(*table[1, columns]) for table in (got, want))
     if near(mine, right):
         return None
@@ -66,7 +66,7 @@ def _origin(added: torch.Tensor, table: torch.Tensor, position: int) -> str:
     ratio = (added @ right / (right @ right)).item()
     if near(added, ratio * right):
         return f"this row, but every number is {times(ratio, 1.0)}"
-    return "something that is no row of it"
+    return "something that is not a row of it"
 
 
 table_judge = any_float(matches_reference(wrong_pair))

@@ -25,10 +25,10 @@ def _wrong_pair(seen: Comparison) -> str:
     mine, right = got[:, position, columns], want[:, position, columns]
     said = f"Pair {column // 2} is wrong at position {position}."
     if not near(mine.norm(dim=-1), right.norm(dim=-1)):
-        return f"{said} Turning a pair leaves its length as it is; yours changes it."
+        return f"{said} Rotating a pair keeps its length, but yours changes it."
     if position == 0:
-        return f"{said} Every angle is 0 there, so nothing turns."
-    return f"{said} Its length is right, so it was turned by another angle, or mirrored."
+        return f"{said} Every angle is 0 there, so nothing rotates."
+    return f"{said} Its length is right, so it was rotated by the wrong angle, or mirrored."
 
 
 JUDGE = matches_reference(_wrong_pair, atol=judges.LOOSE)
@@ -39,13 +39,13 @@ exercise = ExerciseChecks(reference=reference.rotary, judge=JUDGE,
         example(lambda d: call(d.normal(2, 2, 4), base=100.0)),
         example(lambda d: call(d.normal(1, 2, 3))),
     ], checks=[
-    Check("turns", "each pair turns by an angle that grows with the position",
+    Check("turns", "each pair rotates by an angle that grows with the position",
           lambda d: call(d.normal(2, 7, 6)), weight=2),
-    Check("wide", "later pairs turn more slowly, by the right factor",
+    Check("wide", "later pairs rotate more slowly, by the right factor",
           lambda d: call(d.normal(1, 9, 2 * d.integer(20, 30))), weight=2),
     Check("base", "another base gives other speeds", lambda d: call(d.normal(2, 5, 8), base=50.0)),
     Check("one-pair", "a single pair of features", lambda d: call(d.normal(3, 5, 2)), weight=0.5),
-    Check("one-position", "a single position turns nothing", lambda d: call(d.normal(2, 1, 4)), weight=0.5),
+    Check("one-position", "a single position rotates nothing", lambda d: call(d.normal(2, 1, 4)), weight=0.5),
     Check("odd-width", "an odd width is refused with a ValueError",
           lambda d: call(d.normal(2, 4, 5)), weight=0.5, raises="ValueError"),
     Check("gradients", "gradients pass through to x",

@@ -34,7 +34,7 @@ def _another_shift(seen: Comparison) -> str | None:
     others = {
         1: f"by one, where the offset is {offset}.", 2 * offset: "by twice the offset.",
         offset + 1: "by one more than the offset.", offset - 1: "by one less than the offset.",
-        -offset: "by the offset, but the other way. Does it turn the wrong way, or is it transposed?",
+        -offset: "by the offset, but the other way. Does it rotate the wrong way, or is it transposed?",
     }
     found = (said for other, said in others.items() if other != offset and shifts(seen.got.value, other))
     return next((f"Your matrix moves every position {said}" for said in found), None)
@@ -44,7 +44,7 @@ def _wrong_entry(seen: Comparison) -> str:
     """Say where the first wrong entry is: outside the blocks, or in the block of which pair."""
     row, column = ((seen.got.value - seen.expected.value).abs() > CLOSE).nonzero()[0].tolist()
     if row // 2 != column // 2:
-        return f"Entry [{row}, {column}] mixes two pairs; outside the 2 × 2 blocks, every entry is 0."
+        return f"Entry [{row}, {column}] mixes two pairs. Outside the 2 × 2 blocks, every entry is 0."
     return (
         f"The block of pair {row // 2} is wrong at [{row}, {column}]. It should hold cos b, sin b above "
         "−sin b, cos b for b = offset / 10000^(2i / d_model)."
@@ -57,12 +57,12 @@ exercise = ExerciseChecks(reference=reference.shift_matrix, judge=judges.any_flo
         example(lambda _: call(-2, 2)),
         example(lambda _: call(30, 6)),
     ], checks=[
-    Check("forward", "three positions on, from every position", lambda _: call(3, 8), weight=2),
-    Check("one-step", "one position on, in a wider encoding", lambda d: call(1, 2 * d.integer(6, 9))),
+    Check("forward", "three positions forward, from every position", lambda _: call(3, 8), weight=2),
+    Check("one-step", "one position forward, in a wider encoding", lambda d: call(1, 2 * d.integer(6, 9))),
     Check("back", "backwards: a negative offset", lambda d: call(-d.integer(4, 9), 10), weight=2),
-    Check("stay", "an offset of 0 is the identity", lambda _: call(0, 6)),
+    Check("stay", "an offset of 0 gives the identity", lambda _: call(0, 6)),
     Check("one-pair", "a single pair", lambda _: call(2, 2), weight=0.5),
-    Check("far", "a long way on", lambda d: call(d.integer(50, 90), 12)),
+    Check("far", "a long way forward", lambda d: call(d.integer(50, 90), 12)),
     Check("dtype", "the matrix is float32", lambda _: call(4, 6), judges.is_float32, weight=0.5),
     *properties(lambda _: call(2, 6), judge=judges.any_float(_shifts_positions), strided=False,
                 sizes=lambda d: [call(-1, 2), call(d.integer(30, 60), 64)]),

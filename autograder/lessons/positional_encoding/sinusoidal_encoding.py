@@ -13,8 +13,8 @@ exercise = ExerciseChecks(reference=reference.sinusoidal_encoding, judge=judges.
         example(lambda _: call(2, 6), "curves"),
         example(lambda _: call(3, 5)),
     ], checks=[
-    Check("first-positions", "the first positions: sine and cosine in turn", lambda _: call(7, 6), weight=2),
-    Check("later-pairs", "pair by pair the waves become slower, by the right factor",
+    Check("first-positions", "sine and cosine alternate", lambda _: call(7, 6), weight=2),
+    Check("later-pairs", "the waves get slower from pair to pair, by the right factor",
           lambda d: call(d.integer(33, 48), 2 * d.integer(24, 40)), weight=2),
     Check("wide", "more columns than positions", lambda d: call(5, 2 * d.integer(30, 60))),
     Check("long-text", "a long text: 300 positions",
@@ -24,7 +24,8 @@ exercise = ExerciseChecks(reference=reference.sinusoidal_encoding, judge=judges.
     Check("dtype", "the table is float32", lambda _: call(4, 8), judges.is_float32, weight=0.5),
     Check("odd-width", "an odd d_model is refused with a ValueError",
           lambda _: call(6, 7), weight=0.75, raises="ValueError"),
-    Check("width-one", "so is a d_model of 1", lambda _: call(3, 1), weight=0.25, raises="ValueError"),
+    Check("width-one", "a d_model of 1 is refused with a ValueError",
+          lambda _: call(3, 1), weight=0.25, raises="ValueError"),
     *properties(lambda _: call(6, 8), judge=LOOSELY, strided=False,
                 sizes=lambda _: [call(1, 2), call(200, 96)]),
 ])

@@ -20,13 +20,13 @@ from autograder.probe.operation import Operation
 
 UNEVEN = ["mean-of-means"]  # sentences of other lengths may have equal mean losses by chance
 PADDED = [*UNEVEN, "pads-counted-in-part"]
-LIBRARY = "This is the library's cross-entropy; write the loss from log-probabilities yourself."
+LIBRARY = "This is the library's cross-entropy. Write the loss yourself, from log-probabilities."
 
 
 def _about_loss(seen: Comparison) -> str | None:
     """Say when the loss is not finite, or negative."""
     if not seen.got.value.isfinite():
-        return "The loss is not finite: the logarithm of a softmax underflows; log_softmax does not."
+        return "The loss is not finite. The logarithm of a softmax underflows, but `log_softmax` does not."
     if seen.got.value < 0:
         return "The loss is negative. A cross-entropy never is."
     return None
@@ -89,15 +89,15 @@ exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matche
         example(lambda d: call(d.normal(2, 2, 3), torch.tensor([[2, 0], [1, 2]]), 0.3)),
         example(lambda d: call(d.normal(1, 3, 4), torch.tensor([[3, 0, 2]]), smoothing=0.0, pad_id=2)),
     ], checks=[
-    Check("plain", "the smoothing that is the default, without padding",
+    Check("plain", "the default smoothing, without padding",
           lambda d: _case(d, [5] * 3), weight=2),
-    Check("padded", "the mean is over real tokens, each counting the same",
+    Check("padded", "the mean is over real tokens, and each counts the same",
           lambda d: _case(d, [6, 2, 3], 0.2), weight=2, separates=PADDED),
-    Check("unsmoothed", "without smoothing it is the plain cross-entropy",
+    Check("unsmoothed", "without smoothing, it is the plain cross-entropy",
           lambda d: _case(d, [6, 1], smoothing=0.0), separates=UNEVEN),
     Check("other-padding", "much smoothing, by name, and another pad_id", _other_padding, separates=PADDED),
-    Check("square", "as many positions as words", _square, separates=PADDED),
-    Check("empty-sample", "a sample of nothing but padding, beside others",
+    Check("square", "as many positions as tokens in the vocabulary", _square, separates=PADDED),
+    Check("empty-sample", "a sample that is all padding, among others",
           lambda d: _case(d, [4, 0, 1]), weight=0.5, separates=PADDED),
     Check("extreme", "logits of ±200 give a finite loss", _extreme, weight=0.5,
           separates=["last-word-first"]),

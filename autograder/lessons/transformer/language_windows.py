@@ -25,19 +25,19 @@ def _about_windows(seen: Comparison) -> str | None:
 def _about_one(mine: torch.Tensor, right: torch.Tensor) -> str | None:
     """Say how inputs or targets (W, length) differ, to follow "The inputs"."""
     if mine.dim() != 2 or mine.size(1) != right.size(1):
-        return f"should have the shape (W, length). Yours have {shape_difference(mine.shape, right.shape)}."
+        return f"should have shape (W, length). Yours have {shape_difference(mine.shape, right.shape)}."
     if len(mine) != len(right):
         many = "many" if len(mine) > len(right) else "few"
-        return f"have too {many} windows for this text. Count those that have room for all their targets."
+        return f"have too {many} windows for this text. How many have room for all their targets?"
     wrong = (mine != right).nonzero().tolist()
     if not wrong:
         return None
     first, place = wrong[0]
     if {column for _, column in wrong} == {right.size(1) - 1} and right.size(1) > 1:
-        return "are right but for the last one in a window."
+        return "are right except for the last one in a window."
     if first:
-        return f"are right up to window {first}, which is wrong. Where does it begin in the text?"
-    return f"go wrong in the first window, at place {place}." if place else "are wrong from the first one on."
+        return f"are wrong from window {first} on. Where does that window begin in the text?"
+    return f"are wrong from position {place} of window 0 on." if place else "are wrong from window 0 on."
 
 
 def _text(draw: Draw, size: int) -> torch.Tensor:
@@ -52,10 +52,10 @@ exercise = ExerciseChecks(
         example(lambda _: call(torch.tensor([5, 8, 4, 9, 7]), 2)),
         example(lambda _: call(torch.tensor([5, 8, 4]), 3)),
     ], checks=[
-    Check("with-rest", "three windows, and a rest that is dropped",
+    Check("with-rest", "three windows, and remaining tokens that are dropped",
           lambda d: call(_text(d, 18), 5), weight=2),
-    Check("exact", "three windows that just fit", lambda d: call(_text(d, 13), 4)),
-    Check("one-short", "as many ids as two windows: the last has no target left",
+    Check("exact", "three windows that fit exactly", lambda d: call(_text(d, 13), 4)),
+    Check("one-short", "as many ids as two windows: the last one lacks a target",
           lambda d: call(_text(d, 12), length=6)),
     Check("single", "windows of one token", lambda d: call(_text(d, 5), 1), weight=0.5),
     Check("too-short", "a text too short for one window gives (0, length)", lambda d: call(_text(d, 4), 4)),

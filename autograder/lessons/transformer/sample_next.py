@@ -19,8 +19,8 @@ from autograder.lessons.transformer.fixtures import SampleShares, SampleTwice
 
 SHARES = torch.tensor([0.40, 0.25, 0.15, 0.10, 0.06, 0.04])
 FACTS = {
-    "same seed, same words": "Two calls with the same seed should draw the same tokens. Pass `generator` on.",
-    "another seed, other words": "Two calls with different seeds draw the same tokens. Is anything drawn?",
+    "same seed, same words": "Two calls with the same seed should sample equal tokens. Pass `generator` on.",
+    "another seed, other words": "Two calls with different seeds give the same tokens. Is anything sampled?",
 }
 
 
@@ -30,10 +30,10 @@ def _which_are_left(seen: Comparison) -> str | None:
     if not isinstance(got, torch.Tensor) or got.shape != want.shape:
         return None
     if bool(((got > 0) & (want == 0)).any()):
-        return "Some tokens are drawn that should have been cut off."
+        return "Some tokens are sampled that should have been cut off."
     if bool(((got == 0) & (want > 0.01)).any()):
-        return "Some tokens are never drawn although they should be kept."
-    return "The right tokens are drawn, but in the wrong shares. Is a step missing or out of order?"
+        return "Some tokens are never sampled, although they should be kept."
+    return "The right tokens are sampled, but with the wrong frequencies. Is a step missing or out of order?"
 
 
 def _logits(draw: Draw, rows: int = 1) -> torch.Tensor:
@@ -70,23 +70,23 @@ exercise = ExerciseChecks(reference=reference.sample_next,
         example(lambda _: _drawn(top_p=0.6)),
         example(lambda _: _drawn(top_k=3, top_p=0.8)),
     ], checks=[
-    _shares("plain", "without options, tokens come as often as the softmax says", weight=2, rows=2),
-    _shares("colder", "temperature 0.5 makes likely tokens likelier", temperature=0.5),
-    _shares("hotter", "temperature 2 makes unlikely tokens likelier", temperature=2.0),
+    _shares("plain", "without options, tokens are sampled from the softmax", weight=2, rows=2),
+    _shares("colder", "temperature 0.5 makes likely tokens more likely", temperature=0.5),
+    _shares("hotter", "temperature 2 makes unlikely tokens more likely", temperature=2.0),
     Check("zero", "temperature 0 returns the argmax of each row",
           lambda d: call(_logits(d, 5), temperature=0)),
     _shares("top-k", "top_k = 3 keeps three tokens", top_k=3),
-    _shares("top-k-large", "a top_k above V keeps all", top_k=50, weight=0.5),
-    Check("top-k-one", "top_k = 1 leaves the argmax", lambda d: call(_logits(d, 40), top_k=1), weight=0.5),
+    _shares("top-k-large", "a top_k above V keeps all tokens", top_k=50, weight=0.5),
+    Check("top-k-one", "top_k = 1 keeps the argmax", lambda d: call(_logits(d, 40), top_k=1), weight=0.5),
     _shares("top-p", "top_p = 0.7 keeps three tokens: two reach only 0.65", top_p=0.7),
     _shares("top-p-none", "top_p = 0 still keeps the most likely token", top_p=0.0, weight=0.5),
     _shares("top-k-then-p", "after top_k = 4 the probabilities are renormalised: two tokens reach 0.7",
             top_k=4, top_p=0.7),
     _shares("all-three", "the temperature comes first: at 0.5 two tokens reach 0.7",
             temperature=0.5, top_k=5, top_p=0.7),
-    Check("generator", "the draws come from the generator",
+    Check("generator", "the samples come from the generator",
           lambda d: SampleTwice(_logits(d, 40)), facts(FACTS)),
-    Check("arguments", "the logits stay as they are", lambda d: call(_logits(d, 40), 0.7, 1, 0.9),
+    Check("arguments", "the logits are left unchanged", lambda d: call(_logits(d, 40), 0.7, 1, 0.9),
           no_side_effects(names=["logits"]), 0.5),
     *properties(lambda d: call(_logits(d, 40), 0.7, 1),
                 sizes=lambda d: [call(torch.zeros(1, 1)), call(_logits(d, 60), 0.8, 1)]),

@@ -30,13 +30,13 @@ def _about_steps(seen: Comparison) -> str | None:
     if wrong[0]:
         return f"The loss of step {wrong[0] + 1} is wrong. Those before it are right, so look at the update."
     how = side(got[0], want[0])
-    return f"The first loss is {how}. Check what the decoder reads, and what the loss compares with."
+    return f"The first loss is {how}. Check what the decoder reads, and what the loss is compared with."
 
 
 def _about_update(seen: Comparison) -> str:
     before, got, want = seen.inputs["weights"], seen.got.value["weights"], seen.expected.value["weights"]
     if all(torch.equal(got[name], before[name]) for name in want):
-        return "The loss is right, but no weight changed. Is there a step, and does it come after backward?"
+        return "The loss is right, but no weight changed. Does `step()` come after `backward()`?"
     mine, right = ((after["out"] - before["out"]).flatten() for after in (got, want))
     ratio = (mine @ right / (right @ right)).item()
     if near(mine, ratio * right):
@@ -62,7 +62,7 @@ def _train(
     return kind(weights, batches, **fields)
 
 
-STAYS = facts({"train mode": "After the step, the model is in eval mode; it should stay in train mode."},
+STAYS = facts({"train mode": "After the step, the model is in eval mode, but it should stay in train mode."},
               _about_steps)
 
 exercise = ExerciseChecks(
@@ -77,20 +77,20 @@ exercise = ExerciseChecks(
     ], checks=[
     Check("one-step", "one step: the loss before the update, and the update",
           lambda d: _train(d, _batch(d, 6, 6, 6)), weight=2),
-    Check("padded", "padding teaches nothing", lambda d: _train(d, _batch(d, 6, 2, 4))),
+    Check("padded", "padding affects neither loss nor update", lambda d: _train(d, _batch(d, 6, 2, 4))),
     Check("three-steps", "three steps in a row, each from its own gradient",
           lambda d: _train(d, _batch(d, 5, 3), _batch(d, 4, 4, 2), _batch(d, 6))),
-    Check("smoothed", "the smoothing that is asked for",
+    Check("smoothed", "the given smoothing is used",
           lambda d: _train(d, _batch(d, 5, 3), kwargs={"smoothing": 0.4})),
-    Check("dropout", "a model that comes in eval mode is trained with its dropout on",
+    Check("dropout", "a model in eval mode is trained with its dropout on",
           lambda d: _train(d, _batch(d, 5, 4), train=False, dropout=NEARLY_ALL)),
     Check("one-token", "targets of one token", lambda d: _train(d, _batch(d, 1, 1)), weight=0.5),
     arguments(lambda d: _train(d, _batch(d, 5, 2)), _about_steps, names=["src", "tgt"], any_form=True),
     Check("train-mode", "the model stays in train mode",
           lambda d: _train(d, _batch(d, 4, 4), kind=ModeAfterwards), STAYS, weight=0.5),
-    Check("from-eval-mode", "a model that comes in eval mode is in train mode afterwards",
+    Check("from-eval-mode", "a model in eval mode is in train mode afterwards",
           lambda d: _train(d, _batch(d, 4, 4), kind=ModeAfterwards, train=False), STAYS, weight=0.5),
-    Check("padding-first", "padding may come first, and teaches nothing there either",
+    Check("padding-first", "padding may come first, and has no effect there either",
           lambda d: _train(d, [part.flip(1) for part in _batch(d, 6, 2, 4)]), weight=0.5),
     *properties(lambda d: _train(d, _batch(d, 5, 2)), judge=matches_reference(_about_steps, any_form=True),
                 sizes=lambda d: [_train(d, _batch(d, 1)), _train(d, _batch(d, *range(1, 40)))]),

@@ -50,7 +50,7 @@ def _padded_samples_wrong(seen: Comparison) -> str | None:
     wrong = {row for row, pair in enumerate(pairs) if not near(*pair)}
     if not wrong or not wrong <= padded or len(padded) == len(pairs):
         return None
-    return "Only samples with padding are wrong: which attention reads <pad>?"
+    return "Only samples with padding are wrong. Which attention reads <pad>?"
 
 
 EXPLAINERS = (are_probabilities, _padded_samples_wrong)
@@ -61,8 +61,8 @@ def _matrix_starts(seen: Comparison) -> str | None:
     wrong = [path for path in seen.expected.value if seen.got.value[path] != "Xavier-uniform"]
     how = STARTS.get(seen.got.value[wrong[0]], "is another matrix")
     return (
-        f"{len(wrong)} of {len(seen.expected.value)} matrices do not start Xavier-uniform. The first is "
-        f"`{wrong[0]}`, which {how}."
+        f"{len(wrong)} of {len(seen.expected.value)} matrices aren't initialised Xavier-uniform. "
+        f"The first is `{wrong[0]}`, which {how}."
     )
 
 
@@ -186,39 +186,39 @@ exercise = ExerciseChecks(reference=reference.Transformer, judge=matches_referen
     Check("encodes", "encode gives the memory", _encodes),
     Check("decodes", "decode reads the memory it is given", _decodes),
     Check("equal-lengths", "one token of each, and then source and target of one length", _equal_lengths),
-    Check("source-padding", "each source has padding of its own",
+    Check("source-padding", "each source has its own padding",
           lambda d: _model(d, [_src(d, 7, 2, 5), _tgt(d, 5, 5, 5)])),
-    Check("target-padding", "<pad> among the target's tokens is not read", _target_padding, weight=0.5),
+    Check("target-padding", "<pad> among the target's tokens is hidden", _target_padding, weight=0.5),
     Check("other-padding", "another pad_id", _other_padding),
-    Check("keeps-pad-id", "the model keeps pad_id",
+    Check("keeps-pad-id", "the model stores pad_id",
           lambda _: ReadState(SMALL, init_kwargs={"pad_id": 5}, paths=["pad_id"]), weight=0.5),
-    Check("causal", "the future stays out of sight",
+    Check("causal", "no position sees the future",
           lambda d: modules.changed_word(module(SIZES, {}, _full(d)), 1, 3, TARGET),
           positions_change("target token 3 changes")),
-    Check("history", "every position reads the target so far",
+    Check("history", "every position sees the target so far",
           lambda d: modules.changed_word(module(SIZES, {}, _full(d)), 1, 0, TARGET),
           positions_change("target token 0 changes"), weight=0.5),
-    Check("reads-source", "every position reads the whole source",
+    Check("reads-source", "every position sees the whole source",
           lambda d: modules.changed_word(module(SIZES, {}, _full(d)), 0, -1, SOURCE),
           positions_change("the last source token changes")),
-    Check("padding-is-idle", "more padding behind the source changes nothing", _more_padding,
+    Check("padding-is-idle", "more padding after the source changes nothing", _more_padding,
           positions_change("the source gets three more <pad>")),
-    Check("alone", "a sample gives the same alone and in a batch", _alone,
+    Check("alone", "a sample gives the same result alone and in a batch", _alone,
           positions_change("sample 0 is taken out of its batch"), weight=0.5),
-    Check("first", "every matrix that the model builds starts Xavier-uniform", _first_matrices,
+    Check("first", "every matrix that the model builds is initialised Xavier-uniform", _first_matrices,
           matches_reference(_matrix_starts, any_form=True)),
     Check("own-parts", "an encoder and a decoder that are passed in are used as they are", _own_parts,
           facts(PARTS)),
     Check("base-model", "the defaults are the base model of the paper",
           lambda _: ReadState(SMALL, defaults=DEFAULTS), weight=0.5),
-    Check("too-long", "a source longer than max_len raises ValueError", _too_long,
+    Check("too-long", "a source longer than max_len raises a ValueError", _too_long,
           weight=0.5, raises="ValueError"),
     Check("long-enough", "max_len may exceed 512", _long_enough, weight=0.5),
-    Check("dropout", "dropout is off in eval mode, on in train mode, and as strong as asked for",
+    Check("dropout", "dropout is off in eval mode and on in train mode, at the given rate",
           lambda d: module([*SIZES, 9, NEARLY_ALL], weights.transformer(d, SIZES), _full(d), train=True)),
     Check("learns", "gradients reach both halves",
           lambda d: modules.gradients(_padded_call(d), d.normal(2, 5, TARGET)), gradients_match()),
     arguments(_padded_call, *EXPLAINERS, names=["src", "tgt"]),
-    Check("padding-first", "padding may stand before the words of the source", _padding_first, weight=0.5),
+    Check("padding-first", "padding may come before the tokens of the source", _padding_first, weight=0.5),
     *properties(_padded_call, judge=matches_reference(*EXPLAINERS), sizes=_sizes),
 ])
