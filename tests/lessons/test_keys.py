@@ -1,6 +1,6 @@
 """A score is a function of the answer: whatever key a course draws its inputs from.
 
-Each mistake is graded under 25 keys, those of whole layers and models, and of figures, under 3:
+Each mistake is graded under 25 keys, those of whole layers and models, and of figures, under 2:
 they take seconds a key. `pytest -m slow tests/lessons/test_keys.py` tries all of them under 200.
 """
 
@@ -16,7 +16,7 @@ from autograder.model.exercise import Exercise, Lesson
 
 COURSE = Course(ROOT)
 LESSONS = [load_lesson(COURSE, name) for name in COURSE.lessons()]
-FEW_OF_THE_LARGE, FEW, MANY = 3, 25, 200
+FEW_OF_THE_LARGE, FEW, MANY = 2, 25, 200
 LARGE = {
     "multi-head-attention",
     "encoder-layer",
@@ -31,6 +31,10 @@ LARGE = {
     "label-smoothing-loss",
     "attention-maps",
     "plot-attention",
+    "sample-next",
+    "attention-rollout",
+    "sentence-pair-attention",
+    "decode-step",
 }
 EXERCISES = [
     pytest.param(lesson, exercise, id=f"{lesson.name[:2]}-{exercise.id}")
