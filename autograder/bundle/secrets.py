@@ -61,12 +61,14 @@ def _of_text(lesson: LessonText) -> Iterator[Secret]:
 
 
 def _of_checks(course: Course, name: str) -> Iterator[Secret]:
-    for exercise in load_lesson(course, name).exercises:
+    exercises = load_lesson(course, name).exercises
+    public = {mistake.title for each in exercises if each.examples for mistake in each.mistakes}
+    for exercise in exercises:
         for check in exercise.checks:
             if len(_bare(check.title)) >= LEAST_TITLE:
                 yield Secret(_bare(check.title), f"the check '{check.id}' of {exercise.id}")
-        for mistake in exercise.mistakes if not exercise.examples else ():
-            if len(_bare(mistake.title)) >= LEAST_TITLE:
+        for mistake in exercise.mistakes:
+            if mistake.title not in public and len(_bare(mistake.title)) >= LEAST_TITLE:
                 yield Secret(_bare(mistake.title), f"the mistake '{mistake.id}' of {exercise.id}")
 
 
