@@ -7,13 +7,13 @@ scoped style and no script, and can be read without the style.
 from collections.abc import Sequence
 
 from autograder.model.report import ExerciseReport, Outcome, Report
+from autograder.reports.causes import failures
 from autograder.reports.templating import render
 from autograder.reports.words import (
     NO_SANDBOX,
     STATES,
     distinct,
     exercise_total,
-    failures,
     next_step,
     place,
     sentence,

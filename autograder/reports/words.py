@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from autograder.model.report import (
-    CheckReport,
     ExerciseReport,
     Incident,
     NamedMistake,
@@ -17,7 +16,6 @@ from autograder.model.report import (
     Report,
     State,
 )
-from autograder.model.text import clean
 
 STRETCH = "stretch: not counted"  # in place of the score of an exercise without points
 SKIPPED = "This exercise is optional, and you left it as it was."
@@ -133,14 +131,6 @@ NO_SANDBOX = (
 )
 
 
-@dataclass(frozen=True)
-class Failure:
-    """The titles of failed checks that share a message."""
-
-    titles: tuple[str, ...]
-    message: str
-
-
 def points(value: float | None) -> str:
     """Return a score in the usual form: 2, 0.5, 1.33, or "pending" if it has not been given."""
     return "pending" if value is None else f"{round(value, 2):g}"
@@ -234,16 +224,6 @@ def next_step(exercise: ExerciseReport) -> str:
         "Start with the first of these. Write down the smallest input it applies to, work out the "
         "result by hand, and print the shape after every line of your code."
     )
-
-
-def failures(checks: Iterable[CheckReport]) -> list[Failure]:
-    """Group failed checks by message, in order; checks without a message stay apart."""
-    groups: dict[tuple[str, int], list[str]] = {}
-    for number, check in enumerate(checks):
-        if not check.passed:
-            key = (check.message, 0 if check.message else number)
-            groups.setdefault(key, []).append(check.title)
-    return [Failure(tuple(titles), clean(message)) for (message, _), titles in groups.items()]
 
 
 def distinct(mistakes: Iterable[NamedMistake]) -> list[NamedMistake]:
