@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from markupsafe import Markup
 from nbformat import NotebookNode
@@ -31,6 +31,7 @@ _DRAWING = re.compile(
     r"<svg [^<>]*>(?:\s|<(?:rect|polyline) [^<>]*/>|<text [^<>]*>[^<>]*</text>)*</svg>"
 )
 _LABEL = re.compile(r' aria-label="[^"]*"')
+_NO_PICTURE = re.compile(r"<img\s*/?>")  # its address was not one of the lesson's pictures
 _DRAWINGS = 2  # the student's result, and the right one
 
 
@@ -119,9 +120,11 @@ class ExerciseView:
         return [Markup(each) for each in drawn] if shown else []  # noqa: S704
 
 
+@lru_cache(maxsize=1024)  # a class's pages share the lesson's own cells
 def prose_html(markdown: str) -> Markup:
     """Return a student's or an instructor's markdown as inert HTML with formulas as MathML."""
-    return Markup(typeset(markdown2html(markdown)))  # noqa: S704 - cleaned by markdown2html
+    html = _NO_PICTURE.sub("", typeset(markdown2html(markdown)))
+    return Markup(html)  # noqa: S704 - cleaned by markdown2html
 
 
 def views(work: GradedWork) -> list[ExerciseView]:
