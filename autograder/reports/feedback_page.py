@@ -1,5 +1,8 @@
 """The feedback page of one submission: what it earned, what is wrong, and what to do now."""
 
+from nbformat import NotebookNode
+
+from autograder.model.course import Course
 from autograder.model.report import Report
 from autograder.reports.feedback_view import GradedWork, grouped, views
 from autograder.reports.feedback_words import (
@@ -12,6 +15,7 @@ from autograder.reports.feedback_words import (
 )
 from autograder.reports.history import Step
 from autograder.reports.student_pages import INDEX, NOTEBOOK, render_page
+from autograder.reports.titles import titles
 from autograder.reports.words import (
     NO_SANDBOX,
     STATES,
@@ -55,6 +59,15 @@ def feedback_page(work: GradedWork) -> str:
         notebook="" if work.is_alone or not report.is_graded else NOTEBOOK,
         no_sandbox="" if work.sandboxed else NO_SANDBOX,
     )
+
+
+def page_of_one(course: Course, report: Report, notebook: NotebookNode, *, sandboxed: bool) -> str:
+    """Return the page of a notebook that was graded by itself, as by `autograder check`.
+
+    It has no student's name and no links to other files.
+    """
+    known = titles(course, report.lesson)
+    return feedback_page(GradedWork("", known, report, notebook, sandboxed, is_alone=True))
 
 
 def _total(work: GradedWork) -> str:

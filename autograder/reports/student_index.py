@@ -6,7 +6,7 @@ from functools import reduce
 from urllib.parse import quote
 
 from autograder.model.course import Course
-from autograder.model.report import Report
+from autograder.model.report import ExerciseReport, Report
 from autograder.reports.feedback_words import standing
 from autograder.reports.history import Step, steps
 from autograder.reports.student_pages import render_page
@@ -46,7 +46,7 @@ class LessonView:
         return total(earned, self.report.max_score, self.report.pending)
 
     @property
-    def to_fix(self) -> Sequence[object]:
+    def to_fix(self) -> Sequence[ExerciseReport]:
         """The exercises that need work."""
         return standing(self.report).to_fix if self.report.is_graded else []
 

@@ -1,16 +1,28 @@
 """The feedback page says what was earned, what is wrong, and what to do now, and stays inert."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+from autograder.model.course import Course
 from autograder.model.report import Incident, Outcome
-from autograder.reports.feedback_page import MOST, feedback_page
+from autograder.reports.feedback_page import MOST, feedback_page, page_of_one
 from autograder.reports.words import NO_SANDBOX, WORDING
 
 from .hostile import HANDLER, Tags
 from .sample_class import report
-from .sample_work import EMPTY, MIDDLING, PERFECT, UNREADABLE, check, done, hostile_work, work
+from .sample_work import (
+    EMPTY,
+    MIDDLING,
+    PERFECT,
+    UNREADABLE,
+    check,
+    done,
+    hostile_work,
+    notebook,
+    work,
+)
 
 
 def text(page: str) -> str:
@@ -141,6 +153,14 @@ def test_a_page_from_the_exchange_links_to_no_other_file() -> None:
     assert {"../index.html", "notebook.html"} == {each for each in links if not each.startswith("#")}
     alone = Tags(feedback_page(work(MIDDLING, is_alone=True))).links
     assert all(each.startswith("#exercise-") for each in alone)
+
+
+def test_a_notebook_checked_by_itself_gets_a_page_without_a_name() -> None:
+    """With the titles of its lesson, and no links to files that nobody wrote."""
+    home = Course(Path(__file__).parents[2])
+    page = page_of_one(home, MIDDLING, notebook(), sandboxed=True)
+    assert "3 · Attention: 2.5 of 8 points graded, 2 pending Feedback 3 · Attention" in text(page)
+    assert all(link.startswith("#") for link in Tags(page).links)
 
 
 def test_every_link_in_the_page_leads_somewhere() -> None:

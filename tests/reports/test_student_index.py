@@ -24,6 +24,8 @@ def test_lessons_attempts_and_differences_are_listed() -> None:
     shown = page({}, **made)
     said = " ".join(shown.text.split())
     assert shown.links == [f"{LESSON}/{LESSON}.html"]
+    to_fix = page({}, **{LESSON: made[LESSON][:2]}).links[1:]
+    assert to_fix == [f"{LESSON}/{LESSON}.html#exercise-{name}" for name in ("softmax", "causal-mask", "padding-mask")]
     assert said.index("Attempt 3") < said.index("Attempt 2") < said.index("Attempt 1")
     assert "graded on 3 March 2026: 8 of 8 points graded, 2 pending" in said
     assert "0.5 → 2" in said
