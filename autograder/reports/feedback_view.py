@@ -31,6 +31,8 @@ _DRAWING = re.compile(
     r"<svg [^<>]*>(?:\s|<(?:rect|polyline) [^<>]*/>|<text [^<>]*>[^<>]*</text>)*</svg>"
 )
 _LABEL = re.compile(r' aria-label="[^"]*"')
+_QUOTED_CODE = re.compile(r" \(`[^`]*`\)")
+ONE_LINE = 90  # characters
 _NO_PICTURE = re.compile(r"<img\s*/?>")  # its address was not one of the lesson's pictures
 _DRAWINGS = 2  # the student's result, and the right one
 
@@ -102,6 +104,13 @@ class ExerciseView:
         return failures(self.report.checks)
 
     @property
+    def in_short(self) -> str:
+        """What is wrong, in one line: the first mistake, or else the first message; empty if nothing is."""
+        told = [mistake.title for mistake in self.mistakes]
+        told += [failure.message for failure in self.failures]
+        return "" if self.report.outcome.is_pending else _in_short(next(filter(None, told), ""))
+
+    @property
     def passed(self) -> list[CheckReport]:
         """The checks that passed."""
         return [check for check in self.report.checks if check.passed]
@@ -118,6 +127,14 @@ class ExerciseView:
         # Safe: our own drawings, and only elements that draw; the page's policy stops anything else.
         shown = len(drawn) == _DRAWINGS and len({_LABEL.sub("", each) for each in drawn}) > 1
         return [Markup(each) for each in drawn] if shown else []  # noqa: S704
+
+
+def _in_short(text: str) -> str:
+    """Return the first sentence of a message without the code that it quotes, cut to one line."""
+    sentence = _QUOTED_CODE.sub("", text).partition(". ")[0].removesuffix(".")
+    if len(sentence) <= ONE_LINE:
+        return sentence
+    return sentence[:ONE_LINE].rpartition(" ")[0].replace("`", "") + " …"
 
 
 @lru_cache(maxsize=1024)  # a class's pages share the lesson's own cells

@@ -54,7 +54,7 @@ WORDING: dict[Outcome, Wording] = {
         "fix the error",
     ),
     Outcome.TIMEOUT: Wording(
-        "⧖",
+        "◔",
         "out of time",
         "Your code was still running at its time limit. Look for a loop that never ends, or for a "
         "Python loop over single numbers that one tensor operation could replace.",

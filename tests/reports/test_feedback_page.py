@@ -55,6 +55,23 @@ def test_a_card_gives_the_evidence_before_the_checks() -> None:
     assert card.count("which the mask hides.") == 1
 
 
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("Your code raised a NameError in line 3 (`x = y`). Is `y` defined?", "a NameError in line 3<"),
+        ("Off by 2.", "Off by 2<"),
+        ("word `" + "word " * 40, "word …<"),
+    ],
+)
+def test_the_list_says_in_one_line_what_is_wrong(message: str, shown: str) -> None:
+    """The message's first sentence, without the code that it quotes."""
+    made = report([done("softmax", Outcome.FAILED, 0, checks=[check("a", message)])])
+    page = feedback_page(work(made))
+    line = page[page.index('class="why">') :].partition("</span>")[0] + "<"
+    assert shown in line
+    assert len(line) < 110
+
+
 def test_an_error_marks_its_line() -> None:
     """The line that the message names stands out in the code."""
     page = feedback_page(work(MIDDLING))

@@ -32,7 +32,10 @@ PAGES: dict[str, Callable[[], str]] = {
 }  # fmt: skip
 FIRST_SCREEN = {  # what was earned, what is wrong, what to do now
     "perfect": ["8 of 8 points graded, 2 pending", "All 4 graded exercises correct", "Wait for your instructor"],
-    "middling": ["2.5 of 8 points graded, 2 pending", "The mask is not used", "Start with Exercise 1: softmax"],
+    "middling": [
+        "2.5 of 8 points graded, 2 pending", "The mask is not used", "NameError: name 'weigths' is not defined",
+        "Start with Exercise 1: softmax, 2 points to gain: NameError",
+    ],
     "empty": ["0 of 10 points", "No exercise has an answer yet", "Start with Exercise 1: softmax"],
     "unreadable": ["Not graded", "could not open this file", "Open it in JupyterLab, save, and hand it in again."],
 }  # fmt: skip
