@@ -22,6 +22,12 @@ class CellView:
     exercise: str = ""
     total: str = ""
 
+    @property
+    def may_be_wide(self) -> bool:
+        """Whether it may have to scroll sideways on a phone, and has to be reached with the keyboard."""
+        wide = "<table" in self.html or "<math" in self.html or "<pre" in self.html
+        return self.is_prose and wide
+
 
 def notebook_page(work: GradedWork) -> str:
     """Return the page as HTML. It has no script, and shows no outputs: none were kept."""

@@ -29,6 +29,8 @@ DRAWING = (
     '<rect x="0.5" y="0.5" width="17" height="17" fill="#0072B2" fill-opacity="{opacity}" stroke="#d55e00"/>\n</svg>'
 )
 DRAWINGS = DRAWING.format(label="yours", opacity=1) + DRAWING.format(label="expected", opacity=0)
+WIDE_ROW = "| " + " | ".join(f"a_column_of_its_own_{n}" for n in range(9)) + " |\n"
+LESSON_TEXT = f"# 3 · Attention\n\nScale by $\\sqrt{{d_k}}$.\n\n{WIDE_ROW}{'|---' * 9}|\n{WIDE_ROW}"
 IDS = ("softmax", "attention-scores", "causal-mask", "padding-mask", "why")
 TITLES = Titles(
     "3 · Attention",
@@ -38,7 +40,7 @@ TITLES = Titles(
 
 def notebook(code: str = CODE, words: str = WORDS) -> NotebookNode:
     """Return a graded notebook: the summary, the lesson's text, and an answer to each exercise."""
-    cells = [new_code_cell("# Summary"), new_markdown_cell("# 3 · Attention\n\nScale by $\\sqrt{d_k}$.")]
+    cells = [new_code_cell("# Summary"), new_markdown_cell(LESSON_TEXT)]
     for name in IDS:
         make, source = (new_markdown_cell, words) if name == "why" else (new_code_cell, code)
         about = {"grade_id": name, "solution": True, "grade": name == "why", "points": 2}
