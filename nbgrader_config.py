@@ -27,12 +27,9 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
-# Feedback pages say "2 points pending" where nbgrader's own show an ungraded answer as 0 points.
+# Feedback pages are our own: the score, what needs work and why, and what is still pending.
 c.GenerateFeedback.exporter_class = "autograder.reports.feedback_exporter.FeedbackExporter"
-c.GenerateFeedback.preprocessors = [
-    "autograder.reports.feedback_exporter.GetScores",
-    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
-]
+c.GenerateFeedback.preprocessors = []
 
-# Feedback pages and the formgrader show a student's markdown without scripts.
+# The formgrader shows a student's markdown without scripts.
 c.HTMLExporter.filters = {"markdown2html": "autograder.reports.safe_html.markdown2html"}

@@ -236,7 +236,7 @@ def test_nothing_is_copied_or_earned_through_a_link(
     assert sum(score or 0 for score in scores) == (4 if kind == "beside" else 0)
     for folder in (course.autograded, course.feedback):
         names = {path.name for path in (folder / "mallory" / LESSON).iterdir()}
-        assert names <= {f"{LESSON}.ipynb", f"{LESSON}.html", "images", "timestamp.txt"}
+        assert names <= {f"{LESSON}.ipynb", f"{LESSON}.html", "notebook.html", "images", "timestamp.txt"}
         assert not any(path.is_symlink() for path in folder.rglob("*"))
         assert "the key of the course" not in "".join(p.read_text() for p in folder.rglob("*.*"))
     if kind == "device":

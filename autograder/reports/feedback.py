@@ -1,19 +1,19 @@
-"""What a student reads: one HTML fragment under each test cell, and one at the top of the page.
+"""What the formgrader shows in a graded notebook: one HTML fragment under each test cell, and one on top.
 
-The fragments become part of the page that nbgrader's generate_feedback makes. They bring their own
-scoped style and no script, and can be read without the style.
+The fragments are outputs of cells. They bring their own scoped style and no script, and can be read
+without the style. Students read the page that `feedback_page` makes instead.
 """
 
 from collections.abc import Sequence
 
 from autograder.model.report import ExerciseReport, Outcome, Report
+from autograder.reports.causes import failures
 from autograder.reports.templating import render
 from autograder.reports.words import (
     NO_SANDBOX,
     STATES,
     distinct,
     exercise_total,
-    failures,
     next_step,
     place,
     sentence,

@@ -1,88 +1,112 @@
-"""What nbgrader's generate_feedback makes a page with: our headings, and the gradebook's scores.
+"""What nbgrader's generate_feedback, and formgrader's button for it, make a student's pages with.
 
-nbgrader_config.py names both classes at nbgrader's extension points. nbgrader's own page shows an
-answer that is still to be graded by hand as 0 points.
+nbgrader_config.py names the exporter at nbgrader's extension point.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nbconvert.exporters import HTMLExporter
+import nbformat
+from nbconvert.exporters import Exporter
 from nbformat import NotebookNode
-from nbgrader.preprocessors import GetGrades
-from traitlets.config import Config
+from nbgrader.api import Gradebook
+from nbgrader.converters.base import NbGraderException
 
+from autograder.model.course import Course
 from autograder.model.text import clean_name
-from autograder.reports.graded_notebook import show_feedback
-from autograder.reports.words import exercise_total, points, total
+from autograder.reports.feedback_page import feedback_page
+from autograder.reports.feedback_view import GradedWork
+from autograder.reports.history import steps
+from autograder.reports.notebook_page import notebook_page
+from autograder.reports.student_index import student_index
+from autograder.reports.student_pages import INDEX, NOTEBOOK
+from autograder.reports.titles import titles
+from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.autograded import attached_attempt
-from autograder.storage.gradebook import NO_RESPONSE
-from autograder.submissions.nbgrader_cells import exercise_of, grade_id, is_graded
+from autograder.storage.student_grades import LessonGrades, student_grades
+from autograder.submissions.submission import SECRET
 
 Resources = dict[str, Any]  # nbconvert's, with nbgrader's entries in it
-TEMPLATES = Path(__file__).with_name("templates")
 
 
-class FeedbackExporter(HTMLExporter):  # type: ignore[misc] # nbconvert has no type annotations
-    """nbgrader's feedback page with headings of our own."""
+class FeedbackExporter(Exporter):  # type: ignore[misc] # nbconvert has no type annotations
+    """Makes the feedback page of a graded notebook, the whole notebook beside it, and the index above.
 
-    def __init__(self, config: Any = None, **kw: Any) -> None:
-        """Look for templates here, too."""
-        config = config or Config()
-        theirs = config.HTMLExporter.get("extra_template_paths", [])
-        config.FeedbackExporter.extra_template_paths = [str(TEMPLATES), *theirs]
-        config.FeedbackExporter.template_file = "feedback_page.html.j2"
-        super().__init__(config=config, **kw)
-        _leave_out_foreign(self.parent)
-        self.register_filter("points", points)
-        self.environment.globals["no_response"] = NO_RESPONSE
-
-
-class GetScores(GetGrades):  # type: ignore[misc] # nbgrader has no type annotations
-    """Puts the gradebook's scores and comments into a page, and what they come to in words.
-
-    Scores that were given by hand take the place of those of the attempt. Of a submission that could
-    not be graded, only the summary is shown: the other cells are not the student's.
+    nbgrader writes the first as LESSON.html, and the others because `resources` lists them.
     """
 
-    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
-        """Return the page with its scores, and the total in `resources`."""
-        super().preprocess(nb, resources)
-        place, attempt = resources["nbgrader"], attached_attempt(nb)
-        scores = {about.exercise: about.score for about in _graded(nb)}
-        pending = sum(about.points for about in _graded(nb) if about.score is None)
-        place["total"] = total(place["score"], place["max_score"], pending)
-        if attempt is None:  # nbgrader graded this without us
-            return nb, resources
-        report = attempt.report.with_scores(scores)
-        show_feedback(nb, report, sandboxed=attempt.sandboxed)
-        nb.cells[0].metadata["transient"] = {"remove_source": True}  # "# Summary" says nothing
-        if not report.is_graded:
-            place["total"], nb.cells = "nothing was graded", nb.cells[:1]
-        return nb, resources
+    output_mimetype = "text/html"
 
-    def preprocess_cell(
-        self, cell: NotebookNode, resources: Resources, cell_index: int
-    ) -> tuple[NotebookNode, Resources]:
-        """Add the exercise's name to nbgrader's score and comment."""
-        if name := grade_id(cell):
-            cell.metadata.nbgrader.exercise = exercise_of(name)
-        return super().preprocess_cell(cell, resources, cell_index)  # type: ignore[no-any-return]
+    def __init__(self, config: Any = None, **kw: Any) -> None:
+        """Leave out folders that nbgrader would copy foreign files from."""
+        super().__init__(config=config, **kw)
+        _leave_out_foreign(self.parent)
 
-    def _get_score(self, cell: NotebookNode, _: Resources) -> None:
-        """Add the score and the points of a cell; None is a score that is still to be given."""
-        about = cell.metadata.nbgrader
-        grade = self.gradebook.find_grade(
-            about.grade_id, self.notebook_id, self.assignment_id, self.student_id
-        )
-        given = grade.auto_score is not None or grade.manual_score is not None
-        about.score, about.points = grade.score if given else None, grade.max_score
-        about.total = exercise_total(about.score, about.points)
+    def _file_extension_default(self) -> str:
+        return ".html"
+
+    def from_filename(
+        self, filename: str, resources: Resources | None = None, **kw: Any
+    ) -> tuple[str, Resources]:
+        """Return the page of a graded notebook; raises NbGraderException if we did not grade it."""
+        path = Path(filename)
+        notebook = nbformat.v4.reads(path.read_text(encoding="utf-8"))
+        is_alone = (path.parent / SECRET).exists()  # it came, and goes back, through the exchange
+        resources = (resources or {}) | {"output_extension": ".html", "is_alone": is_alone}
+        return self.from_notebook_node(notebook, resources, **kw)
+
+    def from_notebook_node(
+        self, nb: NotebookNode, resources: Resources | None = None, **_: Any
+    ) -> tuple[str, Resources]:
+        """Return the feedback page; the other pages are among the outputs in `resources`."""
+        attempt, resources = attached_attempt(nb), resources or {}
+        if attempt is None:
+            raise NbGraderException("this notebook was not graded by us: autograde it with --force")
+        course = Course(Path(self.parent.coursedir.root))
+        with Gradebook(resources["nbgrader"]["db_url"]) as book:
+            grades = student_grades(book, attempt.student)
+        made = _attempts(course, attempt)
+        work = _work(course, nb, attempt, made, grades, is_alone=resources.get("is_alone", False))
+        index = student_index(course, attempt.student, made, grades)
+        pages = {f"../{INDEX}": index}
+        if work.report.is_graded:
+            pages[NOTEBOOK] = notebook_page(work)
+        resources["outputs"] = {name: page.encode() for name, page in pages.items()}
+        return feedback_page(work), resources
 
 
-def _graded(nb: NotebookNode) -> list[NotebookNode]:
-    """Return nbgrader's metadata of the cells that have a score."""
-    return [cell.metadata.nbgrader for cell in nb.cells if is_graded(cell)]
+def _work(
+    course: Course,
+    notebook: NotebookNode,
+    attempt: Attempt,
+    made: dict[str, list[Attempt]],
+    grades: Mapping[str, LessonGrades],
+    *,
+    is_alone: bool,
+) -> GradedWork:
+    """Return what the page shows: the attempt with the gradebook's scores and comments."""
+    known = grades.get(attempt.lesson, LessonGrades())
+    return GradedWork(
+        student=attempt.student,
+        titles=titles(course, attempt.lesson),
+        report=attempt.report.with_scores(known.scores),
+        notebook=notebook,
+        sandboxed=attempt.sandboxed,
+        comments=known.comments,
+        late_penalty=known.late_penalty,
+        history=steps(made[attempt.lesson]),
+        is_alone=is_alone,
+    )
+
+
+def _attempts(course: Course, newest: Attempt) -> dict[str, list[Attempt]]:
+    """Return the student's attempts by lesson; the graded notebook's own is the last of its lesson."""
+    made = AttemptLog(course.reports).of_student(newest.student)
+    earlier = made.get(newest.lesson, [])
+    if newest not in earlier[-1:]:
+        made[newest.lesson] = [*earlier, newest]
+    return made
 
 
 def _leave_out_foreign(converter: Any) -> None:

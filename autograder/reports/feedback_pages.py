@@ -1,4 +1,4 @@
-"""Feedback pages, made by nbgrader's own GenerateFeedback."""
+"""Feedback pages of many students, written by nbgrader's own GenerateFeedback."""
 
 import os
 from collections.abc import Sequence

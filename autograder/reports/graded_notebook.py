@@ -1,8 +1,9 @@
-"""The page of a graded submission: the aligned answers, with feedback as the cells' outputs.
+"""The graded notebook: the aligned answers, with feedback as the cells' outputs.
 
-Each test cell gets one output. nbgrader reads its plain text as the score and shows its HTML on the
-feedback page. The attempt itself is stored in the notebook's metadata. A submission without a notebook
-to grade gets the released cells, with a summary that says so and no feedback below it.
+Each test cell gets one output. nbgrader reads its plain text as the score, and the formgrader shows its
+HTML. The attempt itself is stored in the notebook's metadata, and the student's pages are made from it. A
+submission without a notebook to grade gets the released cells, with a summary that says so and no
+feedback below it.
 """
 
 import copy
@@ -24,7 +25,7 @@ SUMMARY = "autograder-summary"
 MOST_CODE = 100_000  # characters of a cell that are shown
 MOST_PROSE = 100_000  # characters of all prose that the student wrote
 NOT_SHOWN = "<div>(This cell is not shown: the notebook holds too much text.)</div>"
-# nbgrader's page lets wide pictures overflow and puts no space between a table's columns
+# the formgrader lets wide pictures overflow and puts no space between a table's columns
 STYLE = (
     "<style>#notebook img{max-width:100%;height:auto}"
     ".rendered_html td,.rendered_html th{padding:.2em .6em}</style>"
@@ -48,12 +49,12 @@ def graded_page(
             left -= min(len(cell.source), LONGEST)
             cell.source = inert(cell.source) if left >= 0 else NOT_SHOWN
     page.cells.insert(0, _summary_cell(page))
-    show_feedback(page, attempt.report, sandboxed=attempt.sandboxed)
+    _show_feedback(page, attempt.report, sandboxed=attempt.sandboxed)
     attach_attempt(page, attempt)
     return page
 
 
-def show_feedback(page: NotebookNode, report: Report, *, sandboxed: bool) -> None:
+def _show_feedback(page: NotebookNode, report: Report, *, sandboxed: bool) -> None:
     """Set the outputs of a page, whose first cell is the summary, to the feedback of a report.
 
     A pending exercise gets an output without a score. Source: nbgrader's `utils.determine_grade`,

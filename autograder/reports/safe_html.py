@@ -1,6 +1,6 @@
 """Markdown as HTML that no script and no style of a page can mistake for its own.
 
-nbgrader shows markdown cells as they are, scripts included, in feedback pages and in the formgrader, which
+nbgrader shows markdown cells as they are, scripts included, and does so in the formgrader too, which
 runs inside the instructor's own Jupyter session and gives points on a click. What is left here has no
 attribute by which a script, a style or another element finds it, loads nothing but the lesson's own
 pictures, and holds no formula that could set any of that. nbgrader_config.py replaces nbconvert's filter by
@@ -119,11 +119,11 @@ def _disarmed(html: str) -> str:
     """Return HTML whose formulas only typeset: any other is shown as its source."""
     if "\\" not in html and "&" not in html:
         return html
-    page = BeautifulSoup(f"\n{html}", "html.parser")  # a lone address in one line is warned of
+    page = BeautifulSoup(f"<div>{html}</div>", "html.parser")
     page.smooth()  # what stands side by side is one text for MathJax
     for text in page.find_all(string=True):
         if not is_harmless(str(text)) and not text.find_parent(["code", "pre"]):
             code = page.new_tag("code")
             code.append(NavigableString(str(text)))
             text.replace_with(code)
-    return str(page)[1:]
+    return page.div.decode_contents() if page.div else ""

@@ -10,11 +10,11 @@ from rich.text import Text
 
 from autograder.model.report import ExampleReport, ExerciseReport, Outcome, Report
 from autograder.model.text import clean
+from autograder.reports.causes import failures
 from autograder.reports.words import (
     NO_SANDBOX,
     STATES,
     distinct,
-    failures,
     next_step,
     place,
     points,

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from autograder.model.report import (
-    CheckReport,
     ExerciseReport,
     Incident,
     NamedMistake,
@@ -17,7 +16,6 @@ from autograder.model.report import (
     Report,
     State,
 )
-from autograder.model.text import clean
 
 STRETCH = "stretch: not counted"  # in place of the score of an exercise without points
 SKIPPED = "This exercise is optional, and you left it as it was."
@@ -56,7 +54,7 @@ WORDING: dict[Outcome, Wording] = {
         "fix the error",
     ),
     Outcome.TIMEOUT: Wording(
-        "⧖",
+        "◔",
         "out of time",
         "Your code was still running when it reached the time limit. Look for a loop that never "
         "ends, or for a Python loop over single numbers that one tensor operation could replace.",
@@ -131,14 +129,6 @@ NO_SANDBOX = (
     "Graded without a sandbox: the code ran with the instructor's own rights, so nothing kept it "
     "away from the tests, the scores or the other answers."
 )
-
-
-@dataclass(frozen=True)
-class Failure:
-    """The titles of failed checks that share a message."""
-
-    titles: tuple[str, ...]
-    message: str
 
 
 def points(value: float | None) -> str:
@@ -234,16 +224,6 @@ def next_step(exercise: ExerciseReport) -> str:
         "Start with the first of these. Write down the smallest input it applies to, work out the "
         "result by hand, and print the shape after every line of your code."
     )
-
-
-def failures(checks: Iterable[CheckReport]) -> list[Failure]:
-    """Group failed checks by message, in order; checks without a message stay apart."""
-    groups: dict[tuple[str, int], list[str]] = {}
-    for number, check in enumerate(checks):
-        if not check.passed:
-            key = (check.message, 0 if check.message else number)
-            groups.setdefault(key, []).append(check.title)
-    return [Failure(tuple(titles), clean(message)) for (message, _), titles in groups.items()]
 
 
 def distinct(mistakes: Iterable[NamedMistake]) -> list[NamedMistake]:

@@ -21,6 +21,8 @@ _INSERT = "INSERT INTO attempts (lesson, student, document) VALUES (?, ?, ?)"
 _ALL = "SELECT id, document FROM attempts ORDER BY id"
 _LATEST = """SELECT id, document FROM attempts
     WHERE id IN (SELECT max(id) FROM attempts WHERE lesson = ? GROUP BY student)"""
+_OF_STUDENT = """SELECT id, document FROM attempts
+    WHERE id IN (SELECT id FROM attempts WHERE student = ?) ORDER BY id"""
 _LAST = """SELECT id, document FROM attempts
     WHERE lesson = ? AND student = ? ORDER BY id DESC LIMIT 1"""
 
@@ -81,6 +83,13 @@ class AttemptLog:
     def last(self, student: str, lesson: str) -> Attempt | None:
         """Return a student's newest attempt at one lesson, if there is one."""
         return next(iter(self._select(_LAST, lesson, student)), None)
+
+    def of_student(self, student: str) -> dict[str, list[Attempt]]:
+        """Return a student's attempts at each lesson, oldest first."""
+        found: dict[str, list[Attempt]] = {}
+        for attempt in self._select(_OF_STUDENT, student):
+            found.setdefault(attempt.lesson, []).append(attempt)
+        return found
 
     def export(self) -> None:
         """Write all attempts to attempts.jsonl, one JSON document per line, oldest first."""

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nbconvert.filters import markdown2html as nbconverts
 
+from autograder.reports.feedback_view import prose_html
 from autograder.reports.safe_html import ATTRIBUTES, TAGS, VALUES, inert, markdown2html
 from autograder.reports.tex import is_harmless
 
@@ -76,6 +77,23 @@ def test_our_filter_adds_only_the_classes_of_highlighted_code(source: str) -> No
     assert ours == []
     for element in BeautifulSoup(html, "html.parser").find_all(class_=True):
         assert element.find_parent("div", class_="highlight") or element["class"] == ["highlight"]
+
+
+@FUZZ
+@given(sources)
+def test_typesetting_adds_only_mathematics(source: str) -> None:
+    """On a feedback page, what is not MathML or highlighted code is as inert as before."""
+    html = prose_html(source)
+    html.encode()
+    page = BeautifulSoup(html, "html.parser")
+    for formula in page.find_all("math"):
+        for element in [formula, *formula.find_all(True)]:
+            assert element.name.startswith("m")
+            assert not {"class", "id", "style", "name", "href", "src"} & set(element.attrs)
+            assert not any(key.startswith("on") for key in element.attrs)
+        formula.extract()
+    rest = [found for found in bound(str(page)) if not (isinstance(found, tuple) and found[1] == "class")]
+    assert rest == []
 
 
 @FUZZ

@@ -67,3 +67,8 @@ def test_what_cannot_be_shown_is_shown_as_it_was_written() -> None:
     """A tag without an end hides nothing from the person who grades."""
     html = markdown2html('<div title="\n\nmy whole answer')
     assert "my whole answer" in BeautifulSoup(html, "html.parser").get_text()
+
+
+def test_a_text_that_starts_with_an_unknown_command_keeps_its_markup_whole() -> None:
+    """It is shown as code, from its first character on."""
+    assert markdown2html("<style>\\A</style>").startswith("<code>")

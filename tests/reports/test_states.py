@@ -109,11 +109,11 @@ def exported(course: Course, student: str) -> str:
 
 
 SAID: list[tuple[Callable[[Course, str], str], str, list[str]]] = [
-    (feedback_page, "perfect", ["18 of 18 points graded, 2 pending", "why: 2 points pending", "All 2 graded"]),
+    (feedback_page, "perfect", ["18 of 18 points graded, 2 pending", "Exercise 3: why …to be graded 2 pending", "All 2 graded exercises correct"]),
     (feedback_page, "faulty", ["nothing graded yet, 20 points pending", "Nothing has been graded yet"]),
-    (feedback_page, "unreadable", [f"{LESSON}: nothing was graded", AGAIN, NO_NOTEBOOK]),
-    (feedback_page, "other", [f"{LESSON}: nothing was graded", "Hand in the notebook of this lesson", f"found '{LESSON}.pdf'"]),
-    (feedback_page, "empty", [f"{LESSON}: nothing was graded", "Nothing was handed in"]),
+    (feedback_page, "unreadable", ["A tiny lesson: unreadable", "Not graded", AGAIN, NO_NOTEBOOK]),
+    (feedback_page, "other", ["A tiny lesson: wrong file", "Not graded", "Hand in the notebook of this lesson", f"found '{LESSON}.pdf'"]),
+    (feedback_page, "empty", ["A tiny lesson: absent", "Not graded", "Nothing was handed in"]),
     (summary_text, "perfect", ["All 2 graded exercises correct", "why: Your instructor grades"]),
     (summary_text, "faulty", ["Nothing has been graded yet", "double, halve: The autograder failed"]),
     (summary_text, "unreadable", ["We couldn't open this file, so nothing was graded.", AGAIN, NO_NOTEBOOK]),
@@ -141,8 +141,8 @@ SAID: list[tuple[Callable[[Course, str], str], str, list[str]]] = [
 NEVER = {
     "perfect": ["18 of 20", "18/20", "0 / 2", "0.0 / 2", "0 of 2"],
     "faulty": ["0 of 8", "0 of 20", "0 / 20", "0.0 / 20"],
-    "unreadable": ["missing", "epair", "0 of", "0.0 /", "skeleton", "double:", "A tiny lesson"],
-    "empty": ["missing", "epair", "0 of", "0.0 /", "couldn't open", "A tiny lesson"],
+    "unreadable": ["missing", "epair", "0 of", "0.0 /", "skeleton", "double:", "Exercise 1"],
+    "empty": ["missing", "epair", "0 of", "0.0 /", "couldn't open", "double:", "Exercise 1"],
 }
 
 
@@ -211,9 +211,10 @@ def test_a_score_given_by_hand_ends_the_wait_everywhere(by_hand: Course) -> None
     """Page, box, class page and CSV show it, and nothing is pending."""
     assert report_total(report(by_hand, "perfect")) == "19.5 of 20 points"
     text = feedback_page(by_hand, "perfect")
-    assert f"{LESSON}: 19.5 of 20 points" in text
-    assert "why: 1.5 of 2 points" in text
+    assert "A tiny lesson: 19.5 of 20 points" in text
+    assert "graded by hand · 1.5 of 2 points" in text
     assert "2 of 3 exercises correct" in text
+    assert "Read your instructor's comments below." in text
     assert "pending" not in text
     assert ">19.5 | >20 | > | >8 | >10 | >1.5" in class_page(by_hand, "perfect")
     assert "why=1.5 score=19.5 out_of=20.0 pending=0 max=20.0 to_grade= state=graded" in csv_row(

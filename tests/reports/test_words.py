@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 
 from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome
 from autograder.model.text import LONGEST, clean
+from autograder.reports.causes import failures
 from autograder.reports.words import (
     WORDING,
     distinct,
-    failures,
     next_step,
     points,
     sentence,

@@ -181,3 +181,16 @@ def test_what_settles_a_submission() -> None:
     assert not attempt(sandboxed=False).settles("a", "v", sandboxed=True)
     assert attempt(sandboxed=False).settles("a", "v", sandboxed=False)
     assert not attempt(outcome=Outcome.GRADER_FAULT).settles("a", "v", sandboxed=True)
+
+
+def test_a_students_attempts_are_found_by_lesson_oldest_first(tmp_path: Path) -> None:
+    """And nobody else's."""
+    log = AttemptLog(tmp_path)
+    for made in (attempt(sha256="1"), attempt("bob"), attempt(lesson="04_x"), attempt(sha256="2")):
+        log.append(made)
+    found = log.of_student("alice")
+    assert {lesson: [each.sha256 for each in made] for lesson, made in found.items()} == {
+        "03_tiny": ["1", "2"],
+        "04_x": ["a"],
+    }
+    assert log.of_student("nobody") == {}

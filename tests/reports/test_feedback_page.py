@@ -1,0 +1,231 @@
+"""The feedback page says what was earned, what is wrong, and what to do now, and stays inert."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from autograder.model.course import Course
+from autograder.model.report import Incident, Outcome
+from autograder.reports.feedback_page import MOST, feedback_page, page_of_one
+from autograder.reports.words import NO_SANDBOX, WORDING
+
+from .hostile import HANDLER, Tags
+from .sample_class import report
+from .sample_work import (
+    EMPTY,
+    MIDDLING,
+    PERFECT,
+    UNREADABLE,
+    check,
+    done,
+    hostile_work,
+    notebook,
+    work,
+)
+
+
+def text(page: str) -> str:
+    """Return what a reader sees of a page, in one line."""
+    return " ".join(Tags(re.sub(r"(?s)<style.*?</style>", "", page)).text.split())
+
+
+def test_a_middling_page_says_what_to_start_with_and_why() -> None:
+    """The score, what is pending, the first exercise to fix, and the change since the last attempt."""
+    said = text(feedback_page(work(MIDDLING)))
+    assert "2.5 of 8 points graded, 2 pending" in said
+    assert "1 of 4 graded exercises correct." in said
+    assert "Start with Exercise 1: softmax , 2 points to gain" in said.replace("softmax,", "softmax ,")
+    assert "Since your last attempt: Exercise 2: attention-scores 0 → 2 , Exercise 3" in said.replace("2,", "2 ,")
+    assert "2 points count neither for you nor against you" in said
+
+
+def test_a_card_gives_the_evidence_before_the_checks() -> None:
+    """The mistake, a hint folded away, the example with its pictures, the code, the causes, what passed."""
+    page = feedback_page(work(MIDDLING))
+    card = page[page.index('id="exercise-causal-mask"') :]
+    order = [
+        "The mask is not used", "<details", "Look at the last column.", "causal_mask(2)", "Your result", "<svg",
+        "<mark> 1</mark>", "Expected", "<svg", "With these inputs", "Your code", "softmax", "which the mask hides.",
+        "3 checks fail for this reason", "2 checks passed",
+    ]  # fmt: skip
+    at = 0
+    for part in order:
+        at = card.index(part, at)
+    assert card.count("which the mask hides.") == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("Your code raised a NameError in line 3 (`x = y`). Is `y` defined?", "a NameError in line 3<"),
+        ("Off by 2.", "Off by 2<"),
+        ("word `" + "word " * 40, "word …<"),
+    ],
+)
+def test_the_list_says_in_one_line_what_is_wrong(message: str, shown: str) -> None:
+    """The message's first sentence, without the code that it quotes."""
+    made = report([done("softmax", Outcome.FAILED, 0, checks=[check("a", message)])])
+    page = feedback_page(work(made))
+    line = page[page.index('class="why">') :].partition("</span>")[0] + "<"
+    assert shown in line
+    assert len(line) < 110
+
+
+def test_an_error_marks_its_line() -> None:
+    """The line that the message names stands out in the code."""
+    page = feedback_page(work(MIDDLING))
+    (line,) = re.findall(r'(?s)<span class="hll">.*?return.*?</span>', page)[:1]
+    assert ">3<" in line.replace(" ", "")
+
+
+def test_a_perfect_page_says_so_and_folds_every_exercise() -> None:
+    """Nothing is to be done, and each exercise is one row."""
+    page = feedback_page(work(PERFECT))
+    said = text(page)
+    assert "8 of 8 points graded, 2 pending" in said
+    assert "All 4 graded exercises correct. Well done." in said
+    assert "Wait for your instructor; nothing else is left to do." in said
+    assert "What to work on" not in said
+    assert page.count("<details id=") == 4
+    assert "<details open" not in page
+
+
+def test_everything_earned_leaves_nothing_to_do() -> None:
+    """Once the written answer is graded too."""
+    full = PERFECT.with_scores({"why": 2.0})
+    assert "Nothing: you have earned all there was to earn." in text(feedback_page(work(full)))
+
+
+def test_an_empty_notebook_has_words_of_its_own() -> None:
+    """Unanswered exercises are one list, told once."""
+    page = feedback_page(work(EMPTY))
+    said = text(page)
+    assert "No exercise has an answer yet, so there was nothing to grade." in said
+    assert "Write your answer where the cell says YOUR CODE HERE" in said
+    assert said.count(WORDING[Outcome.UNANSWERED].sentence) == 1
+    assert page.count('class="card') == 1
+
+
+def test_an_unreadable_file_is_not_a_score() -> None:
+    """It says what to do, and shows neither points nor exercises."""
+    said = text(feedback_page(work(UNREADABLE)))
+    assert "Not graded We could not open this file; nothing was graded." in said
+    assert "Open it in JupyterLab, save, and hand it in again." in said
+    assert "x.ipynb is not a notebook" in said
+    assert "points" not in said
+    assert "Exercise" not in said
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_every_outcome_tells_what_happened_and_the_points(outcome: Outcome) -> None:
+    """Whatever the outcome, the page has its label, and its sentence unless the checks say more."""
+    score = None if outcome.is_pending else 2.0 if outcome is Outcome.PASSED else 0.0
+    said = text(feedback_page(work(report([done("softmax", outcome, score)]))))
+    assert WORDING[outcome].label in said
+    assert outcome is Outcome.PASSED or WORDING[outcome].sentence in said
+    assert ("2 pending" in said) == outcome.is_pending
+
+
+def test_comments_and_lateness_are_told() -> None:
+    """Also the comment on an exercise that is correct, outside its fold."""
+    page = feedback_page(work(PERFECT, comments={"softmax": "Neat $x^2$."}, late_penalty=1.5))
+    assert "6.5 of 8 points graded, 2 pending" in text(page)
+    assert "Handed in late: 1.5 points taken off." in text(page)
+    assert page.index("</details>") < page.index("Neat <math") < page.index('id="exercise-attention-scores"')
+
+
+def test_a_written_answer_stands_in_its_own_words_with_its_formula() -> None:
+    """Typeset without a script or a network."""
+    page = feedback_page(work(PERFECT))
+    card = page[page.index('id="exercise-why"') :]
+    assert "since the variance grows" in card
+    assert "<msqrt>" in card
+    assert "$" not in text(card)
+
+
+def test_the_checks_titles_and_messages_are_all_there() -> None:
+    """Folded or not, none is lost."""
+    page = feedback_page(work(MIDDLING))
+    for exercise in MIDDLING.exercises:
+        for each in exercise.checks:
+            assert each.title.replace("`dim`", "<code>dim</code>") in page
+
+
+def test_a_failed_stretch_exercise_is_explained_and_not_counted() -> None:
+    """One that was left alone is only in the list."""
+    failed = done("cost", Outcome.FAILED, 0, checks=[check("a", "boom")]).model_copy(update={"points": 0})
+    said = text(feedback_page(work(report([*PERFECT.exercises, failed]))))
+    assert "All 4 graded exercises correct" in said
+    assert "boom" in said
+    left = failed.model_copy(update={"outcome": Outcome.UNANSWERED, "checks": []})
+    page = feedback_page(work(report([*PERFECT.exercises, left])))
+    assert "optional, left as it was" in page
+    assert 'id="exercise-cost"' not in page
+
+
+def test_a_page_from_the_exchange_links_to_no_other_file() -> None:
+    """The student gets this one file; elsewhere the notebook and the index lie beside it."""
+    links = Tags(feedback_page(work(MIDDLING))).links
+    assert {"../index.html", "notebook.html"} == {each for each in links if not each.startswith("#")}
+    alone = Tags(feedback_page(work(MIDDLING, is_alone=True))).links
+    assert all(each.startswith("#exercise-") for each in alone)
+
+
+def test_a_notebook_checked_by_itself_gets_a_page_without_a_name() -> None:
+    """With the titles of its lesson, and no links to files that nobody wrote."""
+    home = Course(Path(__file__).parents[2])
+    page = page_of_one(home, MIDDLING, notebook(), sandboxed=True)
+    assert "3 · Attention: 2.5 of 8 points graded, 2 pending Feedback 3 · Attention" in text(page)
+    assert all(link.startswith("#") for link in Tags(page).links)
+
+
+def test_every_link_in_the_page_leads_somewhere() -> None:
+    """Each row's link has its section."""
+    for made in (PERFECT, MIDDLING, EMPTY):
+        page = feedback_page(work(made, is_alone=True))
+        for link in Tags(page).links:
+            assert f'id="{link[1:]}"' in page
+
+
+def test_hostile_text_stays_text() -> None:
+    """No element, handler or style of a submission reaches the page, and the policy allows none."""
+    page = feedback_page(hostile_work())
+    tags = Tags(page)
+    assert not {"script", "iframe", "link"} & set(tags.names)
+    assert "src" not in tags.attributes
+    assert not {name for name in tags.attributes if name.startswith("on")}
+    assert tags.names.count("style") == 1
+    assert HANDLER in tags.text
+    assert "\x1b" not in page
+    policy = re.search(r'Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    assert "default-src 'none'; style-src 'sha256-" in policy[1].replace("&#39;", "'")
+    assert "script-src" not in policy[1]
+    page.encode()
+
+
+def test_pictures_that_are_not_drawings_are_left_out() -> None:
+    """Only elements that draw are shown."""
+    softmax = done("softmax", Outcome.FAILED, 0)
+    example = MIDDLING.exercise("causal-mask").example
+    assert example is not None
+    evil = example.model_copy(update={"pictures": "<svg x><script>alert(1)</script></svg>" * 2})
+    page = feedback_page(work(report([softmax.model_copy(update={"example": evil})])))
+    assert "alert" not in page
+    assert "causal_mask(2)" in page
+
+
+def test_a_missing_sandbox_is_announced() -> None:
+    """The page says so, whatever the state, and only without one."""
+    for made in (MIDDLING, UNREADABLE):
+        assert NO_SANDBOX in text(feedback_page(work(made, sandboxed=False)))
+        assert NO_SANDBOX not in text(feedback_page(work(made)))
+
+
+def test_a_long_list_of_incidents_is_cut_and_counted() -> None:
+    """The page stays readable, however many there are."""
+    flood = [Incident(exercise=None, kind="open", message=f"no {n}") for n in range(MOST + 30)]
+    page = feedback_page(work(MIDDLING.model_copy(update={"incidents": flood})))
+    assert "and 30 more" in page
+    assert f"no {MOST}<" not in page
