@@ -20,13 +20,16 @@ from autograder.reports.class_course import FALL, CourseFigures, course_figures
 from autograder.reports.class_figures import LessonFigures
 from autograder.reports.class_specimens import Specimens
 from autograder.reports.class_statistics import FEWEST
-from autograder.reports.similar_answers import LEAST_SHARE, MOST_PAIRS, RUN, similar_pairs
+from autograder.reports.similar_answers import LEAST_IN_ALL, LEAST_SHARE, MOST_PAIRS, similar_pairs
 from autograder.reports.similar_lines import shown_lines
+from autograder.reports.similar_tokens import RUN
 from autograder.reports.templating import render
 from autograder.reports.words import NO_SANDBOX, STATES, STRETCH, WORDING
 
 FRONT, SIMILAR = "class.html", "class-similar.html"
-FORMGRADER = "http://localhost:8888/formgrader"  # JupyterLab on this machine, as it starts by default
+FORMGRADER = (
+    "http://localhost:8888/formgrader"  # JupyterLab on this machine, as it starts by default
+)
 MOST_SHOWN = 3  # exercises of one pair that stand side by side; the others are named
 NOTHING = LessonAnswers({}, {})
 
@@ -66,6 +69,7 @@ class ClassReport:
             lines=shown_lines,
             most=MOST_SHOWN,
             least=LEAST_SHARE,
+            least_tokens=round(LEAST_IN_ALL),
             runs=RUN,
         )
 
@@ -115,7 +119,9 @@ class Links:
 
     def student(self, student: str) -> str:
         """Return the address of the page of all lessons of a student; empty if there is none."""
-        return f"../feedback/{quote(student, safe='')}/index.html" if student in self.indexes else ""
+        return (
+            f"../feedback/{quote(student, safe='')}/index.html" if student in self.indexes else ""
+        )
 
     def queue(self, lesson: str) -> str:
         """Return the address of formgrader's list of a lesson's submissions."""

@@ -56,7 +56,9 @@ class Specimens:
         if exercise not in self._common:
             given = self._answers.given.get(exercise, {}).values()
             counts = Counter(word for each in given for word in set(_words(each)))
-            known = {word for each in self._answers.known.get(exercise, []) for word in _words(each)}
+            known = {
+                word for each in self._answers.known.get(exercise, []) for word in _words(each)
+            }
             common = {word for word, count in counts.items() if count >= COMMON}
             self._common[exercise] = frozenset(known | common)
         return self._common[exercise]
@@ -98,9 +100,9 @@ class _Mask(ast.NodeTransformer):
         for field, value in ast.iter_fields(node):
             if isinstance(value, str) and value in self._new and not isinstance(node, ast.Constant):
                 setattr(node, field, self._new[value])
-        return self.generic_visit(node)
+        return super().visit(node)  # type: ignore[no-any-return] # typeshed: it may drop nodes
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:  # noqa: N802 - named after the node
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         """Drop docstrings and other texts that nothing reads."""
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         return None if is_text else self.generic_visit(node)

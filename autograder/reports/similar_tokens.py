@@ -1,19 +1,22 @@
 """An answer as a sequence of words that stays the same when names, comments and layout change."""
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Set
+from typing import NamedTuple
 
 from autograder.reports.class_answers import Answer
 from autograder.submissions.answer_text import parse
 
 MOST_TOKENS = 4_000  # of one answer; a long one takes a few hundred
-_IGNORED = {"ctx", "annotation", "returns", "type_comment", "type_ignores", "kind", "lineno"}
+_IGNORED = {"ctx", "annotation", "returns"}
 _MARKUP = "*_`#.,;:!?()[]\"'"
 
 
-@dataclass(frozen=True)
-class Token:
+Run = int  # the hash of some words that follow each other
+RUN = {True: 24, False: 8}  # the length of a run, by whether it is code: two or three lines
+
+
+class Token(NamedTuple):
     """One word of a normalised answer, and the line of the answer that it comes from."""
 
     word: str
@@ -32,14 +35,42 @@ def tokens(answer: Answer) -> list[Token]:
     tree = parse(answer.text)
     if tree is None:
         return []
-    own = {name for node in ast.walk(tree) for name in _bound(node)}
+    nodes = _in_order(tree)[:MOST_TOKENS]
+    own = {name for node in nodes if (name := _bound(node))}
     found, line = [], 0
-    for node in _in_order(tree):
+    for node in nodes:
         line = getattr(node, "lineno", line)
         found.append(Token(_word(node, own), line))
-        if len(found) == MOST_TOKENS:
-            break
     return found
+
+
+class Text:
+    """The runs of a normalised answer."""
+
+    def __init__(self, found: list[Token], *, is_code: bool) -> None:
+        """Cut tokens into overlapping runs."""
+        self.words, self._length = [token.word for token in found], RUN[is_code]
+        starts = range(len(found) - self._length + 1)
+        self._runs = [hash(tuple(self.words[at : at + self._length])) for at in starts]
+        lines = (token.line for token in reversed(found[: len(self._runs)]))
+        self.first_line = dict(zip(reversed(self._runs), lines, strict=True))
+
+    def own_tokens(self, explained: Set[Run]) -> dict[Run, float]:
+        """Return what each unexplained run is worth: its share of tokens that no explained run covers.
+
+        A token lies in as many runs as a run has tokens (in fewer at the ends of an answer), so that all
+        runs together count it once.
+        """
+        length, known = self._length, [run in explained for run in self._runs]
+        own = bytearray(b"\x01" * len(self.words))
+        for at, is_known in enumerate(known):
+            if is_known:
+                own[at : at + length] = bytes(length)
+        return {
+            run: worth / length
+            for at, (run, is_known) in enumerate(zip(self._runs, known, strict=True))
+            if not is_known and (worth := own.count(1, at, at + length))
+        }
 
 
 def _prose(text: str) -> list[Token]:
@@ -48,21 +79,26 @@ def _prose(text: str) -> list[Token]:
     return [Token(word, line) for word, line in words if word][:MOST_TOKENS]
 
 
-def _in_order(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a tree in the order of the text, without what does nothing."""
-    stack: list[ast.AST] = [tree]
+def _in_order(tree: ast.AST) -> list[ast.AST]:
+    """Return the nodes of a tree in the order of the text, without what does nothing."""
+    found, stack = [], [tree]
     while stack:
         node = stack.pop()
         if not _is_text(node):
-            yield node
-            stack.extend(reversed(list(_children(node))))
+            found.append(node)
+            stack += reversed(_children(node))
+    return found
 
 
-def _children(node: ast.AST) -> Iterator[ast.AST]:
-    for name, value in ast.iter_fields(node):
-        if name not in _IGNORED:
-            found = value if isinstance(value, list) else [value]
-            yield from (each for each in found if isinstance(each, ast.AST))
+def _children(node: ast.AST) -> list[ast.AST]:
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, ast.AST) and name not in _IGNORED:
+            found.append(value)
+        elif isinstance(value, list):
+            found += [each for each in value if isinstance(each, ast.AST)]
+    return found
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -74,16 +110,17 @@ def _is_text(node: ast.AST) -> bool:
     )
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a node defines."""
+def _bound(node: ast.AST) -> str | None:
+    """Return the name that a node defines, if it does."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-        yield node.name
-    elif isinstance(node, ast.arg):
-        yield node.arg
-    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        yield node.id
-    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-        yield node.attr
+        return node.name
+    if isinstance(node, ast.arg):
+        return node.arg
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        return node.attr
+    return None
 
 
 def _word(node: ast.AST, own: set[str]) -> str:
