@@ -4,7 +4,7 @@ import random
 import re
 from datetime import datetime
 
-from autograder.model.report import Outcome, Report, State
+from autograder.model.report import Incident, Outcome, Report, State
 from autograder.reports.class_answers import Answer, LessonAnswers
 from autograder.reports.class_pages import ClassReport
 
@@ -57,7 +57,8 @@ def _report(lesson: str, place: int, number: int) -> Report:
     if draw.random() < 0.03:
         state = draw.choice([State.ABSENT, State.ABSENT, State.UNREADABLE, State.WRONG_FILE])
         return report([], lesson=lesson).with_file(state, "it is not valid JSON", [])
-    return made
+    incident = Incident(exercise="softmax", kind="open", message="tried to read /home/scores.db")
+    return made.model_copy(update={"incidents": [incident]}) if draw.random() < 0.004 else made
 
 
 def code(draw: random.Random) -> str:
