@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -44,13 +45,18 @@ def read_answers(course: Course, lesson: str, students: Iterable[str]) -> Lesson
     return LessonAnswers(given, _known(course, lesson))
 
 
-def _answers(path: Path) -> dict[str, Answer]:
+def _answers(path: Path) -> Mapping[str, Answer]:
     """Return the answers in a notebook that we or nbgrader wrote; none if it cannot be read."""
     try:
-        cells = json.loads(path.read_bytes())["cells"]
-        return {name: answer for cell in cells for name, answer in _answer(cell)}
+        return _read(path, path.stat().st_mtime_ns)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return {}
+
+
+@lru_cache(maxsize=5_000)  # reports are made anew after each arrival, when nearly all is as before
+def _read(path: Path, _changed: int) -> Mapping[str, Answer]:
+    cells = json.loads(path.read_bytes())["cells"]
+    return {name: answer for cell in cells for name, answer in _answer(cell)}
 
 
 def _answer(cell: dict[str, Any]) -> Iterable[tuple[str, Answer]]:

@@ -8,15 +8,21 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
+from autograder.model.text import visible
 from autograder.reports.class_answers import Answer, LessonAnswers
 from autograder.reports.class_figures import MistakeCount
+from autograder.reports.similar_tokens import literal
 from autograder.submissions.answer_text import parse
 
 COMMON = 3  # students who use a word before it can be shown
 MOST_LINES, MOST_CODE = 40, 2_000  # of a specimen
 LONGEST = 8_000  # characters of an answer that can become one
-MOST_DIGITS = 5  # of a number: 0.001 and 1e+09 say nothing about who wrote them
+LARGEST, MOST_DIGITS = (
+    100_000,
+    5,
+)  # of numbers: 512, 0.001 and 1e+09 say nothing about who wrote them
 CUT = "# (the rest is not shown)"
 MASKED = "…"
 _PARTS = re.compile(r"[a-z]+|[A-Z][a-z]*|\d+")
@@ -49,13 +55,13 @@ class Specimens:
         except (RecursionError, ValueError):
             return ""
         secret = self._names - {part for word in shown for part in _parts(word)}
-        return "" if secret & set(_parts(code)) else _cut(code)
+        return "" if secret & set(_parts(code)) else _cut(visible(code))
 
     def _shown(self, exercise: str) -> frozenset[str]:
         """Return the words of an exercise that identify nobody: given, or used by several students."""
         if exercise not in self._common:
             given = self._answers.given.get(exercise, {}).values()
-            counts = Counter(word for each in given for word in set(_words(each)))
+            counts = Counter(word for each in given for word in _words(each))
             known = {
                 word for each in self._answers.known.get(exercise, []) for word in _words(each)
             }
@@ -75,13 +81,14 @@ def _parts(name: str) -> Iterator[str]:
     return (part.lower() for part in _PARTS.findall(name) if len(part) > 2)
 
 
-def _words(answer: Answer) -> Iterator[str]:
-    """Yield the names and the values that code uses."""
+@lru_cache(maxsize=20_000)  # reports are made anew after each arrival, when nearly all is as before
+def _words(answer: Answer) -> frozenset[str]:
+    """Return the names and the values that code uses."""
     tree = parse(answer.text[:LONGEST]) if answer.is_code else None
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.Constant):
-            yield repr(node.value)
-        yield from (value for _, value in ast.iter_fields(node) if isinstance(value, str))
+    nodes = list(ast.walk(tree)) if tree else []
+    values = {literal(node.value) for node in nodes if isinstance(node, ast.Constant)}
+    fields = (value for node in nodes for _, value in ast.iter_fields(node))
+    return frozenset(values | {value for value in fields if isinstance(value, str)})
 
 
 class _Mask(ast.NodeTransformer):
@@ -119,8 +126,10 @@ class _Mask(ast.NodeTransformer):
     def _is_plain(self, value: object) -> bool:
         """Return whether a value can be shown: given, common, or a number of a few digits."""
         if isinstance(value, str | bytes):
-            return repr(value) in self._shown or not value.strip()
-        return not isinstance(value, int | float) or len(f"{value:g}") <= MOST_DIGITS
+            return literal(value) in self._shown or not value.strip()
+        if isinstance(value, int):
+            return abs(value) < LARGEST
+        return not isinstance(value, float) or len(f"{value:g}") <= MOST_DIGITS
 
     def _is_shown(self, name: str) -> bool:
         return name in self._shown or (len(name) == 1 and name.isascii())

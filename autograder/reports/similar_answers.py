@@ -9,8 +9,10 @@ with its rarity in bits: log2(n / students who wrote the run).
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from math import log2
+from operator import itemgetter
 
 from rapidfuzz.distance import Indel
 
@@ -78,9 +80,9 @@ def similar_pairs(lessons: Mapping[str, LessonAnswers]) -> list[SimilarPair]:
     found: dict[_Pair, list[SharedAnswer]] = defaultdict(list)
     for lesson, answers in lessons.items():
         for exercise, given in answers.given.items():
-            for shared in _Exercise(given, answers.known.get(exercise, ())).shared(
-                lesson, exercise
-            ):
+            by_name = tuple(sorted(given.items(), key=itemgetter(0)))
+            known = tuple(answers.known.get(exercise, ()))
+            for shared in _shared(lesson, exercise, by_name, known):
                 found[shared.sides[0].student, shared.sides[1].student].append(shared)
     pairs = [
         SimilarPair(pair, sorted(each, key=lambda shared: -shared.evidence))
@@ -88,6 +90,16 @@ def similar_pairs(lessons: Mapping[str, LessonAnswers]) -> list[SimilarPair]:
     ]
     listed = [pair for pair in pairs if pair.tokens >= LEAST_IN_ALL - 1e-9]
     return sorted(listed, key=lambda pair: (-pair.evidence, pair.students))
+
+
+@lru_cache(
+    maxsize=256
+)  # reports are made anew after each arrival, when most exercises are as before
+def _shared(
+    lesson: str, exercise: str, given: tuple[tuple[str, Answer], ...], known: tuple[Answer, ...]
+) -> tuple[SharedAnswer, ...]:
+    """Return the pairs of answers to one exercise that share enough."""
+    return tuple(_Exercise(dict(given), known).shared(lesson, exercise))
 
 
 def _text(answer: Answer) -> Text:
@@ -111,7 +123,7 @@ class _Exercise:
     """The answers of a class to one exercise, compared with each other."""
 
     def __init__(self, given: Mapping[str, Answer], known: Iterable[Answer]) -> None:
-        self._given = dict(sorted(given.items()))
+        self._given = given
         self._texts = {student: _text(answer) for student, answer in self._given.items()}
         counts = Counter(run for text in self._texts.values() for run in text.first_line)
         many = max(SHARED_BY[0], len(given) // SHARED_BY[1])

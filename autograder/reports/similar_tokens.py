@@ -123,11 +123,17 @@ def _bound(node: ast.AST) -> str | None:
     return None
 
 
+def literal(value: object) -> str:
+    """Return a constant as code, cut; Python refuses to write the longest numbers in decimal."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return (f"{value:#x}" if is_number and abs(value) > 10**18 else repr(value))[:60]  # type: ignore[arg-type]
+
+
 def _word(node: ast.AST, own: set[str]) -> str:
     """Return the word for one node: its kind, with the name or the value that it holds."""
     kind = type(node).__name__
     if isinstance(node, ast.Constant):
-        return f"{kind} {node.value!r}"[:60]
+        return f"{kind} {literal(node.value)}"
     if isinstance(node, ast.keyword):
         return f"{kind} {node.arg}"
     name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", None)

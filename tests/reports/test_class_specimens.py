@@ -77,3 +77,9 @@ def test_a_long_answer_is_cut() -> None:
 def test_a_function_that_was_only_a_docstring_is_still_code() -> None:
     """`pass` stands in its place."""
     assert _specimen('def softmax(x, dim=-1):\n    """Ada."""') == "def softmax(x, dim=-1):\n    pass"
+
+
+def test_numbers_too_long_for_python_to_write_are_replaced() -> None:
+    """Hexadecimal numbers can be longer than any that Python writes in decimal."""
+    shown = _specimen(f"def softmax(x, dim=-1):\n    return x * 0x{'f' * 6000} * {10**300}.0 * 12345")
+    assert shown == "def softmax(x, dim=-1):\n    return x * '…' * '…' * 12345"

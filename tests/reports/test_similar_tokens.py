@@ -60,3 +60,9 @@ def test_tokens_that_nothing_explains_are_counted_once() -> None:
     assert sum(own.values()) == pytest.approx(1)
     assert len(own) == length
     assert Text(known, is_code=True).own_tokens(explained) == {}
+
+
+def test_a_number_too_long_for_python_to_write_is_a_token() -> None:
+    """Hexadecimal numbers can be longer than any that Python writes in decimal."""
+    assert f"Constant 0x{'f' * 58}" in _words(f"x = 0x{'f' * 6000}")
+    assert _words("x = True") == ["Module", "Assign", "Name", "Constant True"]
