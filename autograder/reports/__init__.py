@@ -1,1 +1,1 @@
-"""What people read: feedback, the table, the class report and the CSV file of scores."""
+"""What people read: feedback, the table, the class page and the CSV file of scores."""
