@@ -8,39 +8,38 @@ could not be opened or nothing was handed in, a submission counts in no figure.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from statistics import fmean, median
-from urllib.parse import quote
+from statistics import fmean
 
 from autograder.model.report import ExerciseReport, NamedMistake, Outcome, Report, State
+from autograder.reports.class_statistics import Bin, Spread, bins, point_biserial, spread
 from autograder.reports.words import distinct, with_detail
 
-BINS = 10
 MOST_PER_STUDENT = 8  # incidents or repairs shown for one student; the rest are counted
 
 Reports = Mapping[str, Report]  # by student
 
 
 @dataclass(frozen=True)
-class Bin:
-    """One bar of the distribution: from `low` to `high` percent, `height` of the tallest bar."""
+class ExerciseFigures:
+    """How the class did in one exercise.
 
-    low: int
-    high: int
-    count: int
-    height: float
-
-
-@dataclass(frozen=True)
-class Difficulty:
-    """How the class did in one exercise. `mean_share` is of the `graded` answers; None without any."""
+    `mean_share` is of the `graded` answers, None without any; low is hard. `discrimination` is the
+    point-biserial correlation of full points with the rest of the lesson.
+    """
 
     id: str
     points: float
     mean_share: float | None
+    discrimination: float | None
     graded: int
     pending: int
     outcomes: list[tuple[Outcome, int]]
     unexplained: list[str]
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether enough answers have been graded to call the exercise hard or easy."""
+        return self.mean_share is not None and self.graded >= self.pending
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,7 @@ class MistakeCount:
     """A known mistake in one exercise, and the students who made it."""
 
     exercise: str
+    id: str
     title: str
     hint: str
     students: list[str]
@@ -77,40 +77,40 @@ class ManualQueue:
 class LessonFigures:
     """The figures of one lesson; `reports` is ordered by student.
 
-    `mean` and `median` are of the shares of graded points, from 0 to 1; None if there are none.
+    `spread` is of the shares of graded points, from 0 to 1; None if nothing was graded.
     """
 
     lesson: str
     reports: dict[str, Report]
     graded: int
-    mean: float | None
-    median: float | None
+    spread: Spread | None
     bins: list[Bin]
-    exercises: list[Difficulty]
+    exercises: list[ExerciseFigures]
     mistakes: list[MistakeCount]
     incidents: list[Note]
     repairs: list[Note]
     by_hand: list[ManualQueue]
     not_graded: dict[State, dict[str, str]]  # by state and student, the reason
 
-    def feedback(self, student: str) -> str:
-        """Return the address of a student's feedback page, relative to reports/class.html."""
-        folder, lesson = quote(student, safe=""), quote(self.lesson, safe="")
-        return f"../feedback/{folder}/{lesson}/{lesson}.html"
-
     def answer(self, student: str, exercise_id: str) -> ExerciseReport | None:
         """Return one student's exercise, or None if the report has none of that id."""
         exercises = self.reports[student].exercises
         return next((each for each in exercises if each.id == exercise_id), None)
 
-    def has_feedback(self, student: str) -> bool:
-        """Return whether the student has a feedback page: those who handed in nothing may not."""
-        return self.reports[student].state is not State.ABSENT
+    @property
+    def hardest(self) -> list[ExerciseFigures]:
+        """The exercises, the hardest first; those that are mostly pending, or not counted, last."""
+        return sorted(self.exercises, key=_difficulty)
 
     @property
     def students_by_hand(self) -> int:
         """How many students have an answer that is to be graded by hand."""
         return len({student for queue in self.by_hand for student in queue.students})
+
+
+def _difficulty(exercise: ExerciseFigures) -> float:
+    """Return the key that puts hard exercises first, and those without a mean last."""
+    return exercise.mean_share if exercise.mean_share is not None and exercise.is_ranked else 2.0
 
 
 def figures(lesson: str, reports: Reports) -> LessonFigures:
@@ -119,14 +119,14 @@ def figures(lesson: str, reports: Reports) -> LessonFigures:
     graded = {student: report for student, report in ordered.items() if report.is_graded}
     shares = [report.share for report in graded.values() if report.share is not None]
     answers = list(_answers(graded))
+    ids = exercise_ids(graded.values())
     return LessonFigures(
         lesson=lesson,
         reports=ordered,
         graded=len(graded),
-        mean=fmean(shares) if shares else None,
-        median=median(shares) if shares else None,
-        bins=_bins(shares),
-        exercises=[_difficulty(each, answers) for each in exercise_ids(graded.values())],
+        spread=spread(shares),
+        bins=bins(shares),
+        exercises=[_exercise(each, answers, graded) for each in ids],
         mistakes=_mistakes(answers, len(graded)),
         incidents=_notes(ordered, _incidents),
         repairs=_notes(ordered, _repairs),
@@ -166,27 +166,17 @@ def _answers(reports: Reports) -> Iterator[_Answer]:
             yield from ((student, each) for each in report.exercises if each.id == exercise_id)
 
 
-def _bins(shares: list[float]) -> list[Bin]:
-    """Count shares in equal bins; the last one includes full scores."""
-    # 1e-9 puts 0.6 / 0.2, which is just below 3 in floating point, into the bin that starts at 0.6
-    counts = Counter(min(max(int(share * BINS + 1e-9), 0), BINS - 1) for share in shares)
-    tallest, width = max(counts.values(), default=1), 100 // BINS
-    return [
-        Bin(index * width, (index + 1) * width, counts[index], counts[index] / tallest)
-        for index in range(BINS)
-    ]
-
-
-def _difficulty(exercise_id: str, answers: list[_Answer]) -> Difficulty:
+def _exercise(exercise_id: str, answers: list[_Answer], reports: Reports) -> ExerciseFigures:
     """Return how the class did in one exercise, and whose failure matches no known mistake."""
     given = [(student, each) for student, each in answers if each.id == exercise_id]
     points = max(each.points for _, each in given)
     graded = [each.score / points for _, each in given if each.score is not None and points]
     counts = Counter(each.outcome for _, each in given)
-    return Difficulty(
+    return ExerciseFigures(
         id=exercise_id,
         points=points,
         mean_share=fmean(graded) if graded else None,
+        discrimination=_discrimination(given, reports) if points else None,
         graded=len(graded),
         pending=sum(each.is_pending for _, each in given),
         outcomes=[(outcome, counts[outcome]) for outcome in Outcome if counts[outcome]],
@@ -198,6 +188,17 @@ def _difficulty(exercise_id: str, answers: list[_Answer]) -> Difficulty:
     )
 
 
+def _discrimination(given: list[_Answer], reports: Reports) -> float | None:
+    """Return whether those who solve an exercise do well in the others; see `point_biserial`."""
+    right, others = [], []
+    for student, answer in given:
+        points = reports[student].graded_points - answer.points
+        if answer.score is not None and points > 0:
+            right.append(answer.score >= answer.points)
+            others.append((reports[student].score - answer.score) / points)
+    return point_biserial(right, others)
+
+
 def _mistakes(answers: list[_Answer], class_size: int) -> list[MistakeCount]:
     """Return the known mistakes, the most common first, then in lesson order."""
     named: dict[tuple[str, str], NamedMistake] = {}
@@ -207,7 +208,7 @@ def _mistakes(answers: list[_Answer], class_size: int) -> list[MistakeCount]:
             named.setdefault((answer.id, mistake.id), mistake)
             students.setdefault((answer.id, mistake.id), []).append(student)
     counts = [
-        MistakeCount(key[0], one.title, one.hint, students[key], len(students[key]) / class_size)
+        MistakeCount(*key, one.title, one.hint, students[key], len(students[key]) / class_size)
         for key, one in named.items()
     ]
     return sorted(counts, key=lambda mistake: -len(mistake.students))

@@ -1,4 +1,4 @@
-"""Writes the instructor's reports after a run: the class page, and the scores as CSV."""
+"""Writes the instructor's reports after a run: the pages of the class, and the scores as CSV."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,8 @@ from nbgrader.api import Gradebook
 
 from autograder.model.course import Course
 from autograder.model.report import Report, State
-from autograder.reports.class_page import class_page
+from autograder.reports.class_answers import read_answers
+from autograder.reports.class_pages import FORMGRADER, ClassReport
 from autograder.reports.csv_file import scores_csv
 from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.gradebook import scores_by_hand
@@ -25,18 +26,25 @@ class Published:
 
 
 def publish(course: Course, lessons: Sequence[str]) -> Published:
-    """Write reports/class.html over all graded lessons, and a CSV file for each.
+    """Write reports/class.html and the pages beside it, and a CSV file for each graded lesson.
 
     Scores that were given by hand take the place of those of the newest attempts. Students whom the
     gradebook knows, and who handed in nothing for a lesson, are absent from it.
     """
     log = AttemptLog(course.reports)
     latest = {lesson: attempts for lesson in lessons if (attempts := log.latest(lesson))}
-    with open_gradebook(course, settings(course)) as book:
+    config = settings(course)
+    with open_gradebook(course, config) as book:
         reports = {lesson: _reports(course, book, found) for lesson, found in latest.items()}
-    sandboxed = all(a.sandboxed for attempts in latest.values() for a in attempts.values())
-    html = class_page(reports, sandboxed=sandboxed, made_at=datetime.now(UTC))
-    texts = {"class.html": html}
+    report = ClassReport(
+        reports,
+        answers={lesson: read_answers(course, lesson, found) for lesson, found in latest.items()},
+        sandboxed=all(a.sandboxed for attempts in latest.values() for a in attempts.values()),
+        made_at=datetime.now(UTC),
+        formgrader=config.ClassReport.get("formgrader", FORMGRADER),
+        indexes={path.parent.name for path in course.feedback.glob("*/index.html")},
+    )
+    texts = report.pages()
     texts |= {f"{lesson}.csv": scores_csv(found) for lesson, found in reports.items()}
     for name, text in texts.items():
         (course.reports / name).write_text(text, encoding="utf-8", newline="")

@@ -5,7 +5,12 @@ import random
 import pytest
 
 from autograder.model.report import ExerciseReport, Incident, NamedMistake, Outcome, Report
-from autograder.reports.class_figures import MOST_PER_STUDENT, exercise_ids, figures
+from autograder.reports.class_figures import (
+    MOST_PER_STUDENT,
+    ExerciseFigures,
+    exercise_ids,
+    figures,
+)
 
 from .sample_class import LESSON, POINTS, exercise, report, sample_class
 
@@ -28,18 +33,10 @@ def _mistaken(*mistakes: NamedMistake) -> Report:
 def test_mean_and_median_are_over_submissions() -> None:
     """An outlier moves the mean and leaves the median; both are shares of the points."""
     made = figures(LESSON, {"a": _scored(0), "b": _scored(18), "c": _scored(20)})
-    assert made.mean == pytest.approx(38 / 60)
-    assert made.median == pytest.approx(0.9)
+    assert made.spread is not None
+    assert made.spread.mean == pytest.approx(38 / 60)
+    assert made.spread.median == pytest.approx(0.9)
     assert made.graded == 3
-
-
-def test_every_score_lies_in_one_bar_and_boundaries_go_right() -> None:
-    """Zero is in the first bar, a full score in the last, 2 of 20 in the second."""
-    scores = {"a": 0, "b": 2, "c": 1.99, "d": 20, "e": 19.5}
-    bins = figures(LESSON, {name: _scored(score) for name, score in scores.items()}).bins
-    assert [each.count for each in bins] == [2, 1, 0, 0, 0, 0, 0, 0, 0, 2]
-    assert max(each.height for each in bins) == 1
-    assert (bins[3].low, bins[3].high) == (30, 40)
 
 
 def test_bars_hold_the_whole_class() -> None:
@@ -105,12 +102,36 @@ def test_one_students_incidents_are_limited() -> None:
     assert notes[-1].student == "b"
 
 
-def test_links_to_feedback_survive_any_folder_name() -> None:
-    """A name with a space, a quote or a hash still links to that student's page."""
-    made = figures(LESSON, {'a b#"?': _scored(20)})
-    assert made.feedback('a b#"?') == ("../feedback/a%20b%23%22%3F/03_attention/03_attention.html")
-
-
 def test_exercises_keep_lesson_order() -> None:
     """The order is that of the reports, not alphabetical."""
     assert exercise_ids(sample_class().values()) == list(POINTS)
+
+
+def _answer(name: str, score: float | None, points: float = 2) -> ExerciseReport:
+    outcome = Outcome.NEEDS_MARKING if score is None else Outcome.FAILED
+    return ExerciseReport(id=name, points=points, score=score, outcome=outcome)
+
+
+def test_discrimination_leaves_the_exercise_and_what_is_pending_out_of_the_rest() -> None:
+    """Five with full points have 0.9 to 0.5 of the rest, five without 0.5 to 0.1: r = 2 / √6."""
+    rest = [9, 8, 7, 6, 5, 5, 4, 3, 2, 1]
+    scores = [2, 2, 2, 2, 2, 1.5, 1, 0, 0, 0]
+    made = {
+        f"s{n}": report([_answer("softmax", score), _answer("mask", of_rest, 10), _answer("why", None)])
+        for n, (score, of_rest) in enumerate(zip(scores, rest, strict=True))
+    }
+    softmax, _, why = figures(LESSON, made).exercises
+    assert softmax.discrimination == pytest.approx(2 / 6**0.5)
+    assert why.discrimination is None
+
+
+def _named(name: str, mean: float | None, graded: int = 5, pending: int = 0) -> ExerciseFigures:
+    return ExerciseFigures(name, 2, mean, None, graded, pending, [], [])
+
+
+def test_what_is_mostly_pending_is_not_called_hard() -> None:
+    """One graded answer of 0 % among nine pending says nothing yet; it comes last."""
+    made = figures(LESSON, {"a": _scored(20)})
+    shown = [_named("why", 0.0, 1, 9), _named("mask", 0.8), _named("softmax", 0.3), _named("cost", None, 0)]
+    object.__setattr__(made, "exercises", shown)
+    assert [each.id for each in made.hardest] == ["softmax", "mask", "why", "cost"]

@@ -88,11 +88,20 @@ def terminal(course: Course, student: str) -> str:
 def class_page(course: Course, student: str) -> str:
     """Return what the class page says of a student: the row of scores, and the line in a list."""
     report(course, student)
-    page = (course.reports / "class.html").read_text(encoding="utf-8")
-    table = page[page.index('class="scores"') :]
+    page = (course.reports / f"class-{LESSON}.html").read_text(encoding="utf-8")
+    table = page[page.index('class="scores ') :]
     row = next(row for row in table.split("<tr>") if f">{student}" in row)
     listed = [line for line in page.splitlines() if line.startswith("<li>") and f">{student}" in line]
     return " | ".join(Tags(part).text for part in [*row.split("<td")[1:], *listed])
+
+
+def front_page(course: Course, student: str) -> str:
+    """Return a student's row of the heat map on the front page."""
+    report(course, student)
+    page = (course.reports / "class.html").read_text(encoding="utf-8")
+    table = page[page.index('class="heat ') :]
+    row = next(row for row in table.split("<tr>") if f">{student}" in row)
+    return " | ".join(Tags(part).text for part in row.split("<td")[1:])
 
 
 def csv_row(course: Course, student: str) -> str:
@@ -128,6 +137,12 @@ SAID: list[tuple[Callable[[Course, str], str], str, list[str]]] = [
     (class_page, "other", ["wrong file | >", f"found '{LESSON}.pdf'"]),
     (class_page, "empty", ["absent | > | > | > | > | >"]),
     (class_page, "nobody", ["absent | > | > | > | > | >"]),
+    (front_page, "perfect", [">100 | ", ">100, 2 pending"]),
+    (front_page, "faulty", [">– | ", ">pending"]),
+    (front_page, "unreadable", [">– | ", ">unreadable"]),
+    (front_page, "other", [">– | ", ">wrong file"]),
+    (front_page, "empty", [">– | ", ">absent"]),
+    (front_page, "nobody", [">– | ", ">absent"]),
     (csv_row, "perfect", ["why= score=18.0 out_of=18.0 pending=2.0 max=20.0 to_grade=why state=graded"]),
     (csv_row, "faulty", ["double= halve= why= score= out_of=0.0 pending=20.0"]),
     (csv_row, "unreadable", ["double= halve= why= score= out_of=0.0", f"state=unreadable reason={NO_NOTEBOOK}"]),
@@ -162,7 +177,8 @@ def test_each_state_has_its_words_everywhere(
 def test_only_what_was_graded_is_in_a_figure(graded: Course) -> None:
     """One perfect submission among six students gives means of 100 %, in one bar."""
     found = figures(LESSON, publish(graded, [LESSON]).reports[LESSON])
-    assert (found.graded, found.mean, found.median) == (2, 1.0, 1.0)
+    assert found.spread is not None
+    assert (found.graded, found.spread.mean, found.spread.median) == (2, 1.0, 1.0)
     assert [each.count for each in found.bins] == [0] * 9 + [1]
     assert {each.id: each.mean_share for each in found.exercises} == {"double": 1, "halve": 1, "why": None}
     assert found.mistakes == []
@@ -175,7 +191,7 @@ def test_a_class_of_unreadable_files_has_no_figures(graded: Course) -> None:
     """The page is made all the same."""
     one = report(graded, "unreadable")
     found = figures(LESSON, {"a": one})
-    assert (found.mean, found.median, found.exercises) == (None, None, [])
+    assert (found.spread, found.exercises) == (None, [])
 
 
 def test_the_last_line_of_a_run_counts_every_state(graded: Course) -> None:

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from autograder.model.report import ExerciseReport, Outcome, Report
-from autograder.reports.class_page import class_page
+from autograder.reports.class_pages import ClassReport
 from autograder.reports.csv_file import scores_csv
 from autograder.reports.feedback import exercise_feedback, summary
 from autograder.reports.table import print_report
@@ -69,11 +69,14 @@ def test_a_spreadsheet_of_scores_has_no_column_for_it() -> None:
 
 def test_the_class_page_shows_how_it_ended_instead_of_a_score() -> None:
     """The exercise is listed without a mean, and the table of scores shows a sign."""
-    made_at = datetime(2026, 3, 4, 9, 30)
-    page = class_page(
-        {LESSON: {"ada": _with_stretch(Outcome.PASSED)}}, sandboxed=True, made_at=made_at
-    )
-    text = Tags(page).text
-    assert STRETCH in text
-    assert text.count("mean 100 % of the points") == 1  # that of softmax
+    made = ClassReport(
+        {LESSON: {"ada": _with_stretch(Outcome.PASSED)}},
+        answers={},
+        sandboxed=True,
+        made_at=datetime(2026, 3, 4, 9, 30),
+    ).pages()
+    page, front = made[f"class-{LESSON}.html"], made["class.html"]
+    assert STRETCH in Tags(page).text
+    assert page.count('<span class="barred">') == 1  # that of softmax
     assert f"<td>{WORDING[Outcome.PASSED].sign}" in page
+    assert "attention-cost" not in front

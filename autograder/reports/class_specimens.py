@@ -1,0 +1,149 @@
+"""Anonymous specimens: one short answer with a known mistake, without anything that says whose it is.
+
+A specimen is written again from its syntax tree, so that comments and layout are gone. Docstrings, and
+names and values that fewer than three students use, are replaced.
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+
+from autograder.model.text import visible
+from autograder.reports.class_answers import Answer, LessonAnswers
+from autograder.reports.class_figures import MistakeCount
+from autograder.reports.similar_tokens import literal
+from autograder.submissions.answer_text import parse
+
+COMMON = 3  # students who use a word before it can be shown
+MOST_LINES, MOST_CODE = 40, 2_000  # of a specimen
+LONGEST = 8_000  # characters of an answer that can become one
+LARGEST, MOST_DIGITS = (
+    100_000,
+    5,
+)  # of numbers: 512, 0.001 and 1e+09 say nothing about who wrote them
+CUT = "# (the rest is not shown)"
+MASKED = "…"
+_PARTS = re.compile(r"[a-z]+|[A-Z][a-z]*|\d+")
+
+
+class Specimens:
+    """The specimens of one lesson."""
+
+    def __init__(self, answers: LessonAnswers, students: Iterable[str]) -> None:
+        """Take the lesson's answers, and everybody whose name must not appear."""
+        self._answers = answers
+        self._names = {part for student in students for part in _parts(student)}
+        self._common: dict[str, frozenset[str]] = {}
+
+    def of(self, mistake: MistakeCount) -> str:
+        """Return the shortest answer with a mistake; empty if none can be shown."""
+        given = self._answers.given.get(mistake.exercise, {})
+        found = [given[each] for each in mistake.students if each in given]
+        shown = (self._anonymous(mistake.exercise, answer) for answer in found)
+        return min(filter(None, shown), key=lambda code: (len(code), code), default="")
+
+    def _anonymous(self, exercise: str, answer: Answer) -> str:
+        """Return an answer without what identifies its author; empty if that cannot be done."""
+        tree = parse(answer.text) if answer.is_code and len(answer.text) <= LONGEST else None
+        if tree is None:
+            return ""
+        shown = self._shown(exercise)
+        try:
+            code = ast.unparse(_Mask(shown).visit(tree))
+        except (RecursionError, ValueError):
+            return ""
+        secret = self._names - {part for word in shown for part in _parts(word)}
+        return "" if secret & set(_parts(code)) else _cut(visible(code))
+
+    def _shown(self, exercise: str) -> frozenset[str]:
+        """Return the words of an exercise that identify nobody: given, or used by several students."""
+        if exercise not in self._common:
+            given = self._answers.given.get(exercise, {}).values()
+            counts = Counter(word for each in given for word in _words(each))
+            known = {
+                word for each in self._answers.known.get(exercise, []) for word in _words(each)
+            }
+            common = {word for word, count in counts.items() if count >= COMMON}
+            self._common[exercise] = frozenset(known | common)
+        return self._common[exercise]
+
+
+def _cut(code: str) -> str:
+    lines = code[:MOST_CODE].split("\n")
+    whole = len(code) <= MOST_CODE and len(lines) <= MOST_LINES
+    return code if whole else "\n".join([*lines[: MOST_LINES - 1], CUT])
+
+
+def _parts(name: str) -> Iterator[str]:
+    """Yield the words of a name: "lastName_2" has "last", "name" and "2"; short ones say nothing."""
+    return (part.lower() for part in _PARTS.findall(name) if len(part) > 2)
+
+
+@lru_cache(maxsize=20_000)  # reports are made anew after each arrival, when nearly all is as before
+def _words(answer: Answer) -> frozenset[str]:
+    """Return the names and the values that code uses."""
+    tree = parse(answer.text[:LONGEST]) if answer.is_code else None
+    nodes = list(ast.walk(tree)) if tree else []
+    values = {literal(node.value) for node in nodes if isinstance(node, ast.Constant)}
+    fields = (value for node in nodes for _, value in ast.iter_fields(node))
+    return frozenset(values | {value for value in fields if isinstance(value, str)})
+
+
+class _Mask(ast.NodeTransformer):
+    """Renames what a student named alone, and replaces what a student wrote alone."""
+
+    def __init__(self, shown: frozenset[str]) -> None:
+        self._shown = shown
+        self._new: Mapping[str, str] = {}
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """Mask one node; a tree's own names are collected first."""
+        if isinstance(node, ast.Module):
+            own = dict.fromkeys(name for each in ast.walk(node) for name in _bound(each))
+            hidden = [name for name in own if not self._is_shown(name)]
+            self._new = {name: f"name_{number}" for number, name in enumerate(hidden, start=1)}
+        for field, value in ast.iter_fields(node):
+            if isinstance(value, str) and value in self._new and not isinstance(node, ast.Constant):
+                setattr(node, field, self._new[value])
+        return super().visit(node)  # type: ignore[no-any-return] # typeshed: it may drop nodes
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """Drop docstrings and other texts that nothing reads."""
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if is_text else self.generic_visit(node)
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Mask values, and visit what is below."""
+        if isinstance(node, ast.Constant) and not self._is_plain(node.value):
+            return ast.copy_location(ast.Constant(MASKED), node)
+        seen = super().generic_visit(node)
+        if getattr(seen, "body", None) == []:
+            seen.body = [ast.Pass()]  # type: ignore[attr-defined] # only its docstring was there
+        return seen
+
+    def _is_plain(self, value: object) -> bool:
+        """Return whether a value can be shown: given, common, or a number of a few digits."""
+        if isinstance(value, str | bytes):
+            return literal(value) in self._shown or not value.strip()
+        if isinstance(value, int):
+            return abs(value) < LARGEST
+        return not isinstance(value, float) or len(f"{value:g}") <= MOST_DIGITS
+
+    def _is_shown(self, name: str) -> bool:
+        return name in self._shown or (len(name) == 1 and name.isascii())
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a node defines; those of libraries stay as they are."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+        yield node.name
+    elif isinstance(node, ast.arg):
+        yield node.arg
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        yield node.attr
+    elif isinstance(node, ast.alias) and node.asname:
+        yield node.asname

@@ -1,0 +1,212 @@
+"""The class report is complete, self-contained and small, and shows hostile texts as text."""
+
+import random
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from autograder.model.report import ExerciseReport, Outcome, Report, State
+from autograder.reports.class_answers import Answer, LessonAnswers
+from autograder.reports.class_pages import FRONT, SIMILAR, ClassReport
+
+from .hostile import HANDLER, SCRIPT, Tags, hostile_report
+from .sample_class import LESSON, exercise, report, sample_class
+from .sample_course import LESSONS, MADE_AT, name, sample_report
+
+CHROMIUM = shutil.which("chromium")
+PAGE = f"class-{LESSON}.html"
+STOLEN = f"def softmax(x):\n    # {HANDLER}\n    return '{SCRIPT}', " + ", ".join(f"x.f{n}" for n in range(60))
+
+
+def _report(reports: dict[str, Report], **more: object) -> ClassReport:
+    return replace(ClassReport({LESSON: reports}, {}, sandboxed=True, made_at=MADE_AT), **more)
+
+
+def _hostile() -> ClassReport:
+    """Return a class in which two students with hostile names hand in the same hostile code."""
+    names = (HANDLER + SCRIPT, "eve")
+    given = {student: Answer(STOLEN, is_code=True) for student in names}
+    given |= {name(n): Answer(f"def softmax(x):\n    return x.g{n}", is_code=True) for n in range(8)}
+    reports = {**sample_class(), **dict.fromkeys(names, hostile_report())}
+    broken = report([]).with_file(State.UNREADABLE, SCRIPT + HANDLER, [])
+    return _report(reports | {"x": broken}, answers={LESSON: LessonAnswers({"softmax": given}, {})})
+
+
+def test_there_is_a_page_for_the_class_for_each_lesson_and_for_similar_answers() -> None:
+    """Every page links to every other by names that exist."""
+    pages = sample_report(4).pages()
+    assert list(pages) == [FRONT, *(f"class-{lesson}.html" for lesson in LESSONS), SIMILAR]
+    for page in pages.values():
+        links = {link.partition("#")[0] for link in Tags(page).links}
+        assert pages.keys() <= links
+        local = {link for link in links if link.endswith(".html") and not link.startswith("../")}
+        assert local <= pages.keys()
+
+
+def test_every_student_is_listed_and_linked() -> None:
+    """Both pages link to the feedback page, relative to reports/; an index page is linked if there is one."""
+    made = sample_class()
+    pages = _report(made, indexes={"ueda020"}).pages()
+    for student in made:
+        address = f"../feedback/{student}/{LESSON}/{LESSON}.html"
+        assert address in Tags(pages[FRONT]).links
+        assert address in Tags(pages[PAGE]).links
+    indexes = [link for link in Tags(pages[FRONT]).links if link.endswith("/index.html")]
+    assert set(indexes) == {"../feedback/ueda020/index.html"}
+
+
+def test_links_survive_any_folder_name() -> None:
+    """A name with a space, a quote or a hash still links to that student's page."""
+    [right] = sample_class(1).values()
+    pages = _report({'a b#"?': right}).pages()
+    assert f"../feedback/a%20b%23%22%3F/{LESSON}/{LESSON}.html" in Tags(pages[FRONT]).links
+
+
+def test_what_waits_links_to_formgrader_and_scores_to_the_csv() -> None:
+    """The address of formgrader is the course's."""
+    waiting = report([exercise("softmax", Outcome.NEEDS_MARKING, random.Random(1))])
+    pages = _report({"a": waiting}, formgrader="https://hub.example/formgrader/").pages()
+    queue = f"https://hub.example/formgrader/gradebook/{LESSON}/{LESSON}"
+    assert queue in Tags(pages[FRONT]).links
+    assert {queue, f"{LESSON}.csv"} <= set(Tags(pages[PAGE]).links)
+
+
+@pytest.mark.parametrize("page", [FRONT, PAGE, SIMILAR])
+def test_no_page_loads_anything(page: str) -> None:
+    """No element loads anything, and links stay on the machine."""
+    made = _hostile().pages()[page]
+    tags = Tags(made)
+    assert all(re.match(r"#|\.\./feedback/|class|03_|http://localhost:8888/formgrader/", link) for link in tags.links)
+    assert not {"link", "img", "iframe", "object"} & set(tags.names)
+    assert not re.search(r"url\(|@import", made)
+
+
+@pytest.mark.parametrize("page", [FRONT, PAGE, SIMILAR])
+def test_hostile_names_messages_and_code_stay_text(page: str) -> None:
+    """The page has one script, ours, and no handler; hostile texts are readable."""
+    made = _hostile().pages()[page]
+    tags = Tags(made)
+    assert tags.names.count("script") == 1
+    assert "img" not in tags.names
+    assert not {attribute for attribute in tags.attributes if attribute.startswith("on")}
+    assert HANDLER in tags.text
+    assert "\x1b" not in made
+    assert "\u202e" not in made
+    made.encode()
+
+
+def test_figures_stand_in_the_text() -> None:
+    """The page can be read without its bars."""
+    draw = random.Random(1)
+    right = report([exercise("softmax", Outcome.PASSED, draw)])
+    lost = report([exercise("softmax", Outcome.TIMEOUT, draw)])
+    pages = _report({"a": right, "b": right, "c": lost}).pages()
+    text = Tags(pages[PAGE]).text
+    assert "correct 2 · out of time 1" in text
+    assert "67 %" in text
+    assert "No known mistake was found" in text
+    assert "Nothing is waiting" in Tags(pages[FRONT]).text
+    assert "No such pair was found" in Tags(pages[SIMILAR]).text
+
+
+def test_a_mistake_has_its_count_its_question_and_an_anonymous_answer() -> None:
+    """The student's name stands only in the link to the feedback page."""
+    [mistake] = hostile_report().exercises[0].misconceptions
+    wrong = ExerciseReport(
+        id="softmax", points=2, score=0, outcome=Outcome.FAILED,
+        misconceptions=[mistake.model_copy(update={"title": "No root", "hint": "How wide?"})],
+    )  # fmt: skip
+    given = {"ada": Answer("def softmax(x):\n    return x * 7  # by ada", is_code=True)}
+    answers = {LESSON: LessonAnswers({"softmax": given}, {})}
+    page = _report({"ada": report([wrong])}, answers=answers).pages()[PAGE]
+    text = Tags(page).text
+    assert "1 of 1 (100 %)" in text
+    assert "Ask the class: How wide?" in text
+    assert "<code>def name_1(x):" in page  # nobody else uses the name of the function here
+    assert "by ada" not in page
+
+
+def test_a_missing_sandbox_is_announced() -> None:
+    """The pages say so if answers ran without one, and only then."""
+    with_one, without = (_report(sample_class(2), sandboxed=each).pages() for each in (True, False))
+    for page in (FRONT, PAGE):
+        assert "without a sandbox" in without[page]
+        assert "without a sandbox" not in with_one[page]
+
+
+def test_without_graded_submissions_the_page_says_so() -> None:
+    """No lesson, or a lesson without submissions, is not an error."""
+    for made in (_report({}), replace(_report({}), lesson_reports={})):
+        pages = made.pages()
+        assert "Nothing has been graded yet" in pages[FRONT]
+        assert list(pages) == [FRONT, SIMILAR]
+
+
+def test_pages_of_eight_lessons_and_300_students_stay_below_half_a_megabyte() -> None:
+    """A phone can open every page of a big class."""
+    pages = replace(sample_report(300), answers={}).pages()
+    assert max(len(page.encode()) for page in pages.values()) < 500_000
+
+
+@pytest.fixture
+def tab(tmp_path: Path) -> Iterator[Page]:
+    """Yield a phone-sized browser tab."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser.new_page(viewport={"width": 390, "height": 800})
+        browser.close()
+
+
+def _show(tab: Page, folder: Path, made: ClassReport, page: str) -> None:
+    for file, text in made.pages().items():
+        (folder / file).write_text(text, encoding="utf-8")
+    tab.goto((folder / page).as_uri())
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_in_a_browser_students_of_all_lessons_are_sorted_and_found(tab: Page, tmp_path: Path) -> None:
+    """By the keyboard alone: numbers before words in both directions, and one search for all tables."""
+    _show(tab, tmp_path, sample_report(60), FRONT)
+    shares = "[...document.querySelectorAll('.heat td.all')].map(cell => Number(cell.dataset.v ?? NaN))"
+    button = tab.locator(".heat th:nth-child(2) button")
+    button.focus()
+    tab.keyboard.press("Enter")
+    rising = tab.evaluate(shares)
+    assert rising == sorted(rising)
+    assert tab.locator(".heat th[aria-sort=ascending]").inner_text().startswith("All")
+    tab.keyboard.press("Enter")
+    assert tab.evaluate(shares) == sorted(rising, reverse=True)
+    lesson = "[...document.querySelectorAll('.heat tbody tr')].map(row => row.cells[2].dataset.v !== undefined)"
+    for _ in range(2):  # in both directions, what has no score comes last
+        tab.locator(".heat th:nth-child(3) button").click()
+        scored = tab.evaluate(lesson)
+        assert scored == sorted(scored, reverse=True)
+    tab.get_by_label("Find a student").fill(name(3))
+    assert tab.locator(".heat tbody tr:visible").count() == 1
+    assert "1 of 60 students" in tab.locator("#found").inner_text()
+    tab.get_by_label("Find a student").fill("largest entry is not sub")  # a mistake
+    assert tab.locator(".ranked tbody tr:visible").count() == 8  # in one exercise of each lesson
+    tab.get_by_label("Find a student").fill("")
+    assert tab.locator(".heat tbody tr:visible").count() == 60
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_in_a_browser_nothing_hostile_runs_and_no_page_scrolls_sideways(tab: Page, tmp_path: Path) -> None:
+    """At phone width and with everything unfolded; the policy lets only our own script run."""
+    dialogs: list[str] = []
+    requests: list[str] = []
+    tab.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    tab.on("request", lambda request: requests.append(request.url))
+    for page in (FRONT, PAGE, SIMILAR):
+        _show(tab, tmp_path, _hostile(), page)
+        tab.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    assert dialogs == []
+    assert requests == [(tmp_path / page).as_uri() for page in (FRONT, PAGE, SIMILAR)]

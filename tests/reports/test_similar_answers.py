@@ -1,0 +1,93 @@
+"""Copied answers are found behind other names, and independent ones are hardly ever listed."""
+
+from itertools import pairwise
+
+from autograder.reports.class_answers import Answer, LessonAnswers
+from autograder.reports.similar_answers import LEAST_IN_ALL, SimilarPair, similar_pairs
+
+from .sample_course import LESSONS, MODEL, POINTS, disguised, name, sample_answers
+
+EXERCISES = list(POINTS)[:4]
+
+
+def _class(students: int = 40) -> dict[str, LessonAnswers]:
+    """Return one lesson of a class in which everybody works alone."""
+    lesson = LESSONS[0]
+    return {lesson: sample_answers(students)[lesson]}
+
+
+def _copy(lessons: dict[str, LessonAnswers], source: int, copier: int) -> None:
+    """Let one student hand in another's answers in disguise."""
+    given = lessons[LESSONS[0]].given
+    for each in EXERCISES:
+        answer = Answer(disguised(given[each][name(source)].text), is_code=True)
+        given[each][name(copier)] = answer  # type: ignore[index] # a plain dictionary here
+
+
+def _students(found: list[SimilarPair]) -> list[set[str]]:
+    return [set(pair.students) for pair in found]
+
+
+def test_a_disguised_copy_is_found_first() -> None:
+    """It has other names, comments and a docstring, and stands above every chance resemblance."""
+    lessons = _class()
+    _copy(lessons, source=3, copier=4)
+    found = similar_pairs(lessons)
+    assert _students(found)[0] == {name(3), name(4)}
+    best = found[0].shared[0]
+    assert best.share > 0.9
+    assert best.closeness > 0.9
+    assert found[0].tokens >= LEAST_IN_ALL
+    assert all(side.lines for side in best.sides)
+    assert [one.evidence >= other.evidence for one, other in pairwise(found[0].shared)].count(False) == 0
+
+
+def test_independent_answers_are_not_listed() -> None:
+    """40 students who chose among the same idioms by themselves."""
+    assert similar_pairs(_class()) == []
+
+
+def test_a_group_is_found_as_its_pairs() -> None:
+    """Three who share their answers are three pairs."""
+    lessons = _class()
+    _copy(lessons, source=3, copier=4)
+    _copy(lessons, source=3, copier=5)
+    found = _students(similar_pairs(lessons))
+    for one, other in ((3, 4), (3, 5), (4, 5)):
+        assert {name(one), name(other)} in found
+
+
+def test_what_many_share_explains_itself() -> None:
+    """Twelve students with the same answer, as a common right one, are nobody's copies."""
+    lessons = _class()
+    for copier in range(4, 15):
+        _copy(lessons, source=3, copier=copier)
+    assert similar_pairs(lessons) == []
+
+
+def test_what_the_lesson_gives_explains_itself() -> None:
+    """Two who hand in the model answer, or a long skeleton, share nothing of their own."""
+    lessons = _class()
+    given = lessons[LESSONS[0]].given["softmax"]
+    long = MODEL + "\n    return mask".join(["", *map(str, range(60))])
+    given.update({name(n): Answer(long, is_code=True) for n in (1, 2)})  # type: ignore[attr-defined]
+    assert _students(similar_pairs(lessons)) == [{name(1), name(2)}]
+    lessons[LESSONS[0]].known["softmax"].append(Answer(long, is_code=True))
+    assert similar_pairs(lessons) == []
+
+
+def test_copied_prose_is_found_and_shared_phrases_are_not() -> None:
+    """Written answers are compared by their words."""
+    text = " ".join(f"word{n}" for n in range(60))
+    given = {f"s{n}": Answer(f"Residual connections help {n}.", is_code=False) for n in range(10)}
+    given |= {"a": Answer(text, is_code=False), "b": Answer(text.upper(), is_code=False)}
+    found = similar_pairs({"05_encoder": LessonAnswers({"why": given}, {})})
+    assert _students(found) == [{"a", "b"}]
+    assert round(found[0].tokens) == 60 - 7  # the runs of eight words
+
+
+def test_what_is_no_code_or_nothing_is_not_compared() -> None:
+    """A class without answers, and one with broken ones, have no pairs."""
+    broken = {name: Answer("def (" * 50, is_code=True) for name in "ab"}
+    assert similar_pairs({}) == []
+    assert similar_pairs({"01": LessonAnswers({"softmax": broken}, {})}) == []
