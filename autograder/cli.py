@@ -8,10 +8,22 @@ from autograder.commands.base import Group
 from autograder.commands.build import build, new_exercise, vendor
 from autograder.commands.bundle import bundle
 from autograder.commands.check import check
+from autograder.commands.export import export
 from autograder.commands.grade import demo, grade
 from autograder.commands.lectures import lectures, open_lesson
 
-COMMANDS = (build, bundle, check, demo, grade, lectures, new_exercise, open_lesson, vendor)
+COMMANDS = (
+    build,
+    bundle,
+    check,
+    demo,
+    export,
+    grade,
+    lectures,
+    new_exercise,
+    open_lesson,
+    vendor,
+)
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})

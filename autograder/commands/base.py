@@ -29,7 +29,7 @@ class Command(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples as a list of commands with their explanations."""
         with formatter.section("Examples"):
-            formatter.write_dl(list(self.examples.items()), col_max=40)
+            formatter.write_dl(list(self.examples.items()), col_max=4)
         super().format_epilog(ctx, formatter)
 
 
