@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         "autograder watch": "Watch nbgrader's exchange, and release feedback through it.",
         "autograder watch ~/dropbox --most 5": "Watch STUDENT/LESSON/ below a folder.",
         "autograder watch --once": "Grade what is there, and end: for a scheduled job.",
-        "autograder watch --json >> watch.jsonl": "Keep one JSON document per submission.",
+        "autograder watch --json > watch.jsonl": "Keep one JSON document per submission.",
     },
 )
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
@@ -83,8 +83,11 @@ def watch(
     with only_one(course), _stopped_by_signals() as stop:
         click.echo(f"watching {inbox.folder}", err=True)
         tell = _tell_json if as_json else _tell
-        Watch(inbox, desk, rules, tell, _note).run(stop, once=once)
-        desk.close()
+        desk.pool.warm_up()
+        try:
+            Watch(inbox, desk, rules, tell, _note).run(stop, once=once)
+        finally:
+            desk.close()
 
 
 @contextmanager

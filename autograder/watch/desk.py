@@ -2,11 +2,10 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 
 from autograder.build import register
-from autograder.grading.pool import MakeGrader, Pool, make_grader
+from autograder.grading.pool import MakeGrader, make_grader
 from autograder.grading.version import lesson_version
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
@@ -22,6 +21,7 @@ from autograder.submissions.submission import Submission
 from autograder.watch.collect import collect
 from autograder.watch.exchange import CourseExchange
 from autograder.watch.inbox import Arrival
+from autograder.watch.warm_pool import WarmPool
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Desk:
         make: MakeGrader = make_grader,
     ) -> None:
         self.course, self.exchange, self.sandboxed = course, exchange, sandboxed
-        self.pool = Pool(workers, sandboxed=sandboxed, make=make)
+        self.pool = WarmPool(course, workers, sandboxed=sandboxed, make=make)
         self.log = ArrivalLog(course.reports)
 
     def grade(self, arrivals: Sequence[Arrival]) -> Iterator[Done]:
@@ -71,7 +71,8 @@ class Desk:
             publish(self.course, self.course.lessons())
 
     def close(self) -> None:
-        """Write the log of attempts as JSON lines, as a class run does at its end."""
+        """End the workers, and write the log of attempts as JSON lines, as a class run does."""
+        self.pool.close()
         AttemptLog(self.course.reports).export()
 
     def _grade_lesson(self, lesson: str, arrivals: Sequence[Arrival]) -> Iterator[Done]:
@@ -102,11 +103,8 @@ class Desk:
     def _attempts(self, lesson: str, todo: Sequence[Submission]) -> Iterator[Attempt]:
         """Yield each attempt when it is recorded."""
         texts = fingerprint(self.course, lesson).texts
-        with (
-            Recorder(self.course) as recorder,
-            closing(self.pool.grade_all(todo)) as results,
-        ):
-            for attempt, notebook in results:
+        with Recorder(self.course) as recorder:
+            for attempt, notebook in self.pool.grade_all(todo):
                 recorder.keep(attempt, graded_page(notebook, attempt, texts))
                 yield attempt
 

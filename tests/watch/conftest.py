@@ -81,7 +81,10 @@ def look(course: Course, same_grader: None) -> Look:
         rules = Rules(most, checks_owner)
         inbox = Inbox(folder, course.lessons())
         watch = Watch(inbox, desk, rules, told.done.append, told.notes.append, Settling(lambda: next(ticks)))
-        watch.run(stop or threading.Event(), once=stop is None)
+        try:
+            watch.run(stop or threading.Event(), once=stop is None)
+        finally:
+            desk.close()
         return told
 
     return look_once
