@@ -14,7 +14,7 @@ from autograder.reports.graded_notebook import graded_page
 from autograder.reports.publish import publish
 from autograder.storage.arrivals import ArrivalLog
 from autograder.storage.attempts import Attempt, AttemptLog
-from autograder.storage.io_errors import plain_io_errors
+from autograder.storage.io_errors import ERRNOS, plain_io_errors
 from autograder.storage.recorder import Recorder
 from autograder.submissions.released import fingerprint
 from autograder.submissions.submission import Submission
@@ -29,7 +29,8 @@ class Done:
     """One submission that was taken care of.
 
     `returned` says whether its feedback went back through the exchange, `problem` what went wrong with
-    the feedback; the scores are recorded in any case. `attempt` is None if there was nothing new in it.
+    the feedback; the scores are recorded in any case. `attempt` is None if there was nothing new in it,
+    or if it could not be read, which is tried again.
     """
 
     arrival: Arrival
@@ -55,15 +56,14 @@ class Desk:
         self.pool = WarmPool(course, workers, sandboxed=sandboxed, make=make)
         self.log = ArrivalLog(course.reports)
 
-    def grade(self, arrivals: Sequence[Arrival]) -> Iterator[Done]:
-        """Grade submissions and yield each when its feedback is back.
+    def grade(self, lesson: str, arrivals: Sequence[Arrival]) -> Iterator[Done]:
+        """Grade submissions for one lesson, and yield each when its feedback is back.
 
         A submission is noted as taken care of after that, so that none is lost if this ends early.
         Raises AutograderErrors that would stop every submission alike.
         """
-        for lesson in sorted({arrival.lesson for arrival in arrivals}):
-            with plain_io_errors(self.course):
-                yield from self._grade_lesson(lesson, [a for a in arrivals if a.lesson == lesson])
+        with plain_io_errors(self.course):
+            yield from self._grade(lesson, arrivals)
 
     def publish(self) -> None:
         """Write the instructor's reports anew."""
@@ -75,13 +75,15 @@ class Desk:
         self.pool.close()
         AttemptLog(self.course.reports).export()
 
-    def _grade_lesson(self, lesson: str, arrivals: Sequence[Arrival]) -> Iterator[Done]:
+    def _grade(self, lesson: str, arrivals: Sequence[Arrival]) -> Iterator[Done]:
         started = time.monotonic()
         version = lesson_version(self.course, lesson)
         by_student = {arrival.student: arrival for arrival in arrivals}
         todo = []
         for student, arrival in by_student.items():
-            collect(self.course, arrival)
+            if problem := _collected(self.course, arrival):
+                yield Done(arrival, problem=problem)
+                continue
             submission = Submission(self.course, student, lesson, version)
             if self._is_settled(submission):
                 yield self._note(Done(arrival))
@@ -125,3 +127,14 @@ class Desk:
         order = arrival.order if arrival.from_exchange else ""
         self.log.add(arrival.key, arrival.student, arrival.lesson, order, counted=counted)
         return done
+
+
+def _collected(course: Course, arrival: Arrival) -> str:
+    """Copy a submission to its place; return what went wrong, or ""."""
+    try:
+        collect(course, arrival)
+    except OSError as error:
+        if error.errno in ERRNOS:  # the disk's fault, not the student's
+            raise
+        return f"the folder cannot be read: {error.strerror}"
+    return ""

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -59,16 +59,26 @@ class Watch:
         ready = [arrival for arrival in new if self.settling.is_whole(arrival)]
         self._is_busy = len(ready) < len(new)
         allowed = [arrival for arrival in ready if self._is_allowed(arrival)]
+        for lesson in sorted({arrival.lesson for arrival in allowed}):
+            self._grade(lesson, [a for a in allowed if a.lesson == lesson], once=once)
+
+    def _grade(self, lesson: str, arrivals: Sequence[Arrival], *, once: bool) -> None:
+        """Grade what arrived for one lesson; a lesson that cannot be graded holds up no other."""
         try:
-            for done in self.desk.grade(allowed):
-                self.settling.forget(done.arrival)
-                self.tell(done)
-            if allowed:
-                self.desk.publish()
+            for done in self.desk.grade(lesson, arrivals):
+                self._tell(done)
+            self.desk.publish()
         except AutograderError as problem:
             if once:
                 raise
             self._note_once(str(problem))
+
+    def _tell(self, done: Done) -> None:
+        if done.attempt is None and done.problem:
+            self._note_once(f"{shown(done.arrival)}: {done.problem}")
+        else:
+            self.settling.forget(done.arrival)
+            self.tell(done)
 
     def _new(self) -> list[Arrival]:
         """Return the submissions that nobody has taken care of, in the order in which to do so."""

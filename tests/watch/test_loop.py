@@ -1,5 +1,6 @@
 """What arrives is graded and given back, as often as allowed, through restarts, once at a time."""
 
+import errno
 import os
 import shutil
 import threading
@@ -16,7 +17,7 @@ from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.storage import arrivals as arrivals_module
 from autograder.storage.attempts import AttemptLog
-from autograder.watch import loop
+from autograder.watch import collect, loop
 from autograder.watch.loop import only_one
 
 from .conftest import Look
@@ -168,6 +169,51 @@ def test_nobody_hands_in_for_another(exchange: Path, submit: Submit, look: Look)
     assert told.done == []
     assert "left alone, because the folder belongs to" in told.notes[0]
     assert "check_owner = False" in told.notes[0]
+
+
+def test_a_folder_that_cannot_be_read_holds_up_nobody(
+    exchange: Path, submit: Submit, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is said, and tried again; it costs no attempt."""
+    submit("ada", STAMPS[0], **RIGHT)
+    submit("bo", STAMPS[0], **RIGHT)
+    with monkeypatch.context() as patch:
+        patch.setattr(collect, "_names", _closed_to("ada"))
+        told = look(exchange)
+    assert told.graded == [("bo", 18)]
+    assert told.notes == [f"ada, {LESSON}: the folder cannot be read: Permission denied"]
+    assert look(exchange, most=1).graded == [("ada", 18)]
+
+
+def _closed_to(student: str) -> Callable[[Path], list[str]]:
+    real = collect._names
+
+    def names(folder: Path) -> list[str]:
+        if folder.name.startswith(student):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+        return real(folder)
+
+    return names
+
+
+def test_a_lesson_that_cannot_be_graded_is_noted_and_tried_again(
+    course: Course, exchange: Path, submit: Submit, look: Look
+) -> None:
+    """With --once the command ends with the error; a running watch goes on."""
+    submit("ada", STAMPS[0], **RIGHT)
+    hidden = course.release.rename(course.root / "away")
+    with pytest.raises(CourseError, match="no released lesson"):
+        look(exchange)
+    hidden.rename(course.release)
+    assert look(exchange).graded == [("ada", 18)]
+
+
+def test_the_notebook_is_among_those_that_are_copied(exchange: Path, submit: Submit, look: Look) -> None:
+    """However many files lie beside it."""
+    folder = submit("ada", STAMPS[0], **RIGHT)
+    for number in range(300):
+        (folder / f"{number:03}.txt").write_text("notes")
+    assert look(exchange).graded == [("ada", 18)]
 
 
 def test_one_watch_at_a_time(course: Course) -> None:
