@@ -78,4 +78,4 @@ bench: $(READY)
 	$(BIN)/python benchmarks/grading.py
 
 clean:
-	rm -rf demo lectures dist autograded feedback reports gradebook.db .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf demo lectures dist autograded feedback reports exports gradebook.db .pytest_cache .mypy_cache .ruff_cache .hypothesis

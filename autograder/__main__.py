@@ -2,4 +2,4 @@
 
 from autograder.cli import main
 
-main()
+main(prog_name="autograder")

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from rich.console import Console
-from rich.progress import Progress
 
 from autograder.build import register
 from autograder.grading.pool import MakeGrader, Pool, make_grader
@@ -15,6 +14,7 @@ from autograder.model.errors import CourseError
 from autograder.model.text import clean
 from autograder.reports import feedback_pages
 from autograder.reports.graded_notebook import graded_page
+from autograder.reports.progress import grading_progress
 from autograder.reports.words import report_total
 from autograder.storage import error_log
 from autograder.storage.attempts import Attempt, AttemptLog
@@ -105,7 +105,7 @@ def _grade_and_record(
     with (
         Recorder(course) as recorder,
         closing(pool.grade_all(todo)) as results,
-        Progress(console=console, transient=True, disable=not console.is_terminal) as bar,
+        grading_progress(console) as bar,
     ):
         texts = fingerprint(course, todo[0].lesson).texts
         for attempt, notebook in bar.track(results, total=len(todo), description=todo[0].lesson):

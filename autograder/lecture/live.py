@@ -14,14 +14,6 @@ from autograder.model.errors import CourseError
 from autograder.text.lesson import read_lesson
 
 
-def lesson_name(course: Course, wanted: str) -> str:
-    """Return the lesson that is meant by "03", "3", or its name. Raises CourseError for none."""
-    for name in course.lessons():
-        if wanted in (name, name.split("_")[0], name.split("_")[0].lstrip("0")):
-            return name
-    raise CourseError(f"no lesson '{wanted}': there are {', '.join(course.lessons())}")
-
-
 def copy_solved(course: Course, lesson: str, folder: Path) -> Path:
     """Copy a solved lesson and its pictures, laid out as slides; return the notebook.
 

@@ -22,15 +22,20 @@ HERE: Final = Path(__file__).parent
 SUFFIX: Final = ".slides.html"
 
 
-def write_lectures(course: Course, lessons: tuple[str, ...] = ()) -> list[Path]:
-    """Write the slides of lessons (all, if none is named) to lectures/, and return the files."""
+def write_lectures(
+    course: Course, lessons: tuple[str, ...] = (), folder: Path | None = None
+) -> list[Path]:
+    """Write the slides of lessons (all, if none is named) to a folder, and return the files.
+
+    The folder is the course's `lectures` by default.
+    """
     names = lessons or tuple(course.lessons())
-    return [write_slides(course, name) for name in names]
+    return [write_slides(course, name, folder or course.lectures) for name in names]
 
 
-def write_slides(course: Course, lesson: str) -> Path:
+def write_slides(course: Course, lesson: str, folder: Path) -> Path:
     """Write the slides of one lesson. Raises CourseError where it has no solved notebook."""
-    path = course.lectures / f"{lesson}{SUFFIX}"
+    path = folder / f"{lesson}{SUFFIX}"
     write(path, slides(course, lesson).encode())
     return path
 

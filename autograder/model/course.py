@@ -92,3 +92,13 @@ class Course:
     def lessons(self) -> list[str]:
         """Return the names of all lessons that have a text, in order."""
         return sorted(path.stem for path in self.source.glob("[0-9]*.py"))
+
+    def lesson(self, wanted: str) -> str:
+        """Return the lesson that is meant by "03", "3" or its name. Raises CourseError if none is."""
+        names = self.lessons()
+        for name in names:
+            number = name.partition("_")[0]
+            if wanted in (name, number, number.lstrip("0")):
+                return name
+        known = f"there are {', '.join(names)}" if names else f"expected its text in {self.source}"
+        raise CourseError(f"no lesson '{wanted}': {known}")

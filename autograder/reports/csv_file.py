@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from autograder.model.report import Report
 from autograder.model.text import clean
@@ -32,31 +32,45 @@ def scores_csv(reports: Mapping[str, Report]) -> str:
     formula gets a leading apostrophe. Lines end in \r\n (RFC 4180): write the text with `newline=""`.
     """
     ids = counted_ids(reports.values())
+    rows = [_row(student, reports[student], ids) for student in sorted(reports)]
+    return csv_text([["student", *ids, *TOTALS], *rows])
+
+
+def csv_text(rows: Iterable[Sequence[str | float | None]]) -> str:
+    r"""Return rows as comma-separated values with lines that end in \r\n (RFC 4180).
+
+    Text that a spreadsheet would run as a formula gets a leading apostrophe. None is an empty cell,
+    and a number is written with at most four decimals.
+    """
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow([*map(_harmless, ("student", *ids)), *TOTALS])
-    for student in sorted(reports):
-        writer.writerow(_row(student, reports[student], ids))
+    writer.writerows([_cell(value) for value in row] for row in rows)
     return text.getvalue()
 
 
-def _row(student: str, report: Report, ids: list[str]) -> list[str | float]:
+def _cell(value: str | float | None) -> str | float:
+    if isinstance(value, str):
+        return harmless(value)
+    return "" if value is None else round(value, 4)
+
+
+def _row(student: str, report: Report, ids: list[str]) -> list[str | float | None]:
     """Return one student's row: a score that was not given is an empty cell."""
     scores = {each.id: each.score for each in report.exercises if report.is_graded}
     cells = [scores.get(exercise_id) for exercise_id in ids]
     to_grade = " ".join(each.id for each in report.pending_exercises())
     return [
-        _harmless(student),
-        *("" if score is None else round(score, 4) for score in cells),
-        "" if report.share is None else round(report.score, 4),
+        student,
+        *cells,
+        None if report.share is None else report.score,
         *(report.graded_points, report.pending, report.max_score),
-        _harmless(to_grade),
+        to_grade,
         report.state.value,
-        _harmless(report.reason),
+        report.reason,
     ]
 
 
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
     """Return cleaned text that no spreadsheet reads as a formula."""
     # Some spreadsheets trim white space first, so what follows it counts too.
     risky = text.startswith(_FORMULA) or text.strip().startswith(_FORMULA)

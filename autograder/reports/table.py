@@ -14,8 +14,8 @@ from autograder.reports.causes import failures
 from autograder.reports.words import (
     NO_SANDBOX,
     STATES,
+    WORDING,
     distinct,
-    next_step,
     place,
     points,
     report_total,
@@ -24,6 +24,14 @@ from autograder.reports.words import (
     wording,
 )
 
+MISTAKE_ADVICE = (
+    "change what the known mistake names, and run the tests in the notebook. The checks listed above "
+    "are not among them: they run again at the next submission."
+)
+CHECKS_ADVICE = (
+    "start with the first failed check. Write down the smallest input it applies to, work out the "
+    "result by hand, and print the shape after every line of the code."
+)
 _COLOUR = {
     Outcome.PASSED: "blue",
     Outcome.NEEDS_MARKING: "cyan",
@@ -49,8 +57,10 @@ def print_report(report: Report, console: Console, *, sandboxed: bool = True) ->
 def _print_graded(report: Report, console: Console) -> None:
     console.print(_table(report))
     console.print(Text(f"Score: {report_total(report)}", style="bold"))
+    said: set[str] = set()
     for exercises in _grouped(report.exercises):
-        _print_exercises(exercises, console)
+        _print_exercises(exercises, console, said)
+    _print_advice(report.exercises, console)
     _print_list("Repaired before grading (no points taken off)", report.repairs, console)
     incidents = [f"{place(it)}: {with_detail(it)}" for it in report.incidents]
     _print_list("Noticed while the code ran (no points taken off)", incidents, console)
@@ -89,12 +99,13 @@ def _score(exercise: ExerciseReport) -> str:
 
 
 def _todo(exercise: ExerciseReport) -> str:
-    """Return the next step in a few words; only a known mistake has a hint to read."""
+    """Return the next step in a few words; empty if there is none."""
     if exercise.is_skipped:
         return "optional"
     if exercise.outcome is Outcome.FAILED and not exercise.misconceptions:
-        return "see what fails"
-    return wording(exercise).todo
+        return "see what fails"  # only a known mistake has a hint to read
+    todo = wording(exercise).todo
+    return "" if todo == WORDING[Outcome.PASSED].todo else todo
 
 
 def _grouped(exercises: Iterable[ExerciseReport]) -> list[list[ExerciseReport]]:
@@ -108,11 +119,16 @@ def _grouped(exercises: Iterable[ExerciseReport]) -> list[list[ExerciseReport]]:
     return list(groups.values())
 
 
-def _print_exercises(exercises: list[ExerciseReport], console: Console) -> None:
-    """Print what happened in exercises, the known mistakes of the first, and what to do next."""
+def _print_exercises(exercises: list[ExerciseReport], console: Console, said: set[str]) -> None:
+    """Print what happened in exercises, and the known mistakes of the first.
+
+    A sentence that was `said` of an earlier exercise is not repeated.
+    """
     exercise, ids = exercises[0], ", ".join(each.id for each in exercises)
     console.print(Text(f"\n{wording(exercise).sign} {ids}", style="bold"))
-    _indent(sentence(exercise), console)
+    words = sentence(exercise)
+    _indent("" if words in said else words, console)
+    said.add(words)
     for mistake in distinct(exercise.misconceptions):
         _indent(f"Known mistake: {clean(mistake.title)}", console, style="bold")
         _indent(clean(mistake.hint), console, 4)
@@ -122,7 +138,19 @@ def _print_exercises(exercises: list[ExerciseReport], console: Console) -> None:
         for title in failure.titles:
             _indent(f"✗ {clean(title)}", console)
         _indent(failure.message, console, 4)
-    _indent(f"Next: {next_step(exercise)}" if next_step(exercise) else "", console)
+
+
+def _print_advice(exercises: Iterable[ExerciseReport], console: Console) -> None:
+    """Print what to do next, each advice once, with the exercises that it is for."""
+    advice: dict[str, list[str]] = {}
+    for exercise in exercises:
+        if exercise.outcome is Outcome.FAILED:
+            text = MISTAKE_ADVICE if exercise.misconceptions else CHECKS_ADVICE
+            advice.setdefault(text, []).append(exercise.id)
+    if advice:
+        console.print(Text("\nWhat to do next", style="bold"))
+    for text, ids in advice.items():
+        _indent(f"{', '.join(ids)}: {text}", console)
 
 
 def _print_example(example: ExampleReport, console: Console) -> None:

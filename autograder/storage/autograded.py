@@ -63,7 +63,11 @@ def stored_attempt(course: Course, student: str, lesson: str) -> Attempt | None:
 
 def submission_time(submission: Submission) -> datetime | None:
     """Return the time in a submission's timestamp.txt, in UTC, or None if there is none that can be read."""
-    text = submission.submitted_at()
+    return parse_stamp(submission.submitted_at())
+
+
+def parse_stamp(text: str) -> datetime | None:
+    """Return the time of one of nbgrader's time stamps, in UTC, or None if it cannot be read."""
     if not _STAMP.fullmatch(text):
         return None
     try:

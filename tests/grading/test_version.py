@@ -40,6 +40,7 @@ SCORING = (
 )
 NOT_SCORING = (
     "autograder/cli.py",
+    "autograder/commands/grade.py",
     "autograder/nbgrader_plugin.py",
     "autograder/build/steps.py",
     "autograder/bundle/archive.py",
@@ -104,7 +105,11 @@ def _coursework(path: Path) -> Iterator[Path]:
     """Yield the modules of the coursework that a module imports."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("coursework"):
-            names = [node.module] if "." in node.module else [f"coursework.{a.name}" for a in node.names]
+            names = (
+                [node.module]
+                if "." in node.module
+                else [f"coursework.{a.name}" for a in node.names]
+            )
             yield from (ROOT / f"{name.replace('.', '/')}.py" for name in names)
 
 

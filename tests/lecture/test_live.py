@@ -13,21 +13,8 @@ from conftest import ROOT
 from autograder.cli import main
 from autograder.lecture import live
 from autograder.model.course import Course
-from autograder.model.errors import CourseError
 
 COURSE = Course(ROOT)
-
-
-@pytest.mark.parametrize("wanted", ["3", "03", "03_attention"])
-def test_a_number_names_a_lesson(wanted: str) -> None:
-    """With or without its zero, or the whole name."""
-    assert live.lesson_name(COURSE, wanted) == "03_attention"
-
-
-def test_a_lesson_that_is_not_there_is_named_with_those_that_are() -> None:
-    """The message lists what there is."""
-    with pytest.raises(CourseError, match="no lesson '12': there are 01_embeddings"):
-        live.lesson_name(COURSE, "12")
 
 
 def test_the_solved_lesson_comes_with_its_pictures(tmp_path: Path) -> None:

@@ -67,6 +67,28 @@ def test_the_same_advice_is_given_once() -> None:
     assert "○ softmax, attention-scores, causal-mask" in text
 
 
+def test_what_to_do_next_is_said_once() -> None:
+    """Seven failures get one paragraph of advice, with their names; a passed exercise gets none."""
+    text = _printed(_with(*[Outcome.FAILED] * 6, Outcome.PASSED))
+    above, below = " ".join(text.split()).split("What to do next")
+    assert "print the shape after every line" not in above
+    assert "run again at the next submission" not in above
+    said = [below.count("print the shape after every line"), below.count("run again at the next")]
+    assert set(said) <= {0, 1}
+    assert any(said)
+    assert all(name in below for name in POINTS if name in above.split("Score:")[1])
+    passed = next(line for line in text.splitlines() if "✓ correct" in line)
+    assert "nothing" not in passed
+    assert passed.split()[-2] == "of"
+    assert "What to do next" not in _printed(_with(Outcome.PASSED))
+
+
+def test_a_sentence_about_an_outcome_is_said_once() -> None:
+    """Two answers that ran out of time share the explanation."""
+    text = " ".join(_printed(_with(Outcome.TIMEOUT, Outcome.TIMEOUT)).split())
+    assert text.count("Look for a loop that never ends") == 1
+
+
 def test_markup_and_terminal_codes_of_a_submission_are_not_obeyed() -> None:
     """Rich markup is printed literally; escape codes and direction marks are removed."""
     made = hostile_report().model_copy(update={"repairs": ["[red]not markup[/red] \x1b[2J"]})

@@ -1,0 +1,1 @@
+"""The commands of `autograder`, a module for each; `autograder.cli` puts them together."""

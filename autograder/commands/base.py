@@ -1,0 +1,115 @@
+"""What all commands share: examples in the help, lessons by number, errors in one line."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import update_wrapper
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from autograder.model.course import Course
+from autograder.model.errors import AutograderError, CourseError
+from autograder.model.text import clean
+
+P = ParamSpec("P")
+R = TypeVar("R")
+BAD_INPUT = 2
+
+
+class Command(click.Command):
+    """A command whose help ends with examples: what to type, and what it does."""
+
+    def __init__(self, *args: Any, examples: Mapping[str, str], **kw: Any) -> None:
+        super().__init__(*args, **kw)
+        self.examples = examples
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples as a list of commands with their explanations."""
+        with formatter.section("Examples"):
+            formatter.write_dl(list(self.examples.items()), col_max=4)
+        super().format_epilog(ctx, formatter)
+
+
+class Group(click.Group):
+    """A group of commands that reports our own errors in one line, with exit status 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except (AutograderError, PermissionError) as problem:
+            text = " ".join(clean(str(problem)).split())
+            click.echo(f"autograder: {text}", err=True)
+            sys.exit(BAD_INPUT)
+
+
+def find_course(context: click.Context) -> Course:
+    """Return the course that --course names, or the nearest one. Raises CourseError for none."""
+    return Course.find(context.find_root().params.get("course"))
+
+
+def pass_course(command: Callable[Concatenate[Course, P], R]) -> Callable[P, R]:
+    """Give a command the course as its first argument."""
+
+    def with_course(*args: P.args, **kwargs: P.kwargs) -> R:
+        return command(find_course(click.get_current_context()), *args, **kwargs)
+
+    return update_wrapper(with_course, command)
+
+
+class LessonType(click.ParamType[str]):
+    """A lesson of the course by number ("03" or "3") or name; the shell completes its name."""
+
+    name = "lesson"
+
+    def convert(
+        self,
+        value: str,
+        param: click.Parameter | None,  # noqa: ARG002 - the signature is click's
+        ctx: click.Context | None,
+    ) -> str:
+        """Return the lesson's name. Raises CourseError if the course has no such lesson."""
+        return find_course(ctx or click.get_current_context()).lesson(value)
+
+    def shell_complete(
+        self,
+        ctx: click.Context,
+        param: click.Parameter,  # noqa: ARG002 - the signature is click's
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Return the lessons whose names begin with what was typed."""
+        try:
+            names = find_course(ctx).lessons()
+        except CourseError:
+            return []
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+LESSON = LessonType()
+lessons_argument = click.argument("lessons", nargs=-1, type=LESSON)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document, for a program to read."
+)
+unsandboxed_option = click.option(
+    "--unsandboxed",
+    is_flag=True,
+    help="Run submissions with your own rights. Only for code you trust; every page will say so.",
+)
+
+
+def shown(course: Course, path: Path) -> str:
+    """Return a path as it is printed: relative to the course if it is in there."""
+    return str(path.relative_to(course.root) if path.is_relative_to(course.root) else path)
+
+
+def say_written(course: Course, paths: Iterable[Path], *, as_json: bool) -> None:
+    """Print the files that a command wrote: a line for each, or one JSON document."""
+    names = [shown(course, path) for path in paths]
+    if as_json:
+        click.echo(json.dumps({"written": names}, ensure_ascii=False))
+        return
+    for name in names:
+        click.echo(f"wrote {name}")

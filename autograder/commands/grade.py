@@ -1,0 +1,84 @@
+"""`autograder grade` and `autograder demo`: grade a class, a real one or an invented one."""
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from autograder.commands.base import (
+    Command,
+    json_option,
+    lessons_argument,
+    pass_course,
+    unsandboxed_option,
+)
+from autograder.model.course import Course
+
+
+@click.command(
+    cls=Command,
+    examples={
+        "autograder grade": "Grade every lesson that somebody submitted.",
+        "autograder grade 03": "Grade lesson 03; earlier results are kept.",
+        "autograder grade 03 --force": "Grade all submissions of lesson 03 again.",
+        "autograder grade --json > run.json": "Keep the summary for a program.",
+    },
+)
+@lessons_argument
+@click.option(
+    "--workers", type=click.IntRange(1), help="How many to grade at once; by default one per core."
+)
+@click.option("--force", is_flag=True, help="Grade again what was graded before.")
+@json_option
+@unsandboxed_option
+@pass_course
+def grade(
+    course: Course,
+    lessons: tuple[str, ...],
+    *,
+    workers: int | None,
+    force: bool,
+    as_json: bool,
+    unsandboxed: bool,
+) -> None:
+    """Grade a class, and write its feedback and reports.
+
+    LESSONS are numbers ("03") or names; without any, all lessons with a submission are graded.
+    Submissions are in submitted/STUDENT/LESSON/, where 'nbgrader collect' puts them. What was graded
+    before is skipped unless the file, the lesson or the grader has changed, so a run that was
+    interrupted goes on where it stopped.
+    """
+    from autograder.commands.summary import print_summary, summary_json
+    from autograder.grading.course_run import grade_lessons, submitted_lessons
+
+    names = list(lessons) or submitted_lessons(course)
+    done = grade_lessons(course, names, sandboxed=not unsandboxed, workers=workers, force=force)
+    reports = {name: done.reports[name] for name in names}
+    if as_json:
+        click.echo(summary_json(course, reports, done.paths))
+    else:
+        print_summary(course, reports, Console())
+
+
+@click.command(
+    cls=Command,
+    examples={
+        "autograder demo": "Make the class in demo/, and grade it.",
+        "autograder demo --folder /tmp/demo": "Make it somewhere else.",
+    },
+)
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    help="Where to make it; by default demo/ in the course.",
+)
+@pass_course
+def demo(course: Course, folder: Path | None) -> None:
+    """Invent a class of 12, grade it, and say where to look.
+
+    The students' notebooks hold model answers with known mistakes in them. One is untouched, and one
+    cannot be opened.
+    """
+    from autograder.demo import run_demo
+
+    run_demo(course, folder or course.root / "demo", Console())

@@ -1,0 +1,75 @@
+"""`autograder lectures` and `autograder open`: lessons in front of a room."""
+
+import subprocess
+from pathlib import Path
+from tempfile import mkdtemp
+
+import click
+
+from autograder.commands.base import (
+    LESSON,
+    Command,
+    json_option,
+    lessons_argument,
+    pass_course,
+    say_written,
+)
+from autograder.model.course import Course
+
+
+@click.command(
+    cls=Command,
+    examples={
+        "autograder lectures": "Write the slides of every lesson to lectures/.",
+        "autograder lectures 03 --folder ~/talk": "Write the slides of lesson 03 to another folder.",
+    },
+)
+@lessons_argument
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where to write them; by default lectures/ in the course.",
+)
+@json_option
+@pass_course
+def lectures(
+    course: Course, lessons: tuple[str, ...], *, folder: Path | None, as_json: bool
+) -> None:
+    """Write lessons as slides that need no network.
+
+    LESSONS are numbers ("03") or names; without any, all lessons are written. Each becomes one HTML
+    file, made from the solved lesson.
+    """
+    from autograder.lecture.slides import write_lectures
+
+    say_written(course, write_lectures(course, lessons, folder), as_json=as_json)
+
+
+@click.command(
+    "open",
+    cls=Command,
+    examples={
+        "autograder open 03": "Open the solved lesson 03.",
+        "autograder open 03 --student": "Open it as students have it.",
+    },
+)
+@click.argument("lesson", type=LESSON)
+@click.option("--student", is_flag=True, help="The released lesson, not the solved one.")
+@click.option("--no-lab", is_flag=True, help="Only make the copy, and say where it is.")
+@click.option("--folder", type=click.Path(path_type=Path), help="Where the copy goes.")
+@pass_course
+def open_lesson(
+    course: Course, lesson: str, *, student: bool, no_lab: bool, folder: Path | None
+) -> None:
+    """Open a copy of a lesson in JupyterLab.
+
+    LESSON is a number ("03") or a name. Whatever you do to the copy, the course stays as it is.
+    """
+    from autograder.lecture import live
+
+    place = folder or Path(mkdtemp(prefix="lesson-"))
+    copy = live.copy_released if student else live.copy_solved
+    notebook = copy(course, lesson, place)
+    click.echo(f"a copy to try things on: {notebook}")
+    if not no_lab:
+        subprocess.run(live.lab_command(notebook), check=False)  # noqa: S603 - our own JupyterLab

@@ -1,0 +1,147 @@
+"""`autograder watch`: feedback within seconds of a hand-in."""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autograder.commands.base import Command, pass_course, unsandboxed_option
+from autograder.model.course import Course
+
+if TYPE_CHECKING:
+    from autograder.watch.desk import Done
+
+
+@click.command(
+    cls=Command,
+    examples={
+        "autograder watch": "Watch nbgrader's exchange, and release feedback through it.",
+        "autograder watch ~/dropbox --most 5": "Watch STUDENT/LESSON/ below a folder.",
+        "autograder watch --once": "Grade what is there, and end: for a scheduled job.",
+        "autograder watch --json > watch.jsonl": "Keep one JSON document per submission.",
+    },
+)
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--most",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Attempts per student and hour; what is handed in beyond that waits.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="How many to grade at once.",
+)
+@click.option("--once", is_flag=True, help="Grade what is there, and end.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document per submission, a line each."
+)
+@unsandboxed_option
+@pass_course
+def watch(
+    course: Course,
+    folder: Path | None,
+    *,
+    most: int,
+    workers: int,
+    once: bool,
+    as_json: bool,
+    unsandboxed: bool,
+) -> None:
+    """Grade what students hand in within seconds.
+
+    FOLDER is the inbound folder of nbgrader's exchange, by default the one that nbgrader_config.py
+    names, or any folder with STUDENT/LESSON/ in it. Every attempt is recorded as by 'autograder grade'.
+    Feedback goes back through the exchange if the submission came through it.
+
+    Files that are still being written are left until they are whole. What was graded before a restart
+    is not graded again. Stop with Ctrl-C: the submission at hand is finished first.
+    """
+    from autograder.sandbox.bubblewrap import find_bubblewrap
+    from autograder.watch.desk import Desk
+    from autograder.watch.exchange import CourseExchange
+    from autograder.watch.inbox import Inbox
+    from autograder.watch.loop import Rules, Watch, only_one
+
+    if not unsandboxed:
+        find_bubblewrap()
+    place = Path(os.path.abspath(folder)) if folder else None  # noqa: PTH100 - links are left alone
+    exchange = CourseExchange(course, place)
+    inbox = Inbox(_require_folder(place) if place else exchange.require_inbound(), course.lessons())
+    desk = Desk(course, exchange, sandboxed=not unsandboxed, workers=workers)
+    rules = Rules(most, exchange.checks_owner)
+    with only_one(course), _stopped_by_signals() as stop:
+        click.echo(f"watching {inbox.folder}", err=True)
+        tell = _tell_json if as_json else _tell
+        desk.pool.warm_up()
+        try:
+            Watch(inbox, desk, rules, tell, _note).run(stop, once=once)
+        finally:
+            desk.close()
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[threading.Event]:
+    """Give an event that Ctrl-C and a service manager's stop set."""
+    stop = threading.Event()
+    numbers = signal.SIGINT, signal.SIGTERM
+    before = [signal.signal(number, lambda *_: stop.set()) for number in numbers]
+    try:
+        yield stop
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _require_folder(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise click.BadParameter(f"no such folder: {folder}", param_hint="FOLDER")
+    return folder
+
+
+def _note(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _tell(done: "Done") -> None:
+    """Print one line about a submission."""
+    from autograder.reports.words import report_total
+    from autograder.watch.inbox import shown
+
+    if done.attempt is None:
+        return
+    back = ", feedback released" if done.returned else ""
+    total = report_total(done.attempt.report)
+    click.echo(f"{shown(done.arrival)}: {total} ({done.seconds:.0f} s{back})")
+    if done.problem:
+        click.echo(f"  {done.problem}; the scores are recorded", err=True)
+
+
+def _tell_json(done: "Done") -> None:
+    """Print one JSON document about a submission."""
+    if done.attempt is None:
+        return
+    report = done.attempt.report
+    document = {
+        "student": done.arrival.student,
+        "lesson": done.arrival.lesson,
+        "graded_at": done.attempt.graded_at.isoformat(),
+        "state": report.state.value,
+        "score": report.score,
+        "pending": report.pending,
+        "max_score": report.max_score,
+        "seconds": round(done.seconds, 2),
+        "returned": done.returned,
+        "problem": done.problem,
+    }
+    click.echo(json.dumps(document, ensure_ascii=False))

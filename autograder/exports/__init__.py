@@ -1,0 +1,1 @@
+"""Scores and feedback for other systems: nbgrader, Canvas, Moodle, Gradescope, and one file of all."""

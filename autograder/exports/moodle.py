@@ -1,0 +1,112 @@
+"""Moodle's grading worksheet, filled in, and the zip of feedback files that goes with it.
+
+The rules are those of Moodle's documentation and of its two importers:
+https://docs.moodle.org/en/Using_Assignment
+https://github.com/moodle/moodle/blob/main/mod/assign/feedback/offline/importgradeslib.php
+https://github.com/moodle/moodle/blob/main/mod/assign/feedback/file/importziplib.php
+Moodle knows a student by the Identifier ("Participant 1234"), which differs from assignment to
+assignment and is only in the worksheet that Moodle itself exports. That worksheet is the roster here.
+An empty grade leaves Moodle's as it is, and a grade above the maximum is ignored without a word.
+"""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from autograder.exports.class_scores import LessonScores
+from autograder.exports.roster import Person, Roster
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
+from autograder.reports.csv_file import csv_text
+
+GRADE, MAXIMUM = "Grade", "Maximum Grade"
+REQUIRED = ("Identifier", GRADE, "Last modified (grade)")
+# Comments and texts of submissions stay out: importing them again could change them.
+COLUMNS = (
+    "Identifier",
+    "Full name",
+    "ID number",
+    "Email address",
+    "Status",
+    GRADE,
+    MAXIMUM,
+    "Grade can be changed",
+    "Last modified (submission)",
+    "Last modified (grade)",
+)
+PARTICIPANT = re.compile(r"\d+$")
+PLUGIN = "assignfeedback_file"
+SHOWN = {".html", ".css", ".svg", ".png"}  # never the secret that lies beside a page
+DATE = (2020, 1, 1, 0, 0, 0)  # equal contents give an equal zip
+
+
+def worksheet(scores: LessonScores, worksheet: Roster, *, partial: bool) -> str:
+    """Return Moodle's worksheet with the grades of one lesson in it.
+
+    Raises CourseError if the roster is not such a worksheet, or if the assignment's maximum grade is
+    not the lesson's.
+    """
+    missing = [title for title in REQUIRED if title not in worksheet.headings]
+    if missing:
+        raise CourseError(
+            f"the roster is not Moodle's grading worksheet: it has no column '{missing[0]}'; export the "
+            "worksheet of this assignment in English, and give it with --roster"
+        )
+    columns = [title for title in COLUMNS if title in worksheet.headings]
+    known, _ = worksheet.split(sorted(scores.scores))
+    graded = {id(person): student for student, person in known.items()}
+    rows = []
+    for person in worksheet.people:
+        _require_same_maximum(person, scores)
+        student = graded.get(id(person), "")
+        grade = scores.cell(student, partial=partial)
+        rows.append([grade if title == GRADE else person.row[title] for title in columns])
+    return csv_text([columns, *rows])
+
+
+def _require_same_maximum(person: Person, scores: LessonScores) -> None:
+    stated = person.row.get(MAXIMUM, "").replace(",", ".")
+    if stated and stated != "-" and float(stated) != scores.max_score:
+        raise CourseError(
+            f"Moodle's maximum grade is {stated}, the points of {scores.lesson} are "
+            f"{scores.max_score:g}: set the maximum grade of the assignment to {scores.max_score:g}, "
+            "and export the worksheet again"
+        )
+
+
+def feedback_zip(course: Course, scores: LessonScores, worksheet: Roster) -> bytes:
+    """Return a zip with the feedback of each student, in the folders that Moodle expects."""
+    known, _ = worksheet.split(sorted(scores.scores))
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in sorted(_files(course, scores.lesson, known)):
+            entry = zipfile.ZipInfo(name, DATE)
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+    return whole.getvalue()
+
+
+def _files(course: Course, lesson: str, people: Mapping[str, Person]) -> Iterator[tuple[str, Path]]:
+    """Yield each file's name in the zip, and where it is."""
+    for student, person in people.items():
+        folder = course.feedback_page(student, lesson).parent
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and path.suffix in SHOWN:
+                inside = path.relative_to(folder).as_posix()
+                yield f"{feedback_folder(person)}/{inside}", path
+
+
+def feedback_folder(person: Person) -> str:
+    """Return the folder of a student's feedback, "Full name_1234_assignfeedback_file".
+
+    Moodle splits it at underscores, so that a name has none.
+    """
+    match = PARTICIPANT.search(person.moodle_id)
+    if match is None:
+        raise CourseError(
+            f"'{person.moodle_id}' is not an identifier of Moodle's: expected 'Participant 1234'"
+        )
+    name = re.sub(r'[_/\\:*?"<>|\x00-\x1f]', " ", person.full_name).strip(" .") or "Student"
+    return f"{name}_{match[0]}_{PLUGIN}"

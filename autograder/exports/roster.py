@@ -1,0 +1,145 @@
+"""Who is in the class: names, e-mails and the identifiers of other systems, from a CSV file.
+
+The file may be a list of your own, the gradebook that Canvas exports, or the grading worksheet that
+Moodle exports. Columns are recognised by their headings, in any order and in either case.
+"""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autograder.model.errors import CourseError
+
+# The headings under which each field is found; the first that the file has counts.
+HEADINGS = {
+    "student": ("student id", "student_id", "nbgrader", "username", "user name"),
+    "name": ("full name", "name"),
+    "first_name": ("first name", "first_name", "given name"),
+    "last_name": ("last name", "last_name", "surname", "family name"),
+    "email": ("email address", "email", "e-mail", "mail"),
+    "number": ("sis user id", "id number", "idnumber", "number"),
+    "login": ("sis login id", "login"),
+    "canvas_id": ("canvas id",),
+    "section": ("section",),
+    "moodle_id": ("identifier",),
+}
+CANVAS = {"student": "name", "id": "canvas_id"}  # what Canvas means by two plain headings
+KEYS = ("student", "login", "number", "email")  # what a student's folder can be named after
+
+
+@dataclass(frozen=True)
+class Person:
+    """One row of a roster; what the file does not say is empty. `row` is the row as it stands."""
+
+    student: str = ""
+    name: str = ""
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+    number: str = ""
+    login: str = ""
+    canvas_id: str = ""
+    section: str = ""
+    moodle_id: str = ""
+    row: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def full_name(self) -> str:
+        """The name as the file has it, or else put together from first and last name."""
+        return self.name or f"{self.first_name} {self.last_name}".strip()
+
+
+@dataclass(frozen=True)
+class Roster:
+    """The people of a class, and the headings of the file that they came from."""
+
+    people: Sequence[Person] = ()
+    headings: Sequence[str] = ()
+
+    def find(self, student: str) -> Person | None:
+        """Return the person whose submissions are in the folder `student`, if there is one.
+
+        A folder is named after the student's id, login, number or e-mail, with or without its domain.
+        """
+        for key in KEYS:
+            found = [person for person in self.people if _fits(getattr(person, key), student)]
+            if len(found) == 1:
+                return found[0]
+        return None
+
+    def split(self, students: Sequence[str]) -> tuple[dict[str, Person], list[str]]:
+        """Return the person of each student, and the students who are not on the roster."""
+        found = {student: self.find(student) for student in students}
+        known = {student: person for student, person in found.items() if person}
+        return known, [student for student in students if student not in known]
+
+
+def _fits(value: str, student: str) -> bool:
+    return bool(value) and student.casefold() in (value.casefold(), _local(value).casefold())
+
+
+def _local(value: str) -> str:
+    return value.partition("@")[0]
+
+
+def read_roster(path: Path) -> Roster:
+    """Read a roster. Raises CourseError if it is no CSV file with a column to know students by."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CourseError(f"cannot read the roster {path}: {error}") from error
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    headings = [heading.strip() for heading in reader.fieldnames or ()]
+    columns = _columns(headings)
+    if not set(columns) & {*KEYS}:
+        raise CourseError(
+            f"the roster {path} has no column to know students by: expected one of 'student id', "
+            f"'login', 'id number' or 'email', found {', '.join(headings) or 'nothing'}"
+        )
+    # cells beyond the last heading have none
+    rows = ({key.strip(): value for key, value in row.items() if key} for row in reader)
+    people = list(_people(rows, columns))
+    _require_distinct(path, people)
+    return Roster(people, headings)
+
+
+def _delimiter(text: str) -> str:
+    """Return what separates the headings: a comma, or the semicolon or tab of a spreadsheet."""
+    first = text.partition("\n")[0]
+    return max(",;\t", key=first.count)
+
+
+def _columns(headings: Sequence[str]) -> dict[str, str]:
+    """Return the heading of each field that the file has."""
+    plain = {heading.casefold(): heading for heading in headings}
+    found = {
+        name: plain[alias]
+        for name, aliases in HEADINGS.items()
+        for alias in reversed(aliases)
+        if alias in plain
+    }
+    from_canvas = "sis login id" in plain or "sis user id" in plain
+    own = CANVAS if from_canvas else {"student": "student", "id": "number"}
+    for alias, name in own.items():
+        if alias in plain:
+            found.setdefault(name, plain[alias])
+    return found
+
+
+def _people(rows: Iterator[dict[str, str]], columns: Mapping[str, str]) -> Iterator[Person]:
+    for row in rows:
+        cells = {key: (value or "").strip() for key, value in row.items()}
+        fields = {name: cells[heading] for name, heading in columns.items()}
+        if any(fields.get(key) for key in KEYS):  # Canvas has a row of points possible
+            yield Person(**fields, row=cells)
+
+
+def _require_distinct(path: Path, people: Sequence[Person]) -> None:
+    for key in KEYS:
+        values = Counter(getattr(person, key).casefold() for person in people)
+        twice = [value for value, count in values.items() if value and count > 1]
+        if twice:
+            raise CourseError(f"the roster {path} has two rows of '{twice[0]}': expected one")

@@ -1,0 +1,1 @@
+"""Grades what students hand in within seconds, and gives the feedback back."""

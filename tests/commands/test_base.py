@@ -1,0 +1,102 @@
+"""Every command explains itself, takes lessons by number, and can be completed by the shell."""
+
+import json
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner
+from conftest import ROOT
+
+from autograder.cli import COMMANDS, main
+from autograder.commands.base import Command, LessonType
+
+EXAMPLES = [
+    (command, example)
+    for command in COMMANDS
+    if isinstance(command, Command)
+    for example in command.examples
+]
+
+
+def _completions(*words: str, incomplete: str) -> list[str]:
+    shell = ShellComplete(main, {}, "autograder", "_AUTOGRADER_COMPLETE")
+    return [item.value for item in shell.get_completions(list(words), incomplete)]
+
+
+def test_no_summary_of_a_command_is_cut_off() -> None:
+    """At 80 columns, each is a whole sentence in one line."""
+    told = CliRunner().invoke(main, ["--help"], terminal_width=80).output
+    listed = told.split("Commands:\n")[1].splitlines()
+    assert len(listed) == len(COMMANDS)
+    for line in listed:
+        assert len(line) <= 80
+        assert line.endswith(".")
+        assert "..." not in line
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_has_examples_in_its_help(command: click.Command) -> None:
+    """They come last, each with what it does."""
+    told = CliRunner().invoke(main, [command.name or "", "--help"]).output
+    assert isinstance(command, Command)
+    assert command.examples
+    shown = told.split("Examples:\n")[1]
+    for example, explanation in command.examples.items():
+        assert example in shown
+        assert explanation.split()[0] in shown
+        assert explanation.endswith(".")
+
+
+@pytest.mark.parametrize(("command", "example"), EXAMPLES, ids=[example for _, example in EXAMPLES])
+def test_every_example_is_a_command_that_parses(command: click.Command, example: str) -> None:
+    """Its lessons, options and arguments are those of the command."""
+    program, name, *arguments = shlex.split(example.partition(" > ")[0])
+    assert (program, name) == ("autograder", command.name)
+    parent = click.Context(main)
+    parent.params["course"] = ROOT
+    context = command.make_context(name, arguments, parent=parent)
+    lessons = [param for param in command.params if isinstance(param.type, LessonType)]
+    for param in lessons:
+        for value in [context.params[param.name or ""]]:
+            found = value if isinstance(value, tuple) else (value,)
+            assert set(found) <= {"03_attention", "05_encoder", None}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_lesson_goes_by_its_number(command: click.Command) -> None:
+    """No parameter called lesson or lessons takes plain text."""
+    for param in command.params:
+        if param.name in ("lesson", "lessons"):
+            assert isinstance(param.type, LessonType)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("grade", "12"), ("build", "12"), ("check", "x", "--lesson", "12")]
+)
+def test_an_unknown_lesson_gets_one_line(arguments: tuple[str, ...]) -> None:
+    """It names those that there are, with exit status 2."""
+    result = CliRunner().invoke(main, ["--course", str(ROOT), *arguments])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("autograder: no lesson '12': there are 01_embeddings")
+    assert result.stderr.count("\n") == 1
+
+
+def test_the_shell_completes_commands_and_lessons(tmp_path: Path) -> None:
+    """Lessons come from the course; where there is none, nothing is offered and nothing fails."""
+    assert _completions(incomplete="gr") == ["grade"]
+    assert _completions("--course", str(ROOT), "grade", incomplete="03") == ["03_attention"]
+    assert _completions("--course", str(ROOT), "check", "--lesson", incomplete="05") == [
+        "05_encoder"
+    ]
+
+
+def test_a_program_can_read_what_was_written(tmp_path: Path) -> None:
+    """`lectures --json --folder` prints one document that names the file."""
+    arguments = ["--course", str(ROOT), "lectures", "1", "--json", "--folder", str(tmp_path)]
+    result = CliRunner().invoke(main, arguments)
+    (name,) = json.loads(result.stdout)["written"]
+    assert Path(name) == tmp_path / "01_embeddings.slides.html"
+    assert Path(name).stat().st_size > 100_000

@@ -1,0 +1,62 @@
+"""`autograder export` writes the files of each format, and says what to know about them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from tiny_course import LESSON
+
+from autograder.cli import main
+from autograder.commands.export import FORMATS
+from autograder.exports.export import NAMES
+from autograder.model.course import Course
+
+
+def _run(course: Course, *args: str | Path) -> Result:
+    return CliRunner().invoke(main, ["--course", str(course.root), "export", *map(str, args)])
+
+
+def test_the_command_offers_every_format() -> None:
+    """It names them itself, because importing them takes a second."""
+    assert FORMATS == NAMES
+
+
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [
+        ("nbgrader", ["nbgrader.csv"]),
+        ("canvas", ["canvas.csv"]),
+        ("course", ["course.csv"]),
+        ("gradescope", [f"gradescope/{LESSON}/{name}/results.json" for name in ("ada", "bo", "cyd", "di")]),
+    ],
+)
+def test_each_format_writes_its_files(graded: Course, name: str, files: list[str]) -> None:
+    """Into exports/, and --json names them."""
+    done = _run(graded, name, "3", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert sorted(json.loads(done.stdout)["written"]) == [f"exports/{file}" for file in files]
+    assert all((graded.root / "exports" / file).stat().st_size for file in files)
+
+
+def test_what_was_left_empty_is_said(graded: Course, roster_file: Path, tmp_path: Path) -> None:
+    """Once, on standard error, with who is not on the roster; --partial leaves nothing empty."""
+    done = _run(graded, "canvas", "--roster", roster_file, "--folder", tmp_path / "out")
+    assert "1 score left empty, because points are pending" in done.stderr
+    assert "not on the roster: di, eve" in done.stderr
+    assert (tmp_path / "out" / "canvas.csv").is_file()
+    assert "left empty" not in _run(graded, "canvas", "--partial").stderr
+
+
+def test_moodle_needs_its_own_worksheet(graded: Course, roster_file: Path) -> None:
+    """One line says which file."""
+    done = _run(graded, "moodle", "--roster", roster_file)
+    assert done.exit_code == 2
+    assert "not Moodle's grading worksheet" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_roster_that_is_not_there_gets_one_line(graded: Course, tmp_path: Path) -> None:
+    """With exit status 2."""
+    done = _run(graded, "canvas", "--roster", tmp_path / "none.csv")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)

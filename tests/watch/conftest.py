@@ -1,0 +1,90 @@
+"""The tiny course with a watch over an inbox, and students who hand in as nbgrader does."""
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from tiny_course import LESSON, hand_in, make_fake
+from tiny_fixtures import book, built, course, grades, same_grader
+
+from autograder.model.course import CONFIG, Course
+from autograder.watch.desk import Desk, Done
+from autograder.watch.exchange import CourseExchange
+from autograder.watch.inbox import Inbox
+from autograder.watch.loop import Rules, Watch
+from autograder.watch.settling import Settling
+
+__all__ = ["book", "built", "course", "grades", "same_grader"]
+
+
+@dataclass
+class Told:
+    """What a watch told: submissions that were graded, and notes."""
+
+    done: list[Done] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def graded(self) -> list[tuple[str, float]]:
+        """The students whose submissions were graded, and their scores."""
+        return [(d.arrival.student, d.attempt.report.score) for d in self.done if d.attempt]
+
+
+Look = Callable[..., Told]
+
+
+@pytest.fixture
+def exchange(course: Course, tmp_path: Path) -> Path:
+    """The exchange of nbgrader for the course; returns its inbound folder."""
+    root = tmp_path / "exchange"
+    inbound = root / "transformer" / "inbound"
+    inbound.mkdir(parents=True)
+    root.chmod(0o777)
+    with (course.root / CONFIG).open("a") as config:
+        config.write(f"\nc.Exchange.root = '{root}'\nc.CourseDirectory.course_id = 'transformer'\n")
+    return inbound
+
+
+@pytest.fixture
+def submit(course: Course, exchange: Path, tmp_path: Path) -> Callable[..., Path]:
+    """Give a function that submits as `nbgrader submit` does: the notebook, the time, the secret."""
+
+    def submit_it(student: str, stamp: str, **answers: str) -> Path:
+        elsewhere = Course(tmp_path / "homes" / student)
+        elsewhere.root.mkdir(parents=True, exist_ok=True)
+        if not elsewhere.release.exists():
+            elsewhere.release.symlink_to(course.release)
+        notebook = hand_in(elsewhere, student, **answers)
+        folder = exchange / f"{student}+{LESSON}+{stamp}+abc"
+        folder.mkdir()
+        shutil.copy(notebook, folder)
+        (folder / "timestamp.txt").write_text(stamp)
+        (folder / "submission_secret.txt").write_text(f"secret{student}{stamp[:10]}")
+        return folder
+
+    return submit_it
+
+
+@pytest.fixture
+def look(course: Course, same_grader: None) -> Look:
+    """Give a function that watches a folder once, or until `stop` is set; no file makes it wait long."""
+
+    def look_once(
+        folder: Path, *, most: int = 10, checks_owner: bool = False, stop: threading.Event | None = None
+    ) -> Told:
+        ticks: Iterator[float] = iter(float(30 * n) for n in range(10_000))
+        told = Told()
+        desk = Desk(course, CourseExchange(course, folder), make=make_fake)
+        rules = Rules(most, checks_owner)
+        inbox = Inbox(folder, course.lessons())
+        watch = Watch(inbox, desk, rules, told.done.append, told.notes.append, Settling(lambda: next(ticks)))
+        try:
+            watch.run(stop or threading.Event(), once=stop is None)
+        finally:
+            desk.close()
+        return told
+
+    return look_once

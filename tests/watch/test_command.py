@@ -1,0 +1,86 @@
+"""The command `autograder watch`, on a real lesson: once, one at a time, and stopped from outside."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from conftest import ROOT
+
+from autograder.cli import main
+from autograder.model.course import CONFIG, Course
+from autograder.watch.loop import only_one
+
+LESSON = "03_attention"
+SANDBOX = [] if shutil.which("bwrap") else ["--unsandboxed"]
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Course:
+    """A course with the lessons of this repository, and an empty inbox beside it."""
+    course = Course(tmp_path / "course")
+    course.root.mkdir()
+    for name in ("source", "release", "images"):
+        (course.root / name).symlink_to(ROOT / name)
+    shutil.copy(ROOT / CONFIG, course.root)
+    (tmp_path / "inbox").mkdir()
+    return course
+
+
+def _watch(course: Course, *args: str | Path) -> Result:
+    arguments = ["--course", course.root, "watch", *args, *SANDBOX]
+    return CliRunner().invoke(main, list(map(str, arguments)))
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_what_is_there_is_graded_once(real: Course, tmp_path: Path, hand_in: Callable[..., Path]) -> None:
+    """One JSON line for the submission; the second time there is nothing to do."""
+    folder = tmp_path / "inbox" / "ada" / LESSON
+    folder.mkdir(parents=True)
+    shutil.copy(hand_in(LESSON, causal_mask=lambda a: a.replace(".tril()", ".triu()")), folder)
+    before = signal.getsignal(signal.SIGTERM)
+    done = _watch(real, tmp_path / "inbox", "--once", "--json")
+    assert done.exit_code == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["student"], told["lesson"], told["state"]) == ("ada", LESSON, "graded")
+    assert (told["score"], told["pending"], told["returned"]) == (18.25, 0, False)
+    assert real.feedback_page("ada", LESSON).is_file()
+    assert signal.getsignal(signal.SIGTERM) == before
+    assert _watch(real, tmp_path / "inbox", "--once", "--json").stdout == ""
+
+
+def test_a_second_watch_is_refused_in_one_line(real: Course, tmp_path: Path) -> None:
+    """With exit status 2."""
+    with only_one(real):
+        done = _watch(real, tmp_path / "inbox", "--once")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("autograder: another 'autograder watch' is at work on")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_course_without_an_exchange_is_told_what_to_do(real: Course, tmp_path: Path) -> None:
+    """No folder was named, and nbgrader_config.py names none that is there."""
+    with (real.root / CONFIG).open("a") as config:
+        config.write(f"\nc.Exchange.root = '{tmp_path / 'none'}'\n")
+    done = _watch(real)
+    assert done.exit_code == 2
+    assert "set c.Exchange.root" in done.stderr
+    assert "no such folder" in _watch(real, tmp_path / "none").stderr
+
+
+def test_a_service_manager_can_stop_it(real: Course, tmp_path: Path) -> None:
+    """SIGTERM ends it in order: exit status 0, and the lock is free."""
+    command = [sys.executable, "-m", "autograder", "--course", str(real.root), "watch", str(tmp_path / "inbox")]
+    with subprocess.Popen([*command, *SANDBOX], stderr=subprocess.PIPE, text=True) as run:
+        assert run.stderr is not None
+        assert run.stderr.readline().startswith("watching ")
+        run.send_signal(signal.SIGTERM)
+        assert run.wait(timeout=60) == 0
+    with only_one(real):
+        assert real.reports.is_dir()

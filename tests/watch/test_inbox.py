@@ -1,0 +1,71 @@
+"""Submissions are found in both layouts, the newest counts, and links are left alone."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder.watch.inbox import Inbox
+
+LESSONS = ["03_tiny", "04_other"]
+FIRST, SECOND = "2026-03-01 11:00:00.000000 UTC", "2026-03-01 12:00:00.000000 UTC"
+
+
+def _names(folder: Path) -> list[tuple[str, str]]:
+    return [(arrival.student, arrival.lesson) for arrival in Inbox(folder, LESSONS).newest()]
+
+
+def test_the_newest_of_each_student_and_lesson_counts(tmp_path: Path) -> None:
+    """By the time in the folder's name, whatever the order of the folders."""
+    for name in (f"ada+03_tiny+{SECOND}+zz", f"ada+03_tiny+{FIRST}+aa", f"bo+04_other+{FIRST}"):
+        (tmp_path / name).mkdir()
+    bo, ada = Inbox(tmp_path, LESSONS).newest()
+    assert (ada.student, ada.folder.name) == ("ada", f"ada+03_tiny+{SECOND}+zz")
+    assert (bo.student, bo.lesson, bo.from_exchange) == ("bo", "04_other", True)
+
+
+def test_any_folder_of_students_is_read(tmp_path: Path) -> None:
+    """STUDENT/LESSON/; other lessons and hidden folders are nobody's submission."""
+    for name in ("ada/03_tiny", "ada/09_none", ".hidden/03_tiny", "bo/03_tiny"):
+        (tmp_path / name).mkdir(parents=True)
+    assert _names(tmp_path) == [("ada", "03_tiny"), ("bo", "03_tiny")]
+
+
+def test_a_changed_file_is_another_submission(tmp_path: Path) -> None:
+    """An unchanged one keeps its key, so that a restart does not grade it again."""
+    folder = tmp_path / "ada" / "03_tiny"
+    folder.mkdir(parents=True)
+    (folder / "03_tiny.ipynb").write_text("{}")
+    before = Inbox(tmp_path, LESSONS).newest()[0].key
+    assert Inbox(tmp_path, LESSONS).newest()[0].key == before
+    (folder / "03_tiny.ipynb").write_text("{ }")
+    assert Inbox(tmp_path, LESSONS).newest()[0].key != before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"ada+09_none+{FIRST}+a", "ada+03_tiny+yesterday+a", f"../x+03_tiny+{FIRST}+a".replace("/", "_"),
+        f"=cmd+03_tiny+{FIRST}+a", f"<b>+03_tiny+{FIRST}+a", "+++", "ada+03_tiny",
+    ],
+)  # fmt: skip
+def test_a_name_that_nbgrader_would_not_give_is_left_alone(tmp_path: Path, name: str) -> None:
+    """Another lesson, no time, or a student that cannot be one."""
+    (tmp_path / name).mkdir()
+    assert _names(tmp_path) == []
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    """Neither to a student's folder nor to a submission."""
+    secret = tmp_path / "secret" / "03_tiny"
+    secret.mkdir(parents=True)
+    inbox = tmp_path / "inbox"
+    (inbox / "bo").mkdir(parents=True)
+    (inbox / "ada").symlink_to(secret.parent)
+    (inbox / "bo" / "03_tiny").symlink_to(secret)
+    (inbox / f"cyd+03_tiny+{FIRST}+a").symlink_to(secret)
+    assert _names(inbox) == []
+
+
+def test_an_inbox_that_is_gone_is_empty(tmp_path: Path) -> None:
+    """A network share may be away for a moment."""
+    assert _names(tmp_path / "none") == []
