@@ -1,6 +1,8 @@
 """Grades submissions of one course: one warm sandbox for any number of notebooks."""
 
 import ast
+import hashlib
+import platform
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +16,8 @@ import torch
 
 from autograder.grading.basics import with_basics
 from autograder.grading.session import GradingSession
+from autograder.grading.version import lesson_version
+from autograder.judge.kept_results import KeptResults
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import PACKAGE, load_lesson
 from autograder.model.course import Course
@@ -24,6 +28,7 @@ from autograder.sandbox.bubblewrap import find_bubblewrap
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.system_calls import filter_programs
 from autograder.storage.course_key import course_key
+from autograder.storage.results_file import ResultsFile
 from autograder.submissions.align import Aligned, align, empty
 
 
@@ -68,11 +73,12 @@ class Grader:
         return self._grade(lesson, empty(self.course, lesson), time.monotonic())
 
     def _grade(self, lesson: str, aligned: Aligned, started: float) -> GradedSubmission:
-        oracle = _oracle(load_lesson(self.course, lesson), self._key)
+        oracle, results = _oracle(self.course, load_lesson(self.course, lesson), self._key)
         warm = self._warmed_up(oracle.lesson)
         session = GradingSession(oracle, with_basics(aligned.parts), warm, started)
         session.incidents.add(None, ((Kind.LOCKED_CELL, name) for name in aligned.changed))
         exercises = session.grade()
+        results.save()
         report = Report(
             lesson=lesson,
             score=sum(exercise.score or 0.0 for exercise in exercises),
@@ -106,9 +112,12 @@ class Grader:
 
 
 @lru_cache(maxsize=16)
-def _oracle(lesson: Lesson, key: bytes) -> Oracle:
-    """Return the oracle of a lesson: one for as long as the lesson's text stays as it is."""
-    return Oracle(lesson, key)
+def _oracle(course: Course, lesson: Lesson, key: bytes) -> tuple[Oracle, ResultsFile]:
+    """Return the oracle of a lesson and the results it keeps, for as long as its text stays as it is."""
+    computing = f"{lesson_version(course, lesson.name)} {torch.__version__} {platform.machine()}"
+    version = hashlib.sha256(computing.encode() + key).hexdigest()
+    results = ResultsFile(course.results, lesson.name, version)
+    return Oracle(lesson, key, KeptResults(results)), results
 
 
 def _fixtures(lesson: Lesson) -> list[str]:
