@@ -15,6 +15,7 @@ from rich.console import Console
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError
 from autograder.model.text import clean
+from autograder.regrade_command import regrade_command
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -250,6 +251,9 @@ def bundle(context: click.Context) -> None:
     course = _course(context)
     path = write_bundle(course)
     click.echo(f"wrote {path.relative_to(course.root)} ({path.stat().st_size / 2**20:.1f} MiB)")
+
+
+main.add_command(regrade_command)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import PACKAGE, load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Lesson
-from autograder.model.report import Report
+from autograder.model.report import Incident, Report
 from autograder.probe.notes import Kind
 from autograder.sandbox.bubblewrap import find_bubblewrap
 from autograder.sandbox.client import WarmProcess
@@ -62,20 +62,25 @@ class Grader:
         self._modules: frozenset[str] = frozenset()
         self._warm: WarmProcess | None = None
 
-    def grade(self, lesson: str, path: Path) -> GradedSubmission:
-        """Grade the notebook at `path`. Raises SubmissionError if it is not one of the lesson."""
+    def grade(self, lesson: str, path: Path, settled: Report | None = None) -> GradedSubmission:
+        """Grade the notebook at `path`. Raises SubmissionError if it is not one of the lesson.
+
+        The exercises of `settled`, an earlier report, are not graded again.
+        """
         started = time.monotonic()
         names = load_lesson(self.course, lesson).names
-        return self._grade(lesson, align(self.course, lesson, path, names), started)
+        return self._grade(lesson, align(self.course, lesson, path, names), started, settled)
 
     def grade_broken(self, lesson: str) -> GradedSubmission:
         """Give every exercise the outcome `missing`, for a submission without a notebook to grade."""
         return self._grade(lesson, empty(self.course, lesson), time.monotonic())
 
-    def _grade(self, lesson: str, aligned: Aligned, started: float) -> GradedSubmission:
+    def _grade(
+        self, lesson: str, aligned: Aligned, started: float, settled: Report | None = None
+    ) -> GradedSubmission:
         oracle, results = _oracle(self.course, load_lesson(self.course, lesson), self._key)
         warm = self._warmed_up(oracle.lesson)
-        session = GradingSession(oracle, with_basics(aligned.parts), warm, started)
+        session = GradingSession(oracle, with_basics(aligned.parts), warm, started, settled)
         session.incidents.add(None, ((Kind.LOCKED_CELL, name) for name in aligned.changed))
         exercises = session.grade()
         results.save()
@@ -85,7 +90,7 @@ class Grader:
             max_score=sum(exercise.points for exercise in exercises),
             exercises=exercises,
             repairs=aligned.repairs,
-            incidents=session.incidents.found,
+            incidents=_incidents(session.incidents.found, settled),
         )
         return GradedSubmission(report, aligned.notebook, session.tracebacks)
 
@@ -109,6 +114,14 @@ class Grader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _incidents(found: list[Incident], settled: Report | None) -> list[Incident]:
+    """Return what was found, and what an earlier report says of the exercises that it settles."""
+    if settled is None:
+        return found
+    known = {exercise.id for exercise in settled.exercises}
+    return [*settled.incidents, *(each for each in found if each.exercise not in known)]
 
 
 @lru_cache(maxsize=16)

@@ -13,7 +13,18 @@ PACKAGE = Path(__file__).resolve().parent.parent
 FOLDERS = ("model", "text", "probe", "sandbox", "judge", "lessons", "submissions", "grading")
 SUFFIXES = (".py", ".yaml")
 # The modules of this package that only decide which submissions are graded, and when.
-ORGANISING = frozenset({"pool.py", "class_run.py", "course_run.py", "staging.py", "version.py"})
+ORGANISING = frozenset(
+    f"{name}.py"
+    for name in (
+        "pool",
+        "class_run",
+        "course_run",
+        "staging",
+        "version",
+        "exercise_version",
+        "regrade",
+    )
+)
 # What lessons have in scope, and what checks use of the coursework.
 COURSEWORK = (
     *("scope.py", "small_bert.py", "stand_ins.py", "stand_ins_models.py", "heat_map.py"),

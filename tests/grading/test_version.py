@@ -51,6 +51,8 @@ NOT_SCORING = (
     "autograder/grading/course_run.py",
     "autograder/grading/staging.py",
     "autograder/grading/version.py",
+    "autograder/grading/exercise_version.py",
+    "autograder/grading/regrade.py",
     "coursework/plots.py",
 )
 
