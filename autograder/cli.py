@@ -119,14 +119,14 @@ def check(
     unsandboxed: bool,
 ) -> None:
     """Grade one notebook FILE and say what is wrong with it."""
-    from autograder.grading.grader import Grader
+    from autograder.grading.pool import make_grader
     from autograder.reports.table import print_report
     from autograder.storage.error_log import describe, log_error
     from autograder.submissions.notebook_file import identify
 
     course = _course(context)
     name = lesson or identify(course, file)
-    with Grader(course, sandboxed=not unsandboxed) as grader:
+    with make_grader(course, not unsandboxed) as grader:
         graded = grader.grade(name, file)
     if as_json:
         click.echo(graded.report.model_dump_json(indent=2))

@@ -26,6 +26,7 @@ from autograder.model.report import Incident, Report
 from autograder.probe.notes import Kind
 from autograder.sandbox.bubblewrap import find_bubblewrap
 from autograder.sandbox.client import WarmProcess
+from autograder.sandbox.start import Started
 from autograder.sandbox.system_calls import filter_programs
 from autograder.storage.course_key import course_key
 from autograder.storage.results_file import ResultsFile
@@ -51,8 +52,13 @@ class Grader:
     `sandboxed=False` runs submissions with the caller's own rights, and is for code that you trust.
     """
 
-    def __init__(self, course: Course, *, sandboxed: bool = True) -> None:
-        """Raises SandboxMissingError if bubblewrap or libseccomp is wanted and not installed."""
+    def __init__(
+        self, course: Course, *, sandboxed: bool = True, started: Started | None = None
+    ) -> None:
+        """Take over a warm process that was `started`, or start one when it is needed.
+
+        Raises SandboxMissingError if bubblewrap or libseccomp is wanted and not installed.
+        """
         torch.set_num_threads(1)
         self.course, self.sandboxed = course, sandboxed
         self._key = course_key(course)
@@ -61,6 +67,7 @@ class Grader:
             filter_programs()
         self._modules: frozenset[str] = frozenset()
         self._warm: WarmProcess | None = None
+        self._started = started
 
     def grade(self, lesson: str, path: Path, settled: Report | None = None) -> GradedSubmission:
         """Grade the notebook at `path`. Raises SubmissionError if it is not one of the lesson.
@@ -98,9 +105,12 @@ class Grader:
         """Return a warm process that has imported what this lesson and those before it need."""
         wanted = {*_imports(self.course, lesson.name), *lesson.imports, *_fixtures(lesson)}
         if self._warm is None or not self._warm.alive or not wanted <= self._modules:
+            started, self._started = self._started, None
             self.close()
             self._modules |= wanted
-            self._warm = WarmProcess(sorted(self._modules), sandboxed=self.sandboxed)
+            self._warm = WarmProcess(
+                sorted(self._modules), sandboxed=self.sandboxed, started=started
+            )
         return self._warm
 
     def close(self) -> None:
@@ -108,6 +118,9 @@ class Grader:
         if self._warm is not None:
             self._warm.close()
             self._warm = None
+        if self._started is not None:
+            self._started.close()
+            self._started = None
 
     def __enter__(self) -> Self:
         return self
