@@ -24,19 +24,18 @@ def exercise_versions(course: Course, lesson: str, _version: str) -> dict[str, s
     text = read_lesson(course.text(lesson))
     folder = version.PACKAGE / "lessons" / lesson.partition("_")[2]
     modules = {each.id: folder / f"{each.id.replace('-', '_')}.py" for each in text.exercises}
-    shared = _shared(course, text, folder, set(modules.values()))
+    shared = _shared(course, text, set(modules.values()))
     return {
         name: _digest([shared, *_own_files(module, set(modules.values())), *_cells(text, name)])
         for name, module in modules.items()
     }
 
 
-def _shared(course: Course, text: LessonText, folder: Path, modules: set[Path]) -> bytes:
+def _shared(course: Course, text: LessonText, modules: set[Path]) -> bytes:
     """Return what counts for all exercises of a lesson."""
     parts = [course_key(course), *_cells(text, "")]
-    for path in version.scoring_files(version.PACKAGE):
-        other_lesson = path.parent.parent == folder.parent and path.parent != folder
-        if not other_lesson and path.with_suffix(".py") not in modules:
+    for path in version.scoring_files(version.PACKAGE, text.name):
+        if path.with_suffix(".py") not in modules:
             parts += [path.relative_to(version.PACKAGE.parent).as_posix().encode()]
             parts += [path.read_bytes()]
     return _digest(parts).encode()
