@@ -11,6 +11,7 @@ from autograder.commands.check import check
 from autograder.commands.export import export
 from autograder.commands.grade import demo, grade
 from autograder.commands.lectures import lectures, open_lesson
+from autograder.commands.regrade import regrade
 from autograder.commands.watch import watch
 
 COMMANDS = (
@@ -23,6 +24,7 @@ COMMANDS = (
     lectures,
     new_exercise,
     open_lesson,
+    regrade,
     vendor,
     watch,
 )

@@ -14,6 +14,7 @@ import autograder.lessons
 from autograder.build import read_lesson
 from autograder.grading.grader import Grader
 from autograder.model.course import Course
+from autograder.storage.results_file import ResultsFile
 
 ROOT = Path(__file__).resolve().parent.parent
 REAL_COURSE = Course(ROOT)
@@ -29,10 +30,17 @@ def course() -> Course:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def fixed_key() -> Iterator[None]:
-    """The same inputs in every run of the tests, whatever key the course of this repository has."""
+def fixed_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The same inputs in every run of the tests, and nothing kept from an earlier run of them.
+
+    Whatever key and results the course of this repository has are left alone.
+    """
+    file = tmp_path_factory.mktemp("kept") / "course.results"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("autograder.grading.grader.course_key", lambda _course: KEY)
+        patch.setattr(
+            "autograder.grading.grader.ResultsFile", lambda _path, *rest: ResultsFile(file, *rest)
+        )
         yield
 
 

@@ -32,13 +32,13 @@ def check(
 
     Nothing is recorded: neither the gradebook nor the reports change.
     """
-    from autograder.grading.grader import Grader
+    from autograder.grading.pool import make_grader
     from autograder.reports.table import print_report
     from autograder.storage.error_log import describe, log_error
     from autograder.submissions.notebook_file import identify
 
     name = lesson or identify(course, file)
-    with Grader(course, sandboxed=not unsandboxed) as grader:
+    with make_grader(course, not unsandboxed) as grader:
         graded = grader.grade(name, file)
     if as_json:
         click.echo(graded.report.model_dump_json(indent=2))

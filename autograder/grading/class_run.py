@@ -47,7 +47,6 @@ def grade_lesson(
     with plain_io_errors(course):
         submissions = _submissions(course, lesson, console)
         wait_for_gradebook(course)
-        register(course, lesson)
         log = AttemptLog(course.reports)
         newest = log.latest(lesson)
         todo = [
@@ -55,6 +54,8 @@ def grade_lesson(
             for submission in submissions
             if force or not _is_settled(submission, newest.get(submission.student), sandboxed)
         ]
+        if todo:
+            register(course, lesson)
         skipped = len(submissions) - len(todo)
         rest = f", {skipped} graded before" if skipped else ""
         _say(console, f"{lesson}: {_count(todo, 'submission')} to grade{rest}")

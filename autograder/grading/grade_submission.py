@@ -7,12 +7,14 @@ import math
 import traceback
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.grading.exercise_version import exercise_versions
 from autograder.model.errors import (
     AutograderError,
     NothingSubmittedError,
@@ -86,6 +88,7 @@ def _attempt(
         sandboxed=sandboxed,
         report=report,
         answers=dict(answers),
+        checks=exercise_versions(submission.course, submission.lesson, submission.version),
         detail=describe(tracebacks),
     )
 
@@ -109,12 +112,18 @@ def _grade(grader: "Grader", submission: Submission) -> tuple["GradedSubmission"
     """Return the graded submission, and the fields of its report that depend on its file."""
     try:
         path = submission.require_file()
-        graded = grader.grade(submission.lesson, path)
+        graded = _graded(grader, submission, path)
     except SubmissionError as error:
         nothing = grader.grade_broken(submission.lesson)
         return nothing, {"state": _state(error), "reason": str(error), "repairs": []}
     repairs = [*submission.repairs(path), *graded.report.repairs]
     return graded, {"state": State.GRADED, "reason": "", "repairs": repairs}
+
+
+def _graded(grader: "Grader", submission: Submission, path: Path) -> "GradedSubmission":
+    if submission.settled is None:
+        return grader.grade(submission.lesson, path)
+    return grader.grade(submission.lesson, path, submission.settled)
 
 
 def _state(error: SubmissionError) -> State:

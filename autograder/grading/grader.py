@@ -1,6 +1,8 @@
 """Grades submissions of one course: one warm sandbox for any number of notebooks."""
 
 import ast
+import hashlib
+import platform
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,16 +16,20 @@ import torch
 
 from autograder.grading.basics import with_basics
 from autograder.grading.session import GradingSession
+from autograder.grading.version import lesson_version
+from autograder.judge.kept_results import KeptResults
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import PACKAGE, load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Lesson
-from autograder.model.report import Report
+from autograder.model.report import Incident, Report
 from autograder.probe.notes import Kind
 from autograder.sandbox.bubblewrap import find_bubblewrap
 from autograder.sandbox.client import WarmProcess
+from autograder.sandbox.start import Started
 from autograder.sandbox.system_calls import filter_programs
 from autograder.storage.course_key import course_key
+from autograder.storage.results_file import ResultsFile
 from autograder.submissions.align import Aligned, align, empty
 
 
@@ -46,8 +52,13 @@ class Grader:
     `sandboxed=False` runs submissions with the caller's own rights, and is for code that you trust.
     """
 
-    def __init__(self, course: Course, *, sandboxed: bool = True) -> None:
-        """Raises SandboxMissingError if bubblewrap or libseccomp is wanted and not installed."""
+    def __init__(
+        self, course: Course, *, sandboxed: bool = True, started: Started | None = None
+    ) -> None:
+        """Take over a warm process that was `started`, or start one when it is needed.
+
+        Raises SandboxMissingError if bubblewrap or libseccomp is wanted and not installed.
+        """
         torch.set_num_threads(1)
         self.course, self.sandboxed = course, sandboxed
         self._key = course_key(course)
@@ -56,30 +67,37 @@ class Grader:
             filter_programs()
         self._modules: frozenset[str] = frozenset()
         self._warm: WarmProcess | None = None
+        self._started = started
 
-    def grade(self, lesson: str, path: Path) -> GradedSubmission:
-        """Grade the notebook at `path`. Raises SubmissionError if it is not one of the lesson."""
+    def grade(self, lesson: str, path: Path, settled: Report | None = None) -> GradedSubmission:
+        """Grade the notebook at `path`. Raises SubmissionError if it is not one of the lesson.
+
+        The exercises of `settled`, an earlier report, are not graded again.
+        """
         started = time.monotonic()
         names = load_lesson(self.course, lesson).names
-        return self._grade(lesson, align(self.course, lesson, path, names), started)
+        return self._grade(lesson, align(self.course, lesson, path, names), started, settled)
 
     def grade_broken(self, lesson: str) -> GradedSubmission:
         """Give every exercise the outcome `missing`, for a submission without a notebook to grade."""
         return self._grade(lesson, empty(self.course, lesson), time.monotonic())
 
-    def _grade(self, lesson: str, aligned: Aligned, started: float) -> GradedSubmission:
-        oracle = _oracle(load_lesson(self.course, lesson), self._key)
+    def _grade(
+        self, lesson: str, aligned: Aligned, started: float, settled: Report | None = None
+    ) -> GradedSubmission:
+        oracle, results = _oracle(self.course, load_lesson(self.course, lesson), self._key)
         warm = self._warmed_up(oracle.lesson)
-        session = GradingSession(oracle, with_basics(aligned.parts), warm, started)
+        session = GradingSession(oracle, with_basics(aligned.parts), warm, started, settled)
         session.incidents.add(None, ((Kind.LOCKED_CELL, name) for name in aligned.changed))
         exercises = session.grade()
+        results.save()
         report = Report(
             lesson=lesson,
             score=sum(exercise.score or 0.0 for exercise in exercises),
             max_score=sum(exercise.points for exercise in exercises),
             exercises=exercises,
             repairs=aligned.repairs,
-            incidents=session.incidents.found,
+            incidents=_incidents(session.incidents.found, settled),
         )
         return GradedSubmission(report, aligned.notebook, session.tracebacks)
 
@@ -87,9 +105,12 @@ class Grader:
         """Return a warm process that has imported what this lesson and those before it need."""
         wanted = {*_imports(self.course, lesson.name), *lesson.imports, *_fixtures(lesson)}
         if self._warm is None or not self._warm.alive or not wanted <= self._modules:
+            started, self._started = self._started, None
             self.close()
             self._modules |= wanted
-            self._warm = WarmProcess(sorted(self._modules), sandboxed=self.sandboxed)
+            self._warm = WarmProcess(
+                sorted(self._modules), sandboxed=self.sandboxed, started=started
+            )
         return self._warm
 
     def close(self) -> None:
@@ -97,6 +118,9 @@ class Grader:
         if self._warm is not None:
             self._warm.close()
             self._warm = None
+        if self._started is not None:
+            self._started.close()
+            self._started = None
 
     def __enter__(self) -> Self:
         return self
@@ -105,10 +129,21 @@ class Grader:
         self.close()
 
 
+def _incidents(found: list[Incident], settled: Report | None) -> list[Incident]:
+    """Return what was found, and what an earlier report says of the exercises that it settles."""
+    if settled is None:
+        return found
+    known = {exercise.id for exercise in settled.exercises}
+    return [*settled.incidents, *(each for each in found if each.exercise not in known)]
+
+
 @lru_cache(maxsize=16)
-def _oracle(lesson: Lesson, key: bytes) -> Oracle:
-    """Return the oracle of a lesson: one for as long as the lesson's text stays as it is."""
-    return Oracle(lesson, key)
+def _oracle(course: Course, lesson: Lesson, key: bytes) -> tuple[Oracle, ResultsFile]:
+    """Return the oracle of a lesson and the results it keeps, for as long as its text stays as it is."""
+    computing = f"{lesson_version(course, lesson.name)} {torch.__version__} {platform.machine()}"
+    version = hashlib.sha256(computing.encode() + key).hexdigest()
+    results = ResultsFile(course.results, lesson.name, version)
+    return Oracle(lesson, key, KeptResults(results)), results
 
 
 def _fixtures(lesson: Lesson) -> list[str]:

@@ -19,6 +19,7 @@ from pebble import CONSTS, ProcessExpired, ProcessPool
 from autograder.grading.grade_submission import Result, grade_submission, ungraded
 from autograder.model.course import Course
 from autograder.probe.isolate import die_with_parent
+from autograder.sandbox.start import start
 from autograder.submissions.submission import Submission
 
 if TYPE_CHECKING:
@@ -32,10 +33,15 @@ MakeGrader = Callable[[Course, bool], "Grader"]
 
 
 def make_grader(course: Course, sandboxed: bool) -> "Grader":
-    """Return the real grader. It is imported here because importing torch takes seconds."""
-    from autograder.grading.grader import Grader
+    """Return the real grader. Its warm process imports torch while this one does; both take seconds."""
+    started = start(sandboxed=sandboxed)
+    try:
+        from autograder.grading.grader import Grader
 
-    return Grader(course, sandboxed=sandboxed)
+        return Grader(course, sandboxed=sandboxed, started=started)
+    except BaseException:
+        started.close()
+        raise
 
 
 class Pool:

@@ -20,7 +20,7 @@ from autograder.judge.source_witness import name_around
 from autograder.model.errors import RunCrashedError, RunEndedError
 from autograder.model.exercise import Exercise
 from autograder.model.observation import Observation, Raised
-from autograder.model.report import ExerciseReport
+from autograder.model.report import ExerciseReport, Report
 from autograder.probe.notes import Kind
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Run
@@ -47,13 +47,19 @@ class GradingSession:
         parts: Sequence[Part],
         warm: WarmProcess,
         started: float | None = None,
+        settled: Report | None = None,
     ) -> None:
-        """Take the time on the monotonic clock from which the submission's own time counts, or now."""
+        """Count the submission's time from `started` on the monotonic clock, by default from now.
+
+        The exercises of `settled`, an earlier report, keep their results and are not graded.
+        """
         self.oracle, self.parts, self._warm = oracle, parts, warm
         self.incidents = Incidents()
         self.tracebacks: dict[str, str] = {}
         self._exercises = {exercise.id: exercise for exercise in oracle.lesson.exercises}
         self._answers = {part.exercise: part for part in parts if part.role is not Role.TEST}
+        kept = settled.exercises if settled else []
+        self._settled = {each.id: each for each in kept if each.id in self._exercises}
         self._reports: dict[str, ExerciseReport] = {}
         self._raised: dict[str, Raised] = {}  # by the cell of an exercise
         self._skipped: set[int] = set()  # indices of cells that ended the process
@@ -65,6 +71,7 @@ class GradingSession:
         for exercise in self._exercises.values():
             if report := outcomes.without_running(exercise, self._answers.get(exercise.id)):
                 self._reports[exercise.id] = report
+        self._reports |= self._settled
         while self._open() and not self._out_of_time():
             with self._run() as run:
                 self._run_notebook(run)
@@ -142,6 +149,8 @@ class GradingSession:
     def _keep(self, exercise_id: str, grade: Callable[[Exercise], ExerciseReport]) -> None:
         """Keep the report that `grade` gives. A fault of the grader leaves it to a person."""
         exercise = self._exercises[exercise_id]
+        if exercise_id in self._settled:
+            return
         try:
             report = grade(exercise)
         except Exception:

@@ -13,7 +13,18 @@ PACKAGE = Path(__file__).resolve().parent.parent
 FOLDERS = ("model", "text", "probe", "sandbox", "judge", "lessons", "submissions", "grading")
 SUFFIXES = (".py", ".yaml")
 # The modules of this package that only decide which submissions are graded, and when.
-ORGANISING = frozenset({"pool.py", "class_run.py", "course_run.py", "staging.py", "version.py"})
+ORGANISING = frozenset(
+    f"{name}.py"
+    for name in (
+        "pool",
+        "class_run",
+        "course_run",
+        "staging",
+        "version",
+        "exercise_version",
+        "regrade",
+    )
+)
 # What lessons have in scope, and what checks use of the coursework.
 COURSEWORK = (
     *("scope.py", "small_bert.py", "stand_ins.py", "stand_ins_models.py", "heat_map.py"),
@@ -28,26 +39,31 @@ COURSEWORK = (
 def lesson_version(course: Course, lesson: str) -> str:
     """Return a digest of the lesson's text, its release, the key and the code that can change a score.
 
-    A submission that was graded under another version is graded again. Raises CourseError if the
-    lesson has no text or was never released.
+    The checks of other lessons cannot. A submission that was graded under another version is graded
+    again. Raises CourseError if the lesson has no text or was never released.
     """
     if not course.text(lesson).is_file():
         raise CourseError(f"no lesson '{lesson}': expected its text in {course.text(lesson)}")
     digest = hashlib.sha256(course.text(lesson).read_bytes())
     digest.update(course.release_notebook(lesson).read_bytes())
     digest.update(course_key(course))
-    for path in scoring_files(PACKAGE):
+    for path in scoring_files(PACKAGE, lesson):
         digest.update(path.relative_to(PACKAGE.parent).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-def scoring_files(package: Path) -> Iterator[Path]:
-    """Yield the files that can change a score, in a fixed order: the grader's, and the coursework's."""
+def scoring_files(package: Path, lesson: str = "") -> Iterator[Path]:
+    """Yield the files that can change a score, in a fixed order: the grader's, and the coursework's.
+
+    Of the lessons' checks, these are all, or those of one `lesson`.
+    """
+    lessons, own = package / "lessons", package / "lessons" / lesson.partition("_")[2]
     for folder in FOLDERS:
         for path in sorted((package / folder).rglob("*")):
             organises = folder == "grading" and path.name in ORGANISING
-            if path.suffix in SUFFIXES and not organises:
+            other = lesson and path.parent.parent == lessons and path.parent != own
+            if path.suffix in SUFFIXES and not organises and not other:
                 yield path
     used = (package.parent / "coursework" / name for name in COURSEWORK)
     yield from (path for path in used if path.is_file())

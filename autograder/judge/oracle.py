@@ -4,7 +4,7 @@ import inspect
 import math
 import textwrap
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from torch import nn
 from torch.utils._pytree import tree_map_only
 
 from autograder.judge.evidence import Evidence, judge_check
+from autograder.judge.kept_results import KeptResults
 from autograder.judge.merge import merged
 from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
@@ -40,11 +41,13 @@ class Oracle:
     The inputs depend on the key, the lesson, the exercise and the check, and on nothing else.
     """
 
-    def __init__(self, lesson: Lesson, key: bytes) -> None:
+    def __init__(self, lesson: Lesson, key: bytes, kept: KeptResults | None = None) -> None:
+        """Draw inputs from `key`; look up in `kept` what an earlier run has computed."""
         self.lesson, self._key = lesson, key
+        self._kept = kept or KeptResults()
         self._inputs: dict[tuple[str, str], TestInput] = {}
         self._edited: dict[tuple[str, ...], dict[str, Any] | None] = {}
-        self._observed: LRUCache[tuple[Any, ...], Observation] = LRUCache(KEPT)
+        self._observed: LRUCache[tuple[Any, ...], Observation | None] = LRUCache(KEPT)
 
     def test_input(self, exercise: Exercise, check: Check) -> TestInput:
         """Return a check's operation, with inputs on which the mistakes that it separates show.
@@ -57,12 +60,23 @@ class Oracle:
         return self._inputs[place]
 
     def _drawn(self, exercise: Exercise, check: Check) -> TestInput:
+        if not check.separates:
+            return self._draw(exercise, check, 0)
+        place = (self.lesson.name, exercise.id, check.id)
+        attempt = self._kept.number(place, lambda: self._first_separating(exercise, check))
+        return self._draw(exercise, check, attempt)
+
+    def _draw(self, exercise: Exercise, check: Check, attempt: int) -> TestInput:
+        draw = Draw(self._key, self.lesson.name, exercise.id, check.id, str(attempt))
+        return TestInput(check.test(draw), draw.seed, check.id, attempt)
+
+    def _first_separating(self, exercise: Exercise, check: Check) -> int:
+        """Return which draw is the first on which all mistakes show that the check separates."""
         hidden = [exercise.mistake(name) for name in check.separates]
         for attempt in range(MAX_DRAWS):
-            draw = Draw(self._key, self.lesson.name, exercise.id, check.id, str(attempt))
-            test_input = TestInput(check.test(draw), draw.seed, check.id, attempt)
+            test_input = self._draw(exercise, check, attempt)
             if not any(self._tried(exercise, check, test_input, [m]).passed for m in hidden):
-                return test_input
+                return attempt
         raise CheckDefinitionError(
             f"check '{check.id}' of '{exercise.id}' separates {', '.join(check.separates)}: "
             f"none of {MAX_DRAWS} draws shows all of them; draw other inputs"
@@ -106,13 +120,17 @@ class Oracle:
         """
         if exercise.reference is None:
             return Observation()
-        key = (exercise.id, test_input.check, test_input.attempt)
-        if key not in self._observed:
-            names = {**self._upstream(exercise), exercise.name: exercise.reference}
-            seen = self.observe(exercise, names, test_input)
-            _require_exception(exercise, check, seen)
-            self._observed[key] = seen
-        return self._observed[key]
+        key = ("reference", exercise.id, test_input.check, test_input.attempt)
+        seen = self._once(key, lambda: self._observed_reference(exercise, check, test_input))
+        return seen or Observation()
+
+    def _observed_reference(
+        self, exercise: Exercise, check: Check, test_input: TestInput
+    ) -> Observation:
+        names = {**self._upstream(exercise), exercise.name: exercise.reference}
+        seen = self.observe(exercise, names, test_input)
+        _require_exception(exercise, check, seen)
+        return seen
 
     def mistaken(
         self, exercise: Exercise, mistakes: Sequence[Mistake], test_input: TestInput
@@ -122,11 +140,20 @@ class Oracle:
         The result is kept: a class shares its inputs, and makes the same mistakes.
         """
         key = (*_key(exercise, mistakes), test_input.check, test_input.attempt)
+        return self._once(key, lambda: self._observed_edited(exercise, mistakes, test_input))
+
+    def _observed_edited(
+        self, exercise: Exercise, mistakes: Sequence[Mistake], test_input: TestInput
+    ) -> Observation | None:
+        names = self.edited(exercise, mistakes)
+        return None if names is None else self.observe(exercise, names, test_input)
+
+    def _once(
+        self, key: tuple[Any, ...], compute: Callable[[], Observation | None]
+    ) -> Observation | None:
+        """Return what is remembered or kept under a key; compute it otherwise."""
         if key not in self._observed:
-            names = self.edited(exercise, mistakes)
-            if names is None:
-                return None
-            self._observed[key] = self.observe(exercise, names, test_input)
+            self._observed[key] = self._kept.observation((self.lesson.name, *key), compute)
         return self._observed[key]
 
     def observe(

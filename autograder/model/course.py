@@ -52,6 +52,7 @@ class Course:
     reports = _Place("reports")  # reports for the instructor, and the log of attempts
     gradebook = _Place("gradebook.db")  # nbgrader's database
     key = _Place("course.key")  # private: what the inputs of graded checks are drawn from
+    results = _Place("course.results")  # private: what our own answers give on those inputs
 
     def text(self, lesson: str) -> Path:
         """Return the path of a lesson's text, as its author writes it."""

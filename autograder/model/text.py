@@ -36,8 +36,10 @@ def clean(text: str, longest: int = LONGEST) -> str:
     """
     if len(text) > 8 * longest:  # most of it is dropped in any case
         text = text[: 8 * longest] + CUT
-    text = _UNPRINTABLE.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
-    text = _SURROGATES.sub("?", text).strip()
+    if not text.isprintable():  # most texts are, and a class has very many
+        text = _UNPRINTABLE.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
+        text = _SURROGATES.sub("?", text)
+    text = text.strip()
     return text if len(text) <= longest else text[: longest - len(CUT)].rstrip() + CUT
 
 

@@ -14,6 +14,7 @@ import re
 import resource
 import signal
 from pathlib import Path
+from typing import Final
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
@@ -30,6 +31,7 @@ CPU_SECONDS = 200
 OPEN_FILES = 256
 LOCKED_MEMORY = 64 * 2**10  # bytes
 MAX_PROCESSES = 64  # threads included
+PLAIN: Final = "plain"  # in place of filters: runs are not isolated
 COUNTED_BY_NAMESPACE = (5, 14)  # the first kernel that counts the processes of each user namespace
 
 _libc = ctypes.CDLL(None, use_errno=True)

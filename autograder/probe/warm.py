@@ -1,10 +1,10 @@
 """The warm process: imports torch once, then forks a run whenever the grader sends a channel.
 
-Started as `python -m autograder.probe.warm FD FILTER MODULE…`, where FD is a socket to the grader and
-FILTER are the filters of system calls in hexadecimal, or `plain` for runs that are not isolated. A run is
-three processes: its *keeper*, which stays outside the run's process namespace and session, so that no
-signal from inside reaches it, limits it, ends it and reports its end; process 1 inside them; and the
-session, a child of process 1, since the kernel does not deliver alarms to process 1.
+Started as `python -m autograder.probe.warm FD FILTER`. FD is a socket to the grader, which first sends the
+names of the modules to import. FILTER are the filters of system calls in hexadecimal, or `plain` for runs
+that are not isolated. A run is three processes: its *keeper*, which stays outside the run's process namespace
+and session, so that no signal from inside reaches it, limits it, ends it and reports its end; process 1
+inside them; and the session, a child of process 1, since the kernel does not deliver alarms to process 1.
 """
 
 import contextlib
@@ -16,7 +16,8 @@ import signal
 import socket
 import sys
 import time
-from typing import Final, NoReturn
+from collections.abc import Iterable
+from typing import NoReturn
 
 from autograder.probe import forks, isolate, session, wire
 from autograder.probe.library_calls import LibraryCalls
@@ -28,16 +29,15 @@ from autograder.probe.streams import silence
 # The first backward() imports it, which takes a quarter of a second.
 IMPORTED_LATE = ("torch.fx.experimental.symbolic_shapes",)
 MONITOR_SECONDS = 0.05  # between two looks at the resources of a run
-PLAIN: Final = "plain"
 Programs = list[bytes]  # what a run loads into the kernel: its filter, and what asks before a fork
 
 
 def main() -> None:
     """Warm up, report that, and serve until the grader closes the socket."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    programs = [] if sys.argv[2] == PLAIN else [*map(bytes.fromhex, sys.argv[2].split(":"))]
+    programs = [] if sys.argv[2] == isolate.PLAIN else [*map(bytes.fromhex, sys.argv[2].split(":"))]
     isolate.new_session_keyring()
-    shell = warm_up(sys.argv[3:])
+    shell = warm_up(wire.receive(control)["modules"])
     wire.send(control, {"warm": "ready"})
     with contextlib.suppress(EOFError):
         while True:
@@ -47,7 +47,7 @@ def main() -> None:
             os.wait()
 
 
-def warm_up(modules: list[str]) -> QuietShell:
+def warm_up(modules: Iterable[str]) -> QuietShell:
     """Import what lessons import, and make a shell for the runs.
 
     Torch uses a single thread, which makes forking safe. A module that is not installed is left to

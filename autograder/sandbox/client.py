@@ -2,58 +2,45 @@
 
 import contextlib
 import math
-import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterable
 from typing import Any, Self
 
 from autograder.model.errors import AutograderError
 from autograder.probe import wire
-from autograder.probe.warm import PLAIN
-from autograder.sandbox import bubblewrap
 from autograder.sandbox.run import Run
-from autograder.sandbox.system_calls import filter_programs
+from autograder.sandbox.start import Started, start
 
 START_SECONDS = 60
-CLOSE_SECONDS = 3.0
 
 
 class WarmProcess:
     """A sandboxed process that has imported torch, from which runs are forked."""
 
-    def __init__(self, modules: Iterable[str] = (), *, sandboxed: bool = True) -> None:
-        """Start it and wait until it has imported `modules`, as far as they exist.
+    def __init__(
+        self,
+        modules: Iterable[str] = (),
+        *,
+        sandboxed: bool = True,
+        started: Started | None = None,
+    ) -> None:
+        """Wait until a process has imported `modules`, as far as they exist: `started`, or a new one.
 
         Raises SandboxMissingError if bubblewrap is wanted and not installed, AutograderError if the
         process does not start.
         """
         self.sandboxed, self._modules = sandboxed, tuple(modules)
-        self._launch()
+        self._launch(started)
 
-    def _launch(self) -> None:
-        self._control, theirs = socket.socketpair()
-        with theirs:
-            self._process = self._start(theirs.fileno())
+    def _launch(self, started: Started | None = None) -> None:
+        self._started = started or start(sandboxed=self.sandboxed)
+        self._process, self._control = self._started.process, self._started.control
         self._wait_until_ready()
-
-    def _start(self, channel: int) -> "subprocess.Popen[bytes]":
-        python = bubblewrap.python() if self.sandboxed else sys.executable
-        rules = filter_programs() if self.sandboxed else PLAIN
-        program = [python, "-m", "autograder.probe.warm", str(channel), rules, *self._modules]
-        return subprocess.Popen(  # noqa: S603 - our own program, in the sandbox
-            bubblewrap.command(program) if self.sandboxed else program,
-            env={} if self.sandboxed else _plain_environment(),
-            pass_fds=[channel],
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
 
     def _wait_until_ready(self) -> None:
         try:
+            wire.send(self._control, {"modules": self._modules})
             wire.receive(self._control, time.monotonic() + START_SECONDS)
         except (EOFError, OSError, wire.WireError) as problem:
             self._process.kill()
@@ -98,24 +85,10 @@ class WarmProcess:
 
     def close(self) -> None:
         """End the warm process and every run in it."""
-        self._control.close()
-        try:
-            self._process.wait(timeout=CLOSE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._process.stderr:
-            self._process.stderr.close()
+        self._started.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _plain_environment() -> dict[str, str]:
-    """Return the sandbox's environment with this machine's path and home, for unsandboxed runs."""
-    packages = str(bubblewrap.PACKAGES.parent)
-    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    return {**bubblewrap.ENVIRONMENT, **kept, "PYTHONPATH": packages}

@@ -31,7 +31,9 @@ class Attempt(Document):
     """One grading of one submission.
 
     `version` is the state of lesson and grader (see `lesson_version`). `answers` holds the SHA-256
-    of each answer by exercise id. `detail` holds tracebacks for the instructor if the grader itself failed.
+    of each answer by exercise id, `checks` the state of what graded each exercise (see
+    `exercise_versions`; earlier versions stored none). `detail` holds tracebacks for the instructor if
+    the grader itself failed.
     """
 
     model_config = ConfigDict(extra="ignore")  # logs of earlier versions say more
@@ -44,6 +46,7 @@ class Attempt(Document):
     sandboxed: bool
     report: Report
     answers: dict[str, str] = Field(default_factory=dict)
+    checks: dict[str, str] = Field(default_factory=dict)
     detail: str = ""
 
     @property

@@ -56,8 +56,15 @@ def stored_attempt(course: Course, student: str, lesson: str) -> Attempt | None:
     """Return the attempt whose page is in the folder, or None if there is no page of ours."""
     path = course.autograded_notebook(student, lesson)
     try:
-        return attached_attempt(nbformat.from_dict(json.loads(path.read_bytes())))
-    except (OSError, ValueError, AttributeError):  # absent, torn, or written by another program
+        stored = json.loads(path.read_bytes())["metadata"].get(KEY)
+        return Attempt.model_validate(stored) if stored is not None else None
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        AttributeError,
+        TypeError,
+    ):  # absent, torn, or written by another program
         return None
 
 

@@ -4,13 +4,14 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
 from autograder.model.course import Course
 from autograder.model.errors import NothingSubmittedError, SubmissionError, WrongFileError
+from autograder.model.report import Report
 from autograder.model.text import clean_name, is_student_name
 from autograder.submissions.file_access import read_handed_in, read_start, require_real
 from autograder.submissions.notebook_file import MAX_BYTES, identify
@@ -27,12 +28,16 @@ MOST_READ = 10  # notebooks that are read to find the one of the lesson
 
 @dataclass(frozen=True)
 class Submission:
-    """One student's submission for one lesson; `version` is what `lesson_version` returns."""
+    """One student's submission for one lesson; `version` is what `lesson_version` returns.
+
+    `settled` is a report of exercises that are not to be graded again.
+    """
 
     course: Course
     student: str
     lesson: str
     version: str
+    settled: Report | None = field(default=None, compare=False)
 
     @property
     def path(self) -> Path:

@@ -52,6 +52,8 @@ NOT_SCORING = (
     "autograder/grading/course_run.py",
     "autograder/grading/staging.py",
     "autograder/grading/version.py",
+    "autograder/grading/exercise_version.py",
+    "autograder/grading/regrade.py",
     "coursework/plots.py",
 )
 
@@ -66,15 +68,20 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", [*SCORING, "autograder/judge/new.py"])
+OTHER = tuple(name for name in SCORING if name.startswith("autograder/lessons/attention/"))
+OWN = tuple(name.replace("attention", "tiny") for name in OTHER)
+
+
+@pytest.mark.parametrize("name", [*sorted({*SCORING} - {*OTHER}), *OWN, "autograder/judge/new.py"])
 def test_code_that_can_change_a_score_counts(course: Course, package: Path, name: str) -> None:
     """A submission is graded again after it was edited."""
     before = lesson_version(course, LESSON)
+    (package / name).parent.mkdir(exist_ok=True)
     (package / name).write_text("2")
     assert lesson_version(course, LESSON) != before
 
 
-@pytest.mark.parametrize("name", NOT_SCORING)
+@pytest.mark.parametrize("name", [*NOT_SCORING, *OTHER])
 def test_code_that_builds_stores_or_shows_does_not(
     course: Course, package: Path, name: str
 ) -> None:
@@ -99,6 +106,15 @@ def test_every_file_that_scoring_code_imports_counts() -> None:
     scoring = set(scoring_files(ROOT / "autograder"))
     used = {path for name in scoring if name.suffix == ".py" for path in _coursework(name)}
     assert used <= scoring
+
+
+def test_no_lesson_imports_another_lessons_checks() -> None:
+    """So the checks of another lesson cannot change a score."""
+    for path in (ROOT / "autograder" / "lessons").glob("*/*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            module = getattr(node, "module", None) if isinstance(node, ast.ImportFrom) else None
+            if (module or "").startswith("autograder.lessons."):
+                assert (module or "").split(".")[2] == path.parent.name, path
 
 
 def _coursework(path: Path) -> Iterator[Path]:

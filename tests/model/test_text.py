@@ -1,11 +1,13 @@
 """Nothing that a submission says can move a terminal's cursor, reorder a page, or flood a log."""
 
+import sys
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.model import text as texts
 from autograder.model.report import CheckReport, Incident, Report, State
 from autograder.model.text import LONGEST, MOST_LINES, clean, clean_name, is_student_name, visible
 
@@ -70,7 +72,9 @@ def test_a_report_holds_only_printable_text_of_bounded_length() -> None:
     assert len(whole) < 100_000
 
 
-@pytest.mark.parametrize("name", ["s123", "O'Brien", "müller, jörg", "李雷", "a.b@c.d", "x_1-2 (3)"])
+@pytest.mark.parametrize(
+    "name", ["s123", "O'Brien", "müller, jörg", "李雷", "a.b@c.d", "x_1-2 (3)"]
+)
 def test_names_that_people_have_are_accepted(name: str) -> None:
     """Letters of any script, and the signs of names and addresses."""
     assert is_student_name(name)
@@ -89,3 +93,13 @@ def test_names_that_a_page_a_table_or_a_path_might_act_on_are_not(name: str) -> 
     assert not is_student_name(name)
     assert "\x1b" not in clean_name(name)
     assert "\n" not in clean_name(name)
+
+
+def test_no_printable_character_is_cleaned_away() -> None:
+    """Text that Python calls printable is left as it is, so it need not be searched."""
+    for number in range(sys.maxunicode + 1):
+        character = chr(number)
+        if character.isprintable():
+            assert not texts._UNPRINTABLE.search(character), hex(number)
+            assert not texts._ESCAPES.search(character), hex(number)
+            assert not texts._SURROGATES.search(character), hex(number)

@@ -1,0 +1,45 @@
+"""`autograder regrade`: grade again what a changed check touches."""
+
+import click
+
+from autograder.commands.base import LESSON, Command, pass_course, unsandboxed_option
+from autograder.model.course import Course
+
+
+@click.command(
+    cls=Command,
+    examples={
+        "autograder regrade 03": "Show whose scores a changed check of lesson 03 would change.",
+        "autograder regrade 03 --apply": "Write the new scores and feedback.",
+    },
+)
+@click.argument("lesson", type=LESSON)
+@click.option("--apply", "write", is_flag=True, help="Write the new results; else only show them.")
+@click.option(
+    "--workers", type=click.IntRange(1), help="How many to grade at once; by default one per core."
+)
+@unsandboxed_option
+@pass_course
+def regrade(
+    course: Course, lesson: str, *, write: bool, workers: int | None, unsandboxed: bool
+) -> None:
+    """Grade a lesson again where a changed check touches it, and show what changes for whom.
+
+    Nothing is written without --apply. Scores and comments given by hand are never overwritten.
+    """
+    from autograder.grading import regrade as again
+
+    done = again.regrade(course, lesson, sandboxed=not unsandboxed, workers=workers)
+    changed = [each for each in done if each.differences]
+    for each in changed:
+        click.echo(f"{each.before.student}: {each.before.report.score:g} → {each.score:g} points")
+        for line in each.differences:
+            click.echo(f"  {line}")
+    graded = f"{len(done)} submission{'' if len(done) == 1 else 's'} graded again"
+    click.echo(f"{lesson}: {graded}, {len(changed)} with changes")
+    if write:
+        for line in again.apply(course, lesson, done):
+            click.echo(line)
+        click.echo("written" if done else "there was nothing to write")
+    elif done:
+        click.echo("nothing was written; to write this, add --apply")

@@ -1,0 +1,135 @@
+"""Grades again what a changed check touches, and says what that changes before anything is written."""
+
+import os
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from autograder.build import register
+from autograder.grading.exercise_version import exercise_versions
+from autograder.grading.grade_submission import Result
+from autograder.grading.pool import MakeGrader, Pool, make_grader
+from autograder.grading.version import lesson_version
+from autograder.model.course import Course
+from autograder.model.report import ExerciseReport, Outcome
+from autograder.reports import feedback_pages
+from autograder.reports.graded_notebook import graded_page
+from autograder.reports.publish import publish
+from autograder.storage.attempts import Attempt, AttemptLog
+from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
+from autograder.storage.recorder import Recorder
+from autograder.submissions.released import fingerprint
+from autograder.submissions.submission import Submission
+
+
+@dataclass(frozen=True)
+class Regraded:
+    """One submission that was graded again: the attempt before, and what came now."""
+
+    before: Attempt
+    result: Result
+
+    @property
+    def score(self) -> float:
+        """The points of the submission now."""
+        return self.result[0].report.score
+
+    @property
+    def differences(self) -> list[str]:
+        """What changes for the student, one line for each exercise; none if all is as before."""
+        earlier = {each.id: each for each in self.before.report.exercises}
+        now = self.result[0].report.exercises
+        return [line for each in now if (line := _difference(earlier.get(each.id), each))]
+
+
+def regrade(
+    course: Course,
+    lesson: str,
+    *,
+    sandboxed: bool = True,
+    workers: int | None = None,
+    make: MakeGrader = make_grader,
+) -> list[Regraded]:
+    """Grade again, in each submission that was graded before, the exercises whose checks have changed.
+
+    Nothing is written. A submission whose file has changed since is left to a class run. Raises as
+    `grade_lesson` does.
+    """
+    version = lesson_version(course, lesson)
+    checks = exercise_versions(course, lesson, version)
+    before = AttemptLog(course.reports).latest(lesson)
+    asked = (
+        _touched(Submission(course, student, lesson, version), attempt, checks, sandboxed=sandboxed)
+        for student, attempt in sorted(before.items())
+    )
+    todo = [submission for submission in asked if submission is not None]
+    pool = Pool(workers or len(os.sched_getaffinity(0)), sandboxed=sandboxed, make=make)
+    with closing(pool.grade_all(todo)) as results:
+        done = [Regraded(before[result[0].student], result) for result in results]
+    return sorted(done, key=lambda each: each.before.student)
+
+
+def _touched(
+    submission: Submission, attempt: Attempt, checks: dict[str, str], *, sandboxed: bool
+) -> Submission | None:
+    """Return the submission with what need not be graded again; None if there is nothing to grade."""
+    if submission.sha256() != attempt.sha256:
+        return None
+    kept = [
+        each
+        for each in attempt.report.exercises
+        if attempt.checks.get(each.id) == checks.get(each.id)
+        and each.outcome is not Outcome.GRADER_FAULT
+        and (attempt.sandboxed or not sandboxed)
+    ]
+    names = {each.id for each in kept}
+    if checks.keys() <= names:
+        return None
+    incidents = [each for each in attempt.report.incidents if each.exercise in names]
+    update = {"exercises": kept, "incidents": incidents}
+    settled = attempt.report.model_copy(update=update) if attempt.report.is_graded else None
+    return replace(submission, settled=settled)
+
+
+def _difference(before: ExerciseReport | None, now: ExerciseReport) -> str:
+    """Say how the result of an exercise changes; '' if it does not."""
+    if before == now:
+        return ""
+    if before is None:
+        return f"{now.id}: new, {_score(now)}"
+    if (before.score, before.outcome) != (now.score, now.outcome):
+        return f"{now.id}: {_score(before)} → {_score(now)}"
+    names = [", ".join(m.id for m in each.misconceptions) or "none" for each in (before, now)]
+    if names[0] != names[1]:
+        return f"{now.id}: {_score(now)}; mistakes named: {names[0]} → {names[1]}"
+    return f"{now.id}: {_score(now)}; other messages"
+
+
+def _score(report: ExerciseReport) -> str:
+    score = "open" if report.score is None else f"{report.score:g}"
+    return f"{score} of {report.points:g} ({report.outcome})"
+
+
+def apply(course: Course, lesson: str, done: Sequence[Regraded]) -> list[str]:
+    """Write what was graded again, as a class run does, and return what a person should know.
+
+    Scores and comments that were given by hand stay: the answers are the same.
+    """
+    said: list[str] = []
+    with plain_io_errors(course):
+        wait_for_gradebook(course)
+        register(course, lesson)
+        texts = fingerprint(course, lesson).texts
+        with Recorder(course) as recorder:
+            for attempt, notebook in (each.result for each in done):
+                withdrawn = recorder.keep(attempt, graded_page(notebook, attempt, texts))
+                said += [f"{attempt.student}: {score}" for score in withdrawn]
+        students = [each.before.student for each in done]
+        stale = [each for each in students if feedback_pages.is_stale(course, each, lesson)]
+        failed = feedback_pages.generate(
+            course, lesson, stale, workers=len(os.sched_getaffinity(0))
+        )
+        said += [f"{student}: no feedback page ({why})" for student, why in failed.items()]
+        AttemptLog(course.reports).export()
+        publish(course, course.lessons())
+    return said

@@ -1,0 +1,192 @@
+"""After a check was changed, only what it touches is graded again, and nothing is written unasked."""
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nbgrader.api import Gradebook
+from tiny_course import LESSON, RIGHT, FakeGraded, FakeGrader, hand_in
+
+from autograder.build import register
+from autograder.grading import exercise_version, regrade, version
+from autograder.grading.exercise_version import exercise_versions
+from autograder.grading.grade_submission import Result, grade_submission
+from autograder.grading.grader import Grader
+from autograder.grading.version import lesson_version
+from autograder.model.course import Course
+from autograder.model.report import Report
+from autograder.reports import feedback_pages
+from autograder.reports.graded_notebook import graded_page
+from autograder.storage.attempts import AttemptLog
+from autograder.storage.recorder import Recorder
+from autograder.submissions.released import fingerprint
+from autograder.submissions.submission import Submission
+
+asked: list[tuple[str, set[str]]] = []  # students that were graded, and what was settled
+
+
+class Remembering(FakeGrader):
+    """A fake grader that takes over what is settled, as the real one does."""
+
+    def grade(self, lesson: str, path: Path, settled: Report | None = None) -> FakeGraded:
+        """Grade, and put settled exercises in place of the results."""
+        kept = {each.id: each for each in settled.exercises} if settled else {}
+        asked.append((path.parent.parent.name, set(kept)))
+        graded = super().grade(lesson, path)
+        exercises = [kept.get(each.id, each) for each in graded.report.exercises]
+        return FakeGraded(graded.report.with_exercises(exercises), graded.notebook)
+
+
+class InThisProcess:
+    """A pool without processes."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        """Take what a pool takes."""
+
+    def grade_all(self, submissions: Iterable[Submission]) -> Iterator[Result]:
+        """Grade one after the other."""
+        for submission in submissions:
+            yield grade_submission(Remembering(submission.course), submission, sandboxed=True)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the folder of the tiny lesson's checks, in a grader that the test can edit."""
+    folder = tmp_path / "grader" / "lessons" / "tiny"
+    folder.mkdir(parents=True)
+    for name in ("double.py", "double.yaml", "halve.py", "shared.py"):
+        (folder / name).write_text("1\n")
+    monkeypatch.setattr(version, "PACKAGE", tmp_path / "grader")
+    monkeypatch.setattr(regrade, "Pool", InThisProcess)
+    monkeypatch.setattr(feedback_pages, "generate", lambda *_, **__: {})
+    exercise_version.exercise_versions.cache_clear()
+    asked.clear()
+    return folder
+
+
+def versions(course: Course) -> dict[str, str]:
+    """Return the state of each exercise of the tiny lesson."""
+    return exercise_versions(course, LESSON, lesson_version(course, LESSON))
+
+
+@pytest.mark.parametrize(
+    ("edited", "touched"),
+    [
+        ("double.py", {"double"}),
+        ("double.yaml", {"double"}),
+        ("halve.py", {"halve"}),
+        ("shared.py", {"double", "halve", "why"}),
+        ("../../judge/compare.py", {"double", "halve", "why"}),
+        ("../other/reference.py", set()),
+    ],
+)
+def test_a_file_touches_its_own_exercise(
+    course: Course, package: Path, edited: str, touched: set[str]
+) -> None:
+    """What the exercises share touches all of them; another lesson's checks touch none."""
+    before = versions(course)
+    (package / edited).parent.mkdir(exist_ok=True)
+    (package / edited).write_text("2\n")
+    after = versions(course)
+    assert {name for name in before if before[name] != after[name]} == touched
+
+
+def test_a_module_touches_those_that_import_it(course: Course, package: Path) -> None:
+    """In whatever form it is imported."""
+    (package / "halve.py").write_text("from autograder.lessons.tiny import double\n")
+    before = versions(course)
+    (package / "double.py").write_text("2\n")
+    after = versions(course)
+    assert {name for name in before if before[name] != after[name]} == {"double", "halve"}
+
+
+def test_cells_count_and_prose_does_not(course: Course, package: Path) -> None:
+    """A test that is worth other points touches its exercise; a sentence touches none."""
+    before, text = versions(course), course.text(LESSON).read_text()
+    course.text(LESSON).write_text(text.replace("# # A tiny lesson", "# # A small lesson"))
+    assert versions(course) == before
+    course.text(LESSON).write_text(text.replace("return 2 * x", "return x + x"))
+    assert {name for name in before if before[name] != versions(course)[name]} == {"double"}
+
+
+def record(course: Course, *students: str) -> None:
+    """Grade these students and record it, as a class run does."""
+    register(course, LESSON)
+    now, texts = lesson_version(course, LESSON), fingerprint(course, LESSON).texts
+    todo = [Submission(course, student, LESSON, now) for student in students]
+    with Recorder(course) as recorder:
+        for attempt, notebook in InThisProcess().grade_all(todo):
+            recorder.keep(attempt, graded_page(notebook, attempt, texts))
+
+
+def test_only_the_touched_exercise_is_graded_again(course: Course, package: Path) -> None:
+    """The others keep their results, and without a change there is nothing to do."""
+    hand_in(course, "alice", **RIGHT)
+    hand_in(course, "bob", **RIGHT)
+    record(course, "alice", "bob")
+    asked.clear()
+    assert regrade.regrade(course, LESSON) == []
+    (package / "double.py").write_text("2\n")
+    hand_in(course, "bob", double="# half")  # a class run grades what is new
+    done = regrade.regrade(course, LESSON)
+    assert asked == [("alice", {"halve", "why"})]
+    assert [each.differences for each in done] == [[]]
+
+
+def test_differences_are_shown_and_written_only_on_request(
+    course: Course, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scores and comments that were given by hand stay as they are."""
+    hand_in(course, "alice", **RIGHT)
+    record(course, "alice")
+    with Gradebook(f"sqlite:///{course.gradebook}") as book:
+        book.find_grade("why", LESSON, LESSON, "alice").manual_score = 1.5
+        book.find_comment("why", LESSON, LESSON, "alice").manual_comment = "Good."
+        book.find_comment("double", LESSON, LESSON, "alice").manual_comment = "Neat."
+        book.db.commit()
+    (package / "double.py").write_text("2\n")
+    monkeypatch.setattr("tiny_course.grade_answer", _half())
+    before = AttemptLog(course.reports).last("alice", LESSON)
+    done = regrade.regrade(course, LESSON)
+    assert [each.differences for each in done] == [["double: 8 of 8 (passed) → 4 of 8 (failed)"]]
+    assert AttemptLog(course.reports).last("alice", LESSON) == before
+    assert regrade.apply(course, LESSON, done) == []
+    with Gradebook(f"sqlite:///{course.gradebook}") as book:
+        assert book.find_grade("double-test", LESSON, LESSON, "alice").auto_score == 4.0
+        assert book.find_grade("halve-test", LESSON, LESSON, "alice").auto_score == 10.0
+        assert book.find_grade("why", LESSON, LESSON, "alice").manual_score == 1.5
+        assert book.find_comment("why", LESSON, LESSON, "alice").manual_comment == "Good."
+        assert book.find_comment("double", LESSON, LESSON, "alice").manual_comment == "Neat."
+    assert regrade.regrade(course, LESSON) == []
+
+
+def _half() -> Callable[..., Any]:
+    """Return a way of grading under which what was right is worth half."""
+    from tiny_course import grade_answer
+
+    def grade(key: str, points: float, answer: str | None) -> Any:
+        return grade_answer(key, points, answer and answer.replace("right", "half"))
+
+    return grade
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+def test_what_is_settled_and_what_is_graded_again_make_the_same_report(
+    grader: Grader, hand_in: Callable[..., Path]
+) -> None:
+    """Whatever is graded again, the report is that of the whole notebook."""
+    wrong = "def causal_mask(n):\n    return torch.ones(n, n, dtype=torch.bool)\n"
+    path = hand_in("03_attention", causal_mask=wrong, softmax="raise SystemExit")
+    whole = grader.grade("03_attention", path).report
+    for again in (("causal-mask",), ("softmax", "attention-scores"), ()):
+        kept = [each for each in whole.exercises if each.id not in again]
+        names = {each.id for each in kept}
+        incidents = [each for each in whole.incidents if each.exercise in names]
+        settled = whole.model_copy(update={"exercises": kept, "incidents": incidents})
+        part = grader.grade("03_attention", path, settled).report
+        assert part.exercises == whole.exercises
+        assert part.score == whole.score
+        assert sorted(map(str, part.incidents)) == sorted(map(str, whole.incidents))

@@ -1,0 +1,65 @@
+"""The warm process starts before torch is imported here, and ends with whoever started it."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder.grading import grader as grader_module
+from autograder.grading.grader import Grader
+from autograder.grading.pool import make_grader
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
+from autograder.sandbox import start as start_module
+from autograder.sandbox.client import WarmProcess
+from autograder.sandbox.start import Started, start
+
+SANDBOXED = shutil.which("bwrap") is not None
+
+
+def test_what_starts_it_does_not_import_torch() -> None:
+    """Nor do the pool and the command line, which start it first of all."""
+    program = (
+        "import sys, autograder.cli, autograder.grading.pool, autograder.sandbox.start;"
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_a_process_that_nobody_needed_ends() -> None:
+    """Closing the grader ends it, although it was never asked for a run."""
+    started = start(sandboxed=SANDBOXED)
+    with Grader(Course(Path.cwd()), sandboxed=SANDBOXED, started=started):
+        assert started.process.poll() is None
+    assert started.process.poll() is not None
+
+
+def test_a_started_process_is_used() -> None:
+    """It imports the modules that it is told, and runs cells."""
+    started = start(sandboxed=SANDBOXED)
+    with WarmProcess(["math"], sandboxed=SANDBOXED, started=started) as warm, warm.run() as run:
+        assert run.cell("assert 1 + 1 == 2", 10) is None
+    assert started.process.poll() is not None
+
+
+def test_a_grader_that_cannot_be_made_leaves_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that was started for it ends too."""
+    made: list[Started] = []
+
+    def remember(*, sandboxed: bool) -> Started:
+        made.append(start_module.start(sandboxed=sandboxed))
+        return made[-1]
+
+    def damaged(_: Course) -> bytes:
+        raise CourseError("the key is damaged")
+
+    monkeypatch.setattr("autograder.grading.pool.start", remember)
+    monkeypatch.setattr(grader_module, "course_key", damaged)
+    with pytest.raises(CourseError, match="damaged"):
+        make_grader(Course(tmp_path), SANDBOXED)
+    assert [each.process.poll() is None for each in made] == [False]
