@@ -10,11 +10,11 @@ import json
 from typing import Any
 
 from autograder.model.report import ExerciseReport, Outcome, Report
+from autograder.reports.causes import failures
 from autograder.reports.words import (
     NO_SANDBOX,
     STATES,
     distinct,
-    failures,
     next_step,
     place,
     report_total,
