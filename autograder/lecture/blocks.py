@@ -21,8 +21,8 @@ OUTPUT_LINE: Final = 26
 HEADING: Final = {"#": 78, "##": 70, "###": 60}
 FIGURE_HEIGHT, OUTPUT_HEIGHT = 540, 560  # pictures are shrunk to these
 LARGER: Final = 2.0  # pictures are enlarged up to this, to the width of the slide
-GIVES: Final = 0.65  # of its height is left of a picture that makes room for what is beside it
-DENSE: Final = 0.8  # of its own height is left of it too: its labels stay legible
+GIVES: Final = 0.52  # of its height is left of a picture that makes room for what is beside it
+DENSE: Final = 0.6  # of its own height is left of it too: its labels stay legible
 IMAGE: Final = re.compile(r"!\[(?P<alt>.*?)\]\((?P<path>\S+?)\)", re.DOTALL)
 SVG_SIZE: Final = re.compile(r'<svg[^>]*?\bviewBox="0 0 ([\d.]+) ([\d.]+)"', re.DOTALL)
 PT: Final = 4 / 3  # pixels
@@ -126,6 +126,16 @@ def outputs_height(cell: Any) -> float:
     if len(pictures(cell)) > 1 and len(pictures(cell)) == len(heights):
         return max(heights) * PAIR_SCALE * math.ceil(len(heights) / 2)  # two in a row
     return sum(heights)
+
+
+def pictures_height(cell: Any) -> float:
+    """Return how high the pictures among a cell's outputs are."""
+    return outputs_height({"outputs": pictures(cell)})
+
+
+def figures_height(text: str, folder: Path) -> float:
+    """Return how high the figures in prose are."""
+    return sum(figure_height(folder / found["path"]) for found in IMAGE.finditer(text))
 
 
 def pictures(cell: Any) -> list[Any]:

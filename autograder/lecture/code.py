@@ -16,7 +16,7 @@ TALL: Final = 0.5  # height by width: wider pictures need the whole slide
 MOST: Final = 520  # pixels that code above its output may take with it
 LEAST: Final = 360  # pixels that a picture beside code takes
 UNSEEN: Final = 12  # lines of code that gives nothing to look at; longer code is folded
-NOISE: Final = re.compile(r"\s*\d+%\|[^\n]*|No diagram here[^\n]*")  # progress, missing programs
+NOISE: Final = re.compile(r"[^\n]*\d+%\|[^\n]*|No diagram here[^\n]*")  # progress, missing programs
 
 
 def laid_out(cell: Any, slide: str) -> Piece:
@@ -28,7 +28,8 @@ def laid_out(cell: Any, slide: str) -> Piece:
     new.outputs = [output for output in new.outputs if not _is_noise(output)]
     below, above = blocks.outputs_height(new), blocks.code_height(new.source)
     folded = SUMMARY + below
-    piece = Piece(new, above + below, slide, folded=folded)
+    pictures = blocks.pictures_height(new)
+    piece = Piece(new, above + below, slide, folded=folded, pictures=pictures)
     if above + below <= MOST and (below or _is_short(new)):
         return piece
     if not _fits_beside(new):

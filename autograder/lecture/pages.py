@@ -126,11 +126,12 @@ def _abridged(text: str, slide: str, name: str, folder: Path) -> Iterator[Piece]
     for number, part in enumerate(parts):
         cell = new_markdown_cell(part.shown, id=f"{name}-{number}" if number else name)
         introduces = number > 0 or part.shown.startswith(("#", "**"))
-        leads = number == len(parts) - 1 and introduces
         height = blocks.prose_height(part.shown, folder)
         opens = blocks.answer_height(part.shown, folder)
         place = "" if number else slide
-        yield Piece(cell, height, place, part.notes, leads, opens=opens)
+        figures = blocks.figures_height(part.shown, folder)
+        leads = number == len(parts) - 1 and introduces and not figures
+        yield Piece(cell, height, place, part.notes, leads, opens=opens, pictures=figures)
 
 
 def _prose(text: str, slide: str, name: str, folder: Path) -> Iterator[Piece]:

@@ -14,6 +14,7 @@ SHORT: Final = 120  # what is no higher than this may push a slide a little over
 OVER: Final = 20
 UNDER: Final = 38  # pixels: the line that says which heading a slide is under
 BETWEEN: Final = 10  # pixels below every piece
+PICTURE: Final = 300  # pixels that a picture keeps in any case
 FOLDED: Final = "folded"  # a tag that the slides' template knows
 SUMMARY: Final = 56  # pixels that the first line of a folded part takes
 STARTS: Final = ("slide", "subslide")
@@ -29,7 +30,8 @@ class Piece:
     `notes` is what the lecturer says about it. `leads` marks prose that announces the next piece
     and shares a slide with it if the two fit; `overflows` one that begins a slide for lack of room.
     `folded` is how high code is once it is folded, 0 for what cannot be;
-    `opens` how much higher the piece gets while its answer is open.
+    `opens` how much higher the piece gets while its answer is open, and
+    `pictures` how high its pictures are, which give way to text above them.
     """
 
     cell: Any
@@ -40,11 +42,13 @@ class Piece:
     overflows: bool = False
     folded: float = 0.0
     opens: float = 0.0
+    pictures: float = 0.0
 
     @property
     def least(self) -> float:
-        """How high it is at least: with its code folded, if it can be."""
-        return min(self.height, self.folded) if self.folded else self.height
+        """How high it is at least: with its code folded and its pictures small, if it has any."""
+        height = min(self.height, self.folded) if self.folded else self.height
+        return height - max(0.0, self.pictures - PICTURE)
 
     def fold(self) -> "Piece":
         """Return the same with its code folded."""
@@ -72,11 +76,17 @@ def paged(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def _together(row: Sequence[Piece], place: int) -> float:
-    """Return how high a piece is, along with the one that it announces if both fit on a slide."""
-    height = row[place].least
-    after = next((piece for piece in row[place + 1 :] if piece.slide != "skip"), None)
-    if row[place].leads and after and not after.slide and height + after.least <= ROOM:
-        return height + after.least
+    """Return how high a piece is, along with what it announces if all that fits on a slide."""
+    height = least = 0.0
+    for piece in (one for one in row[place:] if one.slide != "skip"):
+        if height and piece.slide:
+            return height
+        least += piece.least + BETWEEN * bool(height)
+        if least > ROOM - UNDER:
+            return height or piece.least
+        height = least
+        if not piece.leads:
+            return height
     return height
 
 

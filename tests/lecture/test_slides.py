@@ -168,10 +168,11 @@ class TestDeck:
         """`c` opens what was folded for lack of room."""
         page, _ = deck
         page.evaluate(
-            """() => { const section = document.querySelector('details.code').closest('section');
+            """() => { const all = [...document.querySelectorAll('details.code')];
+                       const section = all.find(one => !one.closest('.fragment')).closest('section');
                        const {h, v} = Reveal.getIndices(section); Reveal.slide(h, v); }"""
         )
-        source = page.locator("section.present:not(.stack) details.code pre").first
+        source = page.locator("section.present:not(.stack) .page > .jp-Cell details.code pre").first
         assert not source.is_visible()
         page.keyboard.press("c")
         assert source.is_visible()
