@@ -5,6 +5,7 @@ sentences. The notes hold the paragraphs in full.
 """
 
 import re
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from autograder.lecture.blocks import paragraphs
@@ -25,10 +26,13 @@ STALE: Final = re.compile(
     r"|run all cells|save the notebook|raise `STEPS`|`checkpoint=`|next cell (?:shows|tells|draws)",
     re.IGNORECASE,
 )
-REWORDED: Final = (
+REWORDED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
     (re.compile(r"\*\*Predict, then (?:click|run|measure)\.\*\*"), "**Predict, then reveal.**"),
     (re.compile(r"\*\*Try it\.\*\* (?=Before you drag)"), "**Predict.** "),
-    (re.compile(r"Before you (?:drag the slider|run the (?:next )?cell): (\w)"), r"\1"),
+    (
+        re.compile(r"Before you (?:drag the slider|run the (?:next )?cell): (\w)"),
+        lambda found: found[1].upper(),
+    ),
     (re.compile(r"before you run the (?:next )?cell"), "before you look on"),
     (re.compile(r"\bThe next cell\b(?! (?:shows|tells|draws))"), "The code"),
     (re.compile(r"\bthe next cell\b(?! (?:shows|tells|draws))"), "the code"),
