@@ -22,6 +22,7 @@ from autograder.model.course import Course
     examples={
         "autograder lectures": "Write the slides of every lesson to lectures/.",
         "autograder lectures 03 --folder ~/talk": "Write the slides of lesson 03 to another folder.",
+        "autograder lectures 03 --with-exercises": "Show the exercises too, with folded answers.",
     },
 )
 @lessons_argument
@@ -30,19 +31,31 @@ from autograder.model.course import Course
     type=click.Path(path_type=Path, file_okay=False),
     help="Where to write them; by default lectures/ in the course.",
 )
+@click.option(
+    "--with-exercises",
+    is_flag=True,
+    help="Show each exercise as students see it, with its model answer folded.",
+)
 @json_option
 @pass_course
 def lectures(
-    course: Course, lessons: tuple[str, ...], *, folder: Path | None, as_json: bool
+    course: Course,
+    lessons: tuple[str, ...],
+    *,
+    folder: Path | None,
+    with_exercises: bool,
+    as_json: bool,
 ) -> None:
     """Write lessons as slides that need no network.
 
     LESSONS are numbers ("03") or names; without any, all lessons are written. Each becomes one HTML
-    file, made from the solved lesson.
+    file, made from the solved lesson. The right arrow moves on and opens answers, `n` shows the
+    speaker notes, `s` opens them in a window of their own, and `c` opens the code of a slide.
     """
     from autograder.lecture.slides import write_lectures
 
-    say_written(course, write_lectures(course, lessons, folder), as_json=as_json)
+    written = write_lectures(course, lessons, folder, exercises=with_exercises)
+    say_written(course, written, as_json=as_json)
 
 
 @click.command(

@@ -15,10 +15,14 @@ from typing import Any, Final
 
 PAIR_SCALE: Final = 0.8  # of a picture that shares a row with another
 WIDTH: Final = 1200  # of a slide's content
-PROSE_LINE, PROSE_COLUMNS, GAP = 34, 100, 14
-CODE_LINE, BOX = 26, 26
+PROSE_LINE, PROSE_COLUMNS, GAP = 35, 96, 14
+CODE_LINE, CODE_COLUMNS, BOX = 28, 92, 26
+OUTPUT_LINE: Final = 26
 HEADING: Final = {"#": 78, "##": 70, "###": 60}
 FIGURE_HEIGHT, OUTPUT_HEIGHT = 540, 560  # pictures are shrunk to these
+LARGER: Final = 2.0  # pictures are enlarged up to this, to the width of the slide
+GIVES: Final = 0.52  # of its height is left of a picture that makes room for what is beside it
+DENSE: Final = 0.6  # of its own height is left of it too: its labels stay legible
 IMAGE: Final = re.compile(r"!\[(?P<alt>.*?)\]\((?P<path>\S+?)\)", re.DOTALL)
 SVG_SIZE: Final = re.compile(r'<svg[^>]*?\bviewBox="0 0 ([\d.]+) ([\d.]+)"', re.DOTALL)
 PT: Final = 4 / 3  # pixels
@@ -32,7 +36,7 @@ def blocks(text: str) -> list[str]:
     question with its folded answer.
     """
     found: list[str] = []
-    for block in _paragraphs(text):
+    for block in paragraphs(text):
         if found and _announces(found[-1], block):
             found[-1] += "\n\n" + block
         else:
@@ -40,7 +44,7 @@ def blocks(text: str) -> list[str]:
     return found
 
 
-def _paragraphs(text: str) -> Iterator[str]:
+def paragraphs(text: str) -> Iterator[str]:
     """Yield what blank lines separate; folded text and code in fences count as one."""
     held: list[str] = []
     for paragraph in re.split(r"\n\s*\n", text.strip()):
@@ -64,7 +68,13 @@ def _announces(before: str, block: str) -> bool:
 def prose_height(text: str, folder: Path) -> float:
     """Return about how high prose is; its pictures lie in `folder`."""
     folded = re.sub(r"</summary>.*?</details>", "</summary></details>", text, flags=re.DOTALL)
-    return sum(_paragraph_height(part, folder) for part in _paragraphs(folded))
+    return sum(_paragraph_height(part, folder) for part in paragraphs(folded))
+
+
+def answer_height(text: str, folder: Path) -> float:
+    """Return how high the highest folded part of prose is once it is open; 0 if there is none."""
+    answers = re.findall(r"</summary>(.*?)</details>", text, flags=re.DOTALL)
+    return max((prose_height(answer, folder) for answer in answers), default=0.0)
 
 
 def _paragraph_height(paragraph: str, folder: Path) -> float:
@@ -76,9 +86,8 @@ def _paragraph_height(paragraph: str, folder: Path) -> float:
     if paragraph.startswith("```"):
         return CODE_LINE * (paragraph.count("\n") - 1) + BOX
     if paragraph.startswith("| "):
-        return 46 * paragraph.count("\n") + GAP
-    lines = (math.ceil(len(line) / PROSE_COLUMNS) or 1 for line in paragraph.splitlines())
-    return PROSE_LINE * sum(lines) + GAP
+        return 42 * paragraph.count("\n") + GAP
+    return PROSE_LINE * _lines(paragraph, PROSE_COLUMNS) + GAP
 
 
 def figure_height(path: Path) -> float:
@@ -86,13 +95,29 @@ def figure_height(path: Path) -> float:
     size = SVG_SIZE.search(path.read_text(encoding="utf-8")) if path.suffix == ".svg" else None
     if size is None:
         return FIGURE_HEIGHT
-    width, height = float(size[1]) * PT, float(size[2]) * PT
-    return min(height * min(1, WIDTH / width), FIGURE_HEIGHT)
+    return _picture_height(float(size[1]) * PT, float(size[2]) * PT, FIGURE_HEIGHT)
+
+
+def _picture_height(width: float, height: float, most: float) -> float:
+    """Return how high a picture has to be: at full width it is higher, and then gives way."""
+    shown = min(height * min(LARGER, WIDTH / width), most)
+    return max(GIVES * shown, min(shown, DENSE * height))
+
+
+def png_size(output: Any) -> tuple[int, int]:
+    """Return the width and height of an output that is a picture, in pixels."""
+    width, height = struct.unpack(">II", base64.b64decode(output["data"]["image/png"])[16:24])
+    return width, height
 
 
 def code_height(source: str) -> float:
     """Return about how high code is."""
-    return CODE_LINE * len(source.splitlines()) + BOX
+    return CODE_LINE * _lines(source, CODE_COLUMNS) + BOX
+
+
+def _lines(text: str, columns: int) -> int:
+    """Return how many lines text takes once those that are too long are wrapped."""
+    return sum(math.ceil(len(line) / columns) or 1 for line in text.splitlines())
 
 
 def outputs_height(cell: Any) -> float:
@@ -103,6 +128,16 @@ def outputs_height(cell: Any) -> float:
     return sum(heights)
 
 
+def pictures_height(cell: Any) -> float:
+    """Return how high the pictures among a cell's outputs are."""
+    return outputs_height({"outputs": pictures(cell)})
+
+
+def figures_height(text: str, folder: Path) -> float:
+    """Return how high the figures in prose are."""
+    return sum(figure_height(folder / found["path"]) for found in IMAGE.finditer(text))
+
+
 def pictures(cell: Any) -> list[Any]:
     """Return the outputs of a cell that are pictures."""
     return [one for one in cell.get("outputs", []) if "image/png" in one.get("data", {})]
@@ -111,13 +146,12 @@ def pictures(cell: Any) -> list[Any]:
 def _output_height(output: Any) -> float:
     data = output.get("data", {})
     if "image/png" in data:
-        width, height = struct.unpack(">II", base64.b64decode(data["image/png"])[16:24])
-        return float(min(height * min(1, WIDTH / width), OUTPUT_HEIGHT)) + GAP
+        return _picture_height(*png_size(output), OUTPUT_HEIGHT) + GAP
     if "text/html" in data:
         frame = re.search(r"height:(\d+)px", data["text/html"])
         return float(frame[1]) if frame else OUTPUT_HEIGHT
     text = output.get("text", data.get("text/plain", ""))
-    return float(CODE_LINE * len(text.splitlines())) + GAP
+    return float(OUTPUT_LINE * _lines(text, CODE_COLUMNS)) + GAP
 
 
 def is_hint(text: str) -> bool:

@@ -1,6 +1,6 @@
-// Slides that fit: what is a little too high for a slide shrinks; what is much too high scrolls.
+// Slides that fit: pictures give way first, then the text shrinks a little; the rest scrolls.
 (() => {
-  const LEAST = 0.72;
+  const LEAST_PICTURE = 230, MOST_PICTURE = 560, LEAST_SCALE = 0.96;  // no text below 20 pixels
 
   for (const section of document.querySelectorAll(".slides section")) {
     if (section.querySelector("section")) continue;
@@ -9,30 +9,78 @@
     page.append(...section.childNodes);
     section.append(page);
   }
+  // Predict, then reveal: the next step opens the answer. Model answers and code wait for a click.
+  for (const answer of document.querySelectorAll("details:not(.answer, .code)")) {
+    answer.classList.add("fragment", "custom");
+  }
+  // What comes after an answer takes its room.
+  function openLast() {
+    const slide = Reveal.getCurrentSlide(), last = [...slide.querySelectorAll(".fragment.visible")].pop();
+    slide.querySelectorAll("details.fragment").forEach((one) => { one.open = one === last; });
+    fit(slide);
+  }
 
   function fit(section) {
     const page = section && section.querySelector(":scope > .page");
     if (!page) return;
     const style = getComputedStyle(section);
     const room = section.clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom);
-    let scale = 1;
+    let picture = MOST_PICTURE, scale = 1;
     const tooHigh = () => {
+      page.style.setProperty("--picture", `${picture}px`);
       page.style.width = `${100 / scale}%`;
       return page.offsetHeight * scale > room;
     };
-    while (tooHigh() && scale > LEAST) scale = Math.max(LEAST, Math.round(100 * scale - 4) / 100);
+    while (tooHigh() && picture > LEAST_PICTURE) picture -= 10;
+    while (tooHigh() && scale > LEAST_SCALE) scale = Math.max(LEAST_SCALE, scale - 0.02);
     // not `zoom`: the frames of the views would shrink, and what is in them would not
     page.style.transform = scale < 1 ? `scale(${scale})` : "";
-    page.style.marginBottom = `${(scale - 1) * page.offsetHeight}px`;
+    page.style.marginBottom = scale < 1 ? `${(scale - 1) * page.offsetHeight}px` : "";
     page.dataset.scale = scale;
+  }
+
+  // Speaker notes: a panel on `n`, and a window for the lecturer's own screen on `s`.
+  const panel = document.createElement("aside");
+  panel.className = "speaker";
+  panel.hidden = true;
+  document.body.append(panel);
+  let speaker = null;
+
+  function showNotes() {
+    const notes = Reveal.getSlideNotes() || "<p>No notes on this slide.</p>";
+    panel.innerHTML = notes;
+    if (!speaker || speaker.closed) return;
+    const place = `${Reveal.getSlidePastCount() + 1} of ${Reveal.getTotalSlides()}`;
+    speaker.document.title = `Notes · ${place}`;
+    speaker.document.body.innerHTML = `<p><b>${place}</b></p>${notes}`;
+  }
+
+  function openSpeaker() {
+    speaker = window.open("", "speaker-notes", "width=700,height=600");
+    if (!speaker) return;
+    speaker.document.body.style.cssText = "font: 22px/1.5 sans-serif; margin: 24px; max-width: 40em";
+    speaker.document.onkeydown = (event) => {
+      if (["ArrowRight", " ", "PageDown"].includes(event.key)) Reveal.next();
+      if (["ArrowLeft", "PageUp"].includes(event.key)) Reveal.prev();
+    };
+    showNotes();
+  }
+
+  function toggleCode() {
+    const codes = [...Reveal.getCurrentSlide().querySelectorAll("details.code")];
+    const open = codes.some((one) => !one.open);
+    codes.forEach((one) => { one.open = open; });
   }
 
   Reveal.initialize({
     width: 1280, height: 720, margin: 0, minScale: 0.2, maxScale: 3, center: false,
     hash: true, slideNumber: "c/t", navigationMode: "linear", transition: "none",
+    keyboard: { 67: toggleCode, 78: () => { panel.hidden = !panel.hidden; }, 83: openSpeaker },
     keyboardCondition: () => document.activeElement.tagName !== "SUMMARY",
-  }).then(() => fit(Reveal.getCurrentSlide()));
-  Reveal.on("slidechanged", (event) => fit(event.currentSlide));
+  }).then(() => { fit(Reveal.getCurrentSlide()); showNotes(); });
+  Reveal.on("slidechanged", (event) => { fit(event.currentSlide); showNotes(); });
+  Reveal.on("fragmentshown", openLast);
+  Reveal.on("fragmenthidden", openLast);
   window.addEventListener("load", () => fit(Reveal.getCurrentSlide()));
   // neither bubbles: catch them on their way down; a picture has no height before it is loaded
   for (const event of ["toggle", "load"]) {

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import nbformat
 from nbconvert import SlidesExporter
-from traitlets.config import Config
 
 from autograder.build.files import write
 from autograder.lecture.blocks import IMAGE
@@ -23,30 +22,36 @@ SUFFIX: Final = ".slides.html"
 
 
 def write_lectures(
-    course: Course, lessons: tuple[str, ...] = (), folder: Path | None = None
+    course: Course,
+    lessons: tuple[str, ...] = (),
+    folder: Path | None = None,
+    *,
+    exercises: bool = False,
 ) -> list[Path]:
     """Write the slides of lessons (all, if none is named) to a folder, and return the files.
 
-    The folder is the course's `lectures` by default.
+    The folder is the course's `lectures` by default. With `exercises`, they are on slides too.
     """
     names = lessons or tuple(course.lessons())
-    return [write_slides(course, name, folder or course.lectures) for name in names]
+    place = folder or course.lectures
+    return [write_slides(course, name, place, exercises=exercises) for name in names]
 
 
-def write_slides(course: Course, lesson: str, folder: Path) -> Path:
+def write_slides(course: Course, lesson: str, folder: Path, *, exercises: bool = False) -> Path:
     """Write the slides of one lesson. Raises CourseError where it has no solved notebook."""
     path = folder / f"{lesson}{SUFFIX}"
-    write(path, slides(course, lesson).encode())
+    write(path, slides(course, lesson, exercises=exercises).encode())
     return path
 
 
-def slides(course: Course, lesson: str) -> str:
+def slides(course: Course, lesson: str, *, exercises: bool = False) -> str:
     """Return a lesson's slides as one page of HTML."""
     solved = course.solved_notebook(lesson)
     if not solved.is_file():
         raise CourseError(f"no solved lesson: expected {solved}; run 'autograder build {lesson}'")
     notebook = nbformat.read(solved, as_version=4)
-    laid_out = slide_notebook(read_lesson(course.text(lesson)), notebook, solved.parent)
+    text = read_lesson(course.text(lesson))
+    laid_out = slide_notebook(text, notebook, solved.parent, exercises=exercises)
     for cell in laid_out.cells:
         _typeset(cell, lesson)
         _attach_pictures(cell, solved.parent)
@@ -56,12 +61,14 @@ def slides(course: Course, lesson: str) -> str:
 
 
 def _typeset(cell: Any, lesson: str) -> None:
-    """Set the formulas of a markdown cell. Raises LectureError for one that slides cannot show."""
-    if cell.cell_type == "markdown":
-        try:
+    """Set the formulas of a cell and its title. Raises LectureError if slides cannot show one."""
+    try:
+        if "title" in cell.metadata:
+            cell.metadata["title"] = typeset(cell.metadata["title"])
+        if cell.cell_type == "markdown":
             cell.source = typeset(cell.source)
-        except ValueError as problem:
-            raise LectureError(f"{lesson}, cell '{cell.id}': {problem}") from problem
+    except ValueError as problem:
+        raise LectureError(f"{lesson}, cell '{cell.id}': {problem}") from problem
 
 
 def _attach_pictures(cell: Any, folder: Path) -> None:
@@ -91,11 +98,7 @@ def _parts() -> dict[str, str]:
 
 
 def _exporter() -> SlidesExporter:
-    config = Config()
-    config.TagRemovePreprocessor.enabled = True
-    config.TagRemovePreprocessor.remove_input_tags = {"output-only"}
     return SlidesExporter(
-        config=config,
         template_name="lecture",
         extra_template_basedirs=[str(HERE / "templates")],
         exclude_input_prompt=True,

@@ -43,9 +43,9 @@ def test_a_figure_is_as_high_as_it_is_drawn_or_shrunk() -> None:
     assert len(set(heights.values())) > len(heights) / 2
 
 
-@pytest.mark.parametrize(("lines", "height"), [(1, 52), (10, 286)])
+@pytest.mark.parametrize(("lines", "height"), [(1, 54), (10, 306)])
 def test_code_is_as_high_as_its_lines(lines: int, height: int) -> None:
-    """A line of code takes 26 pixels, and the box around it 26 more."""
+    """A line of code takes 28 pixels, and the box around it 26 more."""
     assert blocks.code_height("x\n" * lines) == height
 
 
@@ -55,7 +55,7 @@ def test_pictures_of_one_cell_share_rows() -> None:
     picture = new_output("display_data", {"image/png": PNG})
     assert blocks.outputs_height(new_code_cell(outputs=[text])) == 2 * 26 + 14
     one = blocks.outputs_height(new_code_cell(outputs=[picture]))
-    assert one == 300 + 14
+    assert one == blocks.GIVES * 560 + 14
     three = blocks.outputs_height(new_code_cell(outputs=[picture] * 3))
     assert three == pytest.approx(2 * 0.8 * one)
     assert blocks.outputs_height(new_code_cell(outputs=[picture, text])) > one

@@ -1,5 +1,6 @@
 """Slides hold an idea each; tests, set-up and hints are not for the room, answers are folded."""
 
+import re
 from typing import Any
 
 import nbformat
@@ -14,11 +15,11 @@ COURSE = Course(ROOT)
 LESSON = "03_attention"
 
 
-def made(lesson: str, layout: Any) -> Any:
+def made(lesson: str, layout: Any, **options: bool) -> Any:
     """Return a lesson's notebook, laid out."""
     solved = COURSE.solved_notebook(lesson)
     notebook = nbformat.read(solved, as_version=4)
-    return layout(read_lesson(COURSE.text(lesson)), notebook, solved.parent)
+    return layout(read_lesson(COURSE.text(lesson)), notebook, solved.parent, **options)
 
 
 def kinds(notebook: Any) -> list[str]:
@@ -61,8 +62,60 @@ def test_a_live_lesson_hides_set_up_tests_and_hints(live: Any) -> None:
     assert "softmax" not in skipped
 
 
-def test_exported_slides_fold_answers_under_what_students_see(slides: Any) -> None:
+def test_exercises_are_one_line_unless_asked_for(slides: Any) -> None:
+    """No points, no skeleton, no answer and no table of what is assessed; the rest is there."""
+    text = sources(slides)
+    assert "**Exercise** · `softmax`" in text
+    for absent in (
+        "points)",
+        "NotImplementedError",
+        "exponentials",
+        "What is assessed",
+        "Glossary",
+    ):
+        assert absent not in text
+    assert "attention_scores" in text
+    assert "no_cat = torch.ones" in text
+
+
+@pytest.mark.parametrize("lesson", COURSE.lessons())
+def test_a_deck_without_exercises_holds_no_model_answer(lesson: str) -> None:
+    """None of the code cells that students fill in is on it, nor a written answer."""
+    answered = [cell for cell in read_lesson(COURSE.text(lesson)).cells if cell.kind.is_answered]
+    deck = made(lesson, slide_notebook)
+    assert answered
+    assert not {cell.exercise for cell in answered} & {cell.id for cell in deck.cells}
+    assert "Model answer" not in sources(deck)
+
+
+@pytest.mark.parametrize("lesson", COURSE.lessons())
+def test_no_slide_speaks_about_controls_that_are_not_there(lesson: str) -> None:
+    """Neither do the speaker notes."""
+    prose = [cell.source for cell in made(lesson, slide_notebook).cells if cell.cell_type != "code"]
+    stale = re.compile(r"running kernel|slider|[Dd]rag |run the cell|press Enter|YOUR CODE")
+    assert [text for text in prose if stale.search(text)] == []
+
+
+def test_long_prose_is_in_the_notes_and_its_key_sentences_on_the_slide(slides: Any) -> None:
+    """A slide keeps what defines a term; the lecturer reads the paragraph in full."""
+    notes = "\n".join(
+        cell.source
+        for cell, kind in zip(slides.cells, kinds(slides), strict=True)
+        if kind == "notes"
+    )
+    shown = "\n".join(
+        cell.source
+        for cell, kind in zip(slides.cells, kinds(slides), strict=True)
+        if kind != "notes"
+    )
+    assert "**weighted mean of the values**" in shown
+    assert "Every step can be differentiated" in notes
+    assert "Every step can be differentiated" not in shown
+
+
+def test_exported_slides_fold_answers_under_what_students_see() -> None:
     """The skeleton is shown, and the answer follows, marked for folding."""
+    slides = made(LESSON, slide_notebook, exercises=True)
     cells = {cell.id: (place, cell) for place, cell in enumerate(slides.cells)}
     place, skeleton = cells["softmax-skeleton"]
     assert "raise NotImplementedError" in skeleton.source
@@ -73,7 +126,7 @@ def test_exported_slides_fold_answers_under_what_students_see(slides: Any) -> No
 
 def test_a_written_answer_is_folded_too() -> None:
     """The question is shown and its answer folded."""
-    notebook = made("05_encoder", slide_notebook)
+    notebook = made("05_encoder", slide_notebook, exercises=True)
     written = [cell for cell in notebook.cells if cell.source.startswith("<details><summary>Model")]
     assert len(written) == 2
     assert all(

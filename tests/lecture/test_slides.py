@@ -91,7 +91,9 @@ LOOK = """async () => {
   await new Promise(requestAnimationFrame);  // what a picture's arrival moves has moved
   await new Promise(requestAnimationFrame);
   const broken = [...page.querySelectorAll('img')].filter(image => !image.naturalWidth);
-  return {text: page.innerText, scale: +page.dataset.scale, broken: broken.length,
+  const scale = +page.dataset.scale, shown = [...page.querySelectorAll('p, li, td, th, pre, code, summary')];
+  const sizes = shown.filter(one => one.offsetParent).map(one => scale * parseFloat(getComputedStyle(one).fontSize));
+  return {text: page.innerText, least: Math.min(99, ...sizes), broken: broken.length,
           images: page.querySelectorAll('img').length,
           over: section.scrollHeight - section.clientHeight, wide: page.scrollWidth - page.clientWidth};
 }"""
@@ -107,44 +109,71 @@ class TestDeck:
         page, asked = deck
         total = page.evaluate("Reveal.getTotalSlides()")
         seen = []
-        for _ in range(total):
+        for _ in range(4 * total):
             seen.append(page.evaluate(LOOK))
             page.keyboard.press("ArrowRight")
+            if page.evaluate("Reveal.isLastSlide() && !Reveal.availableFragments().next"):
+                break
+        seen.append(page.evaluate(LOOK))
         assert page.evaluate("Reveal.isLastSlide()")
         assert len({look["text"] for look in seen}) > 0.9 * total
-        assert all(look["scale"] >= 0.8 for look in seen)
+        assert all(look["least"] >= 20 for look in seen)
         cut_off = [look["text"] for look in seen if max(look["over"], look["wide"]) > 1]
         assert not cut_off
         assert sum(look["images"] for look in seen) > 10
         assert not any(look["broken"] for look in seen)
         assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
 
-    def test_a_folded_answer_opens_and_still_fits(self, deck: tuple[Page, list[str]]) -> None:
-        """Predict, then reveal: the answer is not there until it is asked for."""
-        page, _ = deck
-        place = page.evaluate(
-            """() => { const section = document.querySelector('section details:not(.answer)').closest('section');
-                       const {h, v} = Reveal.getIndices(section); Reveal.slide(h, v); return [h, v]; }"""
-        )
-        assert place
-        details = page.locator("section.present:not(.stack) details").first
-        answer = details.locator("p").first
-        assert not answer.is_visible()
-        details.locator("summary").click()
-        assert answer.is_visible()
-        assert page.evaluate(LOOK)["over"] <= 1
-
-    def test_a_model_answer_is_folded_under_the_skeleton(
-        self, deck: tuple[Page, list[str]]
-    ) -> None:
-        """A lecturer may show an exercise before its deadline."""
+    def test_the_next_step_opens_a_folded_answer(self, deck: tuple[Page, list[str]]) -> None:
+        """Predict, then reveal: the answer opens with the right arrow, and closes with the left."""
         page, _ = deck
         page.evaluate(
-            """() => { const section = document.querySelector('details.answer').closest('section');
+            """() => { const section = document.querySelector('details.fragment').closest('section');
+                       const {h, v} = Reveal.getIndices(section); Reveal.slide(h, v, -1); }"""
+        )
+        answer = page.locator("section.present:not(.stack) details.fragment p").first
+        assert not answer.is_visible()
+        page.keyboard.press("ArrowRight")
+        assert answer.is_visible()
+        assert page.evaluate(LOOK)["over"] <= 1
+        page.keyboard.press("ArrowLeft")
+        assert not answer.is_visible()
+
+    def test_speaker_notes_open_with_a_key(self, deck: tuple[Page, list[str]]) -> None:
+        """`n` shows the prose in full below the slide, and hides it again."""
+        page, _ = deck
+        page.evaluate(
+            """() => { const section = document.querySelector('aside.notes').closest('section');
                        const {h, v} = Reveal.getIndices(section); Reveal.slide(h, v); }"""
         )
-        shown = page.evaluate(LOOK)["text"]
-        assert "raise NotImplementedError" in shown
-        assert "exponentials" not in shown
-        page.locator("section.present:not(.stack) details.answer summary").click()
-        assert "exponentials" in page.evaluate(LOOK)["text"]
+        notes = page.locator(".speaker")
+        assert not notes.is_visible()
+        page.keyboard.press("n")
+        assert "Every step can be differentiated" in notes.inner_text()
+        page.keyboard.press("n")
+        assert not notes.is_visible()
+
+    def test_the_speaker_window_follows_the_slides(self, deck: tuple[Page, list[str]]) -> None:
+        """`s` opens a window for the lecturer's own screen; an arrow pressed there moves on."""
+        page, _ = deck
+        page.evaluate("Reveal.slide(0, 0)")
+        with page.expect_popup() as opened:
+            page.keyboard.press("s")
+        assert "1 of" in opened.value.locator("body").inner_text()
+        opened.value.keyboard.press("ArrowRight")
+        assert "2 of" in opened.value.locator("body").inner_text()
+        opened.value.close()
+
+    def test_the_code_of_a_picture_opens_with_a_key(self, deck: tuple[Page, list[str]]) -> None:
+        """`c` opens what was folded for lack of room."""
+        page, _ = deck
+        page.evaluate(
+            """() => { const all = [...document.querySelectorAll('details.code')];
+                       const section = all.find(one => !one.closest('.fragment')).closest('section');
+                       const {h, v} = Reveal.getIndices(section); Reveal.slide(h, v); }"""
+        )
+        source = page.locator("section.present:not(.stack) .page > .jp-Cell details.code pre").first
+        assert not source.is_visible()
+        page.keyboard.press("c")
+        assert source.is_visible()
+        page.keyboard.press("c")

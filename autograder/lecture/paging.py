@@ -1,0 +1,185 @@
+"""Where one slide ends and the next begins: an idea each, and no more than fits."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from nbformat.v4 import new_markdown_cell
+
+ROOM: Final = 650  # pixels that content may take; pictures shrink where it is a little over
+HEADING: Final = re.compile(r"\s*#{1,3} (.+)")
+LEAST: Final = 130  # a slide that holds less than this is never ended for lack of room
+SHORT: Final = 120  # what is no higher than this may push a slide a little over its room
+OVER: Final = 20
+UNDER: Final = 38  # pixels: the line that says which heading a slide is under
+BETWEEN: Final = 10  # pixels below every piece
+PICTURE: Final = 300  # pixels that a picture keeps in any case
+FOLDED: Final = "folded"  # a tag that the slides' template knows
+SUMMARY: Final = 56  # pixels that the first line of a folded part takes
+STARTS: Final = ("slide", "subslide")
+OFF: Final = ("skip", "notes")
+ASIDE: Final = 300  # pixels; a slide of text that is no higher is said and not shown
+SEEN: Final = re.compile(r"!\[|<details|^#|^\||^```", re.MULTILINE)
+
+
+@dataclass
+class Piece:
+    """A cell of the slides, about how high it is, and the place its author gave it.
+
+    `notes` is what the lecturer says about it. `leads` marks prose that announces the next piece
+    and shares a slide with it if the two fit; `overflows` one that begins a slide for lack of room.
+    `folded` is how high code is once it is folded, 0 for what cannot be;
+    `opens` how much higher the piece gets while its answer is open, and
+    `pictures` how high its pictures are, which give way to text above them.
+    """
+
+    cell: Any
+    height: float
+    slide: str = ""
+    notes: str = ""
+    leads: bool = False
+    overflows: bool = False
+    folded: float = 0.0
+    opens: float = 0.0
+    pictures: float = 0.0
+
+    @property
+    def least(self) -> float:
+        """How high it is at least: with its code folded and its pictures small, if it has any."""
+        height = min(self.height, self.folded) if self.folded else self.height
+        return height - max(0.0, self.pictures - PICTURE)
+
+    def fold(self) -> "Piece":
+        """Return the same with its code folded."""
+        self.cell.metadata["tags"] = [*self.cell.metadata.get("tags", []), FOLDED]
+        return replace(self, height=self.folded, folded=0.0)
+
+
+def paged(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Yield the pieces, each with its slide type: a new subslide where the room is used up."""
+    row = list(pieces)
+    used = opens = 0.0
+    for place, piece in enumerate(row):
+        if piece.slide in OFF:
+            yield _marked(piece, piece.slide)
+            continue
+        opens = 0.0 if _is_revealed(piece) else max(opens, piece.opens)  # which closes the answer
+        full = not piece.slide and _is_full(used + opens, _together(row, place))
+        slide = "subslide" if full else piece.slide
+        if slide in STARTS:
+            used = 0.0 if HEADING.match(piece.cell.source) else UNDER
+            opens = piece.opens
+        shown = piece.fold() if piece.folded and used + piece.height > ROOM else piece
+        used += shown.height + BETWEEN
+        yield replace(_marked(shown, slide), overflows=full)
+
+
+def _together(row: Sequence[Piece], place: int) -> float:
+    """Return how high a piece is, along with what it announces if all that fits on a slide."""
+    height = least = 0.0
+    for piece in (one for one in row[place:] if one.slide != "skip"):
+        if height and piece.slide:
+            return height
+        least += piece.least + BETWEEN * bool(height)
+        if least > ROOM - UNDER:
+            return height or piece.least
+        height = least
+        if not piece.leads:
+            return height
+    return height
+
+
+def _is_full(used: float, height: float) -> bool:
+    room = ROOM + (OVER if height <= SHORT else 0)
+    return used > LEAST and height > 0 and used + height > room
+
+
+def _is_revealed(piece: Piece) -> bool:
+    return piece.cell.cell_type == "code" and bool(piece.cell.outputs)
+
+
+def _marked(piece: Piece, slide: str) -> Piece:
+    piece.cell.metadata.pop("slideshow", None)
+    if slide:
+        piece.cell.metadata["slideshow"] = {"slide_type": slide}
+    return replace(piece, slide=slide)
+
+
+def without_asides(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Yield the pieces without slides that hold nothing but a comment on the slide before.
+
+    Such a slide began for lack of room. Its text goes to the notes of the slide before it.
+    """
+    before: list[Piece] = []
+    for slide in by_slide(pieces):
+        if before and _is_aside(slide):
+            said = [piece.notes or piece.cell.source for piece in slide if piece.height]
+            before[-1].notes = "\n\n".join(filter(None, (before[-1].notes, *said)))
+            before += [piece for piece in slide if not piece.height]
+            continue
+        yield from before
+        before = slide
+    yield from before
+
+
+def by_slide(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+    """Yield the pieces of each slide."""
+    held: list[Piece] = []
+    for piece in pieces:
+        if held and piece.slide in STARTS:
+            yield held
+            held = []
+        held.append(piece)
+    if held:
+        yield held
+
+
+def _is_aside(slide: list[Piece]) -> bool:
+    unseen = all(
+        piece.cell.cell_type == "markdown" and not SEEN.search(piece.cell.source) for piece in slide
+    )
+    return unseen and slide[0].overflows and sum(piece.height for piece in slide) <= ASIDE
+
+
+def revealed(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Yield the pieces; code that follows a question on its slide appears after the answer."""
+    asked = False
+    for piece in pieces:
+        asked = "<details" in piece.cell.source or (asked and piece.slide not in STARTS)
+        if asked and _is_revealed(piece) and not piece.slide:
+            yield _marked(piece, "fragment")
+            asked = False
+        else:
+            yield piece
+
+
+def titled(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Yield the pieces; a slide that begins without a heading is told which one it is under."""
+    title = ""
+    for piece in pieces:
+        heading = HEADING.match(piece.cell.source) if piece.cell.cell_type == "markdown" else None
+        title = heading[1] if heading else title
+        if piece.slide in STARTS and not heading and title:
+            piece.cell.metadata["title"] = title
+        yield piece
+
+
+def with_notes(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Yield the pieces, and at the end of each slide its speaker notes."""
+    held: list[str] = []
+    number = 0
+    for piece in pieces:
+        if piece.slide in STARTS and held:
+            number += 1
+            yield _notes(held, number)
+            held = []
+        held += [piece.notes] if piece.notes else []
+        yield piece
+    if held:
+        yield _notes(held, number + 1)
+
+
+def _notes(held: list[str], number: int) -> Piece:
+    cell = new_markdown_cell("\n\n".join(held), id=f"notes-{number}")
+    return _marked(Piece(cell, 0), "notes")

@@ -1,0 +1,129 @@
+"""What of a lesson's prose a slide shows, and what goes to the speaker notes.
+
+A slide keeps headings, figures, tables, questions with their answers, and of each paragraph the key
+sentences. The notes hold the paragraphs in full.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from autograder.lecture.blocks import paragraphs
+
+LONG: Final = 150  # characters; shorter paragraphs stay whole
+KEY_SENTENCES: Final = 2
+SENTENCE: Final = re.compile(
+    r"(?:(?<=[.!?:])|(?<=[.!?][)*”])|(?<=[.!?]\*\*))\s+(?=[A-Z*`$(“\[])", re.DOTALL
+)
+RUN_IN: Final = re.compile(r"\*\*[^*]+[.!?]\*\*")  # a heading on the paragraph's first line
+KEPT_WHOLE: Final = ("#", "![", "<", "```", "|", ">")
+ITEM: Final = re.compile(r"\n(?=(?:- |\d+\. ))")
+FORMULA: Final = re.compile(r"\$[^$]*(?:=|\\frac|\\sqrt|\\le)[^$]*\$")
+
+# Sentences about controls and cells that an exported slide does not have.
+STALE: Final = re.compile(
+    r"running kernel|\bsliders?\b|\bdrag\b|press Enter|click on any cell|edit the query"
+    r"|run all cells|save the notebook|raise `STEPS`|`checkpoint=`|next cell (?:shows|tells|draws)",
+    re.IGNORECASE,
+)
+REWORDED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
+    (re.compile(r"\*\*Predict, then (?:click|run|measure)\.\*\*"), "**Predict, then reveal.**"),
+    (re.compile(r"\*\*Try it\.\*\* (?=Before you drag)"), "**Predict.** "),
+    (
+        re.compile(r"Before you (?:drag the slider|run the (?:next )?cell): (\w)"),
+        lambda found: found[1].upper(),
+    ),
+    (re.compile(r"before you run the (?:next )?cell"), "before you look on"),
+    (re.compile(r"\bThe next cell\b(?! (?:shows|tells|draws))"), "The code"),
+    (re.compile(r"\bthe next cell\b(?! (?:shows|tells|draws))"), "the code"),
+)
+
+
+class Split(NamedTuple):
+    """A block of prose: what its slide shows, and what the lecturer says."""
+
+    shown: str
+    notes: str
+
+
+def split(block: str) -> Split:
+    """Divide a block between its slide and the notes; what is out of date on a slide is in neither.
+
+    A folded answer goes with its question.
+    """
+    shown, notes = [], []
+    for paragraph in paragraphs(block):
+        if paragraph.startswith(KEPT_WHOLE):
+            shown.append(paragraph)
+            continue
+        whole = without_stale(paragraph)
+        brief = shorten(whole)
+        shown.append(brief)
+        if brief != whole:
+            notes.append(whole)
+    return Split(_joined(shown), _joined(notes))
+
+
+def without_stale(paragraph: str) -> str:
+    """Return a paragraph without the sentences that speak about controls and cells.
+
+    A paragraph that begins with such a sentence is about the control, and is dropped.
+    """
+    for pattern, words in REWORDED:
+        paragraph = pattern.sub(words, paragraph)
+    if not STALE.search(paragraph):
+        return paragraph
+    parts = sentences(paragraph)
+    return "" if STALE.search(parts[0]) else " ".join(p for p in parts if not STALE.search(p))
+
+
+def shorten(paragraph: str) -> str:
+    """Return the key sentences of a paragraph, or of each item of a list."""
+    if paragraph.startswith(("- ", "1. ")):
+        return "\n".join(_key_sentences(item, 1) for item in ITEM.split(paragraph))
+    if "**Predict" in paragraph or paragraph.startswith("**And**"):
+        return paragraph  # a question is read out in full
+    return _key_sentences(paragraph, KEY_SENTENCES)
+
+
+def sentences(paragraph: str) -> list[str]:
+    """Split a paragraph into sentences; brackets, formulas and bold text are never cut."""
+    found: list[str] = []
+    for part in SENTENCE.split(paragraph):
+        if found and (_is_open(found[-1]) or _announces(found)):
+            found[-1] += f" {part}"
+        else:
+            found.append(part)
+    return found
+
+
+def _announces(found: list[str]) -> bool:
+    """Return whether the last part found is none without the next: a heading in mid-paragraph."""
+    run_in = len(found) > 1 and RUN_IN.fullmatch(found[-1]) is not None
+    return run_in or found[-1].endswith((":", "al.", "e.g.", "i.e."))
+
+
+def _is_open(text: str) -> bool:
+    pairs = text.count("(") > text.count(")")
+    return pairs or any(text.count(mark) % 2 for mark in ("$", "`", "**"))
+
+
+def _key_sentences(paragraph: str, most: int) -> str:
+    """Return the first sentence, and those that define a term or hold a formula, up to `most`."""
+    parts = sentences(paragraph)
+    if len(paragraph) <= LONG or len(parts) == 1:
+        return paragraph
+    lead = [parts.pop(0)] if RUN_IN.fullmatch(parts[0]) else []
+    ranked = sorted(range(len(parts)), key=lambda place: (-_weight(parts, place), place))
+    return " ".join([*lead, *(parts[place] for place in sorted(ranked[:most]))])
+
+
+def _weight(parts: list[str], place: int) -> int:
+    """Return how much a sentence matters: one that announces what follows it matters most."""
+    part = parts[place]
+    announces = place == len(parts) - 1 and part.endswith(":")
+    return 4 * announces + 2 * (place == 0) + ("**" in part) + bool(FORMULA.search(part))
+
+
+def _joined(parts: list[str]) -> str:
+    return "\n\n".join(part for part in parts if part)

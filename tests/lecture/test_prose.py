@@ -1,0 +1,56 @@
+"""A slide keeps a paragraph's key sentences; the notes hold it in full."""
+
+import pytest
+
+from autograder.lecture import prose
+
+LONG = (
+    "A dictionary answers only if the query equals a key. Attention compares it with all keys. "
+    "It returns the **weighted mean** of the values. Every step can be differentiated, so a "
+    "network can learn the vectors."
+)
+
+
+def test_the_first_sentence_and_the_one_that_defines_a_term_are_kept() -> None:
+    """The whole paragraph is in the notes."""
+    shown, notes = prose.split(LONG)
+    assert shown == (
+        "A dictionary answers only if the query equals a key. "
+        "It returns the **weighted mean** of the values."
+    )
+    assert notes == LONG
+
+
+def test_short_prose_headings_and_answers_stay_whole() -> None:
+    """There is nothing to put into the notes."""
+    block = "## Title\n\nShort.\n\n<details><summary>Answer</summary>\n\nYes.\n\n</details>"
+    assert prose.split(block) == (block, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["See Vaswani et al. (2017). It works.", "**Step 1.** Multiply. Then add (a. B)."],
+)
+def test_sentences_lose_nothing(text: str) -> None:
+    """Joined again, they are the paragraph."""
+    assert " ".join(prose.sentences(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Drag the slider. It moves.", ""),
+        ("It falls. Try it with the slider.", "It falls."),
+        (
+            "**Try it.** Before you drag the slider: at which temperature?",
+            "**Predict.** At which temperature?",
+        ),
+        (
+            "**Predict, then click.** With a running kernel you can click. What happens?",
+            "**Predict, then reveal.** What happens?",
+        ),
+    ],
+)
+def test_what_a_slide_cannot_do_is_not_said(before: str, after: str) -> None:
+    """Sentences about controls go, and questions about them are put differently."""
+    assert prose.without_stale(before) == after
