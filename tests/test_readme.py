@@ -50,5 +50,5 @@ def test_anchors_lead_to_headings() -> None:
 
 def test_without_the_invented_class_the_program_says_what_to_do(tmp_path: Path) -> None:
     """It names what is missing and the command that makes it."""
-    with pytest.raises(SystemExit, match=r"reports/class-03_attention\.html.*make demo"):
+    with pytest.raises(SystemExit, match=r"reports/class\.html.*make demo"):
         main(tmp_path)
