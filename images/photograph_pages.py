@@ -28,7 +28,7 @@ PICTURES = (
     Picture(
         "feedback.png", "feedback/chidi/03_attention/03_attention.html", 860, 1470, "causal-mask"
     ),
-    Picture("class_report.png", "reports/class.html", 1100, 864),
+    Picture("class_report.png", "reports/class.html", 1100, 896),
 )
 SHOW_ONE_CARD = """name => document.querySelectorAll("section.card").forEach(
     each => { each.hidden = each.id !== "exercise-" + name })"""
