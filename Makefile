@@ -8,7 +8,7 @@ READY := $(VENV)/ready
 export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test lint build check lectures lesson student bundle lab vendor bench clean
+.PHONY: help setup demo test lint build check lectures lesson student bundle lab vendor pictures bench clean
 
 help:
 	@echo "make demo    grade an invented class, and say where to look"
@@ -19,6 +19,7 @@ help:
 	@echo "make student N=03   the released lesson, as a student has it, on a copy"
 	@echo "make bundle         one zip for students, in dist/"
 	@echo "make lab     JupyterLab on this folder"
+	@echo "make pictures       README's pictures, from the pages of make demo; needs Chromium"
 	@echo "make bench   what grading costs"
 	@echo "make lint    ruff, mypy and the direction of imports"
 	@echo "make clean   what was made by running, not by building"
@@ -70,6 +71,10 @@ bundle: $(READY)
 # The scripts inside our pages, fetched again with npm and checked by hash.
 vendor: $(READY)
 	$(BIN)/autograder vendor
+
+# README's pictures, photographed from the invented class.
+pictures: demo
+	$(BIN)/python images/photograph_pages.py demo
 
 lab: $(READY)
 	$(BIN)/jupyter lab

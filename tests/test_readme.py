@@ -1,0 +1,54 @@
+"""README's pictures exist, say in words what they show, and can be made again; its links lead somewhere."""
+
+import re
+import struct
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from images.photograph_pages import PICTURES, Picture, main
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"!\[(.*?)\]\((.*?)\)", README)
+ANCHORS = re.findall(r"\]\(#([^)]+)\)", README)
+HEADINGS = {line.lstrip("# ").lower().replace(" ", "-") for line in README.splitlines() if line.startswith("#")}
+
+
+def test_readme_shows_the_pictures_that_the_program_makes() -> None:
+    """No more and no fewer, so `make pictures` renews each."""
+    assert sorted(path for _, path in SHOWN) == sorted(f"images/{each.name}" for each in PICTURES)
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.name)
+def test_a_picture_is_there_in_its_size(picture: Picture) -> None:
+    """A PNG file as wide and as high as it is photographed."""
+    data = (ROOT / "images" / picture.name).read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert struct.unpack(">II", data[16:24]) == (picture.width, picture.height)
+
+
+@pytest.mark.parametrize(("words", "path"), SHOWN)
+def test_a_picture_has_alternative_text(words: str, path: str) -> None:
+    """A sentence of its own, not the file's name."""
+    assert len(words.split()) >= 8, path
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/jupyterhub.md"])
+def test_links_lead_somewhere(document: str) -> None:
+    """Links to files of the repository, from where the document is."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    assert links
+    assert [link for link in links if not ((ROOT / document).parent / link).exists()] == []
+
+
+def test_anchors_lead_to_headings() -> None:
+    """Each link within README has its heading."""
+    assert set(ANCHORS) <= HEADINGS
+
+
+def test_without_the_invented_class_the_program_says_what_to_do(tmp_path: Path) -> None:
+    """It names what is missing and the command that makes it."""
+    with pytest.raises(SystemExit, match=r"reports/class\.html.*make demo"):
+        main(tmp_path)
