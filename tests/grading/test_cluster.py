@@ -1,0 +1,187 @@
+"""A cluster gives what the pool of this machine gives, loses nothing, and gets no key in clear."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import dask
+import nbformat
+import pytest
+from click.testing import CliRunner
+from conftest import ROOT, Edit, solve
+from distributed import LocalCluster
+from tiny_course import LESSON, RIGHT, hand_in
+
+from autograder.cli import main
+from autograder.grading.cluster import ClusterPool
+from autograder.grading.cluster_access import Cluster
+from autograder.grading.cluster_task import make_task
+from autograder.grading.pool import Pool
+from autograder.grading.version import lesson_version
+from autograder.model.course import Course
+from autograder.model.errors import CourseError, SandboxMissingError
+from autograder.model.report import State
+from autograder.submissions.submission import Submission
+
+from .cluster_fake import SEEN
+
+pytestmark = pytest.mark.slow
+REAL = "03_attention"
+FAKE = "grading.cluster_fake"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a scheduler with two workers, each a process with one thread."""
+    folder = tmp_path_factory.mktemp("dask")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SEEN, str(folder / "seen"))
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "tests"), str(ROOT)]))
+        settings = {"temporary-directory": str(folder), "distributed.scheduler.allowed-failures": 1}
+        with (
+            dask.config.set(settings),
+            LocalCluster(
+                n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            ) as cluster,
+        ):
+            yield cluster.scheduler_address
+
+
+def results(pool: Pool, handed: Sequence[Submission]) -> dict[str, tuple[str, str]]:
+    """Grade, and return each student's attempt without its time, and the notebook, as text."""
+    done = {}
+    for attempt, notebook in pool.grade_all(handed):
+        plain = attempt.model_dump(mode="json", exclude={"graded_at"})
+        done[attempt.student] = json.dumps(plain), nbformat.writes(notebook)
+    assert len(done) == len(handed)
+    return done
+
+
+def handed_in(course: Course, *students: str, lesson: str = LESSON) -> list[Submission]:
+    """Return what these students handed in."""
+    version = lesson_version(course, lesson)
+    return [Submission(course, student, lesson, version) for student in students]
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Course:
+    """The lessons of this repository, in a course with a key of its own."""
+    for name in ("nbgrader_config.py", "source", "release"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    return Course(tmp_path)
+
+
+def give(course: Course, student: str, name: str, **edits: Edit) -> Path:
+    """Hand in model answers with edits, under any file name."""
+    path = course.submission(student, REAL).with_name(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    changes = {key.replace("_", "-"): edit for key, edit in edits.items()}
+    nbformat.write(solve(course, REAL, changes), path)
+    return path
+
+
+@pytest.mark.sandbox
+def test_two_workers_give_what_one_process_gives(real: Course, address: str) -> None:
+    """Right, wrong, renamed, broken, linked and absent: equal to the byte, apart from the time."""
+    give(real, "right", f"{REAL}.ipynb")
+    unscaled = {"attention_scores": lambda text: text.replace(" / math.sqrt(k.size(-1))", "")}
+    give(real, "wrong", f"{REAL}.ipynb", **unscaled)
+    give(real, "renamed", f"{REAL} (1).ipynb", causal_mask=lambda _: "1 / 0")
+    shutil.copy(
+        give(real, "twice", f"{REAL}.ipynb"), real.submission("twice", REAL).with_name("b.ipynb")
+    )
+    give(real, "broken", f"{REAL}.ipynb").write_text("not a notebook")
+    give(real, "linked", f"{REAL}.ipynb").unlink()
+    real.submission("linked", REAL).symlink_to(real.submission("right", REAL))
+    give(real, "absent", f"{REAL}.ipynb").unlink()
+    names = ("right", "wrong", "renamed", "twice", "broken", "linked", "absent")
+    handed = handed_in(real, *names, lesson=REAL)
+    sandboxed = shutil.which("bwrap") is not None
+    alone = results(Pool(1, sandboxed=sandboxed), handed)
+    there = results(
+        ClusterPool(Cluster(address, in_clear=True), 1, sandboxed=sandboxed), handed[::-1]
+    )
+    assert there == alone
+    states = {
+        name: json.loads(text)["report"]["state"]
+        for name, (text, _) in there.items()
+        if "state" in text
+    }
+    assert states.get("absent", State.ABSENT) == State.ABSENT
+    assert "scale-missing" in there["wrong"][0]
+
+
+def test_a_death_costs_only_the_submission_that_causes_it(course: Course, address: str) -> None:
+    """One ends its process, one its worker each time, one its worker once. All others are graded."""
+    for student in ("a", "b", "c"):
+        hand_in(course, student, **RIGHT)
+    hand_in(course, "killer", double="# right but die")
+    hand_in(course, "poison", double="# right but poison")
+    hand_in(course, "unlucky", double="# right once")
+    pool = ClusterPool(Cluster(address, in_clear=True), 1, sandboxed=False, program=FAKE)
+    handed = handed_in(course, "a", "killer", "unlucky", "b", "poison", "c")
+    done = {attempt.student: attempt for attempt, _ in pool.grade_all(handed)}
+    assert {name: attempt.report.score for name, attempt in done.items()} == {
+        "a": 18.0, "b": 18.0, "c": 18.0, "unlucky": 8.0, "killer": 0.0, "poison": 0.0,
+    }  # fmt: skip
+    assert {name for name, attempt in done.items() if attempt.faulty} == {"killer", "poison"}
+    assert "died twice" in done["poison"].detail
+
+
+def test_a_worker_without_a_sandbox_refuses(course: Course, address: str) -> None:
+    """The run ends with the worker's name and its reason."""
+    hand_in(course, "alice", **RIGHT)
+    pool = ClusterPool(Cluster(address, in_clear=True), 1, sandboxed=True, program=FAKE)
+    with pytest.raises(
+        SandboxMissingError, match=r"worker tcp://\S+ refuses to grade: no bubblewrap here"
+    ):
+        list(pool.grade_all(handed_in(course, "alice")))
+
+
+def test_a_worker_with_another_version_refuses(course: Course, address: str) -> None:
+    """Its scores would be those of another grader."""
+    hand_in(course, "alice", **RIGHT)
+    pool = ClusterPool(Cluster(address, in_clear=True), 1, sandboxed=False, program=FAKE)
+    with pytest.raises(CourseError, match="another version of the autograder"):
+        list(pool.grade_all([Submission(course, "alice", LESSON, "0" * 64)]))
+
+
+def test_nobody_answers() -> None:
+    """A wrong address is reported in words."""
+    pool = ClusterPool(Cluster("tcp://127.0.0.1:9", in_clear=True), 1, sandboxed=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("autograder.grading.cluster.CONNECT_SECONDS", 1)
+        with pytest.raises(CourseError, match="no scheduler answers"):
+            list(pool.grade_all([]))
+
+
+def test_a_task_shows_nothing_and_names_nobody(course: Course) -> None:
+    """Dask may log a task, and the student's name is not needed to grade."""
+    hand_in(course, "alice", **RIGHT)
+    task = make_task(*handed_in(course, "alice"), sandboxed=True)
+    assert repr(task) == "Task()"
+    assert b"alice" not in task.head + task.data
+    assert json.loads(task.head)["key"] == course.key.read_text().strip()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--cluster", "tcp://10.0.0.1:8786"], "would not be encrypted"),
+        (["--cluster", "10.0.0.1:8786", "--cluster-security", "."], "would not be encrypted"),
+        (["--cluster", "tls://10.0.0.1:8786"], "no certificates"),
+        (
+            ["--cluster", "tls://10.0.0.1:8786", "--cluster-security", "."],
+            "no ca.pem, cert.pem, key.pem",
+        ),
+        (["--cluster-in-clear"], "need --cluster ADDRESS"),
+    ],
+)
+def test_the_key_is_not_sent_in_clear(course: Course, options: list[str], said: str) -> None:
+    """Without encryption, or without certificates, nothing is even connected."""
+    hand_in(course, "alice", **RIGHT)
+    result = CliRunner().invoke(main, ["--course", str(course.root), "grade", "3", *options])
+    assert result.exit_code == 2
+    assert said in result.stderr
