@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -12,7 +13,7 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 from conftest import ROOT, Edit, solve
-from distributed import KilledWorker, LocalCluster
+from distributed import KilledWorker, LocalCluster, Security
 from tiny_course import LESSON, RIGHT, hand_in
 
 from autograder.cli import main
@@ -33,19 +34,46 @@ FAKE = "grading.cluster_fake"
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a scheduler with two workers, each a process with one thread."""
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a certificate that is its own authority."""
+    folder = tmp_path_factory.mktemp("certificates")
+    made = ["-keyout", folder / "key.pem", "-out", folder / "cert.pem", "-days", "2"]
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-subj",
+        "/CN=cluster",
+        *made,
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    shutil.copy(folder / "cert.pem", folder / "ca.pem")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory, certificates: Path) -> Iterator[Cluster]:
+    """A scheduler with two workers, each a process with one thread; all speak TLS."""
     folder = tmp_path_factory.mktemp("dask")
+    cert, key = str(certificates / "cert.pem"), str(certificates / "key.pem")
+    ends = {
+        f"tls_{end}_{kind}": path
+        for end in ("scheduler", "worker", "client")
+        for kind, path in (("cert", cert), ("key", key))
+    }
+    security = Security(require_encryption=True, tls_ca_file=str(certificates / "ca.pem"), **ends)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(SEEN, str(folder / "seen"))
         patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "tests"), str(ROOT)]))
+        options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
         with (
             dask.config.set({"temporary-directory": str(folder)}),
-            LocalCluster(
-                n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-            ) as cluster,
+            LocalCluster(n_workers=2, protocol="tls", security=security, **options) as made,
         ):
-            yield cluster.scheduler_address
+            yield Cluster(made.scheduler_address, certificates)
 
 
 def results(pool: Pool, handed: Sequence[Submission]) -> dict[str, tuple[str, str]]:
@@ -82,7 +110,7 @@ def give(course: Course, student: str, name: str, **edits: Edit) -> Path:
 
 
 @pytest.mark.sandbox
-def test_two_workers_give_what_one_process_gives(real: Course, address: str) -> None:
+def test_two_workers_give_what_one_process_gives(real: Course, cluster: Cluster) -> None:
     """Right, wrong, renamed, beside another, broken, linked and absent: equal to the byte, apart from the time."""
     give(real, "right", f"{REAL}.ipynb")
     unscaled = {"attention_scores": lambda text: text.replace(" / math.sqrt(k.size(-1))", "")}
@@ -99,23 +127,25 @@ def test_two_workers_give_what_one_process_gives(real: Course, address: str) -> 
     handed = handed_in(real, *names, lesson=REAL)
     sandboxed = shutil.which("bwrap") is not None
     alone = results(Pool(1, sandboxed=sandboxed), handed)
-    there = results(
-        ClusterPool(Cluster(address, in_clear=True), 1, sandboxed=sandboxed), handed[::-1]
-    )
+    there = results(ClusterPool(cluster, 1, sandboxed=sandboxed), handed[::-1])
     assert there == alone
     reports = {name: json.loads(text)["report"] for name, (text, _) in there.items()}
     states = {name: report.get("state", "graded") for name, report in reports.items()}
-    assert {name for name, state in states.items() if state != "graded"} == {"broken", "linked", "absent"}
+    assert {name for name, state in states.items() if state != "graded"} == {
+        "broken",
+        "linked",
+        "absent",
+    }
     assert "scale-missing" in there["wrong"][0]
 
 
-def test_a_death_costs_only_the_submission_that_causes_it(course: Course, address: str) -> None:
+def test_a_death_costs_only_the_submission_that_causes_it(course: Course, cluster: Cluster) -> None:
     """One ends its process each time, another its worker once. All others are graded."""
     for student in ("a", "b", "c"):
         hand_in(course, student, **RIGHT)
     hand_in(course, "killer", double="# right but die")
     hand_in(course, "unlucky", double="# right once")
-    pool = ClusterPool(Cluster(address, in_clear=True), 1, sandboxed=False, program=FAKE)
+    pool = ClusterPool(cluster, 1, sandboxed=False, program=FAKE)
     handed = handed_in(course, "a", "killer", "unlucky", "b", "c")
     done = {attempt.student: attempt for attempt, _ in pool.grade_all(handed)}
     assert {name: attempt.report.score for name, attempt in done.items()} == {
@@ -133,22 +163,33 @@ def test_a_submission_that_several_workers_died_with_is_tried_again_alone(course
     assert pool._result(future, Submission(course, "alice", LESSON, "v")) is None
 
 
-def test_a_worker_without_a_sandbox_refuses(course: Course, address: str) -> None:
+def test_a_worker_without_a_sandbox_refuses(course: Course, cluster: Cluster) -> None:
     """The run ends with the worker's name and its reason."""
     hand_in(course, "alice", **RIGHT)
-    pool = ClusterPool(Cluster(address, in_clear=True), 1, sandboxed=True, program=FAKE)
+    pool = ClusterPool(cluster, 1, sandboxed=True, program=FAKE)
     with pytest.raises(
-        SandboxMissingError, match=r"worker tcp://\S+ refuses to grade: no bubblewrap here"
+        SandboxMissingError, match=r"worker tls://\S+ refuses to grade: no bubblewrap here"
     ):
         list(pool.grade_all(handed_in(course, "alice")))
 
 
-def test_a_worker_with_another_version_refuses(course: Course, address: str) -> None:
+def test_a_worker_with_another_version_refuses(course: Course, cluster: Cluster) -> None:
     """Its scores would be those of another grader."""
     hand_in(course, "alice", **RIGHT)
-    pool = ClusterPool(Cluster(address, in_clear=True), 1, sandboxed=False, program=FAKE)
+    pool = ClusterPool(cluster, 1, sandboxed=False, program=FAKE)
     with pytest.raises(CourseError, match="another version of the autograder"):
         list(pool.grade_all([Submission(course, "alice", LESSON, "0" * 64)]))
+
+
+def test_a_scheduler_refuses_a_connection_in_clear(cluster: Cluster) -> None:
+    """A cluster that speaks TLS speaks nothing else, so nothing is sent."""
+    pool = ClusterPool(
+        Cluster(cluster.address.replace("tls", "tcp"), in_clear=True), 1, sandboxed=True
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("autograder.grading.cluster.CONNECT_SECONDS", 1)
+        with pytest.raises(CourseError, match="no scheduler answers"):
+            list(pool.grade_all([]))
 
 
 def test_nobody_answers() -> None:
