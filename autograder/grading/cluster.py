@@ -55,8 +55,7 @@ class ClusterPool(Pool):
         with _connected(self.cluster) as client:
             executor = client.get_executor(pure=False)
             while True:
-                room = 2 * sum(client.nthreads().values()) or 1
-                for submission in islice(waiting, max(0, room - len(out))):
+                for submission in islice(waiting, max(0, self._room(client) - len(out))):
                     task = make_task(submission, sandboxed=self.sandboxed)
                     out[executor.submit(grade, task, self.seconds, self.program)] = submission
                 if not out:
@@ -65,13 +64,23 @@ class ClusterPool(Pool):
                     submission = out.pop(future)
                     yield submission, self._result(future, submission)
 
+    def _room(self, client: Client) -> int:
+        """Return how many submissions may be out: two for each thread of the workers of now."""
+        try:
+            return 2 * sum(client.nthreads().values()) or 1
+        except OSError as error:
+            raise self._lost() from error
+
+    def _lost(self) -> CourseError:
+        return CourseError(
+            f"the connection to {self.cluster.address} was lost; what had been graded is recorded, and the "
+            "next run goes on from there"
+        )
+
     def _result(self, future: Future[Answer], submission: Submission) -> Result | None:
         """Return what a finished task gave, and None if several workers died with it."""
         if future.cancelled():
-            raise CourseError(
-                f"the connection to {self.cluster.address} was lost; what had been graded is recorded, and "
-                "the next run goes on from there"
-            )
+            raise self._lost()
         problem = future.exception()
         if problem is None:
             worker, answer = future.result()
