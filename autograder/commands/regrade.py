@@ -23,9 +23,10 @@ from autograder.model.course import Course
 def regrade(
     course: Course, lesson: str, *, write: bool, workers: int | None, unsandboxed: bool
 ) -> None:
-    """Grade a lesson again where a changed check touches it, and show what changes for whom.
+    """Grade again what a changed check touches.
 
-    Nothing is written without --apply. Scores and comments given by hand are never overwritten.
+    Shows what changes for whom, exercise by exercise. Nothing is written without --apply. Scores and
+    comments given by hand are never overwritten.
     """
     from autograder.grading import regrade as again
 

@@ -107,7 +107,7 @@ STATES: dict[State, StateWording] = {
     State.GRADED: StateWording("graded", "Your notebook was graded.", "Graded."),
     State.UNREADABLE: StateWording(
         "unreadable",
-        "We couldn't open this file, so nothing was graded. Open it in JupyterLab, save it, and hand it "
+        "We could not open this file; nothing was graded. Open it in JupyterLab, save, and hand it "
         "in again.",
         "The file could not be opened, so nothing was graded. Ask for it again.",
     ),

@@ -29,7 +29,7 @@ from .hostile import Tags
 
 HANDED_IN = ("perfect", "faulty", "unreadable", "other", "empty")
 NO_FILE, NO_NOTEBOOK = f"there is no file '{LESSON}.ipynb'", f"{LESSON}.ipynb is not a notebook"
-AGAIN = "Open it in JupyterLab, save it, and hand it in again."
+AGAIN = "Open it in JupyterLab, save, and hand it in again."
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ SAID: list[tuple[Callable[[Course, str], str], str, list[str]]] = [
     (feedback_page, "empty", ["A tiny lesson: absent", "Not graded", "Nothing was handed in"]),
     (summary_text, "perfect", ["All 2 graded exercises correct", "why: Your instructor grades"]),
     (summary_text, "faulty", ["Nothing has been graded yet", "double, halve: The autograder failed"]),
-    (summary_text, "unreadable", ["We couldn't open this file, so nothing was graded.", AGAIN, NO_NOTEBOOK]),
+    (summary_text, "unreadable", ["We could not open this file; nothing was graded.", AGAIN, NO_NOTEBOOK]),
     (summary_text, "empty", ["Nothing was handed in", NO_FILE]),
     (terminal, "perfect", ["18 of 18 points graded, 2 pending", "to be graded 2 pending"]),
     (terminal, "faulty", ["nothing graded yet, 20 points pending"]),
@@ -157,7 +157,7 @@ NEVER = {
     "perfect": ["18 of 20", "18/20", "0 / 2", "0.0 / 2", "0 of 2"],
     "faulty": ["0 of 8", "0 of 20", "0 / 20", "0.0 / 20"],
     "unreadable": ["missing", "epair", "0 of", "0.0 /", "skeleton", "double:", "Exercise 1"],
-    "empty": ["missing", "epair", "0 of", "0.0 /", "couldn't open", "double:", "Exercise 1"],
+    "empty": ["missing", "epair", "0 of", "0.0 /", "could not open", "double:", "Exercise 1"],
 }
 
 
