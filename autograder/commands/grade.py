@@ -1,6 +1,7 @@
 """`autograder grade` and `autograder demo`: grade a class, a real one or an invented one."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -14,6 +15,9 @@ from autograder.commands.base import (
 )
 from autograder.model.course import Course
 
+if TYPE_CHECKING:
+    from autograder.grading.cluster_access import Cluster
+
 
 @click.command(
     cls=Command,
@@ -21,12 +25,32 @@ from autograder.model.course import Course
         "autograder grade": "Grade every lesson that somebody submitted.",
         "autograder grade 03": "Grade lesson 03; earlier results are kept.",
         "autograder grade 03 --force": "Grade all submissions of lesson 03 again.",
+        "autograder grade 03 --cluster tls://HOST:8786 --cluster-security certs/": "Grade on a cluster.",
         "autograder grade --json > run.json": "Keep the summary for a program.",
     },
 )
 @lessons_argument
 @click.option(
     "--workers", type=click.IntRange(1), help="How many to grade at once; by default one per core."
+)
+@click.option(
+    "--cluster",
+    "address",
+    metavar="ADDRESS",
+    help="Grade on the workers of this dask scheduler; docs/cluster.md says how.",
+)
+@click.option(
+    "--cluster-security",
+    "certificates",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="ca.pem, cert.pem and key.pem for the scheduler; by default those of dask's configuration.",
+)
+@click.option(
+    "--cluster-in-clear",
+    "in_clear",
+    is_flag=True,
+    help="Send the course's key and the submissions to the scheduler without encryption.",
 )
 @click.option("--force", is_flag=True, help="Grade again what was graded before.")
 @json_option
@@ -37,6 +61,9 @@ def grade(
     lessons: tuple[str, ...],
     *,
     workers: int | None,
+    address: str | None,
+    certificates: Path | None,
+    in_clear: bool,
     force: bool,
     as_json: bool,
     unsandboxed: bool,
@@ -52,12 +79,30 @@ def grade(
     from autograder.grading.course_run import grade_lessons, submitted_lessons
 
     names = list(lessons) or submitted_lessons(course)
-    done = grade_lessons(course, names, sandboxed=not unsandboxed, workers=workers, force=force)
+    cluster = _cluster(address, certificates, in_clear=in_clear)
+    done = grade_lessons(
+        course, names, sandboxed=not unsandboxed, workers=workers, force=force, cluster=cluster
+    )
     reports = {name: done.reports[name] for name in names}
     if as_json:
         click.echo(summary_json(course, reports, done.paths))
     else:
         print_summary(course, reports, Console())
+
+
+def _cluster(address: str | None, folder: Path | None, *, in_clear: bool) -> "Cluster | None":
+    """Return the cluster to grade on, None for this machine. Raises CourseError if it is not safe."""
+    from autograder.grading.cluster_access import Cluster
+
+    if address is None:
+        if folder is not None or in_clear:
+            raise click.UsageError(
+                "--cluster-security and --cluster-in-clear need --cluster ADDRESS"
+            )
+        return None
+    cluster = Cluster(address, folder, in_clear)
+    cluster.security()
+    return cluster
 
 
 @click.command(

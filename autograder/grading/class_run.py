@@ -7,6 +7,7 @@ from contextlib import closing
 from rich.console import Console
 
 from autograder.build import register
+from autograder.grading.cluster_access import Cluster
 from autograder.grading.pool import MakeGrader, Pool, make_grader
 from autograder.grading.version import lesson_version
 from autograder.model.course import Course
@@ -34,14 +35,16 @@ def grade_lesson(
     force: bool = False,
     console: Console | None = None,
     make: MakeGrader = make_grader,
+    cluster: Cluster | None = None,
 ) -> list[Attempt]:
     """Grade and record every submission of a lesson; return each student's newest attempt.
 
     A submission that was graded before is skipped, unless its file, the lesson or the grader
     changed, or `force` is set, so an interrupted run continues where it stopped. `workers` is the
-    number of processes, by default one per core. Progress is shown on `console`, by default standard
-    error. Raises CourseError if there are no submissions or if the results cannot be written, and
-    SandboxMissingError if there is no sandbox.
+    number of processes, by default one per core; a `cluster` grades in their place. Progress is
+    shown on `console`, by default standard error. Raises CourseError if there are no submissions,
+    if the results cannot be written or if the cluster cannot be reached, and SandboxMissingError
+    if there is no sandbox.
     """
     console = console or Console(stderr=True)
     with plain_io_errors(course):
@@ -59,12 +62,24 @@ def grade_lesson(
         skipped = len(submissions) - len(todo)
         rest = f", {skipped} graded before" if skipped else ""
         _say(console, f"{lesson}: {_count(todo, 'submission')} to grade{rest}")
-        pool = Pool(workers or len(os.sched_getaffinity(0)), sandboxed=sandboxed, make=make)
+        pool = _pool(workers, cluster, sandboxed=sandboxed, make=make)
         newest |= _grade_and_record(course, pool, todo, console)
         log.export()
         students = [submission.student for submission in submissions]
         _make_pages(course, lesson, students, pool.workers, console)
         return [newest[student] for student in students]
+
+
+def _pool(
+    workers: int | None, cluster: Cluster | None, *, sandboxed: bool, make: MakeGrader
+) -> Pool:
+    """Return what grades: processes of this machine, or a cluster."""
+    number = workers or len(os.sched_getaffinity(0))
+    if cluster is None:
+        return Pool(number, sandboxed=sandboxed, make=make)
+    from autograder.grading.cluster import ClusterPool  # dask takes a second to import
+
+    return ClusterPool(cluster, number, sandboxed=sandboxed)
 
 
 def _submissions(course: Course, lesson: str, console: Console) -> list[Submission]:

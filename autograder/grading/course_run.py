@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from autograder.grading.class_run import grade_lesson, nothing_submitted
+from autograder.grading.cluster_access import Cluster
 from autograder.model.course import Course
 from autograder.reports.publish import Published, publish
 from autograder.storage.io_errors import plain_io_errors
@@ -27,11 +28,18 @@ def grade_lessons(
     workers: int | None = None,
     force: bool = False,
     console: Console | None = None,
+    cluster: Cluster | None = None,
 ) -> Published:
     """Grade each lesson's submissions (see `grade_lesson`), and write the reports of all lessons."""
     for lesson in lessons:
         grade_lesson(
-            course, lesson, sandboxed=sandboxed, workers=workers, force=force, console=console
+            course,
+            lesson,
+            sandboxed=sandboxed,
+            workers=workers,
+            force=force,
+            console=console,
+            cluster=cluster,
         )
     with plain_io_errors(course):
         return publish(course, course.lessons())

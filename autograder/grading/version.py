@@ -17,6 +17,11 @@ ORGANISING = frozenset(
     f"{name}.py"
     for name in (
         "pool",
+        "cluster",
+        "cluster_access",
+        "cluster_task",
+        "cluster_worker",
+        "cluster_child",
         "class_run",
         "course_run",
         "staging",
