@@ -43,11 +43,10 @@ WAITED = (-signal.SIGALRM, 128 + signal.SIGALRM)
 class Watch:
     """What to look for while an answer runs: parts of function names, and stand-ins not handed out.
 
-    `below` looks below Python's names as well; `lesson` says whose stand-ins are refused.
+    `lesson` says whose stand-ins are refused.
     """
 
     words: Sequence[str] = ()
-    below: bool = False
     lesson: str = ""
 
 
@@ -239,7 +238,6 @@ class Probe:
             "seed": seed,
             "seconds": seconds,
             "words": list(watch.words),
-            "below": watch.below,
             "lesson": watch.lesson,
         }
         answer = self._run._ask(command, seconds, frames.Seen, frames.ProbeEnded)
