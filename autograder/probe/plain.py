@@ -59,7 +59,7 @@ def _tensor(value: torch.Tensor) -> Any:
     if type(value) is torch.Tensor and not value.__dict__:
         return value
     with _without_overrides():
-        found = torch.Tensor.as_subclass(value, torch.Tensor)  # type: ignore[arg-type] # its stub lacks the class
+        found = torch.Tensor.as_subclass(value, torch.Tensor)
     return found if type(found) is torch.Tensor else Opaque(type(value).__name__)
 
 
