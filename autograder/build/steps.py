@@ -58,7 +58,9 @@ def build(
         stale = _leftovers(course, built)
         for make in (_examples, partial(_solved, execute=execute)):
             made = make(course, built)
-            written += [course.root / at for at, new in made.items() if write(course.root / at, new)]
+            written += [
+                course.root / at for at, new in made.items() if write(course.root / at, new)
+            ]
         remove(stale)
     return written
 

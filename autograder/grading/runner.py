@@ -236,7 +236,7 @@ class ExerciseRunner:
                     self.exercise.name,
                     test_input.seed,
                     check.seconds,
-                    Watch(self.exercise.words, self.oracle.lesson.name),
+                    Watch(self.exercise.words, self.exercise.below, self.oracle.lesson.name),
                 )
             )
         except RunEndedError as ending:

@@ -65,11 +65,14 @@ class LibraryCalls:
 
     Args:
         words: parts of names, such as "softmax"; `AUTOGRAD` stands for derivatives.
+        below: look below Python's names as well, which takes longer.
         stand_ins: those of the course, of which some may not do the work.
     """
 
-    def __init__(self, words: Sequence[str], *, stand_ins: StandIns = NO_STAND_INS) -> None:
-        self.words = tuple(words)
+    def __init__(
+        self, words: Sequence[str], *, below: bool = False, stand_ins: StandIns = NO_STAND_INS
+    ) -> None:
+        self.words, self.below = tuple(words), below
         self.refused, self.given = stand_ins.refused, stand_ins.given
         self.found: set[str] = set()
         self._known: dict[str, str] = {}
@@ -82,15 +85,18 @@ class LibraryCalls:
             if not (self.words or self.refused):
                 yield
             else:
-                with _FunctionMode(), _dispatch_mode():
+                with _FunctionMode(), _dispatch_mode(on=self.below):
                     yield
         finally:
             _active.remove(self)
 
     def called(self, name: str) -> None:
         """Take note of a call, unless it is a trusted part's own."""
+        word = self._word(name)
+        if not (word or self.refused or self.below):
+            return
         caller, through = _caller()
-        word = self._word(name) or next(filter(None, map(self._word, through)), "")
+        word = word or next(filter(None, map(self._word, through)), "")
         code = caller.f_code if caller else None
         if code in self.refused:
             self.found.add(STAND_IN)
@@ -120,9 +126,9 @@ def _means(name: str, word: str) -> bool:
     return name in AUTOGRAD_NAMES if word == AUTOGRAD else word in name
 
 
-def _dispatch_mode() -> contextlib.AbstractContextManager[Any]:
+def _dispatch_mode(*, on: bool = True) -> contextlib.AbstractContextManager[Any]:
     mode: Any = _DispatchMode
-    return mode()  # type: ignore[no-any-return]
+    return mode() if on else contextlib.nullcontext()
 
 
 class _FunctionMode(TorchFunctionMode):

@@ -141,7 +141,7 @@ def _serve_probe(session: Session, command: dict[str, Any], *, helpers: bool) ->
 def _calls(session: Session, order: Mapping[str, Any]) -> library_calls.LibraryCalls:
     """Return what looks for the library functions that an exercise excludes."""
     own = session.stand_ins.get(order["lesson"], library_calls.NO_STAND_INS)
-    return library_calls.LibraryCalls(order["words"], stand_ins=own)
+    return library_calls.LibraryCalls(order["words"], below=order["below"], stand_ins=own)
 
 
 def _prepare(shell: QuietShell, command: dict[str, Any]) -> None:

@@ -57,7 +57,7 @@ def warm_up(modules: list[str]) -> QuietShell:
 
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
-    with LibraryCalls(["softmax"]).watching():  # imports what the modes need
+    with LibraryCalls(["softmax"], below=True).watching():  # imports what the modes need
         (torch.ones(2, 2, requires_grad=True) @ torch.ones(2, 2)).exp().sum().backward()  # type: ignore[no-untyped-call]
     for name in (*IMPORTED_LATE, *modules):
         with contextlib.suppress(Exception):

@@ -43,10 +43,12 @@ WAITED = (-signal.SIGALRM, 128 + signal.SIGALRM)
 class Watch:
     """What to look for while an answer runs: parts of function names, and stand-ins not handed out.
 
-    `lesson` says whose stand-ins are refused.
+    `below` looks below Python's names as well; `lesson` says whose
+    stand-ins are refused.
     """
 
     words: Sequence[str] = ()
+    below: bool = False
     lesson: str = ""
 
 
@@ -238,6 +240,7 @@ class Probe:
             "seed": seed,
             "seconds": seconds,
             "words": list(watch.words),
+            "below": watch.below,
             "lesson": watch.lesson,
         }
         answer = self._run._ask(command, seconds, frames.Seen, frames.ProbeEnded)
