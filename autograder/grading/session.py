@@ -21,6 +21,7 @@ from autograder.model.errors import RunCrashedError, RunEndedError
 from autograder.model.exercise import Exercise
 from autograder.model.observation import Observation, Raised
 from autograder.model.report import ExerciseReport, Report
+from autograder.probe.library_calls import AUTOGRAD
 from autograder.probe.notes import Kind
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Run
@@ -205,8 +206,11 @@ class GradingSession:
             source=self._answers[exercise.id].source,
             stand_ins=stand_ins,
             cells=cells,
-            around=name_around(self._sources(exercise)) if exercise.below else "",
+            around=self._around(exercise) if exercise.words else "",
         ).run()
+
+    def _around(self, exercise: Exercise) -> str:
+        return name_around(self._sources(exercise), derivatives=AUTOGRAD in exercise.words)
 
     def _report(
         self, exercise: Exercise, best: ExerciseRun, *others: ExerciseRun

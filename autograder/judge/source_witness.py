@@ -16,26 +16,31 @@ NAMES = """
     DisableTorchFunction DisableTorchFunctionSubclass TorchFunctionMode TorchDispatchMode
     __torch_function__ __torch_dispatch__ _disabled_torch_function_impl library_calls cpp_extension
     ctypes _ctypes cffi numba _thread gc _getframe settrace setprofile f_back f_globals f_locals __code__
-    __closure__ __globals__ __subclasses__ __builtins__ _testcapi get_objects get_referrers scipy sklearn
+    __closure__ __globals__ custom_op Library _posixsubprocess
+     __subclasses__ __builtins__ _testcapi get_objects get_referrers scipy sklearn
 """
 AROUND = frozenset(NAMES.split())
+DERIVATIVES = frozenset({"grad_fn", "next_functions", "GradientEdge", "get_gradient_edge"})
 CALLS = frozenset(
     {"exec", "eval", "compile", "__import__"}
 )  # as plain names: torch.compile is none
 
 
-def name_around(sources: Iterable[str]) -> str:
+def name_around(sources: Iterable[str], *, derivatives: bool = False) -> str:
     """Return the first such name in some cells, '' if there is none.
+
+    With `derivatives`, names count as well by which one of torch's derivatives can be worked out.
 
     A cell that cannot be parsed, such as one with a magic in it, is read without the lines in the way.
     """
-    return next((name for source in sources for name in _names(source)), "")
+    around = AROUND | DERIVATIVES if derivatives else AROUND
+    return next((name for source in sources for name in _names(source, around)), "")
 
 
-def _names(source: str) -> Iterator[str]:
+def _names(source: str, around: frozenset[str]) -> Iterator[str]:
     for node in ast.walk(_parsed(source[:LONGEST])):
         for name in _named(node):
-            if name in AROUND or (isinstance(node, ast.Name) and name in CALLS):
+            if name in around or (isinstance(node, ast.Name) and name in CALLS):
                 yield name
 
 

@@ -15,7 +15,7 @@ from autograder.judge.mistakes import load_mistakes
 from autograder.model.course import Course
 from autograder.model.errors import CheckDefinitionError, CourseError, LessonTextError
 from autograder.model.exercise import ANSWERS, Check, Exercise, ExerciseChecks, Lesson
-from autograder.probe.library_calls import STAND_IN
+from autograder.probe.library_calls import ELSEWHERE, STAND_IN
 from autograder.text.lesson import ExerciseHeader, LessonText, read_lesson
 
 PACKAGE = "autograder.lessons"
@@ -33,6 +33,10 @@ FINISHED_LAYERS = (
     "of it). Build it from the parts that you wrote."
 )
 STAND_INS = "A stand-in that comes with the course does the work here: write your own."
+OUT_OF_SIGHT = (
+    "A part of the work is done where we cannot see it: in another process, in an operator of your own, or "
+    "with torch's overrides switched off. Write it with ordinary tensor operations."
+)
 CHECK_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -183,7 +187,9 @@ def _exercise(text: LessonText, header: ExerciseHeader, modules: dict[str, Modul
 
 def _refused(lesson: str, declared: ExerciseChecks) -> dict[str, str]:
     """Return what no answer of a lesson may call, whatever its exercise declares."""
-    refused = {} if declared.handed_stand_in else {STAND_IN: STAND_INS}
+    refused = {ELSEWHERE: OUT_OF_SIGHT}
+    if not declared.handed_stand_in:
+        refused[STAND_IN] = STAND_INS
     if lesson in WITHOUT_FINISHED and not declared.finished_layers:
         refused |= dict.fromkeys(FINISHED, FINISHED_LAYERS)
     return refused

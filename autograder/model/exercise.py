@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
 from autograder.model.observation import Observation
-from autograder.probe.library_calls import STAND_IN
+from autograder.probe.library_calls import NOT_FUNCTIONS
 from autograder.probe.operation import Operation, fields_of
 from coursework.instant.examples import Question
 
@@ -220,7 +220,7 @@ class Exercise:
     @property
     def words(self) -> list[str]:
         """The parts of names to look for among the functions that an answer calls."""
-        return [word for word in self.forbidden if word != STAND_IN]
+        return [word for word in self.forbidden if word not in NOT_FUNCTIONS]
 
     def mistake(self, mistake_id: str) -> Mistake:
         """Return a known mistake by its id. Raises CheckDefinitionError if there is none."""

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
+from autograder.probe.library_calls import done_elsewhere
 from autograder.probe.notes import Kind, Notes
 
 HARMLESS: Final = ("fc-list", "uname")  # matplotlib looks for fonts, platform for the processor
@@ -61,6 +62,8 @@ class AuditHook:
         try:
             if not _is_harmless(event, args):
                 self._notes.add(EVENTS[event], _describe(event, args))
+                if EVENTS[event] is Kind.PROCESS:
+                    done_elsewhere()
         except Exception:
             self._notes.add(EVENTS[event], event)
         finally:

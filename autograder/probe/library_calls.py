@@ -34,13 +34,19 @@ STARTS: Final = (
     "_start_joinable_thread",
 )
 STAND_IN: Final = "coursework"  # the word for a stand-in that does the work
+ELSEWHERE: Final = "elsewhere"  # the word for work that is done where nobody can look
+NOT_FUNCTIONS: Final = (STAND_IN, ELSEWHERE)
+NAMESPACES: Final = frozenset(
+    {"aten", "prim", "prims", "profiler", "sparse", "quantized", "mkldnn"}
+)
 TORCH: Final = torch.__file__.rpartition("/")[0] + "/"
-OURS: Final = frozenset({__name__, "contextlib", "threading"})
+PASSED_OVER: Final = (globals(), vars(contextlib), vars(threading))  # whose frames stand between
 PROBE: Final = "autograder."
 
 _active: list["LibraryCalls"] = []  # the observation that is being made, if any
 _trusted: set[CodeType] = set()  # the code of what the grader puts in place
 _installed = threading.local()
+_probe: list[dict[str, Any]] = []  # the names of our own modules, once `install` has run
 
 
 @dataclass(frozen=True)
@@ -94,15 +100,20 @@ class LibraryCalls:
         code = caller.f_code if caller else None
         if code in self.refused:
             self.found.add(STAND_IN)
-        trusted = code in _trusted or code in self.given
+        trusted = code in _trusted or (code in self.given and self._names(code, word))
         if word and not trusted and not (word == AUTOGRAD and _is_ours(caller)):
             self.found.add(word)
 
     def evaded(self) -> None:
-        """Take note of code that switches the modes off, unless it is torch's own on our behalf."""
-        caller, _ = _caller()
-        if self.below and self.words and not _is_ours(caller):
-            self.found.add(self.words[0])
+        """Take note of work that nobody can look at: behind a switch, in compiled code, in a process."""
+        self.found.add(ELSEWHERE)
+
+    def _names(self, code: CodeType | None, word: str) -> bool:
+        """Return whether a stand-in's code itself names a function that a word is part of.
+
+        Others are called through it: by an attribute that was replaced, or an argument.
+        """
+        return code is not None and any(self._word(name) == word for name in code.co_names)
 
     def _word(self, name: str) -> str:
         """Return the first of the words that a function's name contains, or ''."""
@@ -134,7 +145,15 @@ class _DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call] # torch
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         _tell(str(getattr(func, "__name__", "")))
+        if getattr(func, "namespace", "aten") not in NAMESPACES:
+            done_elsewhere()  # an operator whose Python code no mode is told of
         return func(*args, **(kwargs or {}))
+
+
+def done_elsewhere() -> None:
+    """Tell the observations that are being made of work that nobody can look at."""
+    for calls in _active:
+        calls.evaded()
 
 
 def _tell(name: str) -> None:
@@ -152,14 +171,20 @@ def _caller() -> tuple[FrameType | None, list[str]]:
     while frame is not None:
         if frame.f_code.co_filename.startswith(TORCH):
             through.append(frame.f_code.co_name)
-        elif frame.f_globals.get("__name__") not in OURS:
+        elif not any(frame.f_globals is names for names in PASSED_OVER):
             return frame, through
         frame = frame.f_back
     return None, through
 
 
 def _is_ours(frame: FrameType | None) -> bool:
-    return frame is not None and str(frame.f_globals.get("__name__", "")).startswith(PROBE)
+    """Return whether a frame is of one of our modules. Anybody's module may say that it has their name."""
+    known = _probe or _own_modules()
+    return frame is not None and any(frame.f_globals is names for names in known)
+
+
+def _own_modules() -> list[dict[str, Any]]:
+    return [vars(module) for name, module in [*sys.modules.items()] if name.startswith(PROBE)]
 
 
 def trust(code: CodeType) -> None:
@@ -195,6 +220,7 @@ def install() -> None:
 
     To be called before a student's code runs: what that has hold of already cannot be watched.
     """
+    _probe[:] = _own_modules()
     for module, name in itertools.product((_thread, threading), STARTS):
         if callable(start := getattr(module, name, None)):
             setattr(module, name, _taking_part(start))
@@ -232,8 +258,9 @@ def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _evading(switch: Callable[..., Any]) -> Callable[..., Any]:
     def evade(*args: Any, **kwargs: Any) -> Any:
-        for calls in _active:
-            calls.evaded()
+        caller = sys._getframe(1)
+        if not (caller.f_code.co_filename.startswith(TORCH) or _is_ours(caller)):
+            done_elsewhere()
         return switch(*args, **kwargs)
 
     return evade

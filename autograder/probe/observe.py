@@ -12,6 +12,7 @@ from torch.utils._pytree import tree_map_only
 from autograder.probe.answer import Answer, Namespace, StructureError
 from autograder.probe.library_calls import LibraryCalls
 from autograder.probe.operation import Operation
+from autograder.probe.plain import plain
 
 CELL_FILES = ("<student cell>", "ipython-input", "ipykernel")
 
@@ -35,7 +36,7 @@ def observe(
     with _fresh_defaults(seed):
         try:
             with calls.watching():
-                value = operation.run(Answer(namespace, name))
+                value = plain(operation.run(Answer(namespace, name)))
         except Exception as problem:
             raised = describe(problem)
     changed = list(_changes(before, list(operation.arguments)))

@@ -43,7 +43,8 @@ WAITED = (-signal.SIGALRM, 128 + signal.SIGALRM)
 class Watch:
     """What to look for while an answer runs: parts of function names, and stand-ins not handed out.
 
-    `below` looks below Python's names as well; `lesson` says whose stand-ins are refused.
+    `below` looks below Python's names as well; `lesson` says whose
+    stand-ins are refused.
     """
 
     words: Sequence[str] = ()

@@ -354,3 +354,39 @@ def test_stand_ins_that_a_lesson_hands_out_may_be_used(graded: Callable[..., tup
 def test_the_syntax_tree_shows_names_that_lead_around(source: str, name: str) -> None:
     """Names count; comments, docstrings and methods of the same name do not."""
     assert name_around([source]) == name
+
+
+def test_nodes_of_the_graph_are_no_way_around_where_derivatives_are_allowed() -> None:
+    """A node can be called, which computes a derivative without being asked for one."""
+    source = "torch.logsumexp(x, -1).grad_fn(one)"
+    assert (name_around([source]), name_around([source], derivatives=True)) == ("", "grad_fn")
+
+
+ATTACKS = Path(__file__).parents[1] / "submissions" / "out_of_sight"
+
+
+@pytest.mark.parametrize("path", sorted(ATTACKS.glob("*.txt")), ids=lambda path: path.stem)
+def test_nothing_is_done_out_of_sight(path: Path, graded: Callable[..., tuple[float, str]]) -> None:
+    """In another process, after the call, through a stand-in, or under the name of a module of ours."""
+    first, _, cell = path.read_text().partition("\n")
+    lesson, exercise = first.lstrip("# ").split()
+    assert graded(lesson, exercise, cell)[0] == 0
+
+
+PRINTS = """
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight, self.bias = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        print(x, self, x.grad_fn)
+        mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, correction=0)
+        return (x - mean) / torch.sqrt(variance + self.eps) * self.weight + self.bias
+"""
+
+
+def test_an_answer_may_print_what_it_sees(graded: Callable[..., tuple[float, str]]) -> None:
+    """To print a tensor, torch itself switches its overrides off."""
+    assert graded("05_encoder", "layer-norm", PRINTS) == (3, "")
