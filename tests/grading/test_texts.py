@@ -48,6 +48,7 @@ def test_a_graded_notebook_of_such_a_submission_is_small(course: Course, grader:
     ]
     handed_in.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
     graded = grader.grade(LESSON, handed_in)
+    (tmp_path / "source").symlink_to(Path(__file__).parents[2] / "source")
     submission = Submission(Course(tmp_path), "mallory", LESSON, "v")
     attempt, _ = grade_submission(_Fixed(graded), submission, sandboxed=True)
     page = graded_page(graded.notebook, attempt)
