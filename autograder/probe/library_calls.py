@@ -100,7 +100,8 @@ class LibraryCalls:
         code = caller.f_code if caller else None
         if code in self.refused:
             self.found.add(STAND_IN)
-        trusted = code in _trusted or (code in self.given and self._names(code, word))
+        entry = through[-1] if through else name
+        trusted = code in _trusted or (code in self.given and self._names(code, word, entry))
         if word and not trusted and not (word == AUTOGRAD and _is_ours(caller)):
             self.found.add(word)
 
@@ -108,12 +109,14 @@ class LibraryCalls:
         """Take note of work that nobody can look at: behind a switch, in compiled code, in a process."""
         self.found.add(ELSEWHERE)
 
-    def _names(self, code: CodeType | None, word: str) -> bool:
+    def _names(self, code: CodeType | None, word: str, entry: str) -> bool:
         """Return whether a stand-in's code itself names a function that a word is part of.
 
+        `entry` is the function of torch's that it called, in which the word's may be called in turn.
         Others are called through it: by an attribute that was replaced, or an argument.
         """
-        return code is not None and any(self._word(name) == word for name in code.co_names)
+        names = code.co_names if code else ()
+        return entry in names or any(self._word(name) == word for name in names)
 
     def _word(self, name: str) -> str:
         """Return the first of the words that a function's name contains, or ''."""
