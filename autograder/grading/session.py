@@ -206,7 +206,7 @@ class GradingSession:
             source=self._answers[exercise.id].source,
             stand_ins=stand_ins,
             cells=cells,
-            around=self._around(exercise) if exercise.words else "",
+            around=self._around(exercise) if exercise.below else "",
         ).run()
 
     def _around(self, exercise: Exercise) -> str:

@@ -367,10 +367,13 @@ ATTACKS = Path(__file__).parents[1] / "submissions" / "out_of_sight"
 
 @pytest.mark.parametrize("path", sorted(ATTACKS.glob("*.txt")), ids=lambda path: path.stem)
 def test_nothing_is_done_out_of_sight(path: Path, graded: Callable[..., tuple[float, str]]) -> None:
-    """In another process, after the call, through a stand-in, or under the name of a module of ours."""
+    """In another process, after the call, through a stand-in, or under the name of a module of ours.
+
+    A quarter of a point is left where an answer refuses wrong sizes by itself.
+    """
     first, _, cell = path.read_text().partition("\n")
     lesson, exercise = first.lstrip("# ").split()
-    assert graded(lesson, exercise, cell)[0] == 0
+    assert graded(lesson, exercise, cell)[0] <= 0.25
 
 
 PRINTS = """
