@@ -101,7 +101,7 @@ class Pool:
     def _schedule(self, pool: ProcessPool, submission: Submission) -> Future[Result]:
         task = (self.make, self.sandboxed, submission)
         try:
-            return pool.schedule(_grade, task, timeout=self.seconds)
+            return pool.schedule(grade_in_worker, task, timeout=self.seconds)
         except RuntimeError as problem:  # a worker died in a way that broke the pool
             broken = Future[Result]()
             broken.set_exception(BrokenProcessPool(str(problem)))
@@ -112,14 +112,14 @@ class Pool:
         return ungraded(submission, submission.sha256(), detail, sandboxed=self.sandboxed)
 
 
-def _grade(make: MakeGrader, sandboxed: bool, submission: Submission) -> Result:
+def grade_in_worker(make: MakeGrader, sandboxed: bool, submission: Submission) -> Result:
     """Grade one submission in a worker."""
-    grader = _grader(make, submission.course, sandboxed)
+    grader = worker_grader(make, submission.course, sandboxed)
     return grade_submission(grader, submission, sandboxed=sandboxed)
 
 
 @cache
-def _grader(make: MakeGrader, course: Course, sandboxed: bool) -> "Grader":
+def worker_grader(make: MakeGrader, course: Course, sandboxed: bool) -> "Grader":
     """Return this worker's grader, which is closed when the worker ends."""
     grader = make(course, sandboxed)
     # workers run multiprocessing's finalizers, but not functions registered with atexit

@@ -2,21 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, as_completed
-from functools import cache
 from multiprocessing import get_context
-from multiprocessing.util import Finalize
-from typing import TYPE_CHECKING
 
 from pebble import ProcessPool
 
-from autograder.grading.grade_submission import Result, grade_submission
-from autograder.grading.pool import DEATHS, MAX_SECONDS, MakeGrader, Pool
+from autograder.grading.grade_submission import Result
+from autograder.grading.pool import (
+    DEATHS,
+    MAX_SECONDS,
+    MakeGrader,
+    Pool,
+    grade_in_worker,
+    worker_grader,
+)
 from autograder.model.course import Course
 from autograder.probe.isolate import die_with_parent
 from autograder.submissions.submission import Submission
-
-if TYPE_CHECKING:
-    from autograder.grading.grader import Grader
 
 
 class WarmPool:
@@ -71,10 +72,10 @@ class WarmPool:
     def _schedule(self, submission: Submission) -> Future[Result]:
         task = (self.make, self.sandboxed, submission)
         try:
-            return self._started().schedule(_grade, task, timeout=MAX_SECONDS)
+            return self._started().schedule(grade_in_worker, task, timeout=MAX_SECONDS)
         except RuntimeError:  # a worker died in a way that broke the pool
             self.close()
-            return self._started().schedule(_grade, task, timeout=MAX_SECONDS)
+            return self._started().schedule(grade_in_worker, task, timeout=MAX_SECONDS)
 
     def _started(self) -> ProcessPool:
         if self._pool is None:
@@ -85,19 +86,4 @@ class WarmPool:
 
 def _ready(make: MakeGrader, course: Course, sandboxed: bool) -> None:
     """Make the grader of this worker."""
-    _grader(make, course, sandboxed)
-
-
-def _grade(make: MakeGrader, sandboxed: bool, submission: Submission) -> Result:
-    """Grade one submission in a worker."""
-    grader = _grader(make, submission.course, sandboxed)
-    return grade_submission(grader, submission, sandboxed=sandboxed)
-
-
-@cache
-def _grader(make: MakeGrader, course: Course, sandboxed: bool) -> "Grader":
-    """Return this worker's grader, which is closed when the worker ends."""
-    grader = make(course, sandboxed)
-    # workers run multiprocessing's finalizers, but not functions registered with atexit
-    Finalize(None, grader.close, exitpriority=10)
-    return grader
+    worker_grader(make, course, sandboxed)
