@@ -11,16 +11,14 @@ from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 import nbformat
-from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 from autograder.build.files import refused
+from autograder.build.kernel import notebook_client
 from autograder.build.notebook import METADATA
 from autograder.model.errors import LessonTextError
 from autograder.text.lesson import LessonText
 
-SECONDS_PER_CELL = 900  # training takes two minutes on two cores, and more on a busy machine
-QUIET = ["--log-level=ERROR"]
 ADDRESS = re.compile(r"\b0x[0-9a-f]{8,16}\b")
 WIDGETS = "application/vnd.jupyter.widget-state+json"
 
@@ -38,7 +36,7 @@ def run(notebook: Any, lesson: LessonText, root: Path) -> Any:
             empty, "course", lesson.name
         )  # lessons look for other lessons in the folder above
         folder.mkdir(parents=True)
-        client = _client(done, str(folder))
+        client = notebook_client(done, folder, Path(empty, "kernel.json"))
         client.on_cell_start = lambda cell, cell_index: begun.append(cell.id)  # noqa: ARG005  (nbclient gives both)
         try:
             client.execute(env=_environment(root, Path(empty)))
@@ -66,18 +64,6 @@ def steady(notebook: Any, salt: str) -> Any:
     added = {"widgets": kept.widgets} if widgets else {}
     notebook.metadata = nbformat.from_dict(METADATA | added)
     return notebook
-
-
-def _client(notebook: Any, folder: str) -> NotebookClient:
-    return NotebookClient(
-        notebook,
-        kernel_name="python3",
-        timeout=SECONDS_PER_CELL,
-        record_timing=False,
-        coalesce_streams=True,
-        extra_arguments=QUIET,
-        resources={"metadata": {"path": folder}},
-    )
 
 
 def _environment(root: Path, folder: Path) -> dict[str, str]:

@@ -77,3 +77,9 @@ def test_the_notebook_given_is_left_alone(lesson: LessonText, tmp_path: Path) ->
     before = as_text(notebook)
     run(notebook, lesson, tmp_path)
     assert as_text(notebook) == before
+
+
+def test_the_kernel_takes_no_port(tmp_path: Path) -> None:
+    """Two builds at once cannot be given the same port, because neither asks for one."""
+    code = "from ipykernel.kernelapp import IPKernelApp\nprint(IPKernelApp.instance().transport)"
+    assert '"text": [\n      "ipc\\n"' in _run(tmp_path, changed(DEMO, code))
