@@ -1,8 +1,9 @@
 """Runs the checks of one exercise against a submission, and judges what comes back."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from autograder.grading.shown_example import questions, read_result
 from autograder.judge.compare import same_again
@@ -18,7 +19,9 @@ from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Ve
 from autograder.model.observation import Observation
 from autograder.model.report import CheckReport, Outcome
 from autograder.probe.example import TryExample
+from autograder.probe.library_calls import NOT_FUNCTIONS
 from autograder.probe.limits import WALL_FACTOR
+from autograder.probe.operation import Operation
 from autograder.sandbox.run import Probe, Run, Watch
 from coursework.instant.examples import Question, Result
 
@@ -178,7 +181,8 @@ class ExerciseRunner:
     def _open_probe(self) -> Probe | None:
         """Fork a probe; return None if the process did not survive that."""
         try:
-            return self._process.probe(PROBE_SECONDS, self._stand_ins, self._cells)
+            lesson = self.oracle.lesson.name
+            return self._process.probe(PROBE_SECONDS, self._stand_ins, self._cells, lesson)
         except RunEndedError as ending:
             self.result.endings.append(ending)
             return None
@@ -204,9 +208,7 @@ class ExerciseRunner:
             if not probe.ready or self._out_of_time():
                 return
             try:
-                seen = probe.observe(
-                    TryExample(fields), self.exercise.name, EXAMPLE_SEED, EXAMPLE_SECONDS
-                )
+                seen = self._ask(probe, TryExample(fields), EXAMPLE_SEED, EXAMPLE_SECONDS)
             except RunEndedError:
                 return
             if result := read_result(Observation.of(seen).value):
@@ -230,18 +232,21 @@ class ExerciseRunner:
         if probe is None:
             return Observation(ended=self.result.endings[-1])
         try:
-            return Observation.of(
-                probe.observe(
-                    test_input.operation,
-                    self.exercise.name,
-                    test_input.seed,
-                    check.seconds,
-                    Watch(self.exercise.words, self.exercise.below, self.oracle.lesson.name),
-                )
-            )
+            asked = test_input.operation, test_input.seed, check.seconds
+            return Observation.of(self._ask(probe, *asked))
         except RunEndedError as ending:
             self.result.endings.append(ending)
             return Observation(ended=ending)
+
+    def _ask(
+        self, probe: Probe, operation: Operation, seed: int, seconds: float
+    ) -> Mapping[str, Any]:
+        """Ask the probe, and note if the answer took what later exercises could find somewhere."""
+        watch = Watch(self.exercise.words, self.exercise.below, self.oracle.lesson.name)
+        seen = probe.observe(operation, self.exercise.name, seed, seconds, watch)
+        taken = self.exercise.forbidden.keys() & NOT_FUNCTIONS & set(seen["library"])
+        self._process.took |= bool(taken)
+        return seen
 
     def _close(self, probe: Probe) -> None:
         try:

@@ -127,7 +127,8 @@ class GradingSession:
             return None
         used = run.seconds
         try:
-            return run.cell(part.source, OWN_CELL_SECONDS if own else ANSWER_SECONDS)
+            seconds = OWN_CELL_SECONDS if own else ANSWER_SECONDS
+            return run.cell(part.source, seconds, self.oracle.lesson.name)
         except RunEndedError:
             self._own_seconds += OWN_CELL_SECONDS if own else 0.0
             raise
@@ -167,10 +168,14 @@ class GradingSession:
         return outcomes.cell_ended(exercise, ending, ANSWER_SECONDS)
 
     def _graded(self, exercise: Exercise, run: Run) -> ExerciseReport:
-        """Grade the answer as it stands in the notebook, and if need be alone; keep the better."""
-        runs = [self._run_checks(exercise, run)]
+        """Grade the answer as it stands in the notebook, and if need be alone; keep the better.
+
+        Where an earlier cell ran a stand-in that the lesson refuses, only alone: there it counts for
+        the answers that need that cell.
+        """
+        runs = [] if run.took else [self._run_checks(exercise, run)]
         self.incidents.add(exercise.id, run.take_notes())
-        if not runs[0].perfect and not self._out_of_time():
+        if not runs or (not runs[0].perfect and not self._out_of_time()):
             runs.insert(0, self._run_alone(exercise))
         runs.sort(key=lambda done: -done.merit)  # of two that are equal, alone stays first
         return self._report(exercise, *runs)

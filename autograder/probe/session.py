@@ -23,6 +23,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from autograder.probe import dropout, example, functions, library_calls, modules, properties, wire  # noqa: F401 - operations, loaded early
 from autograder.probe.audit_hook import AuditHook
 from autograder.probe.isolate import adopt_orphans
+from autograder.probe.library_calls import LibraryCalls, StandIns
 from autograder.probe.limits import time_limit
 from autograder.probe.notes import Kind, Note, Notes
 from autograder.probe.observe import describe, observe
@@ -43,7 +44,11 @@ class Session:
     notes: Notes
     hook: AuditHook
     originals: Originals
-    stand_ins: Mapping[str, library_calls.StandIns]  # by lesson
+    stand_ins: Mapping[str, StandIns]  # by lesson
+
+    def refused(self, lesson: str) -> StandIns:
+        """Return the stand-ins of a lesson, of which some are no answers; none for ''."""
+        return self.stand_ins.get(lesson, library_calls.NO_STAND_INS)
 
     def settle(self) -> list[Note]:
         """Put back what the code replaced, and return the notes since the last call."""
@@ -70,7 +75,7 @@ def serve(channel: socket.socket, shell: QuietShell) -> None:
 
 def _answer(session: Session, command: dict[str, Any]) -> dict[str, Any]:
     if command["do"] == "cell":
-        return _run_cell(session.shell, command["source"], command["seconds"])
+        return _run_cell(session, command)
     if command["do"] == "probe":
         return _probe(session, command)
     if command["do"] == "leave":
@@ -85,12 +90,15 @@ def _leave(session: Session) -> dict[str, Any]:
     return {"session": "over"}
 
 
-def _run_cell(shell: QuietShell, source: str, seconds: float) -> dict[str, Any]:
-    with time_limit(seconds) as clock:
-        result = shell.run_cell(source, store_history=False, silent=True)
+def _run_cell(session: Session, command: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a cell, and look what it takes if its lesson is named."""
+    calls = LibraryCalls((), stand_ins=session.refused(command["lesson"]))
+    with calls.watching(), time_limit(command["seconds"]) as clock:
+        result = session.shell.run_cell(command["source"], store_history=False, silent=True)
     problem = result.error_before_exec or result.error_in_exec
     raised = describe(problem) if problem else None
-    return {"cell": "done", "raised": raised, "seconds": clock.seconds}
+    found = sorted(calls.found)
+    return {"cell": "done", "raised": raised, "library": found, "seconds": clock.seconds}
 
 
 def _probe(session: Session, command: dict[str, Any]) -> dict[str, Any]:
@@ -119,13 +127,15 @@ def _serve_probe(session: Session, command: dict[str, Any], *, helpers: bool) ->
     channel, shell = session.channel, session.shell
     adopt_orphans()
     try:
-        with time_limit(command["seconds"]):
+        taking = LibraryCalls((), stand_ins=session.refused(command.pop("lesson")))
+        with taking.watching(), time_limit(command["seconds"]):
             _prepare(shell, command)
         wire.send(channel, {"probe": "ready", "noted": session.settle()})
         while (order := wire.receive(channel))["do"] == "observe":
             with time_limit(order["seconds"]) as clock:
                 asked = make(order["operation"], order["fields"])
                 calls = _calls(session, order)
+                calls.found |= taking.found
                 if helpers or _has_children():
                     calls.evaded()
                 seen = observe(asked, shell.user_ns, order["name"], order["seed"], calls)
@@ -140,8 +150,8 @@ def _serve_probe(session: Session, command: dict[str, Any], *, helpers: bool) ->
 
 def _calls(session: Session, order: Mapping[str, Any]) -> library_calls.LibraryCalls:
     """Return what looks for the library functions that an exercise excludes."""
-    own = session.stand_ins.get(order["lesson"], library_calls.NO_STAND_INS)
-    return library_calls.LibraryCalls(order["words"], below=order["below"], stand_ins=own)
+    own = session.refused(order["lesson"])
+    return LibraryCalls(order["words"], below=order["below"], stand_ins=own)
 
 
 def _prepare(shell: QuietShell, command: dict[str, Any]) -> None:

@@ -63,6 +63,7 @@ class CellDone(Frame):
 
     cell: Literal["done"]
     raised: RaisedFrame | None
+    library: Lines
 
 
 class ProbeReady(Frame):

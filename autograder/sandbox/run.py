@@ -79,6 +79,7 @@ class Run:
         self._notes: list[Note] = []
         self.seconds = 0.0  # of processor time, as the run itself says
         self.alive = True
+        self.took = False  # whether the student's code ran what no answer may be taken from
 
     def take_notes(self) -> list[Note]:
         """Return what was noted since the last call, as pairs of kind and detail."""
@@ -90,24 +91,32 @@ class Run:
         with contextlib.suppress(RunEndedError):
             self._ask({"do": "leave"}, GRACE_SECONDS, frames.SessionOver)
 
-    def cell(self, source: str, seconds: float) -> dict[str, Any] | None:
+    def cell(self, source: str, seconds: float, lesson: str = "") -> dict[str, Any] | None:
         """Run a cell. Return a description of the exception it raised, or None if it raised none.
 
-        Raises RunEndedError if the process did not survive the cell, or used more than `seconds` of
-        processor time.
+        With `lesson`, look whether the cell runs a stand-in that this lesson refuses, or works where
+        nobody can look; then `took` is true from now on. Raises RunEndedError if the process did not
+        survive the cell, or used more than `seconds` of processor time.
         """
-        command = {"do": "cell", "source": source, "seconds": seconds}
+        command = {"do": "cell", "source": source, "seconds": seconds, "lesson": lesson}
         answer = self._ask(command, seconds, frames.CellDone)
+        assert isinstance(answer, frames.CellDone)
+        self.took |= bool(answer.library)
         return answer.raised.model_dump(exclude_unset=True) if answer.raised else None
 
     def probe(
-        self, seconds: float, stand_ins: Sequence[str] = (), cells: Sequence[str] = ()
+        self,
+        seconds: float,
+        stand_ins: Sequence[str] = (),
+        cells: Sequence[str] = (),
+        lesson: str = "",
     ) -> "Probe":
         """Fork a probe, and run `cells` in it, each with the names that `stand_ins` define in place.
 
-        Raises RunEndedError if the run itself ended. A probe that ended is returned, not ready.
+        What the cells run of the stand-ins that `lesson` refuses counts in every observation. Raises
+        RunEndedError if the run itself ended. A probe that ended is returned, not ready.
         """
-        sources = {"stand_ins": list(stand_ins), "cells": list(cells)}
+        sources = {"stand_ins": list(stand_ins), "cells": list(cells), "lesson": lesson}
         command = {"do": "probe", "seconds": seconds, **sources}
         answer = self._ask(command, seconds, frames.ProbeReady, frames.ProbeEnded)
         ended = self.ending(answer.code) if isinstance(answer, frames.ProbeEnded) else None
