@@ -18,7 +18,7 @@ from autograder.lessons.loading import load_lesson
 from autograder.model.exercise import ANSWERS, Exercise
 
 KEYS = keys(4)[2:]
-EVERY = 4  # of this many declared mistakes, one is tried under both keys
+EVERY = 10  # of this many declared mistakes, one is tried under both keys
 RATIO = r"-?\d+(\.\d+)?(e[+-]?\d+)? times"
 NO_RATIO = "slightly off|not what it should be|of the wrong sign"
 WRONG_VALUES = r"Every value is wrong, and .*|(In [^,]*, )?\d+ of \d+ entries are wrong; .*"

@@ -29,7 +29,7 @@ from autograder.probe.operation import Operation, fields_of
 
 COURSE = Course(ROOT)
 LESSONS = [load_lesson(COURSE, name) for name in COURSE.lessons()]
-KEYS = keys(5)
+KEYS = keys(3)
 MAGNIFIED = 5
 CLEAR = (
     1e-3  # what decides between two discrete results lies at least this far, relatively, from equal

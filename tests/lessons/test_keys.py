@@ -1,6 +1,6 @@
 """A score is a function of the answer: whatever key a course draws its inputs from.
 
-Each mistake is graded under 10 keys, those of whole layers and models, and of figures, under 2:
+Each mistake is graded under 5 keys, those of whole layers and models, and of figures, under 2:
 they take seconds a key. `KEYS=25 pytest tests/lessons/test_keys.py` tries all under 25, and
 `pytest -m slow tests/lessons/test_keys.py` under 200.
 """
