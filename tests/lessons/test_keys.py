@@ -19,7 +19,7 @@ from autograder.model.exercise import Exercise, Lesson
 
 COURSE = Course(ROOT)
 LESSONS = [load_lesson(COURSE, name) for name in COURSE.lessons()]
-FEW_OF_THE_LARGE, FEW, MANY = 2, 10, 200
+FEW_OF_THE_LARGE, FEW, MANY = 2, 5, 200
 LARGE = {
     "multi-head-attention",
     "encoder-layer",
