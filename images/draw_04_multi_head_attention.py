@@ -136,8 +136,9 @@ def block(ax: Axes, corner: Point, size: tuple[int, int], colour: str, text: str
             at = (corner[0] + column * SIDE, corner[1] - (row + 1) * SIDE)
             cell(ax, at, "", colour)
     middle = (corner[0] + size[0] * SIDE / 2, corner[1] - size[1] * SIDE / 2)
-    backing = {"facecolor": tint(colour, 0.25), "edgecolor": "none", "pad": 2}  # no line runs through the name
-    ax.text(*middle, text, color=shade(colour), size=SIZE, weight="bold", ha="center", va="center", bbox=backing)
+    name = ax.text(*middle, text, color=shade(colour), size=SIZE, weight="bold", ha="center", va="center")
+    # The name covers the lines between the cells, which would strike it through.
+    name.set_bbox({"facecolor": tint(colour, 0.25), "edgecolor": "none", "pad": 2})
 
 
 def draw_weights() -> None:

@@ -674,7 +674,7 @@ for fill in (-10.0, -1e9, -torch.inf):
     found = [[round(weight, 2) for weight in weights.tolist()] for weights in (around, empty)]
     print(f"fill {fill:6g}   scores near −200: {str(found[0]):18}   nothing allowed: {found[1]}")
 for dtype in (torch.float32, torch.float16):
-    print(f"lowest {dtype}: {torch.finfo(dtype).min:.4g}")
+    print(f"lowest {dtype}: {torch.finfo(dtype).min:.6g}")
 
 # %% [markdown]
 # A fill of −10 is the *largest* score when the others lie near −200, so the blocked key gets all the weight. −10⁹ works in float32, but float16 cannot represent it. `torch.finfo(scores.dtype).min` and −∞ work in any type.
