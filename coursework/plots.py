@@ -126,6 +126,8 @@ def bars(
     """
     columns, rows = min(2, len(series)), math.ceil(len(series) / 2)
     figure, axes = _panels(rows, columns, columns * (0.9 + 0.66 * len(labels)), 3.0 * rows)
+    if rows > 1:  # a title stands nearer to its own panel than to the one above
+        figure.set_layout_engine("constrained", h_pad=0.2)
     panels = list(chain(*axes))
     for ax, (title, heights) in zip(panels, series.items(), strict=False):
         _draw_bars(ax, heights.detach(), labels, marked)
