@@ -8,6 +8,7 @@ from typing import Any, Final
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder.lecture import blocks, code
+from autograder.lecture.company import accompanied, joined
 from autograder.lecture.paging import (
     OFF,
     Piece,
@@ -67,7 +68,8 @@ def slide_notebook(
     for about, cell in pairs if exercises else without_exercises(pairs):
         pieces += _exported(lesson, about, cell, folder)
     shown = (piece for piece in pieces if piece.slide != "skip")
-    return _with_cells(notebook, with_notes(titled(revealed(without_asides(paged(shown))))))
+    slides = revealed(joined(without_asides(paged(shown))))
+    return _with_cells(notebook, with_notes(titled(accompanied(slides))))
 
 
 def _with_cells(notebook: Any, pieces: Iterable[Piece]) -> Any:
