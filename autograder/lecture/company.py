@@ -55,7 +55,7 @@ def accompanied(pieces: Iterable[Piece]) -> Iterator[Piece]:
         yield from slide
         if HEADING.match(slide[0].cell.source):
             last = None
-        if last and not _shows(slide) and _height(slide) + last.height <= ROOM + OVER:
+        if last and _suits(slide, last) and _height(slide) + last.height <= ROOM + OVER:
             yield _renamed(last, number)
         for piece in slide:
             last = None if HEADING.match(piece.cell.source) else last
@@ -93,6 +93,13 @@ def _renamed(piece: Piece, number: int) -> Piece:
     cell = deepcopy(piece.cell)
     cell.id = f"kept-{number}"
     return replace(piece, cell=cell)
+
+
+def _suits(slide: list[Piece], seen: Piece) -> bool:
+    """Return whether a slide needs something to look at, and this helps: text answers no question."""
+    asks = any("<details" in piece.cell.source for piece in slide)
+    drawn = seen.cell.cell_type == "markdown" or blocks.pictures(seen.cell)
+    return not _shows(slide) and bool(drawn or not asks)
 
 
 def _shows(slide: list[Piece]) -> bool:
