@@ -33,8 +33,12 @@ body { --jp-content-font-size1: 24px !important; --jp-code-font-size: 20px !impo
 .reveal .jp-OutputArea-output pre { font-size: 20px; line-height: 1.36; }
 .reveal .jp-RenderedHTMLCommon table { font-size: 20px; }
 .reveal .slides section section { box-sizing: border-box; padding: 20px 36px !important; }
-.reveal .jp-RenderedImage img { width: 75%; max-width: none; max-height: 310px; object-fit: contain; object-position: left; }
-.reveal .jp-InputPrompt, .reveal .jp-OutputPrompt, .reveal .jp-Collapser, .reveal .progress { display: none !important; }
+.reveal .jp-RenderedImage img {
+  width: 75%; max-width: none; max-height: 310px; object-fit: contain; object-position: left;
+}
+.reveal .jp-InputPrompt, .reveal .jp-OutputPrompt, .reveal .jp-Collapser, .reveal .progress {
+  display: none !important;
+}
 </style>"""
 RISE: Final = {
     "theme": "white",

@@ -60,7 +60,7 @@ def split(block: str) -> Split:
     shown, notes = [], []
     for paragraph in paragraphs(block):
         if paragraph.startswith(KEPT_WHOLE):
-            shown.append(paragraph)
+            shown.append(_reworded(paragraph))
             continue
         whole = without_stale(paragraph)
         brief = shorten(whole)
@@ -75,12 +75,17 @@ def without_stale(paragraph: str) -> str:
 
     A paragraph that begins with such a sentence is about the control, and is dropped.
     """
-    for pattern, words in REWORDED:
-        paragraph = pattern.sub(words, paragraph)
+    paragraph = _reworded(paragraph)
     if not STALE.search(paragraph):
         return paragraph
     parts = sentences(paragraph)
     return "" if STALE.search(parts[0]) else " ".join(p for p in parts if not STALE.search(p))
+
+
+def _reworded(paragraph: str) -> str:
+    for pattern, words in REWORDED:
+        paragraph = pattern.sub(words, paragraph)
+    return paragraph
 
 
 def shorten(paragraph: str) -> str:

@@ -51,7 +51,11 @@ def test_what_does_not_fit_stays_on_a_slide_of_its_own() -> None:
 
 def test_a_comment_gives_way_and_is_said_instead() -> None:
     """It is in the notes of what takes its place."""
-    pieces = [text("## Title\n\nA **term**."), text("A comment.", ROOM - 150, ""), drawn("subslide")]
+    pieces = [
+        text("## Title\n\nA **term**."),
+        text("A comment.", ROOM - 150, ""),
+        drawn("subslide"),
+    ]
     together = list(joined(pieces))
     assert starts(together) == 1
     assert [piece.cell.source for piece in together] == ["## Title\n\nA **term**.", "x = 1"]
@@ -92,7 +96,12 @@ def test_figures_and_tables_of_prose_are_kept_without_their_text() -> None:
 def test_progress_bars_are_no_output() -> None:
     """The lines around them stay."""
     bar = "100%|████████| 150/150 [00:00<00:00, 156.99it/s, loss 0.016]\n"
-    assert laid_out(new_code_cell("train()", outputs=[new_output("stream", text=bar)]), "").cell.outputs == []
+    assert (
+        laid_out(
+            new_code_cell("train()", outputs=[new_output("stream", text=bar)]), ""
+        ).cell.outputs
+        == []
+    )
     some = new_output("stream", text=f"{bar}four hundred\n")
     assert laid_out(new_code_cell("x", outputs=[some]), "").cell.outputs[0].text == "four hundred\n"
 
@@ -115,7 +124,7 @@ def sights() -> dict[str, list[bool]]:
         for cell in made(lesson, slide_notebook).cells:
             if cell.metadata.get("slideshow", {}).get("slide_type") in ("slide", "subslide"):
                 slides.append([])
-            if not cell.metadata.get("slideshow", {}).get("slide_type") == "notes":
+            if cell.metadata.get("slideshow", {}).get("slide_type") != "notes":
                 slides[-1].append(cell)
         found[lesson] = [
             any(_seen(cell) for cell in slide)

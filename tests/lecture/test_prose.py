@@ -62,3 +62,9 @@ def test_sentences_lose_nothing(text: str) -> None:
 def test_what_a_slide_cannot_do_is_not_said(before: str, after: str) -> None:
     """Sentences about controls go, and questions about them are put differently."""
     assert prose.without_stale(before) == after
+
+
+def test_a_folded_answer_speaks_of_the_code_and_not_of_a_cell() -> None:
+    """There are no cells on a slide."""
+    folded = "<details><summary>Answer</summary>\n\nNo. The next cell prints both.\n\n</details>"
+    assert "The code prints both." in prose.split(folded).shown
