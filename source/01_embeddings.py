@@ -25,17 +25,17 @@
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
 #
-# | exercise | points | in the paper |
-# |---|---|---|
-# | `tokenise` | 2 | 5.1 (there with subwords) |
-# | `build_vocabulary` | 3 | 5.1 (there with subwords) |
-# | `encode` | 2 | 5.1 |
-# | `pad_batch` | 2 | not described; needed for the batches of 5.1 |
-# | `one_hot_embed` | 3 | 3.4 |
-# | `TokenEmbedding` | 3 | 3.4, with the factor $\sqrt{d_\mathrm{model}}$ |
-# | `nearest` | 3 | not in the paper; a way to inspect embeddings |
-# | recurrence, in your own words | 2 | 1, and 4 with table 1 |
-# | `bpe_merges` | optional, not counted | 5.1, byte-pair encoding |
+# | exercise | points | minutes | difficulty | in the paper |
+# |---|---|---|---|---|
+# | `tokenise` | 2 | 5 | easy | 5.1 (there with subwords) |
+# | `build_vocabulary` | 3 | 10 | medium | 5.1 (there with subwords) |
+# | `encode` | 2 | 5 | easy | 5.1 |
+# | `pad_batch` | 2 | 10 | easy | not described; needed for the batches of 5.1 |
+# | `one_hot_embed` | 3 | 10 | medium | 3.4 |
+# | `TokenEmbedding` | 3 | 10 | easy | 3.4, with the factor $\sqrt{d_\mathrm{model}}$ |
+# | `nearest` | 3 | 10 | medium | not in the paper; a way to inspect embeddings |
+# | recurrence, in your own words | 2 | 15 | medium | 1, and 4 with table 1 |
+# | stretch: `bpe_merges` | not counted | 30 | hard | 5.1, byte-pair encoding |
 #
 # In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The visible tests are a first check. Grading uses further tests with other sizes and other numbers.
 

@@ -26,14 +26,14 @@
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
 #
-# | exercise | points | in the paper |
-# |---|---|---|
-# | `sinusoidal_encoding` | 5 | 3.5, the two formulas |
-# | `PositionalEncoding` | 5 | 3.5, and 5.4 for the dropout |
-# | `shift_matrix` | 4 | 3.5, "a linear function of PE(pos)" |
-# | `LearnedPositionalEmbedding` | 4 | 3.5, and table 3, row E |
-# | choices | 2 | 3.5 |
-# | `rotary` | optional, not counted | later: Su et al. 2021, arXiv:2104.09864 |
+# | exercise | points | minutes | difficulty | in the paper |
+# |---|---|---|---|---|
+# | `sinusoidal_encoding` | 5 | 15 | medium | 3.5, the two formulas |
+# | `PositionalEncoding` | 5 | 15 | medium | 3.5, and 5.4 for the dropout |
+# | `shift_matrix` | 4 | 15 | hard | 3.5, "a linear function of PE(pos)" |
+# | `LearnedPositionalEmbedding` | 4 | 10 | easy | 3.5, and table 3, row E |
+# | choices | 2 | 5 | easy | 3.5 |
+# | stretch: `rotary` | not counted | 20 | medium | later: Su et al. 2021, arXiv:2104.09864 |
 #
 # In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The visible tests are a first check. Grading uses further tests with other sizes and other numbers.
 
