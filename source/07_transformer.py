@@ -245,7 +245,7 @@ check("transformer")
 #
 # </details>
 #
-# <details><summary>Hint 3: `decode`</summary>
+# <details><summary>Hint 3: <code>decode</code></summary>
 #
 # The decoder takes four arguments, in this order: the target ids, the memory, the target mask `(B, T, T)`, and the mask from target to source `(B, 1, S)`. The last one depends on the *source* ids. That is why `decode` receives `src` as well.
 #
@@ -266,7 +266,7 @@ for tgt in (torch.tensor([[1, 7, 9], [1, 4, 4]]), torch.tensor([[1, 5], [1, 6]])
     print("logits", tuple(model.decode(tgt, memory, src).shape), "from a memory of", tuple(memory.shape))
 
 # %% [markdown]
-# Second, reuse an encoder and save the weights. A trained encoder can serve a new model, for example one with another target language. To save a model, save its `state_dict`: a dictionary of tensors. It stays readable even if you move or rename your code, which a pickled model object does not.
+# Second, reuse an encoder and save the weights. A trained encoder can serve a new model, for example one with another target language. To save a model, save its `state_dict`: a dictionary of tensors. You can load it even after you move or rename your code, which is not true of a pickled model object.
 
 # %% demo
 from pathlib import Path
@@ -493,7 +493,7 @@ print(f"with ε = 0.1 the loss is lowest at {chosen[lowest]:.2f}, where it is {c
 # %% [markdown]
 # Without smoothing, the curve falls all the way to the right: more confidence always pays. With smoothing, the loss is lowest at 0.92 and rises steeply after that, so overconfidence costs. The paper reports that this hurts perplexity, "as the model learns to be more unsure", but improves accuracy and BLEU (section 5.4).
 #
-# Label smoothing is one of two regularisers in the paper; the other is dropout (section 5.4). Adam and warm-up are not regularisers. They decide how the training loss is minimised. The ablation in sitting 2 tests both.
+# Label smoothing is one of two regularisers in the paper; the other is dropout (section 5.4). Adam and warm-up are not regularisers. They decide how the training loss is minimised. The ablation in sitting 2 switches warm-up and label smoothing on and off.
 
 # %% [markdown]
 # ### Exercise 3: `label_smoothing_loss` (2 points)
@@ -753,7 +753,7 @@ for line, ids in zip(pairs, greedy_decode(tiny, src, max_len=6)):
     print(f"{line:30}", " ".join(english[i] for i in ids.tolist() if i > 2))
 
 # %% [markdown]
-# Now follow greedy decoding step by step. Each row of the picture is one step. Its label is what has been written so far, and its cells show the probability of each possible next word. The temperature of 3 flattens the distribution so that you can see the runners-up: this model has learned five sentences by heart and is almost certain of every word.
+# Now follow greedy decoding step by step. Each row of the picture is one step. Its label is what has been written so far, and its cells show the probability of each possible next word. This model has learned five sentences by heart and is almost certain of every word. So the logits are divided by 3 before the softmax, which flattens the distribution and lets you see the runners-up.
 
 # %% demo
 written, rows = ["<sos>"], []
@@ -767,7 +767,7 @@ axes = plots.heatmap(torch.stack(rows)[:, 2:], steps, english[2:])
 axes.tick_params(axis="x", rotation=60)
 
 # %% [markdown]
-# The largest entry of each row is the word that is appended, and it becomes the end of the next label. The other words share the rest almost evenly. After five sentences learned by heart, there is little left to hesitate about.
+# The largest entry of each row is the word that is appended, and it becomes the end of the next label. The other words share the rest almost evenly.
 #
 # There are other ways to decode. *Beam search* keeps the few best beginnings instead of one; the paper keeps four (section 6.1). *Sampling* draws the next word from the distribution. You will use it in sitting 2.
 
@@ -778,7 +778,7 @@ axes.tick_params(axis="x", rotation=60)
 #
 # Before you go on, try to answer from memory:
 #
-# 1. Which of the three attentions needs the padding mask of the source, and which needs two masks at once?
+# 1. Which of the three attentions need the padding mask of the source, and which needs two masks at once?
 # 2. Why does `greedy_decode` feed back everything it has written, not only the last word?
 # 3. With $\varepsilon = 0.1$, why can the training loss not reach 0?
 #
@@ -826,7 +826,7 @@ axes.legend(frameon=False)
 print(f"lowest possible loss {entropy:.3f}; mean of the last 20 steps {smooth[-1]:.3f}")
 
 # %% [markdown]
-# The loss comes down to its floor, the dashed line, but not to 0. With label smoothing, even a perfect prediction costs the entropy of the smoothed target, which is 0.66 for $\varepsilon = 0.1$ and 35 words. The bump at step 300 stands where the learning rate peaks, at the end of the warm-up. Steps that large can undo some of what was learned, and the model recovers as the rate falls.
+# The loss comes down to its floor, the dashed line, but not to 0. With label smoothing, even a perfect prediction costs the entropy of the smoothed target, which is 0.66 for $\varepsilon = 0.1$ and 35 words. The bump near step 300 comes where the learning rate peaks, at the end of the warm-up. Steps that large can undo some of what was learned, and the model recovers as the rate falls.
 #
 # A loss alone doesn't say whether the model can write. So let it decode numbers that it has never seen:
 
@@ -884,14 +884,14 @@ for name, recipe in recipes.items():
     print(f"{name:19} {exact:6.1%} {loss:11.3f} {confidence:12.2f} {largest:18.1f}")
 
 # %% [markdown]
-# Read the table from the top. Without warm-up, this model spells 0 % of the numbers right: Adam's first steps are as large as the rate allows, and a post-norm model of three layers doesn't recover from them. With warm-up, in each of the three rows below, it spells more than nine in ten right. Clipping acts only when a gradient is larger than its limit of 1, and the last column shows that this happens. Label smoothing changes how *certain* the model is, from almost 1 to about 0.9, and raises the unsmoothed test loss.
+# Read the table from the top. Without warm-up, this model spells hardly any number right: Adam's first steps are as large as the rate allows, and a post-norm model of three layers doesn't recover from them. With warm-up, in each of the three rows below, it spells more than nine in ten right. Clipping acts only when a gradient is larger than its limit of 1, and the last column shows that this happens. Label smoothing changes how *certain* the model is, from almost 1 to about 0.9, and raises the unsmoothed test loss.
 #
 # This is one seed on one small task, and another seed can move an accuracy by several percent. So trust the large effects, in the first row and in the confidence of the last. Don't rank the last three rows by their accuracy.
 
 # %% [markdown]
 # ## Can it write, or only copy?
 #
-# The training loss is measured with teacher forcing: the model reads the right words. A model that can see the word it should predict reaches a very low loss and has learned nothing. Every model therefore deserves two numbers: its **teacher-forced** accuracy, position by position, and the accuracy of what it **decodes** on its own. The next cells train the correct model and four broken ones, all in the same way.
+# The training loss is measured with teacher forcing: the model reads the right words. A model that can see the word it should predict reaches a very low loss and has learned nothing. So measure two accuracies of every model: the **teacher-forced** one, position by position, and that of the numbers it **decodes** on its own. The next cells train the correct model and four broken ones, all in the same way.
 #
 # **Predict, then reveal.** One model has no causal mask. One can see a single step too far. One is fed the target without shifting it. The fourth has the right mask and the right input, but merges its heads with a `reshape` alone, without the `transpose`. Which gets the best teacher-forced accuracy, and which decodes best?
 #
@@ -935,7 +935,7 @@ found = torch.tensor([two_accuracies(*made) for made in kinds.values()])  # (5, 
 plots.heatmap(found, list(kinds), ["teacher-forced", "decoded"]);
 
 # %% [markdown]
-# The left column is 1.00 for all five models, so the teacher-forced accuracy can't tell the correct model from the broken ones. The right column can. For this reason, nothing in this lesson counts as learned until it has been decoded.
+# The left column is 1.00, or very close to it, for all five models, so the teacher-forced accuracy can't tell the correct model from the broken ones. The right column can. For this reason, nothing in this lesson counts as learned until it has been decoded.
 
 # %% [markdown]
 # ## Decoder-only models
@@ -946,7 +946,7 @@ plots.heatmap(found, list(kinds), ["teacher-forced", "decoded"]);
 #
 # Cut a text of $N$ ids into windows of `length` tokens that do **not** overlap. The targets are the inputs one step later, so the last target of a window is the first input of the next. A text of $N$ ids has room for $W = \lfloor (N - 1) / \text{length} \rfloor$ windows. Drop a final window that is too short. A text that is too short for a single window gives tensors of shape `(0, length)`.
 #
-# Why no overlap? Then each token is predicted exactly once per pass, and no target is counted twice. It has a price: the first tokens of each window are predicted with little context.
+# Why no overlap? Without it, each token is predicted exactly once per pass, and no target is counted twice. This has a price: the first tokens of each window are predicted with little context.
 #
 # *8 minutes, easy.*
 
@@ -1090,7 +1090,7 @@ check("language-model")
 # %% [markdown]
 # ## Reversal: what can be learned, and what can't
 #
-# A decoder-only model reads `x` and continues with `x` reversed: six random symbols, then the same six backwards. Nothing predicts the first six. The best strategy there is to guess one symbol out of ten. The last six are fully determined. A model that did well on the **first** half would be cheating.
+# A decoder-only model reads `x` and continues with `x` reversed: six random symbols, then the same six backwards. Nothing predicts the first six. All the model can do there is guess, and it will be right one time in ten. The last six are fully determined. A model that did well on the **first** half would be cheating.
 
 # %% demo
 def start_weights(model):
@@ -1169,7 +1169,7 @@ print(f"so {unknown / (unknown + in_test):.1%} of the test's words are <unk>")
 # %% [markdown]
 # ### How good is good?
 #
-# **Perplexity** is $\exp$ of the mean loss per token. A model that chooses evenly between $N$ words has a perplexity of $N$. Two things would make it look better here than it is. More than half of the tokens are separators (spaces, commas, line breaks), which follow almost every word and are easy to predict. And `<unk>` is easy too: it stands for thousands of rare words at once. So we measure perplexity **on known words only**, and compare it with three baselines on the same words:
+# **Perplexity** is $\exp$ of the mean loss per token. A model that chooses evenly between $N$ words has a perplexity of $N$. Two things would make it look better here than it is. More than half of the tokens are separators (spaces, commas, line breaks), which follow almost every word and are easy to predict. And `<unk>` is easy too: it stands for thousands of rare words at once. So we measure perplexity **on known words only**, and compare it with three baselines:
 #
 # - *uniform*: every word is equally likely;
 # - *unigram*: you know how frequent each word is, and nothing else;
@@ -1209,7 +1209,7 @@ print(f"the model's perplexity: on all tokens {every:.1f}, on known words {reach
 print("baselines on known words: " + ", ".join(f"{name} {value:.0f}" for name, value in baselines.items()))
 
 # %% [markdown]
-# Compare the two numbers for the model. On all tokens, its perplexity is 18.3. That sounds as if it hesitated between 18 words, but most of those tokens are separators. On known words, the honest number is 206.4. Knowing only how frequent each word is gives 527.6, and counting which word follows which gives 275.5. So a minute of training beats the counts, because the model can use more than one previous word, but not by much.
+# Compare the two numbers for the model. On the first 600 windows of the test text, its perplexity on all tokens is about 18. That sounds as if it hesitated between 18 words, but most of those tokens are separators. On known words, the honest number is a little over 200. On the whole test text, knowing only how frequent each word is gives 528, and counting which word follows which gives 276. So a minute of training beats the counts, because the model can use more than one previous word.
 
 # %% [markdown]
 # ## Sampling
@@ -1236,7 +1236,7 @@ for name, share in shares.items():
     print(f"{name}: all other tokens together {1 - share.sum():.2f}")
 
 # %% [markdown]
-# The order of the tokens never changes. At 0.3, *will* takes two thirds of the probability. At 1.5, the tokens outside the picture take 0.83 of it together. Each of them is unlikely, but there are almost three thousand, and so a hot sample wanders off.
+# The order of the tokens never changes. At 0.3, *will* takes about two thirds of the probability. At 1.5, the tokens outside the picture take more than four fifths of it together. Each of them is unlikely, but there are almost three thousand, so at a high temperature the text soon wanders off.
 #
 # **Try it.** Before you drag the slider: at which temperature do you expect the model to get stuck in a loop, and at which do you expect nonsense?
 
@@ -1384,7 +1384,7 @@ from coursework.graph import draw_model
 draw_model(speller, [test_src[:3], shift_right(test_tgt[:3])])
 
 # %% [markdown]
-# ## Exercise 8: the fourteen tensors (2 points)
+# ### Exercise 8: the fourteen tensors (2 points)
 #
 # A `Transformer` with `d_model=48`, `num_heads=8`, `num_layers=3`, `d_ff=96`, a source vocabulary of 70 words and a target vocabulary of 90 words is trained on a batch of **3** sentences. Each has **9** source tokens and **6** target tokens, padding included. What are the shapes, batch first, of the tensors numbered in the figure at the top?
 #
