@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
-from autograder.probe.library_calls import done_elsewhere
+from autograder.probe.library_calls import done_elsewhere, is_ours
 from autograder.probe.notes import Kind, Notes
 
 HARMLESS: Final = ("fc-list", "uname")  # matplotlib looks for fonts, platform for the processor
@@ -32,6 +32,9 @@ EVENTS: Final = {
     }.items()
     for event in events.split()
 }
+
+
+UNSEEN: Final = (Kind.PROCESS, Kind.HOOK)  # what these run, or replace, cannot be looked at
 
 
 class AuditHook:
@@ -62,7 +65,7 @@ class AuditHook:
         try:
             if not _is_harmless(event, args):
                 self._notes.add(EVENTS[event], _describe(event, args))
-                if EVENTS[event] is Kind.PROCESS:
+                if EVENTS[event] in UNSEEN:
                     done_elsewhere()
         except Exception:
             self._notes.add(EVENTS[event], event)
@@ -82,7 +85,7 @@ def _is_harmless(event: str, args: tuple[Any, ...]) -> bool:
         return args[0] in HARMLESS
     if event == "socket.connect":
         return isinstance(args[1], (str, bytes))  # a Unix socket, of which the sandbox has none
-    return False
+    return event == "sys.setprofile" and is_ours(sys._getframe(2))  # who watches the calls
 
 
 def _is_writable(path: Any) -> bool:

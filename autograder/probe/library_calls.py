@@ -1,27 +1,28 @@
 """Sees which of torch's functions an answer calls, by whatever path it reaches them.
 
 A function mode sees torch's Python functions, whatever they were imported as. Below it, a dispatch mode
-sees what the dispatcher runs: compiled code, `torch.ops`, another library that calls torch. Both belong
-to a thread, so `install` has every new thread take part. What the course's own stand-ins call does not
+sees what the dispatcher runs: compiled code, `torch.ops`, another library that calls torch. Torch switches
+a mode off while it runs what the mode was told of, and may call the student's code back meanwhile. So a
+profile function sees Python's own calls as well. All three belong to a thread, so `install` has every new
+thread take part. What the course's own stand-ins call does not
 count as the student's, and a stand-in that the lesson does not hand out counts as a library function.
 """
 
 import _thread
 import contextlib
+import gc
 import itertools
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from types import CodeType, FrameType, ModuleType
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType, FrameType
 from typing import Any, Final
 
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from coursework import scope, stand_ins, stand_ins_models
+from autograder.probe.stand_in_code import NO_STAND_INS, StandIns, nested
 
 AUTOGRAD: Final = "autograd"  # the word for asking torch for a derivative
 AUTOGRAD_NAMES: Final = frozenset({"grad", "backward", "run_backward", "make_dual", "_make_dual"})
@@ -32,6 +33,14 @@ STARTS: Final = (
     "_start_new_thread",
     "start_joinable_thread",
     "_start_joinable_thread",
+)
+POPS: Final = (
+    "_disable_current_modes",
+    "_pop_mode",
+    "_pop_mode_temporarily",
+    "_pop_torch_dispatch_stack",
+    "_pop_torch_function_stack",
+    "_unset_dispatch_mode",
 )
 STAND_IN: Final = "coursework"  # the word for a stand-in that does the work
 ELSEWHERE: Final = "elsewhere"  # the word for work that is done where nobody can look
@@ -47,17 +56,6 @@ _active: list["LibraryCalls"] = []  # the observation that is being made, if any
 _trusted: set[CodeType] = set()  # the code of what the grader puts in place
 _installed = threading.local()
 _probe: list[dict[str, Any]] = []  # the names of our own modules, once `install` has run
-
-
-@dataclass(frozen=True)
-class StandIns:
-    """The code of the course's stand-ins: of those that a lesson hands out, and of those it refuses."""
-
-    given: frozenset[CodeType] = frozenset()
-    refused: frozenset[CodeType] = frozenset()
-
-
-NO_STAND_INS: Final = StandIns()
 
 
 class LibraryCalls:
@@ -80,29 +78,37 @@ class LibraryCalls:
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
         """Collect from now on, in this thread and in those that `install` made take part."""
-        _active.append(self)
-        try:
+        with told(self):
             if not (self.words or self.refused):
                 yield
             else:
-                with _FunctionMode(), _dispatch_mode(on=self.below):
+                with _FunctionMode(), _dispatch_mode(on=self.below), profiled():
                     yield
-        finally:
-            _active.remove(self)
+
+    def entered(self, code: CodeType) -> None:
+        """Take note of a function of Python's that begins."""
+        if code in self.refused:
+            self.found.add(STAND_IN)
+        if code.co_filename.startswith(TORCH):
+            self.heard(code.co_name)
+
+    def heard(self, name: str) -> None:
+        """Take note of a call that torch's modes need not have been told of. Derivatives they are."""
+        if self._word(name) not in ("", AUTOGRAD):
+            self.called(name)
 
     def called(self, name: str) -> None:
         """Take note of a call, unless it is a trusted part's own."""
         word = self._word(name)
-        if not (word or self.refused or self.below):
+        if not (word or self.words):
             return
         caller, through = _caller()
         word = word or next(filter(None, map(self._word, through)), "")
         code = caller.f_code if caller else None
-        if code in self.refused:
-            self.found.add(STAND_IN)
         entry = through[-1] if through else name
-        trusted = code in _trusted or (code in self.given and self._names(code, word, entry))
-        if word and not trusted and not (word == AUTOGRAD and _is_ours(caller)):
+        ours = code in _trusted or code in self.given
+        trusted = ours and self._names(code, word, entry)
+        if word and not trusted and not (word == AUTOGRAD and is_ours(caller)):
             self.found.add(word)
 
     def evaded(self) -> None:
@@ -153,6 +159,68 @@ class _DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call] # torch
         return func(*args, **(kwargs or {}))
 
 
+@contextlib.contextmanager
+def told(calls: LibraryCalls) -> Iterator[None]:
+    """Tell an observation of calls."""
+    _active.append(calls)
+    try:
+        yield
+    finally:
+        _active.remove(calls)
+
+
+@contextlib.contextmanager
+def profiled() -> Iterator[None]:
+    """Look at each call of this thread. Python drops a profile function that fails, as in deep recursion."""
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        yield
+        if not is_profiled():
+            done_elsewhere()
+    finally:
+        sys.setprofile(before)
+
+
+def is_profiled() -> bool:
+    """Return whether each call of this thread is looked at."""
+    return sys.getprofile() is look
+
+
+def look(frame: FrameType, event: str, what: Any) -> None:
+    """Be told by Python of a call, of a function of its own or of a built-in one.
+
+    Meanwhile Python tells of no others, so no memory is collected: that could call the student's code.
+    """
+    if event not in ("call", "c_call"):
+        return
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        _look(frame, None if event == "call" else what.__name__)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _look(frame: FrameType, built_in: str | None) -> None:
+    for calls in _active:
+        if built_in is None:
+            calls.entered(frame.f_code)
+        else:
+            calls.heard(built_in)
+    if (built_in or frame.f_code.co_name) in POPS:
+        _switched_off(frame if built_in else frame.f_back)
+
+
+def _switched_off(caller: FrameType | None) -> None:
+    """Tell of modes that are taken away, unless torch does it."""
+    while caller is not None and caller.f_globals is vars(contextlib):
+        caller = caller.f_back
+    if caller and not (caller.f_code.co_filename.startswith(TORCH) or is_ours(caller)):
+        done_elsewhere()
+
+
 def done_elsewhere() -> None:
     """Tell the observations that are being made of work that nobody can look at."""
     for calls in _active:
@@ -180,7 +248,7 @@ def _caller() -> tuple[FrameType | None, list[str]]:
     return None, through
 
 
-def _is_ours(frame: FrameType | None) -> bool:
+def is_ours(frame: FrameType | None) -> bool:
     """Return whether a frame is of one of our modules. Anybody's module may say that it has their name."""
     known = _probe or _own_modules()
     return frame is not None and any(frame.f_globals is names for names in known)
@@ -193,29 +261,6 @@ def _own_modules() -> list[dict[str, Any]]:
 def trust(code: CodeType) -> None:
     """Let code call what it likes, with everything that is defined in it."""
     _trusted.update(nested(code))
-
-
-def nested(code: CodeType) -> set[CodeType]:
-    """Return a code object and those of the functions and classes in it."""
-    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
-    return {code}.union(*map(nested, inner))
-
-
-def code_of(found: Any) -> set[CodeType]:
-    """Return the code of a function, or of what a class itself defines."""
-    if isinstance(found, type):
-        return set().union(*map(code_of, vars(found).values()))
-    found = getattr(found, "__func__", getattr(found, "fget", found))
-    code = getattr(found, "__code__", None)
-    return nested(code) if isinstance(code, CodeType) else set()
-
-
-def code_in(module: ModuleType) -> set[CodeType]:
-    """Return the code of the functions and classes that a module defines."""
-    own = (
-        each for each in vars(module).values() if getattr(each, "__module__", "") == module.__name__
-    )
-    return set().union(*map(code_of, own))
 
 
 def install() -> None:
@@ -243,7 +288,7 @@ def _taking_part(start: Callable[..., Any]) -> Callable[..., Any]:
             if getattr(_installed, "done", False):
                 return function(*args, **kwargs)
             _installed.done = True
-            with _FunctionMode(), _dispatch_mode():
+            with _FunctionMode(), _dispatch_mode(), profiled():
                 return function(*args, **kwargs)
 
         return start(run, *rest, **options)
@@ -262,28 +307,8 @@ def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 def _evading(switch: Callable[..., Any]) -> Callable[..., Any]:
     def evade(*args: Any, **kwargs: Any) -> Any:
         caller = sys._getframe(1)
-        if not (caller.f_code.co_filename.startswith(TORCH) or _is_ours(caller)):
+        if not (caller.f_code.co_filename.startswith(TORCH) or is_ours(caller)):
             done_elsewhere()
         return switch(*args, **kwargs)
 
     return evade
-
-
-@lru_cache(maxsize=1)
-def stand_ins_by_lesson() -> Mapping[str, StandIns]:
-    """Return the stand-ins of every lesson, as they are now, before a student's code runs."""
-    return {lesson: _stand_ins(lesson) for lesson in (*scope.NEEDS, *scope.ORIGIN.values())}
-
-
-def _stand_ins(lesson: str) -> StandIns:
-    """Refuse the stand-ins for parts of this lesson and of later ones.
-
-    As long as a lesson hands out no whole model, everything in their module is refused.
-    """
-    every = code_in(stand_ins) | code_in(stand_ins_models)
-    own = [code_of(scope.stand_in(name)) for name in scope.ORIGIN if scope.ORIGIN[name] >= lesson]
-    given = [scope.stand_in(name) for name in scope.NEEDS.get(lesson, ())]
-    if not any(getattr(part, "__module__", "") == stand_ins_models.__name__ for part in given):
-        own.append(code_in(stand_ins_models))
-    refused = frozenset().union(*own).difference(*map(code_of, given))
-    return StandIns(frozenset(every - refused), refused)
