@@ -22,6 +22,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from autograder.probe.own_code import is_ours, remember
 from autograder.probe.stand_in_code import NO_STAND_INS, StandIns, nested
 
 AUTOGRAD: Final = "autograd"  # the word for asking torch for a derivative
@@ -40,7 +41,6 @@ POPS: Final = (
     "_pop_mode_temporarily",
     "_pop_torch_dispatch_stack",
     "_pop_torch_function_stack",
-    "_unset_dispatch_mode",
 )
 STAND_IN: Final = "coursework"  # the word for a stand-in that does the work
 ELSEWHERE: Final = "elsewhere"  # the word for work that is done where nobody can look
@@ -50,12 +50,10 @@ NAMESPACES: Final = frozenset(
 )
 TORCH: Final = torch.__file__.rpartition("/")[0] + "/"
 PASSED_OVER: Final = (globals(), vars(contextlib), vars(threading))  # whose frames stand between
-PROBE: Final = "autograder."
 
 _active: list["LibraryCalls"] = []  # the observation that is being made, if any
 _trusted: set[CodeType] = set()  # the code of what the grader puts in place
 _installed = threading.local()
-_probe: list[dict[str, Any]] = []  # the names of our own modules, once `install` has run
 
 
 class LibraryCalls:
@@ -233,10 +231,7 @@ def _tell(name: str) -> None:
 
 
 def _caller() -> tuple[FrameType | None, list[str]]:
-    """Return the innermost frame that is neither torch's nor ours, and torch's functions up to it.
-
-    Those tell of what torch does in Python, of functions that no mode is told of.
-    """
+    """Return the innermost frame that is neither torch's nor ours, and torch's functions up to it."""
     frame: FrameType | None = sys._getframe(2)
     through = []
     while frame is not None:
@@ -248,18 +243,8 @@ def _caller() -> tuple[FrameType | None, list[str]]:
     return None, through
 
 
-def is_ours(frame: FrameType | None) -> bool:
-    """Return whether a frame is of one of our modules. Anybody's module may say that it has their name."""
-    known = _probe or _own_modules()
-    return frame is not None and any(frame.f_globals is names for names in known)
-
-
-def _own_modules() -> list[dict[str, Any]]:
-    return [vars(module) for name, module in [*sys.modules.items()] if name.startswith(PROBE)]
-
-
 def trust(code: CodeType) -> None:
-    """Let code call what it likes, with everything that is defined in it."""
+    """Let code call what it names, with everything that is defined in it."""
     _trusted.update(nested(code))
 
 
@@ -268,7 +253,7 @@ def install() -> None:
 
     To be called before a student's code runs: what that has hold of already cannot be watched.
     """
-    _probe[:] = _own_modules()
+    remember()
     for module, name in itertools.product((_thread, threading), STARTS):
         if callable(start := getattr(module, name, None)):
             setattr(module, name, _taking_part(start))
@@ -306,9 +291,7 @@ def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _evading(switch: Callable[..., Any]) -> Callable[..., Any]:
     def evade(*args: Any, **kwargs: Any) -> Any:
-        caller = sys._getframe(1)
-        if not (caller.f_code.co_filename.startswith(TORCH) or is_ours(caller)):
-            done_elsewhere()
+        _switched_off(sys._getframe(1))
         return switch(*args, **kwargs)
 
     return evade
