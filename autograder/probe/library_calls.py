@@ -35,13 +35,10 @@ STARTS: Final = (
     "start_joinable_thread",
     "_start_joinable_thread",
 )
-POPS: Final = (
-    "_disable_current_modes",
-    "_pop_mode",
-    "_pop_mode_temporarily",
+POPS: Final = {"_disable_current_modes", "_pop_mode", "_pop_mode_temporarily"} | {
     "_pop_torch_dispatch_stack",
     "_pop_torch_function_stack",
-)
+}
 STAND_IN: Final = "coursework"  # the word for a stand-in that does the work
 ELSEWHERE: Final = "elsewhere"  # the word for work that is done where nobody can look
 NOT_FUNCTIONS: Final = (STAND_IN, ELSEWHERE)
@@ -72,6 +69,7 @@ class LibraryCalls:
         self.refused, self.given = stand_ins.refused, stand_ins.given
         self.found: set[str] = set()
         self._known: dict[str, str] = {}
+        self._passed: dict[int, CodeType] = {}
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
@@ -85,10 +83,14 @@ class LibraryCalls:
 
     def entered(self, code: CodeType) -> None:
         """Take note of a function of Python's that begins."""
+        if id(code) in self._passed:  # to compare code takes long
+            return
         if code in self.refused:
             self.found.add(STAND_IN)
-        if code.co_filename.startswith(TORCH):
+        elif code.co_filename.startswith(TORCH) and self._word(code.co_name):
             self.heard(code.co_name)
+        else:
+            self._passed[id(code)] = code
 
     def heard(self, name: str) -> None:
         """Take note of a call that torch's modes need not have been told of. Derivatives they are."""

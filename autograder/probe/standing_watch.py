@@ -34,7 +34,8 @@ class StandingWatch(LibraryCalls):
 
     def refuse(self, stand_ins: StandIns) -> None:
         """Say which stand-ins no answer may be taken from, and look on if a cell has stopped that."""
-        self.refused = stand_ins.refused
+        if self.refused is not stand_ins.refused:
+            self.refused, self._passed = stand_ins.refused, {}
         if not library_calls.is_profiled():
             self.evaded()
             sys.setprofile(library_calls.look)
@@ -46,8 +47,12 @@ class StandingWatch(LibraryCalls):
 
     def entered(self, code: CodeType) -> None:
         """Take note of a stand-in that begins."""
+        if id(code) in self._passed:
+            return
         if code in self.refused:
             self._told[FOUND.index(STAND_IN)] = 1
+        else:
+            self._passed[id(code)] = code
 
     def evaded(self) -> None:
         """Take note of work that nobody can look at."""
