@@ -80,7 +80,7 @@ lab: $(READY)
 	$(BIN)/jupyter lab
 
 bench: $(READY)
-	$(BIN)/python benchmarks/grading.py
+	$(BIN)/python benchmarks/run.py
 
 clean:
 	rm -rf demo lectures dist autograded feedback reports exports gradebook.db .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -55,7 +55,7 @@ def make_class(home: Course, folder: Path) -> tuple[Course, list[str]]:
         for student in NAMES:
             path = course.submission(student, lesson)
             path.parent.mkdir(parents=True)
-            path.write_text(_submission(course, lesson, student), encoding="utf-8")
+            path.write_text(invented(course, lesson, student), encoding="utf-8")
     return course, lessons
 
 
@@ -69,8 +69,8 @@ def _fresh_course(home: Course, folder: Path) -> Course:
     return Course(folder)
 
 
-def _submission(course: Course, lesson: str, student: str) -> str:
-    """Return the text of the notebook that a student submits."""
+def invented(course: Course, lesson: str, student: str) -> str:
+    """Return the text of the notebook that a student submits: known mistakes, chosen by name."""
     answers = Answers(lesson, course)
     if student == EMPTY:
         return course.release_notebook(lesson).read_text(encoding="utf-8")

@@ -39,8 +39,8 @@ def load_corpus() -> Corpus:
         if text:
             note = f"Corpus: Shakespeare, {len(text):,} characters, from {FILE}."
             return Corpus(SHAKESPEARE, text, note)
-    hint = f"for a long one, {HINT}"
-    return Corpus("our page", PAGE, f"Corpus: our own page, {len(PAGE):,} characters ({hint}).")
+    note = f"Corpus: our own page, {len(PAGE):,} characters.\nFor a long one, {HINT}."
+    return Corpus("our page", PAGE, note)
 
 
 def load_long_corpus() -> Corpus:

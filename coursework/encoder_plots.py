@@ -24,13 +24,15 @@ def lines(
 ) -> Axes:
     """Draw one line per name over `x`; `labels` name the axes.
 
-    Lines with "without" in their name are vermilion, the others blue. The second half of four or
-    more lines is dashed. `log` makes the vertical axis logarithmic.
+    Lines with "without" in their name are orange, the others blue. The second half of four or
+    more lines is dashed, and so many have their legend above. `log` makes the vertical axis logarithmic.
     """
-    ax: Axes = plt.figure(figsize=(7.6, 3.9)).add_subplot()
+    many = len(named) > 2
+    figure = plt.figure(figsize=(7.6, 4.5 if many else 3.9))
+    ax: Axes = figure.add_subplot()
     for index, (name, y) in enumerate(named.items()):
         colour = WRONG if "without" in name else QUERY
-        dash = "--" if index >= len(named) / 2 and len(named) > 2 else "-"
+        dash = "--" if many and index >= len(named) / 2 else "-"
         marker = "o" if len(x) < 30 else ""
         ax.plot(x, y, dash, marker=marker, color=colour, linewidth=2.5, markersize=7, label=name)
     if log:
@@ -38,7 +40,8 @@ def lines(
         ax.set_ylim(bottom=0.5 * max(ROUNDING, min(chain(*named.values()))))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel=labels[0], ylabel=labels[1])
-    ax.legend(frameon=False, handlelength=3.2)
+    place = {"loc": "outside upper center", "ncols": 2} if many else {}
+    (figure if many else ax).legend(frameon=False, handlelength=3.2, **place)
     return ax
 
 

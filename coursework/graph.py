@@ -19,7 +19,7 @@ def draw_model(model: nn.Module, inputs: Sequence[torch.Tensor], depth: int = 2)
         missing.append("graphviz (its program `dot`)")
     if missing:
         wanted = " and ".join(missing)
-        print(f"No diagram here: {wanted} would have to be installed. The table above says it all.")
+        print(f"No diagram here: it needs {wanted}. The numbered list above shows the same steps.")
         return None
     torchview = importlib.import_module("torchview")
     drawn = torchview.draw_graph(model, input_data=list(inputs), depth=depth, device="cpu")

@@ -48,6 +48,7 @@ def leaks(maps: Mapping[str, Tensor], tokens: Sequence[str]) -> Figure:
     lines = -(-len(maps) // 2)
     size = (2 * (1.7 + 0.75 * len(tokens)), lines * (1.7 + 0.55 * len(tokens)))
     figure: Figure = plt.figure(figsize=size)
+    figure.set_layout_engine("constrained", h_pad=0.15)  # a title stands nearer to its own panel
     top = max(float(matrix.max()) for matrix in maps.values())
     for place, (name, matrix) in enumerate(maps.items(), start=1):
         ax = figure.add_subplot(lines, 2, place)

@@ -107,7 +107,7 @@ def masks(named: Mapping[str, Tensor], rows: Sequence[str], columns: Sequence[st
     figure, axes = _panels(1, len(named), width, 1.7 + 0.32 * len(rows))
     for ax, (title, mask) in zip(axes[0], named.items(), strict=True):
         _draw_mask(ax, mask, title)
-        _name_cells(ax, rows, columns)
+        _name_cells(ax, rows, columns, steep=True)
     legend = [Patch(color=QUERY, label="True"), Patch(fc="#EDEDED", ec=MUTED, label="False (×)")]
     figure.legend(handles=legend, loc="outside lower center", ncols=2, frameon=False)
     return figure
@@ -126,6 +126,8 @@ def bars(
     """
     columns, rows = min(2, len(series)), math.ceil(len(series) / 2)
     figure, axes = _panels(rows, columns, columns * (0.9 + 0.66 * len(labels)), 3.0 * rows)
+    if rows > 1:  # a title stands nearer to its own panel than to the one above
+        figure.set_layout_engine("constrained", h_pad=0.2)
     panels = list(chain(*axes))
     for ax, (title, heights) in zip(panels, series.items(), strict=False):
         _draw_bars(ax, heights.detach(), labels, marked)
@@ -178,10 +180,14 @@ def curves(
     title: str = "",
     base: int | None = None,
 ) -> Axes:
-    """Draw one line per name over `x`; `labels` name the axes, `base` makes `x` logarithmic."""
+    """Draw one line per name over `x`; `labels` name the axes, `base` makes `x` logarithmic.
+
+    Up to 20 points are marked on the lines. More would hide whether a line is dashed.
+    """
     ax = _panel(7.2, 3.8)
+    size = 8 if len(x) <= 20 else 0
     for (name, y), style in zip(named.items(), ("o-", "s--", "^:", "d-."), strict=False):
-        ax.plot(x, y, style, label=name, linewidth=2.5, markersize=8)
+        ax.plot(x, y, style, label=name, linewidth=2.5, markersize=size)
     if base is not None:
         ax.set_xscale("log", base=base)
         ax.set_xticks(list(x), [f"{tick:g}" for tick in x])
@@ -221,10 +227,13 @@ def _write_sum(ax: Axes, x: float, y: float, text: str, colour: str) -> None:
     ax.text(x, y, text, color=colour, ha="center", va="center", weight="bold", clip_on=False)
 
 
-def _name_cells(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Label every row and column, keys on top, as one reads a matrix."""
+def _name_cells(
+    ax: Axes, rows: Sequence[str], columns: Sequence[str], *, steep: bool = False
+) -> None:
+    """Label every row and column, keys on top, as one reads a matrix; `steep` suits narrow cells."""
     ax.set_yticks(range(len(rows)), rows)
-    ax.set_xticks(range(len(columns)), columns, rotation=35, ha="left", rotation_mode="anchor")
+    slope = 60 if steep else 35
+    ax.set_xticks(range(len(columns)), columns, rotation=slope, ha="left", rotation_mode="anchor")
     ax.tick_params(length=0, labeltop=True, labelbottom=False)
     ax.spines[:].set_visible(False)
 

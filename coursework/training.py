@@ -33,14 +33,16 @@ def train(
     rate: Callable[[int], float] | None = None,
     seed: int = 0,
     checkpoint: str | Path | None = None,
+    title: str | None = None,
 ) -> list[float]:
     """Take `steps` steps and return the loss of each.
 
     `step(*batch)` makes one update; `draw(generator)` makes a batch; `rate(number)` gives the
-    learning rate of a step, counted from 1. Each step is seeded by its number, so that a run that
-    goes on from its checkpoint is the run that was never interrupted.
+    learning rate of a step, counted from 1; `title` stands before the progress bar. Each step is
+    seeded by its number, so that a run that goes on from its checkpoint is the run that was never
+    interrupted.
     """
-    run = _Run(model, optimiser, step, draw, rate, seed, checkpoint)
+    run = _Run(model, optimiser, step, draw, rate, seed, checkpoint, title)
     with _threads(model):
         run.go_on(steps)
     return run.losses
@@ -57,6 +59,7 @@ class _Run:
     rate: Callable[[int], float] | None
     seed: int
     checkpoint: str | Path | None
+    title: str | None
     losses: list[float] = field(default_factory=list)
 
     def go_on(self, steps: int) -> None:
@@ -65,6 +68,7 @@ class _Run:
         done = len(self.losses)
         bar = tqdm(
             range(done, steps),
+            desc=self.title,
             initial=done,
             total=steps,
             mininterval=1.0,

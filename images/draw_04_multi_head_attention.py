@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
-from style import INK, Point, arrow, box, page, save, tint, write
+from style import INK, SIZE, Point, arrow, box, page, save, shade, tint, write
 
 from coursework.head_plots import HEADS
 from coursework.plots import KEY, MUTED, QUERY, VALUE, WRONG
@@ -136,7 +136,9 @@ def block(ax: Axes, corner: Point, size: tuple[int, int], colour: str, text: str
             at = (corner[0] + column * SIDE, corner[1] - (row + 1) * SIDE)
             cell(ax, at, "", colour)
     middle = (corner[0] + size[0] * SIDE / 2, corner[1] - size[1] * SIDE / 2)
-    write(ax, middle, text, colour, bold=True)
+    name = ax.text(*middle, text, color=shade(colour), size=SIZE, weight="bold", ha="center", va="center")
+    # The name covers the lines between the cells, which would strike it through.
+    name.set_bbox({"facecolor": tint(colour, 0.25), "edgecolor": "none", "pad": 2})
 
 
 def draw_weights() -> None:

@@ -52,7 +52,7 @@ def draw_tensors() -> None:
     figure, ax = page(12.6, 8.6)
     for x, low, high, side in ((3.25, 2.14, 5.12, 0.27), (9.35, 2.14, 6.04, 12.33)):
         ax.add_patch(Rectangle((x - 2.6, low), 5.2, high - low, fc="#F0F0F0", ec=MUTED, lw=1.2, ls=":"))
-        ax.text(side, (low + high) / 2, "each of L layers", rotation=90, size=13, ha="center",
+        ax.text(side, (low + high) / 2, "each of N layers", rotation=90, size=13, ha="center",
                 va="center", color=shade(MUTED))  # fmt: skip
     left, right = column(ax, 3.25, ENCODER, 4), column(ax, 9.35, DECODER, 5)
     for x, top in ((3.25, left[4]), (9.35, right[5])):

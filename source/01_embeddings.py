@@ -25,17 +25,17 @@
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
 #
-# | exercise | points | in the paper |
-# |---|---|---|
-# | `tokenise` | 2 | 5.1 (there with subwords) |
-# | `build_vocabulary` | 3 | 5.1 (there with subwords) |
-# | `encode` | 2 | 5.1 |
-# | `pad_batch` | 2 | not described; needed for the batches of 5.1 |
-# | `one_hot_embed` | 3 | 3.4 |
-# | `TokenEmbedding` | 3 | 3.4, with the factor $\sqrt{d_\mathrm{model}}$ |
-# | `nearest` | 3 | not in the paper; a way to inspect embeddings |
-# | recurrence, in your own words | 2 | 1, and 4 with table 1 |
-# | `bpe_merges` | optional, not counted | 5.1, byte-pair encoding |
+# | exercise | points | minutes | difficulty | in the paper |
+# |---|---|---|---|---|
+# | `tokenise` | 2 | 5 | easy | 5.1 (there with subwords) |
+# | `build_vocabulary` | 3 | 10 | medium | 5.1 (there with subwords) |
+# | `encode` | 2 | 5 | easy | 5.1 |
+# | `pad_batch` | 2 | 10 | easy | not described; needed for the batches of 5.1 |
+# | `one_hot_embed` | 3 | 10 | medium | 3.4 |
+# | `TokenEmbedding` | 3 | 10 | easy | 3.4, with the factor $\sqrt{d_\mathrm{model}}$ |
+# | `nearest` | 3 | 10 | medium | not in the paper; a way to inspect embeddings |
+# | recurrence, in your own words | 2 | 15 | medium | 1, and 4 with table 1 |
+# | stretch: `bpe_merges` | not counted | 30 | hard | 5.1, byte-pair encoding |
 #
 # In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The visible tests are a first check. Grading uses further tests with other sizes and other numbers.
 
@@ -121,7 +121,7 @@ for length in (32, 128, 512, 2048):
     print(f"{length:6} {chain:12.2f} {direct:16.2f}   {'attention' if direct < chain else 'LSTM'}")
 
 # %% [markdown]
-# From row to row, the length grows fourfold. The LSTM's time grows about as fast as the length. Attention starts out faster, but its time grows more steeply, and for long texts it is slower. This agrees with the last row of the table: $n^2 \cdot d$ is the smaller number as long as $n$ is smaller than $d$, which is true of most sentences. On one core, only the amount of work counts. On a GPU, the first row of the table counts as well: attention spreads its work over thousands of cores, while the LSTM still takes $n$ steps in turn.
+# From row to row, the length grows fourfold. For long texts, the LSTM's time grows about as fast as the length. Attention starts out faster, but its time grows more steeply, and for long texts it is slower. This agrees with the last row of the table: $n^2 \cdot d$ is the smaller number as long as $n$ is smaller than $d$, which is true of most sentences. On one core, only the amount of work counts. On a GPU, the first row of the table counts as well: attention spreads its work over thousands of cores, while the LSTM still takes $n$ steps in turn.
 
 # %% [markdown]
 # Now the distance. Take both networks before any training, feed in 80 random vectors, and ask how strongly the *last* output reacts to the input 0, 1, 2, … places back. The length of the gradient measures that.
@@ -164,7 +164,7 @@ for name, curve in curves.items():
 # %% [markdown]
 # The lowest line is the plain LSTM. Ten tokens back, its gradient is down to 0.002, and 79 tokens back it is 2e-17. Gates that start out remembering slow this decay, and training can slow it further, but the line still falls. (The effect is well studied: Bengio et al. 1994, *IEEE Transactions on Neural Networks* 5(2); Pascanu et al. 2013, arXiv:1211.5063.)
 #
-# The attention line is level: a token 79 places back counts as much as the one next door. Only distance 0 stands out, because the last input is also the query, which gives it a second path to the output.
+# The attention line is level: a token 79 places back counts about as much as the one next door. Only distance 0 stands out, because the last input is also the query, which gives it a second path to the output.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** A Transformer translates a sentence of 30 words into another sentence of 30 words. How many steps have to wait for each other in *training*, and how many when it *translates*?
@@ -203,7 +203,7 @@ for name, curve in curves.items():
 #
 # ![A sentence on its way down. The text The cat sat, full stop, is tokenised into six tokens, two of which are spaces. Encode turns the tokens into the ids 8, 4, 17, 4, 23, 5 with a vocabulary; both spaces have the id 4. Pad batch adds two zeros so that the row is as long as the other rows of the batch: B, S. TokenEmbedding turns each id into a column of numbers: B, S, D. The columns of the two spaces are equal, all other tokens have columns of their own, and those of the padding are zero.](images/embeddings_pipeline.svg)
 #
-# Four small steps, four exercises. Note in the bottom row that equal ids get equal vectors. Your text is a page written for this course. It begins like this:
+# Four small steps, and you will write each of them. Note in the bottom row that equal ids get equal vectors. Your text is a page written for this course. It begins like this:
 
 # %% demo
 print(PAGE[:232], "…")
@@ -259,7 +259,7 @@ check("tokenise")
 tokens = tokenise(PAGE)
 print(f"{len(PAGE)} characters, {len(tokens)} tokens, {len(set(tokens))} different ones")
 start = tokens.index("Children")
-embedding_plots.token_strip(tokens[start : start + 49]);
+embedding_plots.token_strip(tokens[start : start + 53]);
 
 # %% [markdown]
 # Each box is a token, and a dot stands for a space. Look at *weren't*: it became three tokens, because the apostrophe is not a letter.
@@ -676,16 +676,16 @@ check("token-embedding")
 # </details>
 
 # %% [markdown]
-# How large are the numbers that your layer returns? That depends on how its table starts. `nn.Embedding` draws numbers with a standard deviation of 1, and the second column starts the table with $1/\sqrt{d_\mathrm{model}}$ instead.
+# How large are the numbers that your layer returns? That depends on how its table starts. `nn.Embedding` draws numbers with a standard deviation of 1, and the last column starts the table with $1/\sqrt{d_\mathrm{model}}$ instead.
 
 # %% demo
 ids = torch.arange(1, 1000).view(1, -1)
-print("             standard deviation of the output if the table starts with")
+print("std of the output   table with std 1   table with std 1/√d_model")
 for d_model in (16, 64, 512):
     layer = TokenEmbedding(1000, d_model)
     plain = layer(ids).std().item()
     nn.init.normal_(layer.embed.weight, std=d_model**-0.5)
-    print(f"d_model {d_model:3}      1: {plain:5.2f}      1/√d_model: {layer(ids).std().item():.2f}")
+    print(f"d_model {d_model:3} {plain:23.2f} {layer(ids).std().item():27.2f}")
 
 # %% [markdown]
 # With PyTorch's default the factor makes the numbers large: 22.7 at $d_\mathrm{model} = 512$. With the smaller start they stay at 1, whatever the width. The factor and the start of the table belong together. Lesson 7 initialises the tables of the whole model, and lesson 2 measures what happens if the two don't fit.
@@ -851,7 +851,7 @@ for row in nearest(table.vectors, vector, 3):
     print(f"{table.words[row]:8} cosine {F.cosine_similarity(vector, table.vectors[row], dim=0):.2f}")
 
 # %% [markdown]
-# *King* itself. The step from *man* to *woman* is short compared with the distance to any other word, so the sum stays close to where it started. Analogies show structure that is really there, but "the nearest word" is a poor measure of it (Linzen 2016, arXiv:1606.07736).
+# *King* itself. The sum still contains the whole vector of *king*, and the step from *man* to *woman* points only partly towards *queen*, so no other word comes closer. Analogies show structure that is really there, but "the nearest word" is a poor measure of it (Linzen 2016, arXiv:1606.07736).
 #
 # A better test compares the steps themselves. Do other pairs step in the same direction as *man* → *woman*?
 
@@ -878,7 +878,7 @@ embedding_plots.word_map(vectors, people, arrows=pairs, across=step);
 # %% [markdown]
 # All arrows point to the right, which is the shared part. Three of them look short, although all four steps are about equally long: most of their length lies in the dimensions that the picture leaves out. Read such maps with care, because they show two directions out of hundreds.
 #
-# In the next map, both directions are chosen without regard to meaning: they are the ones in which the words differ most. The kinds of words still form groups.
+# In the next map, both directions are chosen without regard to meaning: they are the ones in which the words differ most. In the real table, royals, days and countries still form groups of their own, while animals and food lie close together.
 
 # %% demo
 kinds = {

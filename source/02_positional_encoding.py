@@ -26,14 +26,14 @@
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
 #
-# | exercise | points | in the paper |
-# |---|---|---|
-# | `sinusoidal_encoding` | 5 | 3.5, the two formulas |
-# | `PositionalEncoding` | 5 | 3.5, and 5.4 for the dropout |
-# | `shift_matrix` | 4 | 3.5, "a linear function of PE(pos)" |
-# | `LearnedPositionalEmbedding` | 4 | 3.5, and table 3, row E |
-# | choices | 2 | 3.5 |
-# | `rotary` | optional, not counted | later: Su et al. 2021, arXiv:2104.09864 |
+# | exercise | points | minutes | difficulty | in the paper |
+# |---|---|---|---|---|
+# | `sinusoidal_encoding` | 5 | 15 | medium | 3.5, the two formulas |
+# | `PositionalEncoding` | 5 | 15 | medium | 3.5, and 5.4 for the dropout |
+# | `shift_matrix` | 4 | 15 | hard | 3.5, "a linear function of PE(pos)" |
+# | `LearnedPositionalEmbedding` | 4 | 10 | easy | 3.5, and table 3, row E |
+# | choices | 2 | 5 | easy | 3.5 |
+# | stretch: `rotary` | not counted | 20 | medium | later: Su et al. 2021, arXiv:2104.09864 |
 #
 # In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The visible tests are a first check. Grading uses further tests with other sizes and other numbers.
 
@@ -110,7 +110,7 @@ for place, index in enumerate(order):
 # >
 # > $\mathrm{PE}(\mathrm{pos}, 2i + 1) = \cos\left(\mathrm{pos} / 10000^{2i / d_\mathrm{model}}\right)$
 #
-# (section 3.5). Look at the two indices again. **$i$ counts pairs**, from 0 to $d_\mathrm{model} / 2 - 1$. **$2i$ and $2i + 1$ count columns**: the even column of a pair holds the sine, and the odd one the cosine, of *the same angle*.
+# (section 3.5). Look at the two indices again. **$i$ counts pairs**, from 0 to $d_\mathrm{model} / 2 - 1$, while **$2i$ and $2i + 1$ count columns**: the even column of a pair holds the sine, and the odd one the cosine, of *the same angle*.
 #
 # ![The eight columns of an encoding with d model 8, grouped into four pairs. Row one: column numbers from 0 to 7. Row two: the pair number i, 0 to 3, each spanning two columns. Row three: sine and cosine in turn. Row four: the angle of each pair, pos divided by 10000 to the power 0/8, 2/8, 4/8 and 6/8, which is pos, pos / 10, pos / 100 and pos / 1000, one for both columns.](images/position_columns.svg)
 #
@@ -290,7 +290,7 @@ for name, table in {"right": right, "doubled": doubled}.items():
     print(f"{name:8} {dead:3} of 512 columns move by less than 0.01 over 100 positions ({dead / 512:.0%})")
 
 # %% [markdown]
-# You can see it: on the right, the waves are squeezed into half the width, and the rest is flat. (Only the sines are drawn.) You can also count it: 57 % of the columns stand still, against 14 % in the right table. A column that stands still adds the same constant at every position, so the model learns nothing from it. Some columns of the right table are slow as well, because they are made for texts of thousands of tokens.
+# You can see it: on the right, the waves are squeezed into half the width, and the rest is flat. (Only the sines are drawn.) You can also count it: 57 % of the columns stand still, against 14 % in the correct table. A column that stands still adds the same constant at every position, so the model learns nothing from it. Some columns of the correct table are slow as well, because they are made for texts of thousands of tokens.
 #
 # The same file makes a second mistake: it gives the cosine an exponent of its own, `2 * (i + 1)` instead of `2 * i`. Then the sine and cosine of a pair have different angles, and their point leaves the circle. The rotation that you'll find below no longer exists.
 
@@ -503,7 +503,7 @@ def similarity(position, d_model, base):
 # %% [markdown]
 # ## Moving on is a rotation
 #
-# Why sines and cosines? Because, as the paper puts it, for any fixed offset $k$ the encoding of $\mathrm{pos} + k$ is a linear function of the encoding of $\mathrm{pos}$. The clocks show why: $k$ positions further on, clock $i$ has turned by $k / 10000^{2i / d_\mathrm{model}}$, **wherever it stood before**. In the next pictures, the dashed hands show position $p$ and the solid ones $p + 5$. Compare the angles between them from row to row.
+# Why sines and cosines? Because, as the paper puts it, $\mathrm{PE}(\mathrm{pos} + k)$ is a linear function of $\mathrm{PE}(\mathrm{pos})$ for any fixed offset $k$. The clocks show why: $k$ positions further on, clock $i$ has turned by $k / 10000^{2i / d_\mathrm{model}}$, **wherever it stood before**. In the next pictures, the dashed hands show position $p$ and the solid ones $p + 5$. Compare the angles between them from row to row.
 
 # %% demo
 table = sinusoidal_encoding(64, 8)
@@ -511,7 +511,7 @@ for p in (0, 7, 40):
     position_plots.dials(table[p], table[p + 5], range(3), (f"position {p}", f"position {p + 5}"))
 
 # %% [markdown]
-# In each column, the angle between the two hands is the same in all three rows: about 5 radians for pair 0, 0.5 for pair 1 and 0.05 for pair 2. Only the starting point differs.
+# In each column, the solid hand is ahead of the dashed one by the same angle in all three rows, measured clockwise: 5 radians for pair 0 (almost 80 % of a full turn), 0.5 for pair 1 and 0.05 for pair 2. Only the starting point differs.
 
 # %% demo
 @interact(

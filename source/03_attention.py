@@ -59,17 +59,18 @@ plots.use_style()
 # ## A soft lookup
 #
 # A Python dictionary answers a query only if the query equals one of its keys. Attention is a dictionary that always answers. It compares the query with **every** key, turns the comparisons into weights that sum to 1, and returns the **weighted mean of the values**. Every step can be differentiated, so a network can learn the vectors involved.
-#
-# ![Two lookups side by side, each with a query, three keys with their values, and an answer. On the left a dictionary: the query mango equals one key, and only its value 2.50 is returned. On the right attention: the query rather sweet is compared with all three keys; arrows as wide as the weights 0.81, 0.18 and 0.01 carry the values 2.50, 1.00 and 0.50 into the answer 2.22.](images/attention_retrieval.svg)
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** The query below equals no key: it asks for something rather sweet and rather large. A mango costs 2.50, an apple 1.00 and a lemon 0.50. Will the answer be one of these prices?
+# **Predict, then reveal.** A mango costs 2.50, an apple 1.00 and a lemon 0.50. The query asks for something rather sweet and rather large, and equals none of the three keys. Will the answer be one of these prices?
 #
 # <details><summary>Answer</summary>
 #
 # No. The answer is a weighted mean of all three prices. The mango matches best, so the answer is close to its price, but a little lower.
 #
 # </details>
+
+# %% [markdown] slide="subslide"
+# ![Two lookups side by side, each with a query, three keys with their values, and an answer. On the left a dictionary: the query mango equals one key, and only its value 2.50 is returned. On the right attention: the query rather sweet is compared with all three keys; arrows as wide as the weights 0.81, 0.18 and 0.01 carry the values 2.50, 1.00 and 0.50 into the answer 2.22.](images/attention_retrieval.svg)
 
 # %% demo
 fruit = ["mango", "apple", "lemon"]
@@ -365,7 +366,7 @@ names = ["same", "twice as long", "at right angles", "opposite"]
 plots.heatmap(table, list(score_functions(q, k)), names, limits=(-4, 4));
 
 # %% [markdown]
-# Compare the first two columns. The dot product doubles with the length of the key, so long keys score high in absolute value for every query. The cosine doesn't change. Here $W$, $W_1$ and $W_2$ are random, so the signs in the rows *bilinear* and *additive* mean nothing yet; training gives them a meaning.
+# Compare the first two columns. The dot product doubles with the length of the key, so a long key gets a score that is large in absolute value for nearly every query. The cosine doesn't change. Here $W$, $W_1$ and $W_2$ are random, so the signs in the rows *bilinear* and *additive* mean nothing yet; training gives them a meaning.
 #
 # The dot product of a Transformer is really a bilinear score. With $q = W_q x$ and $k = W_k y$, the score is $x^\top (W_q^\top W_k)\, y$: the learnt matrix sits in the projections.
 
@@ -414,8 +415,8 @@ def sorted_weights(d_k, trials=300):
 print("largest weight at d_k = 512, without and with scaling:", sorted_weights(512).mean(dim=0)[:, 0])
 widths = (4, 32, 128, 512)
 raw, scaled = zip(*(sorted_weights(d_k).mean(dim=0) for d_k in widths))
-titles = [f"d_k = {d_k}" for d_k in widths]
-plots.distributions({"softmax(q·k)": raw, "softmax(q·k/√d_k)": scaled}, titles);
+titles = [f"$d_k = {d_k}$" for d_k in widths]
+plots.distributions({"without scaling": raw, r"with $1/\sqrt{d_k}$": scaled}, titles);
 
 # %% [markdown]
 # Each panel shows the 16 weights from largest to smallest, averaged over 300 random queries. The top row *saturates*: the wider the vectors, the closer the largest weight comes to 1. The bottom row looks the same at every width.
@@ -431,18 +432,19 @@ def slope_at_largest(d_k):
 
 widths = (1, 4, 16, 64, 256, 1024)
 raw, scaled = zip(*(slope_at_largest(d_k) for d_k in widths))
-axes = ("d_k", "slope at the largest weight")
-plots.curves(widths, {"with √d_k": scaled, "without": raw}, labels=axes, base=2);
+axes = ("$d_k$", "slope at the largest weight")
+plots.curves(widths, {r"with $1/\sqrt{d_k}$": scaled, "without scaling": raw}, labels=axes, base=2);
 
 # %% [markdown]
-# Up to about $d_k = 16$ the two curves stay close. For larger $d_k$ the slope without scaling falls towards 0, and the gradient falls with it. The paper reports the same: for small $d_k$, dot-product and additive attention perform equally well; for large $d_k$, the unscaled dot product falls behind (section 3.2.1). Try it with the slider, which needs a running kernel.
+# Up to about $d_k = 16$, leaving out the factor does no harm: both slopes lie between 0.13 and 0.21. For larger $d_k$, the slope without scaling falls towards 0, and the gradient falls with it. The paper reports the same effect: for small $d_k$, dot-product and additive attention perform equally well; for large $d_k$, the unscaled dot product falls behind (section 3.2.1). Try it with the slider, which needs a running kernel.
 
 # %% demo
 @interact(d_k=IntSlider(value=64, min=2, max=512, step=2, continuous_update=False))
 def saturation(d_k):
     """Drag d_k: the upper distribution collapses, the lower one keeps its shape."""
     without, with_scale = sorted_weights(d_k).mean(dim=0)
-    plots.distributions({"without": [without], "with √d_k": [with_scale]}, [f"d_k = {d_k}"])
+    named = {"without scaling": [without], r"with $1/\sqrt{d_k}$": [with_scale]}
+    plots.distributions(named, [f"$d_k = {d_k}$"])
     plt.show()
 
 # %% [markdown]
@@ -669,8 +671,10 @@ plots.bars(ways, ["k0", "k1", "k2", "k3", "k4"], marked=["k3", "k4"], top=0.6);
 for fill in (-10.0, -1e9, -torch.inf):
     around = softmax(torch.tensor([-200.0, -201.0, fill]))  # two allowed scores, one blocked
     empty = torch.softmax(torch.full((4,), fill), dim=-1)  # every key blocked
-    print(f"fill {fill:6g}   scores near −200: {around.tolist()}   nothing allowed: {empty.tolist()}")
-print("lowest numbers:", torch.finfo(torch.float32).min, torch.finfo(torch.float16).min)
+    found = [[round(weight, 2) for weight in weights.tolist()] for weights in (around, empty)]
+    print(f"fill {fill:6g}   scores near −200: {str(found[0]):18}   nothing allowed: {found[1]}")
+for dtype in (torch.float32, torch.float16):
+    print(f"lowest {dtype}: {torch.finfo(dtype).min:.6g}")
 
 # %% [markdown]
 # A fill of −10 is the *largest* score when the others lie near −200, so the blocked key gets all the weight. −10⁹ works in float32, but float16 cannot represent it. `torch.finfo(scores.dtype).min` and −∞ work in any type.

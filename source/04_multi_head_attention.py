@@ -124,7 +124,7 @@ x = torch.cat([torch.tensor(is_kind), angles.cos()[:, None], angles.sin()[:, Non
 plots.heatmap(x[0], sentence, features, title="x", limits=(-1, 1));
 
 # %% [markdown]
-# Now the projections, written as in the paper: a token is a row and is multiplied from the left, $x W$. Each row of a matrix belongs to a feature of $x$. The first three columns belong to head 0 and the last three to head 1.
+# Now the projections, written as in the paper: a token is a row vector, and the matrix stands on its right, $x W$. Each row of a matrix belongs to a feature of $x$. The first three columns belong to head 0 and the last three to head 1.
 
 # %% demo
 turn = 10 * math.sqrt(0.5)  # ten times the sine and the cosine of 45°
@@ -827,7 +827,7 @@ check("parameter-count")
 for heads in (1, 2, 4, 8, 16):
     made = MultiHeadAttention(512, heads)
     counted = sum(p.numel() for p in made.parameters())
-    print(f"{heads:2} heads of width {512 // heads:3}: {counted:9,} counted, {parameter_count(512, heads):9,} by formula")
+    print(f"heads: {heads:2}, each {512 // heads:3} wide: {counted:,} counted, {parameter_count(512, heads):,} by formula")
 
 # %% [markdown]
 # If heads cost nothing, why not use 512 of them? A head of width 1 compares tokens by the product of two numbers, so its $T \times T$ matrix of scores has rank 1 (biases aside). In the paper's experiments a single head was 0.9 BLEU worse than the best setting, and quality also dropped with too many heads (section 6.2, table 3, rows A).
@@ -835,7 +835,7 @@ for heads in (1, 2, 4, 8, 16):
 # %% [markdown]
 # ## One head or two: an experiment
 #
-# Here is a task with two questions: each token has to name **the token before it, and the first token of the sequence**. Two layers learn it. They have the same number of parameters, but one has a single head and the other has two.
+# Here is a task with two questions: each token has to name **the token before it, and the first token of the sequence**. Two layers are trained on it. They have the same number of parameters, but one has a single head and the other has two.
 #
 # **Predict, then reveal.** Will the single head fail completely? And will the two heads divide the work between them, although nothing tells them to?
 #
@@ -913,7 +913,8 @@ print(f"weight on the token before: {before.min():.2f} to {before.max():.2f}")
 # %% demo
 if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know these words
     row = reading.weights[4][reading.tokens.index("drank")].tolist()
-    print("layer 0, head 4, drank:", {token: round(w, 2) for token, w in zip(reading.tokens, row)})
+    largest = sorted(zip(row, reading.tokens), reverse=True)[:4]
+    print("layer 0, head 4, drank:", ", ".join(f"{token} {weight:.2f}" for weight, token in largest))
 
 # %% [markdown]
 # In BERT, *drank* gives 0.93 of its weight to *milk*, its object. (This is a single sentence, so don't conclude too much from it. Lesson 8 measures heads more carefully.)
@@ -1023,7 +1024,7 @@ print(f"shape {tuple(output.shape)}, largest difference {largest:.1e}, below 1e-
 # *10 minutes, easy.*
 
 # %% [markdown]
-# Now a layer of width **4** with **2** heads, in the paper's notation, in which a token is a row and is multiplied from the left: $x W$. Write shapes as tuples again.
+# Now a layer of width **4** with **2** heads, in the paper's notation: a token is a row vector, and the matrix stands on its right, $x W$. Write shapes as tuples again.
 #
 # - `"head_w_q"`: the matrix $W_i^Q$ that makes the queries of **one** head;
 # - `"head_w_v"`: the matrix $W_i^V$ that makes the values of **one** head;

@@ -70,7 +70,7 @@ torch.set_num_threads(1)  # the fastest setting for tensors this small
 #
 # An encoder turns a sentence of S token ids into S vectors. Each output vector describes one token, but it depends on the whole sentence.
 #
-# The input vectors come from lesson 1 and the positions from lesson 2. The vectors then pass through a stack of N layers, all built alike ($N = 6$ in the paper). Each layer has two **sublayers**. In the first, *attention*, the tokens read each other. In the second, the *feed-forward network*, each token processes what it has read. Every sublayer is wrapped in a **residual connection** and a **layer norm**.
+# The input vectors come from lesson 1 and the positions from lesson 2. The vectors then pass through a stack of N layers, all built alike (six in the paper). Each layer has two **sublayers**. In the first, *attention*, the tokens read each other. In the second, the *feed-forward network*, each token processes what it has read. Every sublayer is wrapped in a **residual connection** and a **layer norm**.
 #
 # ![The encoder from left to right. Token ids of shape (B, S) enter the token embedding, whose result has shape (B, S, D). Positions are added. A frame, marked N times, contains self-attention, a plus sign with a residual connection that goes around the attention, a layer norm, the feed-forward network, a second plus sign with its own residual connection, and a second layer norm. The output again has shape (B, S, D).](images/encoder_overview.svg)
 
@@ -422,16 +422,17 @@ def last_gradient(depth, norm_first, seed):
 
 
 depths, found = (1, 2, 4, 8, 16), {}
+print(f"{'layers':9}", *(f"{n:6}" for n in depths))
 for name, norm_first in (("post-norm", False), ("pre-norm", True)):
     found[name] = [sum(last_gradient(n, norm_first, seed) for seed in range(6)) / 6 for n in depths]
-    print(f"{name:9}", *(f"{n} layers: {value:.2f}" for n, value in zip(depths, found[name])), sep="   ")
+    print(f"{name:9}", *(f"{value:6.2f}" for value in found[name]))
 found["pre-norm if it fell like 1/√N"] = [found["pre-norm"][0] / math.sqrt(n) for n in depths]
 plots.curves(depths, found, labels=("layers", "gradient in the last layer"), base=2);
 
 # %% [markdown]
-# With one layer the two are equal. As the stack gets deeper, the post-norm gradient grows slightly and the pre-norm gradient falls to less than half. The direction is what the theorem predicts, but the fall is slower than $1/\sqrt{N}$ (dotted): the theorem is a bound for an idealised network, not a prediction of these numbers.
+# With one layer the two are nearly equal. As the stack gets deeper, the post-norm gradient grows slightly and the pre-norm gradient falls to less than half. The direction is what the theorem predicts, but the fall is slower than $1/\sqrt{N}$ (dotted): the theorem is a bound for an idealised network, not a prediction of these numbers.
 #
-# Does this matter for training? The paper trains with **warm-up**: the learning rate starts near 0 and rises over the first steps (lesson 7). Xiong et al. argue that post-norm needs warm-up because of the large gradients near the output, and that pre-norm can do without. Liu et al. 2020 (arXiv:2004.08249) disagree about the cause. They find that unbalanced gradients are not the root of the problem. In their analysis, a post-norm layer depends so heavily on what its sublayers add that small changes of the weights are amplified into large changes of the output. Both agree on what is observed, and you can observe it yourself.
+# Does this matter for training? The paper trains with **warm-up**: the learning rate starts near 0 and rises over the first steps (lesson 7). Xiong et al. argue that post-norm needs warm-up because of the large gradients near the output, and that pre-norm can do without. Liu et al. 2020 (arXiv:2004.08249) disagree about the cause. They find that unbalanced gradients are not the root of the problem. In their analysis, a post-norm layer depends so heavily on what its sublayers add that small changes of the weights are amplified into large changes of the output. Both papers agree on what happens in training, and you can see it for yourself.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** Four stacks of six layers learn to say a sentence of eight random tokens backwards: post-norm and pre-norm, each with a constant learning rate of 0.01 and with 60 steps of warm-up to the same rate. Guessing blindly is right 1 time in 16. Which stacks learn it within 150 steps?
@@ -473,7 +474,7 @@ for name, accuracies in found.items():
 encoder_plots.lines(range(10, 151, 10), found, labels=("step", "accuracy"));
 
 # %% [markdown]
-# Post-norm without warm-up (solid, vermilion) stays near 0.1. With warm-up it reaches 1.0 (solid, blue). Pre-norm (dashed) reaches 1.0 either way, and warm-up only delays it. So at this depth and rate, post-norm needs warm-up and pre-norm doesn't.
+# Post-norm without warm-up (solid, orange) stays near 0.1. With warm-up it reaches 1.0 (solid, blue). Pre-norm (dashed) reaches 1.0 either way, and warm-up only delays it. So at this depth and rate, post-norm needs warm-up and pre-norm doesn't.
 #
 # The experiment doesn't tell you *why*, so it can't decide between the two explanations. It also doesn't say that post-norm always needs warm-up. With fewer layers and a lower rate it trains without: the residual experiment at the end of this lesson uses four post-norm layers at a constant rate of 0.003.
 
@@ -732,7 +733,7 @@ for batch_first in (True, False):
     torch.manual_seed(3)
     theirs = nn.TransformerEncoderLayer(8, 2, 12, dropout=0.0, batch_first=batch_first)
     change = (theirs(changed) - theirs(x))[0].abs().max()
-    print(f"batch_first={batch_first!s:5}: the output of sentence 0 changes by up to {change:.2f}")
+    print(f"{f'batch_first={batch_first}:':18} the output of sentence 0 changes by up to {change:.2f}")
 
 # %% [markdown]
 # With `batch_first=False` the layer takes the two sentences for two *positions*, so its attention mixes sentences instead of tokens.
@@ -912,7 +913,7 @@ for name, accuracies in found.items():
     print(f"{name:27}", *(f"{accuracy:.2f}" for accuracy in accuracies))
 
 # %% [markdown]
-# With residual connections (blue) the token can be read without error after every layer, and the position in most cases. Without them (vermilion) the position is hardly better than chance after layer 0 and at chance (1 in 10) from layer 1 on. The token does little better: its accuracy falls to about 0.15 (chance is 1 in 16).
+# With residual connections (blue) the token can be read without error after every layer, and the position in most cases. Without them (orange) the position is hardly better than chance after layer 0 and at chance (1 in 10) from layer 1 on. The token does little better: its accuracy falls to about 0.15 (chance is 1 in 16).
 #
 # This is **how position survives the stack**. The positional encoding is added once, at the bottom, and no layer is told the positions again. The residual connections carry it up together with the token. (These layers are untrained. Training could find weights that keep more, but only if a gradient reaches them.)
 
@@ -1091,11 +1092,19 @@ check("gated-feed-forward")
 # %% demo
 d_model, d_ff = 512, 2048
 plain = 2 * d_model * d_ff
-for name, width in {"the same d_ff": d_ff, "two thirds of d_ff": 2 * d_ff // 3}.items():
+for name, width in {"the same d_ff:": d_ff, "two thirds of d_ff:": 2 * d_ff // 3}.items():
     gated = 3 * d_model * width
-    print(f"gated, {name:18}: {gated:9,} weights, {gated / plain:.2f} times as many as with the ReLU")
+    print(f"gated, {name:19} {gated:9,} weights, {gated / plain:.2f} times as many as with the ReLU")
 
 # %% [markdown]
+# ## What you can do now
+#
+# You have built the left half of the Transformer. You know what each part of a layer is for: attention moves information between tokens, the feed-forward network processes it, the residual connections carry tokens and positions up and gradients down, and the norm keeps the numbers in range. Your layer agrees with PyTorch's and with a real BERT's.
+#
+# **Lesson 6** builds the right half, the decoder. It uses the same parts, a third sublayer that reads the encoder's output, and a mask that hides the future.
+#
+# **Read on**: Vaswani et al. 2017, section 3.1. On where the norm should go: Xiong et al. 2020, arXiv:2002.04745, section 3, and Liu et al. 2020, arXiv:2004.08249.
+#
 # ## Glossary
 #
 # | term | meaning |
@@ -1111,11 +1120,3 @@ for name, width in {"the same d_ff": d_ff, "two thirds of d_ff": 2 * d_ff // 3}.
 # | **warm-up** | raising the learning rate from near 0 over the first training steps |
 # | **GELU** | a smooth relative of the ReLU, used in BERT and GPT |
 # | **SwiGLU** | a feed-forward network in which one projection gates another |
-#
-# ## What you can do now
-#
-# You have built the left half of the Transformer. You know what each part of a layer is for: attention moves information between tokens, the feed-forward network processes it, the residual connections carry tokens and positions up and gradients down, and the norm keeps the numbers in range. Your layer agrees with PyTorch's and with a real BERT's.
-#
-# **Lesson 6** builds the right half, the decoder. It uses the same parts, a third sublayer that reads the encoder's output, and a mask that hides the future.
-#
-# **Read on**: Vaswani et al. 2017, section 3.1. On where the norm should go: Xiong et al. 2020, arXiv:2002.04745, section 3, and Liu et al. 2020, arXiv:2004.08249.

@@ -491,7 +491,7 @@ maps = {name: (movement(model, change_source=True), everywhere) for name, model 
 decoder_plots.movements(maps, [sources] * 3, targets);
 
 # %% [markdown]
-# These panels show changes of a *source* token. Every output should move, and every output does, so this test alone would pass all three. The pattern still tells you something:
+# These panels show changes of a *source* token. Every output should move, and every output does, so this test alone would pass all three. (The two zeros on the right are rounded: those outputs move by less than 0.005.) The pattern still tells you something:
 #
 # - Left: without a causal mask, the source side is still right. No source token stands out for any output.
 # - Middle: the diagonal dominates. The residual connection now starts from the memory, so source token $i$ is added to output $i$, as if the two sentences corresponded token by token.
@@ -1014,6 +1014,14 @@ for length in (10, 100, 1000):
 # The longer the text, the more the cache saves. It has a price: its size grows with every token, in every layer.
 
 # %% [markdown]
+# ## What you can do now
+#
+# You have built the half of the Transformer that generates text. You know which mask each of its attentions gets, and what the encoder passes on. By changing a single token you can tell a correct decoder from a broken one, even if shapes and training losses look fine. Your layer agrees with PyTorch's. With two norms moved and one attention removed, it is a GPT block.
+#
+# **Lesson 7** puts encoder and decoder together, builds the masks from the ids, and trains models that translate, spell out numbers, reverse sequences, and write in the style of Shakespeare.
+#
+# **Read on**: Xiong et al. 2020, arXiv:2002.04745, sections 3.1 to 3.3, on where the norm belongs. On decoder-only models: Radford et al. 2019, sections 2 and 2.3.
+#
 # ## Glossary
 #
 # | term | meaning |
@@ -1027,11 +1035,3 @@ for length in (10, 100, 1000):
 # | **decoder-only** | a model of masked self-attention and feed-forward networks, without an encoder |
 # | **residual stream** | the vectors that every sublayer reads from and adds to |
 # | **KV cache** | the keys and values of earlier positions, kept while generating |
-#
-# ## What you can do now
-#
-# You have built the half of the Transformer that generates text. You know which mask each of its attentions gets, and what the encoder passes on. By changing a single token you can tell a correct decoder from a broken one, even if shapes and training losses look fine. Your layer agrees with PyTorch's. With two norms moved and one attention removed, it is a GPT block.
-#
-# **Lesson 7** puts encoder and decoder together, builds the masks from the ids, and trains the result: to reverse, to translate, and to write in the style of Shakespeare.
-#
-# **Read on**: Xiong et al. 2020, arXiv:2002.04745, sections 3.1 to 3.3, on where the norm belongs. On decoder-only models: Radford et al. 2019, sections 2 and 2.3.

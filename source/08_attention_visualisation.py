@@ -250,8 +250,7 @@ from coursework import tasks, training
 
 learn, test = tasks.numbers(seed=0)
 torch.manual_seed(0)
-sizes = {"d_model": 48, "num_heads": 4, "num_layers": 2, "d_ff": 96, "dropout": 0.0}
-speller = Transformer(len(tasks.DIGITS), len(tasks.WORDS), **sizes)
+speller = Transformer(len(tasks.DIGITS), len(tasks.WORDS), 48, num_heads=4, num_layers=2, d_ff=96, dropout=0.0)
 adam = torch.optim.Adam(speller.parameters(), betas=(0.9, 0.98), eps=1e-9)
 
 
@@ -307,7 +306,8 @@ digits = [tasks.DIGITS[i] for i in src[0]]
 words = [tasks.WORDS[i] for i in read[0]]
 for name, weights in maps.items():
     print(f"{name:8} {tuple(weights.shape)}")
-print("source  ", digits, "\nreads   ", words, "\npredicts", [tasks.WORDS[i] for i in tgt[0]])
+for name, row in {"source": digits, "reads": words, "predicts": [tasks.WORDS[i] for i in tgt[0]]}.items():
+    print(f"{name:8}", *row)
 
 # %% [markdown]
 # ## Drawing a map
@@ -325,7 +325,7 @@ faint = 1 / 6 + 0.02 * (torch.eye(6) - 1 / 6)
 attention_plots.scales({"one key gets 0.92": sharp, "all keys get 0.16 to 0.18": faint});
 
 # %% [markdown]
-# Both columns show the same two heads twice. In the top row, each picture has a colour scale of its own, and the two heads look equally sharp. In the bottom row, both use the scale from 0 to 1, and you can see that the right head attends to all keys almost equally.
+# Both rows show the same two heads. In the top row, each picture has a colour scale of its own, and the two heads look equally sharp. In the bottom row, both use the scale from 0 to 1, and you can see that the right head attends to all keys almost equally.
 
 # %% [markdown]
 # ### Exercise 2: `plot_attention` (3 points)
@@ -409,7 +409,7 @@ check("plot-attention")
 attention_plots.grid(maps["cross"], words, digits, draw=plot_attention, title="cross-attention");
 
 # %% [markdown]
-# Look at layer 1, head 3. At `<sos>` it attends to the 4, which is the word to write next. At *four* it attends to `<eos>`: to write *thousand*, the model needs to know how many digits follow. At *and* it attends to the 7, and at *seventy* to the 3. The other heads of layer 1 share this diagonal, some sharply and some less so. Training with another seed distributes the work differently.
+# Look at layer 1, head 3. At `<sos>` it attends to the 4, the digit to be spelt out next. At *four* it attends to `<eos>`: to write *thousand*, the model needs to know how many digits follow. At *and* it attends to the 7, and at *seventy* to the 3. The other heads of layer 1 share this diagonal, some sharply and some less so. Training with another seed, or on another machine, may distribute the work differently.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** In the decoder's self-attention, what is row 0 of every map, whatever the model has learned?
@@ -468,7 +468,7 @@ model_view(**own, display_mode="light")
 encoding = tokeniser("The cat sat on the mat", "The cat lay on the rug", return_tensors="pt")
 for name, row in encoding.items():
     print(f"{name:15} {row[0].tolist()}")
-print("tokens         ", tokeniser.convert_ids_to_tokens(encoding["input_ids"][0].tolist()))
+print("tokens         ", *tokeniser.convert_ids_to_tokens(encoding["input_ids"][0].tolist()))
 
 # %% [markdown]
 # ### Exercise 3: `sentence_pair_attention` (3 points)
@@ -552,7 +552,7 @@ check("sentence-pair-attention")
 # </details>
 
 # %% [markdown]
-# Here is the pair in the head view. Hover over *cat* on the left, and use the menu to restrict the view to *Sentence A -> Sentence B*. In layer 0, many lines go to the neighbouring tokens and to the same word in the other sentence.
+# Here is the pair in the head view. Hover over *cat* on the left, and use the menu to restrict the view to *Sentence A -> Sentence B*. In layer 0, most of the weight goes to `[CLS]` and `[SEP]`. Double-click the colours one after another: does any head show another pattern?
 
 # %% demo
 pair = ("The cat sat on the mat", "The cat lay on the rug")
@@ -782,7 +782,8 @@ assert torch.allclose(rollout[1], torch.tensor([0.5, 0.5])), (
 assert not torch.allclose(rollout[0], torch.tensor([1.0, 0.0])), (
     "Position 0 attends to word 1 in layer 1, but your row 0 doesn't show it. Is every layer used?"
 )
-two_heads = torch.stack([torch.eye(2), 1 - torch.eye(2)])[None]  # (1, 2, 2, 2): head 0 attends to the token itself, head 1 to the other
+itself, other = torch.eye(2), 1 - torch.eye(2)  # the tokens that heads 0 and 1 attend to
+two_heads = torch.stack([itself, other])[None]  # (1, 2, 2, 2)
 averaged = attention_rollout(two_heads)
 assert torch.allclose(averaged, torch.tensor([[0.75, 0.25], [0.25, 0.75]])), (
     f"One head attends to the token itself, the other to the other token: expected 0.75 and 0.25, got {averaged}."
@@ -816,7 +817,7 @@ check("attention-rollout")
 # </details>
 
 # %% demo
-figure, axes = plt.subplots(1, 2, figsize=(15, 6.5))
+figure, axes = plt.subplots(1, 2, figsize=(12.5, 6))
 pictures = {"last layer, mean of its heads": attentions[-1].mean(dim=0),
             "rollout of all layers": attention_rollout(attentions)}
 for ax, (title, weights) in zip(axes, pictures.items()):
@@ -969,7 +970,7 @@ for kind, layer, head in head_ablation.heads(speller):
 attention_plots.ablation([(kind, spread, left) for kind, _, _, spread, left in rows], whole);
 
 # %% [markdown]
-# Each dot is a head. Its place from left to right is how sharply it attends on 4073 (left is sharper). Its height is how many of 100 other numbers are spelt out exactly without it. If a sharp map meant an important head, the dots would rise from left to right. They don't. Most heads, sharp or not, can be silenced without harm. The one that the model needs most is a broad head of the encoder: without it, only 56 % of the numbers come out right.
+# Each dot is a head. Its place from left to right is how sharply it attends on 4073 (left is sharper). Its height is how many of 100 other numbers are spelt out exactly without it. If a sharp map meant an important head, the dots would rise from left to right. They don't. Most heads, sharp or not, can be silenced without harm. The one that the model needs most is a broad head of the encoder: without it, only about half of the numbers come out right.
 
 # %% demo
 print("silenced                 exactly right   lowest of its single heads")
@@ -979,9 +980,9 @@ for kind, layer in head_ablation.layers(speller):
     print(f"{kind:8} layer {layer}, all heads {exact(silenced, test[:100]):14.0%} {lowest:22.0%}")
 
 # %% [markdown]
-# Compare the two columns. In decoder layer 1, you can silence any single head and still get 100 %, but without all four the accuracy drops to 3 %. So its heads are redundant: each can be missed, because others do the same work. In encoder layer 1, nothing depends on the attention at all: without any of its heads, the accuracy is 99 %. Only a measurement can tell these two cases apart. In the maps, both layers look equally busy.
+# Compare the two columns. In decoder layer 1, you can silence any single head and lose next to nothing, but without all four the accuracy drops almost to 0. So its heads are redundant: the model can spare each of them, because others do the same work. In encoder layer 1, hardly anything depends on the attention: without any of its heads, the accuracy stays close to 100 %. Only a measurement can tell these two cases apart. In the maps, both layers look equally busy.
 #
-# These numbers come from one model and 100 test numbers.
+# These numbers come from one model and 100 test numbers. Yours may differ.
 
 # %% [markdown]
 # ### Stretch: `silence_head`

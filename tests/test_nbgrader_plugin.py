@@ -22,9 +22,9 @@ from autograder import nbgrader_plugin
 from autograder.grading.class_run import grade_lesson
 from autograder.model.course import Course
 from autograder.model.errors import SandboxMissingError
+from autograder.model.nbgrader_config import settings
 from autograder.storage import autograded
 from autograder.storage.attempts import AttemptLog
-from autograder.storage.nbgrader_api import settings
 
 Command = Callable[..., int]
 pytestmark = pytest.mark.usefixtures("same_grader")

@@ -5,11 +5,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from nbgrader.api import Gradebook
-from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.build.nbgrader_release import generate, programs_on_path
-from autograder.model.course import CONFIG, Course
+from autograder.model.course import Course
 from autograder.model.errors import CourseError
+from autograder.model.nbgrader_config import course_id, database_url, in_a_file
 
 
 def register(course: Course, lesson: str) -> None:
@@ -26,23 +26,15 @@ def register(course: Course, lesson: str) -> None:
     with TemporaryDirectory() as folder:
         stage = Course(Path(folder).resolve())
         shutil.copytree(source, stage.source / lesson)
-        generate(stage.root, lesson, course.gradebook, _course_id(course))
+        generate(stage.root, lesson, database_url(course), course_id(course))
 
 
 def _require_gradebook(course: Course) -> None:
-    """Create the gradebook unless it exists. A draft is renamed once complete, so no partial one appears."""
-    if course.gradebook.is_file():
+    """Create the gradebook's file unless it exists. A draft is renamed, so no partial one appears."""
+    if not in_a_file(course) or course.gradebook.is_file():
         return
     draft = course.gradebook.with_name(f".{course.gradebook.name}.draft")
     draft.unlink(missing_ok=True)
     with programs_on_path():
-        Gradebook(f"sqlite:///{draft}", _course_id(course)).close()
+        Gradebook(f"sqlite:///{draft}", course_id(course)).close()
     draft.replace(course.gradebook)
-
-
-def _course_id(course: Course) -> str:
-    """Return the course's id from its configuration; '' if it has none."""
-    if not (course.root / CONFIG).is_file():
-        return ""
-    config = PyFileConfigLoader(CONFIG, path=str(course.root)).load_config()
-    return str(config.CourseDirectory.get("course_id", ""))

@@ -30,10 +30,10 @@ class _Kept(logging.Handler):
         return traces[-1].splitlines()[-1] if traces else str(error)
 
 
-def generate(root: Path, lesson: str, gradebook: Path | None = None, course_id: str = "") -> Path:
+def generate(root: Path, lesson: str, gradebook: str = "", course_id: str = "") -> Path:
     """Release a lesson of the course folder `root`, and return the folder it was released to.
 
-    With a gradebook, the assignment is recorded there too; without, none is needed. Raises
+    With a gradebook's address, the assignment is recorded there too; without, none is needed. Raises
     CourseError with nbgrader's reason where nbgrader fails.
     """
     log, kept = logging.Logger("nbgrader", logging.ERROR), _Kept()
@@ -60,15 +60,15 @@ def programs_on_path() -> Iterator[None]:
         os.environ["PATH"] = before
 
 
-def _config(root: Path, lesson: str, gradebook: Path | None, course_id: str) -> Config:
+def _config(root: Path, lesson: str, gradebook: str, course_id: str) -> Config:
     config = Config()
     config.CourseDirectory.root = str(root)
     config.CourseDirectory.assignment_id = lesson
     config.GenerateAssignment.force = True
-    config.GenerateAssignment.no_database = gradebook is None
-    config.SaveCells.enabled = gradebook is not None
+    config.GenerateAssignment.no_database = not gradebook
+    config.SaveCells.enabled = bool(gradebook)
     if course_id:
         config.CourseDirectory.course_id = course_id
-    if gradebook is not None:
-        config.CourseDirectory.db_url = f"sqlite:///{gradebook}"
+    if gradebook:
+        config.CourseDirectory.db_url = gradebook
     return config

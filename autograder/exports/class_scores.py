@@ -11,7 +11,7 @@ from autograder.model.errors import CourseError
 from autograder.model.report import Report
 from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.gradebook import scores_by_hand
-from autograder.storage.nbgrader_api import open_gradebook, settings
+from autograder.storage.nbgrader_api import open_gradebook
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def class_scores(course: Course, lessons: Iterable[str] = ()) -> ClassScores:
     Raises CourseError if one of them was never graded, or if nothing was.
     """
     log, wanted = AttemptLog(course.reports), list(lessons)
-    with open_gradebook(course, settings(course)) as book:
+    with open_gradebook(course) as book:
         found = [_lesson_scores(book, log, name) for name in wanted or course.lessons()]
         for lesson in found:
             if wanted and not lesson.scores:

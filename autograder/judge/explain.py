@@ -62,6 +62,16 @@ def samples_mix(seen: Comparison) -> str | None:
     return "Sample 0 gives a different result in a batch than alone: samples are mixed."
 
 
+def positions_mix(seen: Comparison) -> str | None:
+    """Say when token 2 gives other numbers alone (second and third call) than in its sentence (first)."""
+    sentence, token, again = outputs(seen)
+    if not near(token, again):
+        return RANDOM
+    if near(sentence[:, 2:3], token):
+        return None
+    return "Token 2 gives a different result in its sentence than alone: tokens are mixed with each other."
+
+
 def positions_change(changed: str, *, what: str = "output") -> Judge:
     """Return a judge of `ChangedPositions`: exactly the reference's positions should change.
 

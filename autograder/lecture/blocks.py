@@ -18,6 +18,7 @@ WIDTH: Final = 1200  # of a slide's content
 PROSE_LINE, PROSE_COLUMNS, GAP = 35, 96, 14
 CODE_LINE, CODE_COLUMNS, BOX = 28, 92, 26
 OUTPUT_LINE: Final = 26
+LONG, HALF_COLUMNS = 20, 44  # lines of output from which on it is set in two columns
 HEADING: Final = {"#": 78, "##": 70, "###": 60}
 FIGURE_HEIGHT, OUTPUT_HEIGHT = 540, 560  # pictures are shrunk to these
 LARGER: Final = 2.0  # pictures are enlarged up to this, to the width of the slide
@@ -122,10 +123,12 @@ def _lines(text: str, columns: int) -> int:
 
 def outputs_height(cell: Any) -> float:
     """Return about how high the outputs of a code cell are; 0 where there is nothing to see."""
-    heights = [_output_height(output) for output in cell.get("outputs", [])]
-    if len(pictures(cell)) > 1 and len(pictures(cell)) == len(heights):
-        return max(heights) * PAIR_SCALE * math.ceil(len(heights) / 2)  # two in a row
-    return sum(heights)
+    shown = pictures(cell)
+    others = [output for output in cell.get("outputs", []) if output not in shown]
+    heights = [_output_height(output) for output in shown]
+    if len(heights) > 1:  # two in a row
+        heights = [max(heights) * PAIR_SCALE * math.ceil(len(heights) / 2)]
+    return sum(heights) + sum(map(_output_height, others))
 
 
 def pictures_height(cell: Any) -> float:
@@ -151,7 +154,10 @@ def _output_height(output: Any) -> float:
         frame = re.search(r"height:(\d+)px", data["text/html"])
         return float(frame[1]) if frame else OUTPUT_HEIGHT
     text = output.get("text", data.get("text/plain", ""))
-    return float(OUTPUT_LINE * _lines(text, CODE_COLUMNS)) + GAP
+    lines = _lines(text, CODE_COLUMNS)
+    if lines > LONG:  # it is set in two columns
+        lines = math.ceil(_lines(text, HALF_COLUMNS) / 2)
+    return float(OUTPUT_LINE * lines) + GAP
 
 
 def is_hint(text: str) -> bool:
@@ -173,6 +179,11 @@ def only_checks(cell: Any) -> bool:
         case [ast.Expr(ast.Call(ast.Name("check")))]:
             return True
     return False
+
+
+def has_frames(cell: Any) -> bool:
+    """Return whether a cell shows a view that runs in a frame."""
+    return any("text/html" in output.get("data", {}) for output in cell.get("outputs", []))
 
 
 def has_controls(cell: Any) -> bool:

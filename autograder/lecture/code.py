@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any, Final
 
 from autograder.lecture import blocks
-from autograder.lecture.paging import SUMMARY, Piece
+from autograder.lecture.paging import Piece
 
 BESIDE: Final = "beside"  # a tag that the slides' style knows
 COLUMNS: Final = 44  # characters in a line of code beside a picture
@@ -16,18 +16,21 @@ TALL: Final = 0.5  # height by width: wider pictures need the whole slide
 MOST: Final = 520  # pixels that code above its output may take with it
 LEAST: Final = 360  # pixels that a picture beside code takes
 UNSEEN: Final = 12  # lines of code that gives nothing to look at; longer code is folded
-NOISE: Final = re.compile(r"[^\n]*\d+%\|[^\n]*|No diagram here[^\n]*")  # progress, missing programs
+NOTHING: Final = 1.0  # pixel: folded code opens from the corner of its slide, and takes no room
+NOISE: Final = re.compile(
+    r"[^\n]*\d+%\|[^\n]*\n?|No diagram here[^\n]*\n?"
+)  # progress, missing programs
 
 
 def laid_out(cell: Any, slide: str) -> Piece:
-    """Return a code cell as its slide shows it; folded code opens with a click or with `c`.
+    """Return a code cell as its slide shows it; folded code opens with a button or with `c`.
 
     The slide may still fold the code, where there is no room for it.
     """
     new = deepcopy(cell)
-    new.outputs = [output for output in new.outputs if not _is_noise(output)]
+    new.outputs = [_without_noise(output) for output in new.outputs if not _is_noise(output)]
     below, above = blocks.outputs_height(new), blocks.code_height(new.source)
-    folded = SUMMARY + below
+    folded = max(below, NOTHING)
     pictures = blocks.pictures_height(new)
     piece = Piece(new, above + below, slide, folded=folded, pictures=pictures)
     if above + below <= MOST and (below or _is_short(new)):
@@ -47,6 +50,13 @@ def only_noise(cell: Any) -> bool:
 def _is_noise(output: Any) -> bool:
     text = output.get("text", "")
     return bool(text.strip()) and not NOISE.sub("", text).strip()
+
+
+def _without_noise(output: Any) -> Any:
+    """Return an output without the lines of progress bars."""
+    if "text" in output:
+        output.text = NOISE.sub("", output.text)
+    return output
 
 
 def _is_short(cell: Any) -> bool:

@@ -1,6 +1,15 @@
 // Slides that fit: pictures give way first, then the text shrinks a little; the rest scrolls.
 (() => {
-  const LEAST_PICTURE = 230, MOST_PICTURE = 560, LEAST_SCALE = 0.96;  // no text below 20 pixels
+  const LEAST_PICTURE = 230, LAST_PICTURE = 170,  MOST_PICTURE = 560, LONG_OUTPUT = 260, HEADING = 60, LARGER = 1.25, LEAST_SCALE = 0.96;  // no text below 20 pixels
+
+  function codeButton() {
+    const button = document.createElement("button");
+    button.className = "code";
+    button.textContent = "Code";
+    button.title = "Show or hide the code (c)";
+    button.onclick = () => { toggleCode(); button.blur(); };
+    return button;
+  }
 
   for (const section of document.querySelectorAll(".slides section")) {
     if (section.querySelector("section")) continue;
@@ -8,6 +17,17 @@
     page.className = "page";
     page.append(...section.childNodes);
     section.append(page);
+    for (const area of page.querySelectorAll(".jp-OutputArea:has(img)")) {
+      area.classList.toggle("pictures", area.querySelectorAll(":scope > :has(img)").length > 1);
+    }
+    if (page.querySelector("details.code")) section.append(codeButton());
+    // The lines that stand for exercises go to the foot of the slide, where they take no room.
+    const built = [...page.querySelectorAll(".celltag_built")];
+    if (!built.length) continue;
+    const foot = document.createElement("footer");
+    foot.className = "built";
+    foot.append(...built);
+    section.append(foot);
   }
   // Predict, then reveal: the next step opens the answer. Model answers and code wait for a click.
   for (const answer of document.querySelectorAll("details:not(.answer, .code)")) {
@@ -20,18 +40,69 @@
     fit(slide);
   }
 
+  function restore(page) {
+    page.querySelectorAll(".celltag_kept").forEach((one) => { one.hidden = false; });
+    page.classList.remove("sided");
+    page.querySelectorAll(".columns").forEach((one) => one.classList.remove("columns"));
+    page.querySelectorAll(".shrunk").forEach((one) => {
+      one.classList.remove("shrunk");
+      one.style.height = one.firstElementChild.style.transform = one.firstElementChild.style.width = "";
+    });
+  }
+
+  // A view keeps its own size in its frame; the frame is drawn smaller.
+  function shrinkFrames(page, over) {
+    const frame = page.querySelector("iframe");
+    if (!frame) return;
+    const height = frame.offsetHeight, scale = Math.max(0.5, (height - over - 8) / height);
+    frame.parentElement.classList.add("shrunk");
+    frame.parentElement.style.height = `${height * scale}px`;
+    frame.style.width = `${100 / scale}%`;
+    frame.style.transform = `scale(${scale})`;
+  }
+
+  // Text takes the left half and tall pictures the right one, if that makes them a good deal larger.
+  function setAside(page, room) {
+    const pictures = [...page.querySelectorAll("img")].filter((one) => one.offsetParent);
+    if (!pictures.length || pictures.length > 2 || page.querySelector("iframe, .celltag_beside")) return;
+    const high = (room - HEADING) / pictures.length;
+    const gains = pictures.every((one) => {
+      const shape = one.naturalHeight / one.naturalWidth;
+      return Math.min(high, 528 * shape) > LARGER * Math.min(one.offsetHeight, one.offsetWidth * shape);
+    });
+    if (!gains) return;
+    page.classList.add("sided");
+    pictures.forEach((one, place) => {
+      one.style.setProperty("--top", `${HEADING + 24 + place * high}px`);
+      one.style.setProperty("--high", `${high}px`);
+    });
+    if (page.offsetHeight > room) page.classList.remove("sided");
+  }
+
+  function setInColumns(page) {
+    const outputs = [...page.querySelectorAll(".jp-OutputArea-output pre")].map((pre) => pre.parentElement);
+    const highest = outputs.sort((one, other) => other.offsetHeight - one.offsetHeight)[0];
+    if (highest && highest.offsetHeight > LONG_OUTPUT) highest.classList.add("columns");
+  }
+
   function fit(section) {
     const page = section && section.querySelector(":scope > .page");
     if (!page) return;
     const style = getComputedStyle(section);
     const room = section.clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom);
     let picture = MOST_PICTURE, scale = 1;
+    restore(page);
     const tooHigh = () => {
       page.style.setProperty("--picture", `${picture}px`);
       page.style.width = `${100 / scale}%`;
       return page.offsetHeight * scale > room;
     };
     while (tooHigh() && picture > LEAST_PICTURE) picture -= 10;
+    if (tooHigh()) shrinkFrames(page, page.offsetHeight - room);
+    if (tooHigh()) setInColumns(page);
+    if (picture < MOST_PICTURE) setAside(page, room);
+    while (tooHigh() && picture > LAST_PICTURE) picture -= 10;
+    if (tooHigh()) page.querySelectorAll(".celltag_kept").forEach((one) => { one.hidden = true; });
     while (tooHigh() && scale > LEAST_SCALE) scale = Math.max(LEAST_SCALE, scale - 0.02);
     // not `zoom`: the frames of the views would shrink, and what is in them would not
     page.style.transform = scale < 1 ? `scale(${scale})` : "";
@@ -74,7 +145,7 @@
 
   Reveal.initialize({
     width: 1280, height: 720, margin: 0, minScale: 0.2, maxScale: 3, center: false,
-    hash: true, slideNumber: "c/t", navigationMode: "linear", transition: "none",
+    hash: true, slideNumber: "c/t", navigationMode: "linear", progress: false, transition: "none",
     keyboard: { 67: toggleCode, 78: () => { panel.hidden = !panel.hidden; }, 83: openSpeaker },
     keyboardCondition: () => document.activeElement.tagName !== "SUMMARY",
   }).then(() => { fit(Reveal.getCurrentSlide()); showNotes(); });

@@ -8,6 +8,7 @@ from typing import Any, Final
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder.lecture import blocks, code
+from autograder.lecture.company import accompanied, joined
 from autograder.lecture.paging import (
     OFF,
     Piece,
@@ -18,7 +19,7 @@ from autograder.lecture.paging import (
     without_asides,
 )
 from autograder.lecture.prose import split
-from autograder.lecture.room import built, without_exercises
+from autograder.lecture.room import ABOUT_THE_NOTEBOOK, built, without_exercises
 from autograder.text.cells import Cell, Kind
 from autograder.text.lesson import LessonText
 
@@ -30,6 +31,14 @@ body { --jp-content-font-size1: 24px !important; --jp-code-font-size: 20px !impo
 .reveal h1, .reveal h2, .reveal h3 { text-transform: none; }
 .reveal h1 { font-size: 46px; } .reveal h2 { font-size: 38px; } .reveal h3 { font-size: 31px; }
 .reveal .jp-OutputArea-output pre { font-size: 20px; line-height: 1.36; }
+.reveal .jp-RenderedHTMLCommon table { font-size: 20px; }
+.reveal .slides section section { box-sizing: border-box; padding: 20px 36px !important; }
+.reveal .jp-RenderedImage img {
+  width: 75%; max-width: none; max-height: 310px; object-fit: contain; object-position: left;
+}
+.reveal .jp-InputPrompt, .reveal .jp-OutputPrompt, .reveal .jp-Collapser, .reveal .progress {
+  display: none !important;
+}
 </style>"""
 RISE: Final = {
     "theme": "white",
@@ -67,7 +76,8 @@ def slide_notebook(
     for about, cell in pairs if exercises else without_exercises(pairs):
         pieces += _exported(lesson, about, cell, folder)
     shown = (piece for piece in pieces if piece.slide != "skip")
-    return _with_cells(notebook, with_notes(titled(revealed(without_asides(paged(shown))))))
+    slides = revealed(joined(without_asides(paged(shown))))
+    return _with_cells(notebook, with_notes(titled(accompanied(slides))))
 
 
 def _with_cells(notebook: Any, pieces: Iterable[Piece]) -> Any:
@@ -143,7 +153,9 @@ def _prose(text: str, slide: str, name: str, folder: Path) -> Iterator[Piece]:
 def _slide(about: Cell, cell: Any) -> str:
     """Return the place of a cell: its author's word first; set-up, tests and hints are off."""
     given = cell.metadata.get("slideshow", {}).get("slide_type", "")
-    return "skip" if not about.slide and _is_off(about, cell) else str(given)
+    about_the_notebook = about.kind is Kind.PROSE and ABOUT_THE_NOTEBOOK.match(about.text)
+    off = about_the_notebook or (not about.slide and _is_off(about, cell))
+    return "skip" if off else str(given)
 
 
 def _is_off(about: Cell, cell: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from nbformat.v4 import new_markdown_cell
 
-ROOM: Final = 650  # pixels that content may take; pictures shrink where it is a little over
+ROOM: Final = 640  # pixels that content may take; pictures shrink where it is a little over
 HEADING: Final = re.compile(r"\s*#{1,3} (.+)")
 LEAST: Final = 130  # a slide that holds less than this is never ended for lack of room
 SHORT: Final = 120  # what is no higher than this may push a slide a little over its room
@@ -16,7 +16,6 @@ UNDER: Final = 38  # pixels: the line that says which heading a slide is under
 BETWEEN: Final = 10  # pixels below every piece
 PICTURE: Final = 300  # pixels that a picture keeps in any case
 FOLDED: Final = "folded"  # a tag that the slides' template knows
-SUMMARY: Final = 56  # pixels that the first line of a folded part takes
 STARTS: Final = ("slide", "subslide")
 OFF: Final = ("skip", "notes")
 ASIDE: Final = 300  # pixels; a slide of text that is no higher is said and not shown
@@ -62,7 +61,7 @@ def paged(pieces: Iterable[Piece]) -> Iterator[Piece]:
     used = opens = 0.0
     for place, piece in enumerate(row):
         if piece.slide in OFF:
-            yield _marked(piece, piece.slide)
+            yield marked(piece, piece.slide)
             continue
         opens = 0.0 if _is_revealed(piece) else max(opens, piece.opens)  # which closes the answer
         full = not piece.slide and _is_full(used + opens, _together(row, place))
@@ -72,7 +71,7 @@ def paged(pieces: Iterable[Piece]) -> Iterator[Piece]:
             opens = piece.opens
         shown = piece.fold() if piece.folded and used + piece.height > ROOM else piece
         used += shown.height + BETWEEN
-        yield replace(_marked(shown, slide), overflows=full)
+        yield replace(marked(shown, slide), overflows=full)
 
 
 def _together(row: Sequence[Piece], place: int) -> float:
@@ -99,7 +98,8 @@ def _is_revealed(piece: Piece) -> bool:
     return piece.cell.cell_type == "code" and bool(piece.cell.outputs)
 
 
-def _marked(piece: Piece, slide: str) -> Piece:
+def marked(piece: Piece, slide: str) -> Piece:
+    """Return a piece with another slide type."""
     piece.cell.metadata.pop("slideshow", None)
     if slide:
         piece.cell.metadata["slideshow"] = {"slide_type": slide}
@@ -148,7 +148,7 @@ def revealed(pieces: Iterable[Piece]) -> Iterator[Piece]:
     for piece in pieces:
         asked = "<details" in piece.cell.source or (asked and piece.slide not in STARTS)
         if asked and _is_revealed(piece) and not piece.slide:
-            yield _marked(piece, "fragment")
+            yield marked(piece, "fragment")
             asked = False
         else:
             yield piece
@@ -182,4 +182,4 @@ def with_notes(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 def _notes(held: list[str], number: int) -> Piece:
     cell = new_markdown_cell("\n\n".join(held), id=f"notes-{number}")
-    return _marked(Piece(cell, 0), "notes")
+    return marked(Piece(cell, 0), "notes")

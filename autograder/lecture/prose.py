@@ -18,12 +18,18 @@ SENTENCE: Final = re.compile(
 RUN_IN: Final = re.compile(r"\*\*[^*]+[.!?]\*\*")  # a heading on the paragraph's first line
 KEPT_WHOLE: Final = ("#", "![", "<", "```", "|", ">")
 ITEM: Final = re.compile(r"\n(?=(?:- |\d+\. ))")
+MARKER: Final = re.compile(r"(?:- |\d+\. )?")
+# A sentence that begins so means nothing without the one before it.
+REFERS: Final = re.compile(
+    r"(?:This|That|These|Those|It|Its|They|Their|Then|So|But|Both|Instead|Otherwise|Such|Neither)\b"
+)
 FORMULA: Final = re.compile(r"\$[^$]*(?:=|\\frac|\\sqrt|\\le)[^$]*\$")
 
 # Sentences about controls and cells that an exported slide does not have.
 STALE: Final = re.compile(
     r"running kernel|\bsliders?\b|\bdrag\b|press Enter|click on any cell|edit the query"
-    r"|run all cells|save the notebook|raise `STEPS`|`checkpoint=`|next cell (?:shows|tells|draws)",
+    r"|stop button|run all cells|save the notebook|raise `STEPS`|`checkpoint=`"
+    r"|next cell (?:shows|tells|draws)",
     re.IGNORECASE,
 )
 REWORDED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
@@ -54,7 +60,7 @@ def split(block: str) -> Split:
     shown, notes = [], []
     for paragraph in paragraphs(block):
         if paragraph.startswith(KEPT_WHOLE):
-            shown.append(paragraph)
+            shown.append(_reworded(paragraph))
             continue
         whole = without_stale(paragraph)
         brief = shorten(whole)
@@ -69,21 +75,32 @@ def without_stale(paragraph: str) -> str:
 
     A paragraph that begins with such a sentence is about the control, and is dropped.
     """
-    for pattern, words in REWORDED:
-        paragraph = pattern.sub(words, paragraph)
+    paragraph = _reworded(paragraph)
     if not STALE.search(paragraph):
         return paragraph
     parts = sentences(paragraph)
     return "" if STALE.search(parts[0]) else " ".join(p for p in parts if not STALE.search(p))
 
 
+def _reworded(paragraph: str) -> str:
+    for pattern, words in REWORDED:
+        paragraph = pattern.sub(words, paragraph)
+    return paragraph
+
+
 def shorten(paragraph: str) -> str:
     """Return the key sentences of a paragraph, or of each item of a list."""
     if paragraph.startswith(("- ", "1. ")):
-        return "\n".join(_key_sentences(item, 1) for item in ITEM.split(paragraph))
+        return "\n".join(map(_shorten_item, ITEM.split(paragraph)))
     if "**Predict" in paragraph or paragraph.startswith("**And**"):
         return paragraph  # a question is read out in full
     return _key_sentences(paragraph, KEY_SENTENCES)
+
+
+def _shorten_item(item: str) -> str:
+    marker = MARKER.match(item)
+    end = marker.end() if marker else 0
+    return item[:end] + _key_sentences(item[end:], 1)
 
 
 def sentences(paragraph: str) -> list[str]:
@@ -115,7 +132,18 @@ def _key_sentences(paragraph: str, most: int) -> str:
         return paragraph
     lead = [parts.pop(0)] if RUN_IN.fullmatch(parts[0]) else []
     ranked = sorted(range(len(parts)), key=lambda place: (-_weight(parts, place), place))
-    return " ".join([*lead, *(parts[place] for place in sorted(ranked[:most]))])
+    return " ".join(
+        [*lead, *(parts[place] for place in sorted(_with_antecedents(parts, ranked[:most])))]
+    )
+
+
+def _with_antecedents(parts: list[str], places: list[int]) -> set[int]:
+    """Return the places of sentences, and of those that they refer back to."""
+    found = set(places)
+    for place in range(len(parts) - 1, 0, -1):
+        if place in found and REFERS.match(parts[place]):
+            found.add(place - 1)
+    return found
 
 
 def _weight(parts: list[str], place: int) -> int:

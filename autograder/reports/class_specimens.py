@@ -13,7 +13,7 @@ from functools import lru_cache
 from autograder.model.text import visible
 from autograder.reports.class_answers import Answer, LessonAnswers
 from autograder.reports.class_figures import MistakeCount
-from autograder.reports.similar_tokens import literal
+from autograder.reports.similar_tokens import bound, literal
 from autograder.submissions.answer_text import parse
 
 COMMON = 3  # students who use a word before it can be shown
@@ -101,7 +101,7 @@ class _Mask(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST:
         """Mask one node; a tree's own names are collected first."""
         if isinstance(node, ast.Module):
-            own = dict.fromkeys(name for each in ast.walk(node) for name in _bound(each))
+            own = dict.fromkeys(name for each in ast.walk(node) if (name := _own_name(each)))
             hidden = [name for name in own if not self._is_shown(name)]
             self._new = {name: f"name_{number}" for number, name in enumerate(hidden, start=1)}
         for field, value in ast.iter_fields(node):
@@ -135,15 +135,6 @@ class _Mask(ast.NodeTransformer):
         return name in self._shown or (len(name) == 1 and name.isascii())
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a node defines; those of libraries stay as they are."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-        yield node.name
-    elif isinstance(node, ast.arg):
-        yield node.arg
-    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        yield node.id
-    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-        yield node.attr
-    elif isinstance(node, ast.alias) and node.asname:
-        yield node.asname
+def _own_name(node: ast.AST) -> str | None:
+    """Return the name that a node defines; the names of libraries stay as they are."""
+    return node.asname if isinstance(node, ast.alias) else bound(node)

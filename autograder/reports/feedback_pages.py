@@ -12,7 +12,8 @@ from nbgrader.converters import GenerateFeedback
 from nbgrader.converters.base import NbGraderException
 
 from autograder.model.course import Course
-from autograder.storage.nbgrader_api import course_directory, quiet_logger, settings
+from autograder.model.nbgrader_config import settings
+from autograder.storage.nbgrader_api import course_directory, quiet_logger
 
 ALONE = 16  # this many pages take less time than a second process needs to start
 

@@ -8,13 +8,14 @@ from pathlib import Path
 from nbgrader.api import Gradebook
 
 from autograder.model.course import Course
+from autograder.model.nbgrader_config import settings
 from autograder.model.report import Report, State
 from autograder.reports.class_answers import read_answers
 from autograder.reports.class_pages import FORMGRADER, ClassReport
 from autograder.reports.csv_file import scores_csv
 from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.gradebook import scores_by_hand
-from autograder.storage.nbgrader_api import open_gradebook, settings
+from autograder.storage.nbgrader_api import open_gradebook
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def publish(course: Course, lessons: Sequence[str]) -> Published:
     log = AttemptLog(course.reports)
     latest = {lesson: attempts for lesson in lessons if (attempts := log.latest(lesson))}
     config = settings(course)
-    with open_gradebook(course, config) as book:
+    with open_gradebook(course) as book:
         reports = {lesson: _reports(course, book, found) for lesson, found in latest.items()}
     report = ClassReport(
         reports,

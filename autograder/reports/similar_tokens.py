@@ -36,7 +36,7 @@ def tokens(answer: Answer) -> list[Token]:
     if tree is None:
         return []
     nodes = _in_order(tree)[:MOST_TOKENS]
-    own = {name for node in nodes if (name := _bound(node))}
+    own = {name for node in nodes if (name := bound(node))}
     found, line = [], 0
     for node in nodes:
         line = getattr(node, "lineno", line)
@@ -110,8 +110,8 @@ def _is_text(node: ast.AST) -> bool:
     )
 
 
-def _bound(node: ast.AST) -> str | None:
-    """Return the name that a node defines, if it does."""
+def bound(node: ast.AST) -> str | None:
+    """Return the name that a node defines, if it does; what is imported keeps its library's name."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
         return node.name
     if isinstance(node, ast.arg):

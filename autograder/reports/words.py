@@ -4,7 +4,6 @@ Every text passes through `clean` before it reaches a reader: a message can cont
 submission printed, raised or used as a name.
 """
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -157,21 +156,6 @@ def report_total(report: Report) -> str:
 def percent(share: float | None) -> str:
     """Return a share from 0 to 1 in percent, or a dash if there is none."""
     return "–" if share is None else f"{share * 100:.0f} %"
-
-
-def class_total(reports: Iterable[Report]) -> str:
-    """Return in one line how many submissions were graded, and what is left to do or to look at."""
-    found = list(reports)
-    states = Counter(report.state for report in found)
-    pending = sum(report.pending > 0 for report in found)
-    incidents = sum(bool(report.incidents) for report in found)
-    others = [
-        f"{states[state]} {STATES[state].label}"
-        for state in (State.UNREADABLE, State.WRONG_FILE, State.ABSENT)
-        if states[state] or state is not State.WRONG_FILE
-    ]
-    graded = f"{states[State.GRADED]} graded ({pending} with points pending)"
-    return ", ".join([graded, *others, f"{incidents} with incidents"])
 
 
 def exercise_total(score: float | None, max_score: float) -> str:

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from autograder.model.nbgrader_config import PATIENCE
 from autograder.storage.attempts import DATABASE
-from autograder.storage.io_errors import PATIENCE, plain_database_errors
+from autograder.storage.io_errors import plain_database_errors
 
 HOUR = 3600.0
 _TABLE = """CREATE TABLE IF NOT EXISTS arrivals (

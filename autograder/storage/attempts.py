@@ -9,8 +9,9 @@ from pathlib import Path
 from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 
 from autograder.model.errors import CourseError
+from autograder.model.nbgrader_config import PATIENCE
 from autograder.model.report import Document, Outcome, Report
-from autograder.storage.io_errors import PATIENCE, plain_database_errors
+from autograder.storage.io_errors import plain_database_errors
 
 DATABASE, EXPORT = "attempts.db", "attempts.jsonl"
 _TABLE = """CREATE TABLE attempts (

@@ -5,15 +5,9 @@ import logging
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
-from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.model.course import CONFIG, Course
-from autograder.storage import io_errors
-
-
-def settings(course: Course) -> Config:
-    """Return what the course's nbgrader_config.py sets."""
-    return PyFileConfigLoader(CONFIG, path=str(course.root)).load_config()
+from autograder.model.course import Course
+from autograder.model.nbgrader_config import course_id, database_url
 
 
 def course_directory(course: Course, lesson: str, config: Config) -> CourseDirectory:
@@ -23,14 +17,9 @@ def course_directory(course: Course, lesson: str, config: Config) -> CourseDirec
     )
 
 
-def open_gradebook(course: Course, config: Config) -> Gradebook:
+def open_gradebook(course: Course) -> Gradebook:
     """Open the course's gradebook; use it in a `with`, which closes it."""
-    return Gradebook(database_url(course), config.CourseDirectory.get("course_id", ""))
-
-
-def database_url(course: Course) -> str:
-    """Return the address of the gradebook; its users wait for each other."""
-    return f"sqlite:///{course.gradebook}?timeout={io_errors.PATIENCE}"
+    return Gradebook(database_url(course), course_id(course))
 
 
 def quiet_logger() -> logging.Logger:

@@ -9,11 +9,12 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import AssignLatePenalties
 
 from autograder.model.course import Course
+from autograder.model.nbgrader_config import database_url, settings
 from autograder.storage import autograded
 from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.error_log import log_errors
 from autograder.storage.gradebook import Withdrawn, write_scores
-from autograder.storage.nbgrader_api import database_url, open_gradebook, quiet_logger, settings
+from autograder.storage.nbgrader_api import open_gradebook, quiet_logger
 from autograder.submissions.submission import Submission
 
 
@@ -41,7 +42,7 @@ class Recorder:
     def __init__(self, course: Course) -> None:
         """Read the course's nbgrader settings and open its gradebook."""
         self.course, self.config = course, settings(course)
-        self.book = open_gradebook(course, self.config)
+        self.book = open_gradebook(course)
 
     def __enter__(self) -> "Recorder":
         return self

@@ -9,7 +9,8 @@ from traitlets.config import Config
 
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.storage.nbgrader_api import course_directory, quiet_logger, settings
+from autograder.model.nbgrader_config import settings
+from autograder.storage.nbgrader_api import course_directory, quiet_logger
 from autograder.submissions.submission import SECRET, TIMESTAMP
 
 INBOUND = "inbound"

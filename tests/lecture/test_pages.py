@@ -58,6 +58,9 @@ def test_a_live_lesson_hides_set_up_tests_and_hints(live: Any) -> None:
         cell.id for cell, kind in zip(live.cells, kinds(live), strict=True) if kind == "skip"
     }
     assert {"setup-1", "softmax-test", "attention-shapes-test"} <= skipped
+    assert not any(
+        "What is assessed" in cell.source for cell in live.cells if cell.id not in skipped
+    )
     assert not any("<summary>Hint" in cell.source for cell in live.cells if cell.id not in skipped)
     assert "softmax" not in skipped
 

@@ -12,11 +12,11 @@ LONG = (
 
 
 def test_the_first_sentence_and_the_one_that_defines_a_term_are_kept() -> None:
-    """The whole paragraph is in the notes."""
+    """With the one that "It" refers to; the whole paragraph is in the notes."""
     shown, notes = prose.split(LONG)
     assert shown == (
         "A dictionary answers only if the query equals a key. "
-        "It returns the **weighted mean** of the values."
+        "Attention compares it with all keys. It returns the **weighted mean** of the values."
     )
     assert notes == LONG
 
@@ -25,6 +25,14 @@ def test_short_prose_headings_and_answers_stay_whole() -> None:
     """There is nothing to put into the notes."""
     block = "## Title\n\nShort.\n\n<details><summary>Answer</summary>\n\nYes.\n\n</details>"
     assert prose.split(block) == (block, "")
+
+
+def test_items_of_a_list_keep_their_numbers_and_what_they_say() -> None:
+    """A number is no sentence."""
+    items = f"1. Short.\n2. **Bold.** {LONG}"
+    shown, _ = prose.split(items)
+    assert "2. **Bold.** A dictionary answers" in shown
+    assert "Every step" not in shown
 
 
 @pytest.mark.parametrize(
@@ -54,3 +62,9 @@ def test_sentences_lose_nothing(text: str) -> None:
 def test_what_a_slide_cannot_do_is_not_said(before: str, after: str) -> None:
     """Sentences about controls go, and questions about them are put differently."""
     assert prose.without_stale(before) == after
+
+
+def test_a_folded_answer_speaks_of_the_code_and_not_of_a_cell() -> None:
+    """There are no cells on a slide."""
+    folded = "<details><summary>Answer</summary>\n\nNo. The next cell prints both.\n\n</details>"
+    assert "The code prints both." in prose.split(folded).shown

@@ -21,7 +21,7 @@ from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import CONFIG, Course
 from autograder.reports import graded_notebook
 from autograder.reports.graded_notebook import graded_page
-from autograder.storage.nbgrader_api import open_gradebook, settings
+from autograder.storage.nbgrader_api import open_gradebook
 from autograder.storage.recorder import Recorder
 from autograder.submissions.submission import Submission
 
@@ -116,7 +116,7 @@ def wait_for(address: str) -> None:
 
 def opened(page: Page, course: Course, address: str, student: str) -> Page:
     """Open a student's notebook as an instructor does, and wait until the scores are bound."""
-    with open_gradebook(course, settings(course)) as book:
+    with open_gradebook(course) as book:
         key = book.find_submission_notebook(LESSON, LESSON, student).id
     with page.expect_response(lambda reply: "/api/comments" in reply.url):
         page.goto(f"{address}/formgrader/submissions/{key}/")

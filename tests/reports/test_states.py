@@ -21,7 +21,7 @@ from autograder.reports.feedback import summary
 from autograder.reports.graded_notebook import graded_page
 from autograder.reports.publish import publish
 from autograder.reports.table import print_report
-from autograder.reports.words import class_total, report_total
+from autograder.reports.words import report_total
 from autograder.storage.recorder import Recorder
 from autograder.submissions.submission import Submission
 
@@ -192,14 +192,6 @@ def test_a_class_of_unreadable_files_has_no_figures(graded: Course) -> None:
     one = report(graded, "unreadable")
     found = figures(LESSON, {"a": one})
     assert (found.spread, found.exercises) == (None, [])
-
-
-def test_the_last_line_of_a_run_counts_every_state(graded: Course) -> None:
-    """Graded, pending, unreadable, wrong file, absent and incidents are in one line."""
-    assert class_total(publish(graded, [LESSON]).reports[LESSON].values()) == (
-        "2 graded (2 with points pending), 1 unreadable, 1 wrong file, 2 absent, 0 with incidents"
-    )
-    assert class_total([]) == "0 graded (0 with points pending), 0 unreadable, 0 absent, 0 with incidents"
 
 
 def test_a_student_who_handed_in_and_was_not_graded_yet_is_not_absent(graded: Course) -> None:

@@ -14,7 +14,7 @@ from autograder.judge.authoring import (
     example,
     module,
 )
-from autograder.judge.explain import RANDOM, facts, near, outputs, samples_mix
+from autograder.judge.explain import facts, near, outputs, positions_mix, samples_mix
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
@@ -34,15 +34,6 @@ def _linear(seen: Comparison) -> str | None:
     if not near(both + zero, one + other):
         return None
     return "The result is linear in x. Without a ReLU between them, two linear layers act as one."
-
-
-def _positions_mix(seen: Comparison) -> str | None:
-    sentence, token, again = outputs(seen)
-    if not near(token, again):
-        return RANDOM
-    if near(sentence[:, 2:3], token):
-        return None
-    return "Token 2 gives a different result in its sentence than alone: tokens are mixed with each other."
 
 
 def _more_than_bias(seen: Comparison) -> str:
@@ -86,7 +77,7 @@ exercise = ExerciseChecks(reference=reference.FeedForward,
           lambda d: _feed_forward(d, [6, 11], d.normal(3, 5, 6)), weight=2),
     Check("not-linear", "the ReLU makes the result non-linear in x", _sum_of_two, matches_reference(_linear)),
     Check("positions", "each position is processed separately, with the same weights", _positions,
-          matches_reference(_positions_mix)),
+          matches_reference(positions_mix)),
     Check("alone", "a sample gives the same result alone and in a batch; d_ff may be less than d_model",
           lambda d: modules.alone_twice(_feed_forward(d, [7, 5], d.normal(3, 4, 7))),
           matches_reference(samples_mix)),

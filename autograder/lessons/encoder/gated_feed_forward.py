@@ -4,7 +4,7 @@ import torch
 
 from autograder.judge import modules
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, example, module
-from autograder.judge.explain import RANDOM, near, outputs, samples_mix
+from autograder.judge.explain import near, positions_mix, samples_mix
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
@@ -34,15 +34,6 @@ def _gate_exchanged(seen: Comparison) -> str | None:
     return None
 
 
-def _positions_mix(seen: Comparison) -> str | None:
-    sentence, token, again = outputs(seen)
-    if not near(token, again):
-        return RANDOM
-    if near(sentence[:, 2:3], token):
-        return None
-    return "Token 2 gives a different result in its sentence than alone: tokens are mixed with each other."
-
-
 def _positions(d: Draw) -> CallModule:
     x = d.normal(3, 4, 6)
     return _network(d, 6, 8, x, x[:, 2:3], x[:, 2:3])
@@ -63,7 +54,7 @@ exercise = ExerciseChecks(reference=reference.GatedFeedForward,
     Check("formula", "the gate goes through the SiLU and multiplies the other projection",
           lambda d: _network(d, 6, 11, d.normal(3, 5, 6)), matches_reference(_gate_exchanged), weight=2),
     Check("positions", "each position is processed separately, with the same weights",
-          _positions, matches_reference(_positions_mix)),
+          _positions, matches_reference(positions_mix)),
     Check("alone", "a sample gives the same result alone and in a batch; d_ff may be less than d_model",
           lambda d: modules.alone_twice(_network(d, 7, 5, d.normal(3, 4, 7))),
           matches_reference(samples_mix)),

@@ -1,0 +1,46 @@
+"""What a course's nbgrader_config.py says: the course's id, and where its gradebook is."""
+
+from sqlalchemy.engine import make_url
+from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder.model.course import CONFIG, Course
+
+PATIENCE = 30  # seconds to wait for a locked SQLite file; the formgrader locks it for far less
+
+
+def settings(course: Course) -> Config:
+    """Return what the course's nbgrader_config.py sets; nothing if there is none."""
+    if not (course.root / CONFIG).is_file():
+        return Config()
+    return PyFileConfigLoader(CONFIG, path=str(course.root)).load_config()
+
+
+def course_id(course: Course) -> str:
+    """Return the course's id; '' if it has none."""
+    return str(settings(course).CourseDirectory.get("course_id", ""))
+
+
+def database_url(course: Course) -> str:
+    """Return the address of the gradebook.
+
+    It is `c.CourseDirectory.db_url` where that names a server such as PostgreSQL, else the file
+    gradebook.db in the course folder, whose users wait for each other.
+    """
+    url = settings(course).CourseDirectory.get("db_url", "")
+    return str(url) if _is_server(url) else f"sqlite:///{course.gradebook}?timeout={PATIENCE}"
+
+
+def gradebook_place(course: Course) -> str:
+    """Return where the gradebook is, to be shown to a person: no password."""
+    url = settings(course).CourseDirectory.get("db_url", "")
+    return make_url(url).render_as_string() if _is_server(url) else str(course.gradebook)
+
+
+def in_a_file(course: Course) -> bool:
+    """Return whether the gradebook is a file of the course folder."""
+    return not _is_server(settings(course).CourseDirectory.get("db_url", ""))
+
+
+def _is_server(url: str) -> bool:
+    return bool(url) and make_url(url).get_backend_name() != "sqlite"

@@ -1,0 +1,70 @@
+"""Where the time of one submission goes: by the kind of command that its run is asked."""
+
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import torch
+
+from autograder.demo import Answers
+from autograder.grading.grader import Grader
+from autograder.model.course import Course
+from autograder.sandbox.client import WarmProcess
+from autograder.sandbox.run import Run
+
+ROUNDS = 3
+KINDS = {
+    "run": "start of a run: fork, namespaces, limits",
+    "cell": "cells of the notebook",
+    "probe": "forks, one for each exercise",
+    "observe": "questions of the checks",
+    "end": "ends of these forks",
+    "close": "end of the run: until nothing of it is left",
+}
+
+
+class Stopwatch:
+    """Counts calls and seconds by kind."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, int] = defaultdict(int)
+        self.seconds: dict[str, float] = defaultdict(float)
+
+    def around(self, function: Callable[..., Any], kind: str = "") -> Callable[..., Any]:
+        """Return a function that is timed; without `kind`, by the command that it is given."""
+
+        def timed(owner: Any, *given: Any, **named: Any) -> Any:
+            name, started = kind or given[0]["do"], time.monotonic()
+            try:
+                return function(owner, *given, **named)
+            finally:
+                self.calls[name] += 1
+                self.seconds[name] += time.monotonic() - started
+
+        return timed
+
+
+def breakdown(course: Course, lesson: str) -> tuple[float, Stopwatch]:
+    """Return the seconds that the model answers of a lesson take, the best of three, and on what."""
+    import nbformat
+
+    torch.set_num_threads(1)
+    best = float("inf"), Stopwatch()
+    with tempfile.TemporaryDirectory() as folder, Grader(course) as grader:
+        path = Path(folder) / f"{lesson}.ipynb"
+        nbformat.write(Answers(lesson, course).notebook({}), path)
+        grader.grade(lesson, path)
+        for _ in range(ROUNDS):
+            watch, started = Stopwatch(), time.monotonic()
+            with (
+                patch.object(Run, "_ask", watch.around(Run._ask)),
+                patch.object(Run, "close", watch.around(Run.close, "close")),
+                patch.object(WarmProcess, "run", watch.around(WarmProcess.run, "run")),
+            ):
+                grader.grade(lesson, path)
+            best = min(best, (time.monotonic() - started, watch), key=lambda done: done[0])
+    return best

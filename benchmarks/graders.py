@@ -1,0 +1,62 @@
+"""The commands that are compared: stock nbgrader, and ours with some number of workers."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from invented_class import hand_in, make_course
+from measured import Cost, cost
+
+HERE = Path(__file__).parent.parent
+SCHEDULER = 18786
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}
+
+
+def stock(folder: Path, lesson: str, count: int) -> Cost:
+    """Grade with nbgrader's own `autograde`, which executes the whole notebook; nothing is left out."""
+    course = make_course(folder / f"stock-{lesson}", stock=True)
+    hand_in(course, lesson, count)
+    command = [sys.executable, "-m", "nbgrader", "autograde", lesson]
+    places = {"PYTHONPATH": str(HERE), "MPLBACKEND": "agg"}
+    return cost(command, course.root, places)
+
+
+def ours(folder: Path, lesson: str, count: int, *options: str) -> Cost:
+    """Grade with `autograder grade`: scores, diagnoses, feedback pages, class report."""
+    course = make_course(folder / f"ours-{lesson}-{count}-{'-'.join(options)}".replace("/", "_"))
+    hand_in(course, lesson, count)
+    return cost(command(lesson, *options), course.root, {"PYTHONPATH": str(HERE)})
+
+
+def command(lesson: str, *options: str) -> list[str]:
+    """Return the command that grades a lesson."""
+    return [sys.executable, "-m", "autograder", "grade", lesson, *options]
+
+
+@contextmanager
+def local_cluster(workers: int, folder: Path) -> Iterator[str]:
+    """Run a scheduler and workers with one thread each on this machine, and give the address."""
+    folder.mkdir()
+    address = f"tcp://127.0.0.1:{SCHEDULER}"
+    dask = [sys.executable, "-m", "dask"]
+    commands = [[*dask, "scheduler", "--host", "127.0.0.1", "--port", str(SCHEDULER), "--no-dashboard"]]
+    commands += [
+        [*dask, "worker", address, "--nthreads", "1", "--no-dashboard", "--local-directory", str(folder / f"{n}")]
+        for n in range(workers)
+    ]
+    environment = os.environ | ONE_THREAD | {"PYTHONPATH": str(HERE)}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    running = [subprocess.Popen(each, cwd=folder, env=environment, **quiet) for each in commands]
+    try:
+        time.sleep(10)  # until all workers have registered
+        yield address
+    finally:
+        for each in reversed(running):
+            each.terminate()
+            each.wait()
+        shutil.rmtree(folder, ignore_errors=True)
