@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from autograder.probe.library_calls import done_elsewhere
 from autograder.probe.notes import Kind, Notes
-from autograder.probe.own_code import is_ours
 
 HARMLESS: Final = ("fc-list", "uname")  # matplotlib looks for fonts, platform for the processor
 WRITABLE: Final = ("/tmp", "/dev")  # noqa: S108 - the sandbox's own
@@ -86,7 +85,7 @@ def _is_harmless(event: str, args: tuple[Any, ...]) -> bool:
         return args[0] in HARMLESS
     if event == "socket.connect":
         return isinstance(args[1], (str, bytes))  # a Unix socket, of which the sandbox has none
-    return event == "sys.setprofile" and is_ours(sys._getframe(2))  # who watches the calls
+    return False
 
 
 def _is_writable(path: Any) -> bool:

@@ -2,16 +2,17 @@
 
 A function mode sees torch's Python functions, whatever they were imported as. Below it, a dispatch mode
 sees what the dispatcher runs: compiled code, `torch.ops`, another library that calls torch. Torch switches
-a mode off while it runs what the mode was told of, and may call the student's code back meanwhile. So a
-profile function sees Python's own calls as well. All three belong to a thread, so `install` has every new
-thread take part. What the course's own stand-ins call does not
-count as the student's, and a stand-in that the lesson does not hand out counts as a library function.
+a mode off while it runs what the mode was told of, so `handed_over` looks at what could call the
+student's code back meanwhile. Both modes belong to a thread, so `install` has every new thread take part.
+What the course's own stand-ins call does not count as the student's, and a stand-in that the lesson does
+not hand out counts as a library function.
 """
 
 import _thread
 import contextlib
-import gc
 import itertools
+import os
+import posix
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +23,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from autograder.probe.own_code import is_ours, remember
+from autograder.probe import handed_over, own_code
+from autograder.probe.own_code import is_ours
 from autograder.probe.stand_in_code import NO_STAND_INS, StandIns, nested
 
 AUTOGRAD: Final = "autograd"  # the word for asking torch for a derivative
@@ -35,10 +37,6 @@ STARTS: Final = (
     "start_joinable_thread",
     "_start_joinable_thread",
 )
-POPS: Final = {"_disable_current_modes", "_pop_mode", "_pop_mode_temporarily"} | {
-    "_pop_torch_dispatch_stack",
-    "_pop_torch_function_stack",
-}
 STAND_IN: Final = "coursework"  # the word for a stand-in that does the work
 ELSEWHERE: Final = "elsewhere"  # the word for work that is done where nobody can look
 NOT_FUNCTIONS: Final = (STAND_IN, ELSEWHERE)
@@ -46,7 +44,12 @@ NAMESPACES: Final = frozenset(
     {"aten", "prim", "prims", "profiler", "sparse", "quantized", "mkldnn"}
 )
 TORCH: Final = torch.__file__.rpartition("/")[0] + "/"
-PASSED_OVER: Final = (globals(), vars(contextlib), vars(threading))  # whose frames stand between
+PASSED_OVER: Final = (
+    *(globals(), vars(handed_over), vars(contextlib), vars(threading)),
+)  # whose frames stand between
+
+get_function_stack_at = torch._C._get_function_stack_at
+function_stack_depth = torch._C._len_torch_function_stack
 
 _active: list["LibraryCalls"] = []  # the observation that is being made, if any
 _trusted: set[CodeType] = set()  # the code of what the grader puts in place
@@ -69,7 +72,6 @@ class LibraryCalls:
         self.refused, self.given = stand_ins.refused, stand_ins.given
         self.found: set[str] = set()
         self._known: dict[str, str] = {}
-        self._passed: dict[int, CodeType] = {}
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
@@ -78,37 +80,22 @@ class LibraryCalls:
             if not (self.words or self.refused):
                 yield
             else:
-                with _FunctionMode(), _dispatch_mode(on=self.below), profiled():
+                with function_mode(), _dispatch_mode(on=self.below):
                     yield
 
-    def entered(self, code: CodeType) -> None:
-        """Take note of a function of Python's that begins."""
-        if id(code) in self._passed:  # to compare code takes long
+    def called(self, name: str, frame: FrameType | None, through: Sequence[str]) -> None:
+        """Take note of a call, unless it is a trusted part's own; `caller` says who made it."""
+        word = self._word(name)
+        if not (word or self.refused or self.below):
             return
+        word = word or next(filter(None, map(self._word, through)), "")
+        code = frame.f_code if frame else None
         if code in self.refused:
             self.found.add(STAND_IN)
-        elif code.co_filename.startswith(TORCH) and self._word(code.co_name):
-            self.heard(code.co_name)
-        else:
-            self._passed[id(code)] = code
-
-    def heard(self, name: str) -> None:
-        """Take note of a call that torch's modes need not have been told of. Derivatives they are."""
-        if self._word(name) not in ("", AUTOGRAD):
-            self.called(name)
-
-    def called(self, name: str) -> None:
-        """Take note of a call, unless it is a trusted part's own."""
-        word = self._word(name)
-        if not (word or self.words):
-            return
-        caller, through = _caller()
-        word = word or next(filter(None, map(self._word, through)), "")
-        code = caller.f_code if caller else None
         entry = through[-1] if through else name
         ours = code in _trusted or code in self.given
         trusted = ours and self._names(code, word, entry)
-        if word and not trusted and not (word == AUTOGRAD and is_ours(caller)):
+        if word and not trusted and not (word == AUTOGRAD and is_ours(frame)):
             self.found.add(word)
 
     def evaded(self) -> None:
@@ -143,7 +130,34 @@ def _dispatch_mode(*, on: bool = True) -> contextlib.AbstractContextManager[Any]
 class _FunctionMode(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         _tell(str(getattr(func, "__name__", "")))
+        try:
+            args = handed_over.handed(args, _called_back)
+            kwargs = handed_over.handed_by_name(kwargs, _called_back) if kwargs else {}
+        except handed_over.ForeignObjectError:
+            done_elsewhere()
         return func(*args, **(kwargs or {}))
+
+
+def _called_back(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function for torch to call back: meanwhile its modes are on again."""
+    return handed_over.wrapped(function, _both_modes)
+
+
+@contextlib.contextmanager
+def _both_modes() -> Iterator[None]:
+    with _FunctionMode(), _dispatch_mode():
+        yield
+
+
+def function_mode() -> contextlib.AbstractContextManager[Any]:
+    """Return what sees torch's Python functions from now on, unless that is seen to already."""
+    return contextlib.nullcontext() if is_on() else _FunctionMode()
+
+
+def is_on() -> bool:
+    """Return whether torch's Python functions are seen in this thread, whatever else looks at them."""
+    stack = map(get_function_stack_at, range(function_stack_depth()))
+    return any(type(mode) is _FunctionMode for mode in stack)
 
 
 class _DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call] # torch's
@@ -169,50 +183,6 @@ def told(calls: LibraryCalls) -> Iterator[None]:
         _active.remove(calls)
 
 
-@contextlib.contextmanager
-def profiled() -> Iterator[None]:
-    """Look at each call of this thread. Python drops a profile function that fails, as in deep recursion."""
-    before = sys.getprofile()
-    sys.setprofile(look)
-    try:
-        yield
-        if not is_profiled():
-            done_elsewhere()
-    finally:
-        sys.setprofile(before)
-
-
-def is_profiled() -> bool:
-    """Return whether each call of this thread is looked at."""
-    return sys.getprofile() is look
-
-
-def look(frame: FrameType, event: str, what: Any) -> None:
-    """Be told by Python of a call, of a function of its own or of a built-in one.
-
-    Meanwhile Python tells of no others, so no memory is collected: that could call the student's code.
-    """
-    if event not in ("call", "c_call"):
-        return
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        _look(frame, None if event == "call" else what.__name__)
-    finally:
-        if collecting:
-            gc.enable()
-
-
-def _look(frame: FrameType, built_in: str | None) -> None:
-    for calls in _active:
-        if built_in is None:
-            calls.entered(frame.f_code)
-        else:
-            calls.heard(built_in)
-    if (built_in or frame.f_code.co_name) in POPS:
-        _switched_off(frame if built_in else frame.f_back)
-
-
 def _switched_off(caller: FrameType | None) -> None:
     """Tell of modes that are taken away, unless torch does it."""
     while caller is not None and caller.f_globals is vars(contextlib):
@@ -228,11 +198,13 @@ def done_elsewhere() -> None:
 
 
 def _tell(name: str) -> None:
-    for calls in _active:
-        calls.called(name)
+    if _active:
+        made_by = caller()
+        for calls in _active:
+            calls.called(name, *made_by)
 
 
-def _caller() -> tuple[FrameType | None, list[str]]:
+def caller() -> tuple[FrameType | None, list[str]]:
     """Return the innermost frame that is neither torch's nor ours, and torch's functions up to it."""
     frame: FrameType | None = sys._getframe(2)
     through = []
@@ -255,13 +227,17 @@ def install() -> None:
 
     To be called before a student's code runs: what that has hold of already cannot be watched.
     """
-    remember()
+    own_code.remember()
+    handed_over.remember()
     for module, name in itertools.product((_thread, threading), STARTS):
         if callable(start := getattr(module, name, None)):
             setattr(module, name, _taking_part(start))
     for holder in (torch.autograd, torch.autograd.graph):
         name = "_engine_run_backward"
         setattr(holder, name, _telling(getattr(holder, name), "run_backward"))
+    for module in (os, posix):
+        name = "register_at_fork"
+        setattr(module, name, _at_fork(getattr(module, name)))
     for name in SWITCHES:
         if callable(switch := getattr(torch._C, name, None)):
             setattr(torch._C, name, _evading(switch))
@@ -275,12 +251,21 @@ def _taking_part(start: Callable[..., Any]) -> Callable[..., Any]:
             if getattr(_installed, "done", False):
                 return function(*args, **kwargs)
             _installed.done = True
-            with _FunctionMode(), _dispatch_mode(), profiled():
+            with _both_modes():
                 return function(*args, **kwargs)
 
         return start(run, *rest, **options)
 
     return start_watched
+
+
+def _at_fork(register: Callable[..., None]) -> Callable[..., None]:
+    """Return what registers functions for forks, which happen while no cell runs."""
+
+    def register_watched(**functions: Callable[[], Any]) -> None:
+        register(**{when: _called_back(function) for when, function in functions.items()})
+
+    return register_watched
 
 
 def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:

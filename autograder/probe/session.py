@@ -99,8 +99,8 @@ def _run_cell(session: Session, command: Mapping[str, Any]) -> dict[str, Any]:
     session.standing.refuse(session.refused(command["lesson"]))
     with time_limit(command["seconds"]) as clock:
         result = session.shell.run_cell(command["source"], store_history=False, silent=True)
-    problem = result.error_before_exec or result.error_in_exec
-    raised = describe(problem) if problem else None
+        problem = result.error_before_exec or result.error_in_exec
+        raised = describe(problem) if problem else None
     session.standing.refuse(session.refused(command["lesson"]))
     found = sorted(session.standing.taken)
     return {"cell": "done", "raised": raised, "library": found, "seconds": clock.seconds}

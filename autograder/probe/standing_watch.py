@@ -1,15 +1,15 @@
 """Looks from the start of a run to its end for what no answer may be taken from.
 
-What an exception's `__str__`, a callback of the garbage collector or of a fork does runs between the
+What an exception's `__str__`, a callback of the garbage collector or of a fork does may run between the
 cells and the calls that are watched. And a probe that dies can leave a file, but no report: so what is
 found is kept in memory that a run and its probes share.
 """
 
 import contextlib
+import gc
 import mmap
-import sys
-from collections.abc import Iterator
-from types import CodeType
+from collections.abc import Iterator, Sequence
+from types import FrameType
 from typing import Final
 
 from autograder.probe import library_calls
@@ -25,40 +25,35 @@ class StandingWatch(LibraryCalls):
     def __init__(self) -> None:
         super().__init__(())
         self._told = mmap.mmap(-1, len(FOUND))  # anonymous, and shared with forks
+        self._collectors = list(gc.callbacks)
 
     @contextlib.contextmanager
     def standing(self) -> Iterator[None]:
-        """Look from now on."""
-        with library_calls.told(self), library_calls.profiled():
+        """Look from now on, once `refuse` has said for what."""
+        with library_calls.told(self):
             yield
 
     def refuse(self, stand_ins: StandIns) -> None:
         """Say which stand-ins no answer may be taken from, and look on if a cell has stopped that."""
-        if self.refused is not stand_ins.refused:
-            self.refused, self._passed = stand_ins.refused, {}
-        if not library_calls.is_profiled():
+        was_on, self.refused = bool(self.refused), stand_ins.refused
+        if self.refused and not library_calls.is_on():
+            library_calls.function_mode().__enter__()
+            if was_on:
+                self.evaded()
+        if gc.callbacks != self._collectors:
             self.evaded()
-            sys.setprofile(library_calls.look)
+            gc.callbacks[:] = self._collectors
 
     @property
     def taken(self) -> set[str]:
         """What was found in this run so far, in any of its processes."""
         return {word for word, told in zip(FOUND, self._told[:], strict=True) if told}
 
-    def entered(self, code: CodeType) -> None:
-        """Take note of a stand-in that begins."""
-        if id(code) in self._passed:
-            return
-        if code in self.refused:
+    def called(self, name: str, frame: FrameType | None, through: Sequence[str]) -> None:  # noqa: ARG002 - others look at names
+        """Take note of a stand-in that calls torch."""
+        if frame and frame.f_code in self.refused:
             self._told[FOUND.index(STAND_IN)] = 1
-        else:
-            self._passed[id(code)] = code
 
     def evaded(self) -> None:
         """Take note of work that nobody can look at."""
         self._told[FOUND.index(ELSEWHERE)] = 1
-
-    def heard(self, name: str) -> None:
-        """Pass over functions of the library, which a cell may call."""
-
-    called = heard
