@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from autograder.grading import outcomes
@@ -170,10 +171,10 @@ class GradingSession:
     def _graded(self, exercise: Exercise, run: Run) -> ExerciseReport:
         """Grade the answer as it stands in the notebook, and if need be alone; keep the better.
 
-        Where an earlier cell ran a stand-in that the lesson refuses, only alone: there it counts for
-        the answers that need that cell.
+        Where an earlier cell ran a stand-in that the lesson refuses, or names what leads around the
+        watch, only alone: there it counts for the answers that need that cell.
         """
-        runs = [] if run.took else [self._run_checks(exercise, run)]
+        runs = [] if run.took or self._led_around(exercise) else [self._run_checks(exercise, run)]
         self.incidents.add(exercise.id, run.take_notes())
         if not runs or (not runs[0].perfect and not self._out_of_time()):
             runs.insert(0, self._run_alone(exercise))
@@ -216,6 +217,13 @@ class GradingSession:
 
     def _around(self, exercise: Exercise) -> str:
         return name_around(self._sources(exercise), derivatives=AUTOGRAD in exercise.words)
+
+    def _led_around(self, exercise: Exercise) -> bool:
+        """Return whether a cell before an exercise, needed or not, names what leads around the watch."""
+        test = (Role.TEST, exercise.id)
+        before = takewhile(lambda part: (part.role, part.exercise) != test, self.parts)
+        written = (part.source for part in before if part.runs and part.role is not Role.LOCKED)
+        return exercise.below and bool(name_around(written))
 
     def _report(
         self, exercise: Exercise, best: ExerciseRun, *others: ExerciseRun

@@ -21,14 +21,10 @@ from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
 from autograder.model.exercise import Check, Comparison, Exercise, Lesson, Mistake, TestInput
 from autograder.model.observation import Observation
-from autograder.probe.library_calls import (
-    NO_STAND_INS,
-    LibraryCalls,
-    code_in,
-    stand_ins_by_lesson,
-)
+from autograder.probe.library_calls import LibraryCalls
 from autograder.probe.observe import observe
 from autograder.probe.operation import fields_of
+from autograder.probe.stand_in_code import NO_STAND_INS, code_in, stand_ins_by_lesson
 
 MAX_DRAWS = 100
 KEPT = 20_000  # observations; a small one takes a few kilobytes

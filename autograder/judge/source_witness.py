@@ -6,10 +6,13 @@ of variables, attributes and imports, or a string that is exactly such a name; c
 """
 
 import ast
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 
 LONGEST = 100_000  # characters; nobody writes a longer cell by hand
+WORD = re.compile(r"(\.?)\b(\w+)")
+MAGIC = re.compile(r"^\s*(%+\w*|[!?])")
 NAMES = """
     _C _VF _refs _decomp _prims _prims_common _inductor _dynamo _functorch _jit_internal _python_dispatch
     _disable_current_modes _pop_mode _push_mode _execution_engine _engine_run_backward CompilationUnit
@@ -17,7 +20,8 @@ NAMES = """
     __torch_function__ __torch_dispatch__ _disabled_torch_function_impl library_calls cpp_extension
     ctypes _ctypes cffi numba _thread gc _getframe settrace setprofile f_back f_globals f_locals __code__
     __closure__ __globals__ custom_op Library _posixsubprocess
-     __subclasses__ __builtins__ _testcapi get_objects get_referrers scipy sklearn
+    __subclasses__ __builtins__ _testcapi get_objects get_referrers scipy sklearn
+    get_ipython run_cell run_line_magic InteractiveShell timeit cProfile runpy
 """
 AROUND = frozenset(NAMES.split())
 DERIVATIVES = frozenset({"grad_fn", "next_functions", "GradientEdge", "get_gradient_edge"})
@@ -31,17 +35,29 @@ def name_around(sources: Iterable[str], *, derivatives: bool = False) -> str:
 
     With `derivatives`, names count as well by which one of torch's derivatives can be worked out.
 
-    A cell that cannot be parsed, such as one with a magic in it, is read without the lines in the way.
+    A magic, and all of a cell that cannot be parsed or is very long, is read word by word: IPython runs
+    what Python's parser refuses.
     """
     around = AROUND | DERIVATIVES if derivatives else AROUND
     return next((name for source in sources for name in _names(source, around)), "")
 
 
 def _names(source: str, around: frozenset[str]) -> Iterator[str]:
-    for node in ast.walk(_parsed(source[:LONGEST])):
+    lines = source.split("\n")
+    magics = [MAGIC.sub("", line) for line in lines if MAGIC.match(line)]
+    tree = _parsed("\n".join(line for line in lines if not MAGIC.match(line)))
+    for text in magics if tree else [source]:
+        yield from _words(text, around)
+    for node in ast.walk(tree) if tree else ():
         for name in _named(node):
             if name in around or (isinstance(node, ast.Name) and name in CALLS):
                 yield name
+
+
+def _words(text: str, around: frozenset[str]) -> Iterator[str]:
+    for dot, word in WORD.findall(text):
+        if word in around or (not dot and word in CALLS):
+            yield word
 
 
 def _named(node: ast.AST) -> list[str]:
@@ -58,11 +74,13 @@ def _named(node: ast.AST) -> list[str]:
     return []
 
 
-def _parsed(source: str) -> ast.AST:
-    lines = [line for line in source.split("\n") if not line.lstrip().startswith(("%", "!", "?"))]
+def _parsed(text: str) -> ast.AST | None:
+    """Return the syntax tree of a cell without its magics, None if there is none."""
+    if len(text) > LONGEST:
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid escape is the student's to see
-            return ast.parse("\n".join(lines))
+            return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
+        return None

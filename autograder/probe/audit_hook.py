@@ -34,6 +34,9 @@ EVENTS: Final = {
 }
 
 
+UNSEEN: Final = (Kind.PROCESS, Kind.HOOK)  # what these run, or replace, cannot be looked at
+
+
 class AuditHook:
     """Adds a note for each event of a process that a person may want to know about."""
 
@@ -62,7 +65,7 @@ class AuditHook:
         try:
             if not _is_harmless(event, args):
                 self._notes.add(EVENTS[event], _describe(event, args))
-                if EVENTS[event] is Kind.PROCESS:
+                if EVENTS[event] in UNSEEN:
                     done_elsewhere()
         except Exception:
             self._notes.add(EVENTS[event], event)

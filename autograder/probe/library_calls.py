@@ -1,27 +1,31 @@
 """Sees which of torch's functions an answer calls, by whatever path it reaches them.
 
 A function mode sees torch's Python functions, whatever they were imported as. Below it, a dispatch mode
-sees what the dispatcher runs: compiled code, `torch.ops`, another library that calls torch. Both belong
-to a thread, so `install` has every new thread take part. What the course's own stand-ins call does not
-count as the student's, and a stand-in that the lesson does not hand out counts as a library function.
+sees what the dispatcher runs: compiled code, `torch.ops`, another library that calls torch. Torch switches
+a mode off while it runs what the mode was told of, so `handed_over` looks at what could call the
+student's code back meanwhile. Both modes belong to a thread, so `install` has every new thread take part.
+What the course's own stand-ins call does not count as the student's, and a stand-in that the lesson does
+not hand out counts as a library function.
 """
 
 import _thread
 import contextlib
 import itertools
+import os
+import posix
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from types import CodeType, FrameType, ModuleType
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType, FrameType
 from typing import Any, Final
 
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from coursework import scope, stand_ins, stand_ins_models
+from autograder.probe import handed_over, own_code
+from autograder.probe.own_code import is_ours
+from autograder.probe.stand_in_code import NO_STAND_INS, StandIns, nested
 
 AUTOGRAD: Final = "autograd"  # the word for asking torch for a derivative
 AUTOGRAD_NAMES: Final = frozenset({"grad", "backward", "run_backward", "make_dual", "_make_dual"})
@@ -40,24 +44,16 @@ NAMESPACES: Final = frozenset(
     {"aten", "prim", "prims", "profiler", "sparse", "quantized", "mkldnn"}
 )
 TORCH: Final = torch.__file__.rpartition("/")[0] + "/"
-PASSED_OVER: Final = (globals(), vars(contextlib), vars(threading))  # whose frames stand between
-PROBE: Final = "autograder."
+PASSED_OVER: Final = (
+    *(globals(), vars(handed_over), vars(contextlib), vars(threading)),
+)  # whose frames stand between
+
+get_function_stack_at = torch._C._get_function_stack_at
+function_stack_depth = torch._C._len_torch_function_stack
 
 _active: list["LibraryCalls"] = []  # the observation that is being made, if any
 _trusted: set[CodeType] = set()  # the code of what the grader puts in place
 _installed = threading.local()
-_probe: list[dict[str, Any]] = []  # the names of our own modules, once `install` has run
-
-
-@dataclass(frozen=True)
-class StandIns:
-    """The code of the course's stand-ins: of those that a lesson hands out, and of those it refuses."""
-
-    given: frozenset[CodeType] = frozenset()
-    refused: frozenset[CodeType] = frozenset()
-
-
-NO_STAND_INS: Final = StandIns()
 
 
 class LibraryCalls:
@@ -80,29 +76,26 @@ class LibraryCalls:
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
         """Collect from now on, in this thread and in those that `install` made take part."""
-        _active.append(self)
-        try:
+        with told(self):
             if not (self.words or self.refused):
                 yield
             else:
-                with _FunctionMode(), _dispatch_mode(on=self.below):
+                with function_mode(), _dispatch_mode(on=self.below):
                     yield
-        finally:
-            _active.remove(self)
 
-    def called(self, name: str) -> None:
-        """Take note of a call, unless it is a trusted part's own."""
+    def called(self, name: str, frame: FrameType | None, through: Sequence[str]) -> None:
+        """Take note of a call, unless it is a trusted part's own; `caller` says who made it."""
         word = self._word(name)
         if not (word or self.refused or self.below):
             return
-        caller, through = _caller()
         word = word or next(filter(None, map(self._word, through)), "")
-        code = caller.f_code if caller else None
+        code = frame.f_code if frame else None
         if code in self.refused:
             self.found.add(STAND_IN)
         entry = through[-1] if through else name
-        trusted = code in _trusted or (code in self.given and self._names(code, word, entry))
-        if word and not trusted and not (word == AUTOGRAD and _is_ours(caller)):
+        ours = code in _trusted or code in self.given
+        trusted = ours and self._names(code, word, entry)
+        if word and not trusted and not (word == AUTOGRAD and is_ours(frame)):
             self.found.add(word)
 
     def evaded(self) -> None:
@@ -137,7 +130,34 @@ def _dispatch_mode(*, on: bool = True) -> contextlib.AbstractContextManager[Any]
 class _FunctionMode(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         _tell(str(getattr(func, "__name__", "")))
+        try:
+            args = handed_over.handed(args, _called_back)
+            kwargs = handed_over.handed_by_name(kwargs, _called_back) if kwargs else {}
+        except handed_over.ForeignObjectError:
+            done_elsewhere()
         return func(*args, **(kwargs or {}))
+
+
+def _called_back(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function for torch to call back: meanwhile its modes are on again."""
+    return handed_over.wrapped(function, _both_modes)
+
+
+@contextlib.contextmanager
+def _both_modes() -> Iterator[None]:
+    with _FunctionMode(), _dispatch_mode():
+        yield
+
+
+def function_mode() -> contextlib.AbstractContextManager[Any]:
+    """Return what sees torch's Python functions from now on, unless that is seen to already."""
+    return contextlib.nullcontext() if is_on() else _FunctionMode()
+
+
+def is_on() -> bool:
+    """Return whether torch's Python functions are seen in this thread, whatever else looks at them."""
+    stack = map(get_function_stack_at, range(function_stack_depth()))
+    return any(type(mode) is _FunctionMode for mode in stack)
 
 
 class _DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call] # torch's
@@ -153,6 +173,24 @@ class _DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call] # torch
         return func(*args, **(kwargs or {}))
 
 
+@contextlib.contextmanager
+def told(calls: LibraryCalls) -> Iterator[None]:
+    """Tell an observation of calls."""
+    _active.append(calls)
+    try:
+        yield
+    finally:
+        _active.remove(calls)
+
+
+def _switched_off(caller: FrameType | None) -> None:
+    """Tell of modes that are taken away, unless torch does it."""
+    while caller is not None and caller.f_globals is vars(contextlib):
+        caller = caller.f_back
+    if caller and not (caller.f_code.co_filename.startswith(TORCH) or is_ours(caller)):
+        done_elsewhere()
+
+
 def done_elsewhere() -> None:
     """Tell the observations that are being made of work that nobody can look at."""
     for calls in _active:
@@ -160,15 +198,14 @@ def done_elsewhere() -> None:
 
 
 def _tell(name: str) -> None:
-    for calls in _active:
-        calls.called(name)
+    if _active:
+        made_by = caller()
+        for calls in _active:
+            calls.called(name, *made_by)
 
 
-def _caller() -> tuple[FrameType | None, list[str]]:
-    """Return the innermost frame that is neither torch's nor ours, and torch's functions up to it.
-
-    Those tell of what torch does in Python, of functions that no mode is told of.
-    """
+def caller() -> tuple[FrameType | None, list[str]]:
+    """Return the innermost frame that is neither torch's nor ours, and torch's functions up to it."""
     frame: FrameType | None = sys._getframe(2)
     through = []
     while frame is not None:
@@ -180,42 +217,9 @@ def _caller() -> tuple[FrameType | None, list[str]]:
     return None, through
 
 
-def _is_ours(frame: FrameType | None) -> bool:
-    """Return whether a frame is of one of our modules. Anybody's module may say that it has their name."""
-    known = _probe or _own_modules()
-    return frame is not None and any(frame.f_globals is names for names in known)
-
-
-def _own_modules() -> list[dict[str, Any]]:
-    return [vars(module) for name, module in [*sys.modules.items()] if name.startswith(PROBE)]
-
-
 def trust(code: CodeType) -> None:
-    """Let code call what it likes, with everything that is defined in it."""
+    """Let code call what it names, with everything that is defined in it."""
     _trusted.update(nested(code))
-
-
-def nested(code: CodeType) -> set[CodeType]:
-    """Return a code object and those of the functions and classes in it."""
-    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
-    return {code}.union(*map(nested, inner))
-
-
-def code_of(found: Any) -> set[CodeType]:
-    """Return the code of a function, or of what a class itself defines."""
-    if isinstance(found, type):
-        return set().union(*map(code_of, vars(found).values()))
-    found = getattr(found, "__func__", getattr(found, "fget", found))
-    code = getattr(found, "__code__", None)
-    return nested(code) if isinstance(code, CodeType) else set()
-
-
-def code_in(module: ModuleType) -> set[CodeType]:
-    """Return the code of the functions and classes that a module defines."""
-    own = (
-        each for each in vars(module).values() if getattr(each, "__module__", "") == module.__name__
-    )
-    return set().union(*map(code_of, own))
 
 
 def install() -> None:
@@ -223,13 +227,17 @@ def install() -> None:
 
     To be called before a student's code runs: what that has hold of already cannot be watched.
     """
-    _probe[:] = _own_modules()
+    own_code.remember()
+    handed_over.remember()
     for module, name in itertools.product((_thread, threading), STARTS):
         if callable(start := getattr(module, name, None)):
             setattr(module, name, _taking_part(start))
     for holder in (torch.autograd, torch.autograd.graph):
         name = "_engine_run_backward"
         setattr(holder, name, _telling(getattr(holder, name), "run_backward"))
+    for module in (os, posix):
+        name = "register_at_fork"
+        setattr(module, name, _at_fork(getattr(module, name)))
     for name in SWITCHES:
         if callable(switch := getattr(torch._C, name, None)):
             setattr(torch._C, name, _evading(switch))
@@ -243,12 +251,21 @@ def _taking_part(start: Callable[..., Any]) -> Callable[..., Any]:
             if getattr(_installed, "done", False):
                 return function(*args, **kwargs)
             _installed.done = True
-            with _FunctionMode(), _dispatch_mode():
+            with _both_modes():
                 return function(*args, **kwargs)
 
         return start(run, *rest, **options)
 
     return start_watched
+
+
+def _at_fork(register: Callable[..., None]) -> Callable[..., None]:
+    """Return what registers functions for forks, which happen while no cell runs."""
+
+    def register_watched(**functions: Callable[[], Any]) -> None:
+        register(**{when: _called_back(function) for when, function in functions.items()})
+
+    return register_watched
 
 
 def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -261,29 +278,7 @@ def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _evading(switch: Callable[..., Any]) -> Callable[..., Any]:
     def evade(*args: Any, **kwargs: Any) -> Any:
-        caller = sys._getframe(1)
-        if not (caller.f_code.co_filename.startswith(TORCH) or _is_ours(caller)):
-            done_elsewhere()
+        _switched_off(sys._getframe(1))
         return switch(*args, **kwargs)
 
     return evade
-
-
-@lru_cache(maxsize=1)
-def stand_ins_by_lesson() -> Mapping[str, StandIns]:
-    """Return the stand-ins of every lesson, as they are now, before a student's code runs."""
-    return {lesson: _stand_ins(lesson) for lesson in (*scope.NEEDS, *scope.ORIGIN.values())}
-
-
-def _stand_ins(lesson: str) -> StandIns:
-    """Refuse the stand-ins for parts of this lesson and of later ones.
-
-    As long as a lesson hands out no whole model, everything in their module is refused.
-    """
-    every = code_in(stand_ins) | code_in(stand_ins_models)
-    own = [code_of(scope.stand_in(name)) for name in scope.ORIGIN if scope.ORIGIN[name] >= lesson]
-    given = [scope.stand_in(name) for name in scope.NEEDS.get(lesson, ())]
-    if not any(getattr(part, "__module__", "") == stand_ins_models.__name__ for part in given):
-        own.append(code_in(stand_ins_models))
-    refused = frozenset().union(*own).difference(*map(code_of, given))
-    return StandIns(frozenset(every - refused), refused)

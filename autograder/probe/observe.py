@@ -33,10 +33,9 @@ def observe(
     calls = calls or LibraryCalls(())
     before = tree_map_only(torch.Tensor, torch.Tensor.clone, list(operation.arguments))
     value, raised = None, None
-    with _fresh_defaults(seed):
+    with _fresh_defaults(seed), calls.watching():
         try:
-            with calls.watching():
-                value = plain(operation.run(Answer(namespace, name)))
+            value = plain(operation.run(Answer(namespace, name)))
         except Exception as problem:
             raised = describe(problem)
     changed = list(_changes(before, list(operation.arguments)))
@@ -87,7 +86,7 @@ def describe(problem: BaseException) -> dict[str, Any]:
 def _message(problem: BaseException) -> str:
     """Return an exception's message, "" if its class cannot make one."""
     try:
-        return str(problem)[:1000]
+        return str.__getitem__(str(problem), slice(1000))  # it may be of a class of its own
     except Exception:
         return ""
 

@@ -23,13 +23,15 @@ from IPython.core.interactiveshell import InteractiveShell
 from autograder.probe import dropout, example, functions, library_calls, modules, properties, wire  # noqa: F401 - operations, loaded early
 from autograder.probe.audit_hook import AuditHook
 from autograder.probe.isolate import adopt_orphans
-from autograder.probe.library_calls import LibraryCalls, StandIns
+from autograder.probe.library_calls import LibraryCalls
 from autograder.probe.limits import time_limit
 from autograder.probe.notes import Kind, Note, Notes
 from autograder.probe.observe import describe, observe
 from autograder.probe.operation import make
 from autograder.probe.originals import Originals
 from autograder.probe.shell import QuietShell
+from autograder.probe.stand_in_code import NO_STAND_INS, StandIns, stand_ins_by_lesson
+from autograder.probe.standing_watch import StandingWatch
 from autograder.probe.streams import replace_streams
 
 EXITED, FAILED = 3, 4  # exit statuses of a probe: by SystemExit, by any other exception
@@ -45,10 +47,11 @@ class Session:
     hook: AuditHook
     originals: Originals
     stand_ins: Mapping[str, StandIns]  # by lesson
+    standing: StandingWatch
 
     def refused(self, lesson: str) -> StandIns:
         """Return the stand-ins of a lesson, of which some are no answers; none for ''."""
-        return self.stand_ins.get(lesson, library_calls.NO_STAND_INS)
+        return self.stand_ins.get(lesson, NO_STAND_INS)
 
     def settle(self) -> list[Note]:
         """Put back what the code replaced, and return the notes since the last call."""
@@ -62,11 +65,12 @@ def serve(channel: socket.socket, shell: QuietShell) -> None:
     notes = Notes()
     replace_streams(notes)
     library_calls.install()
-    stand_ins = library_calls.stand_ins_by_lesson()
+    stand_ins = stand_ins_by_lesson()
     hook, originals = AuditHook(notes), Originals(InteractiveShell)
-    session = Session(channel, shell, notes, hook, originals, stand_ins)
+    standing = StandingWatch()
+    session = Session(channel, shell, notes, hook, originals, stand_ins, standing)
     session.hook.start()
-    with contextlib.suppress(EOFError):
+    with contextlib.suppress(EOFError), standing.standing():
         while True:
             command = wire.receive(channel)
             answer = _answer(session, command)
@@ -92,12 +96,13 @@ def _leave(session: Session) -> dict[str, Any]:
 
 def _run_cell(session: Session, command: Mapping[str, Any]) -> dict[str, Any]:
     """Run a cell, and look what it takes if its lesson is named."""
-    calls = LibraryCalls((), stand_ins=session.refused(command["lesson"]))
-    with calls.watching(), time_limit(command["seconds"]) as clock:
+    session.standing.refuse(session.refused(command["lesson"]))
+    with time_limit(command["seconds"]) as clock:
         result = session.shell.run_cell(command["source"], store_history=False, silent=True)
-    problem = result.error_before_exec or result.error_in_exec
-    raised = describe(problem) if problem else None
-    found = sorted(calls.found)
+        problem = result.error_before_exec or result.error_in_exec
+        raised = describe(problem) if problem else None
+    session.standing.refuse(session.refused(command["lesson"]))
+    found = sorted(session.standing.taken)
     return {"cell": "done", "raised": raised, "library": found, "seconds": clock.seconds}
 
 
@@ -127,18 +132,18 @@ def _serve_probe(session: Session, command: dict[str, Any], *, helpers: bool) ->
     channel, shell = session.channel, session.shell
     adopt_orphans()
     try:
-        taking = LibraryCalls((), stand_ins=session.refused(command.pop("lesson")))
-        with taking.watching(), time_limit(command["seconds"]):
+        session.standing.refuse(session.refused(command.pop("lesson")))
+        with time_limit(command["seconds"]):
             _prepare(shell, command)
         wire.send(channel, {"probe": "ready", "noted": session.settle()})
         while (order := wire.receive(channel))["do"] == "observe":
             with time_limit(order["seconds"]) as clock:
                 asked = make(order["operation"], order["fields"])
                 calls = _calls(session, order)
-                calls.found |= taking.found
                 if helpers or _has_children():
                     calls.evaded()
                 seen = observe(asked, shell.user_ns, order["name"], order["seed"], calls)
+                seen["library"] = sorted({*seen["library"], *session.standing.taken})
                 noted = session.settle()
             wire.send(channel, {**seen, "seconds": clock.seconds, "noted": noted})
     except SystemExit:

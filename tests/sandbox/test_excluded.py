@@ -206,6 +206,12 @@ HONEST = {
     "    return e / e.sum(dim, keepdim=True)",
     "scripted": "@torch.jit.script\ndef softmax(x: torch.Tensor, dim: int = -1):\n"
     "    e = torch.exp(x - torch.amax(x, dim, keepdim=True))\n    return e / torch.sum(e, dim, keepdim=True)",
+    "hooked": "def softmax(x, dim=-1):\n    e = torch.exp(x - x.amax(dim, keepdim=True))\n"
+    "    if e.requires_grad:\n        e.register_hook(lambda gradient: gradient * 1)\n    return e / e.sum(dim, keepdim=True)",
+    "a-number-and-a-tuple-of-its-own": "import enum\nfrom typing import NamedTuple\nclass Axis(enum.IntEnum):\n    LAST = -1\n"
+    "class Parts(NamedTuple):\n    top: torch.Tensor\n    all: torch.Tensor\n"
+    "def softmax(x, dim=-1):\n    dim = Axis(dim) if dim == -1 else dim\n    e = torch.exp(x - x.amax(dim, keepdim=True))\n"
+    "    return torch.stack(Parts(e / e.sum(dim, keepdim=True), e))[0]",
     "a-class-of-its-own": "class Softmax(nn.Module):\n    def forward(self, x, dim=-1):\n"
     "        e = torch.exp(x - x.amax(dim, keepdim=True))\n        return e / e.sum(dim, keepdim=True)\nsoftmax = Softmax()",
 }
@@ -343,6 +349,10 @@ def test_stand_ins_that_a_lesson_hands_out_may_be_used(graded: Callable[..., tup
         ("getattr(torch, '_C')", "_C"),
         ("exec('1')", "exec"),
         ("%time 1\nimport ctypes", "ctypes"),
+        ("here = %pwd\nimport ctypes", "ctypes"),
+        ("%time import ctypes", "ctypes"),
+        ("%timeit torch.compile(f)", ""),
+        ("#" * 100_001 + "\nimport ctypes", "ctypes"),
         ("# torch._C, ctypes and exec", ""),
         ('"""Not by torch._C, nor by ctypes."""', ""),
         ("torch.compile(f)\nmodel.eval()\nre.compile('x')", ""),

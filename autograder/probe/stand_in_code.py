@@ -1,0 +1,63 @@
+"""Knows the code of the course's stand-ins, by which they are recognised under any name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType, ModuleType
+from typing import Any, Final
+
+from coursework import scope, stand_ins, stand_ins_models
+
+
+@dataclass(frozen=True)
+class StandIns:
+    """The code of the course's stand-ins: of those that a lesson hands out, and of those it refuses."""
+
+    given: frozenset[CodeType] = frozenset()
+    refused: frozenset[CodeType] = frozenset()
+
+
+NO_STAND_INS: Final = StandIns()
+
+
+def nested(code: CodeType) -> set[CodeType]:
+    """Return a code object and those of the functions and classes in it."""
+    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
+    return {code}.union(*map(nested, inner))
+
+
+def code_of(found: Any) -> set[CodeType]:
+    """Return the code of a function, or of what a class itself defines."""
+    if isinstance(found, type):
+        return set().union(*map(code_of, vars(found).values()))
+    found = getattr(found, "__func__", getattr(found, "fget", found))
+    code = getattr(found, "__code__", None)
+    return nested(code) if isinstance(code, CodeType) else set()
+
+
+def code_in(module: ModuleType) -> set[CodeType]:
+    """Return the code of the functions and classes that a module defines."""
+    own = (
+        each for each in vars(module).values() if getattr(each, "__module__", "") == module.__name__
+    )
+    return set().union(*map(code_of, own))
+
+
+@lru_cache(maxsize=1)
+def stand_ins_by_lesson() -> Mapping[str, StandIns]:
+    """Return the stand-ins of every lesson, as they are now, before a student's code runs."""
+    return {lesson: _stand_ins(lesson) for lesson in (*scope.NEEDS, *scope.ORIGIN.values())}
+
+
+def _stand_ins(lesson: str) -> StandIns:
+    """Refuse the stand-ins for parts of this lesson and of later ones.
+
+    As long as a lesson hands out no whole model, everything in their module is refused.
+    """
+    every = code_in(stand_ins) | code_in(stand_ins_models)
+    own = [code_of(scope.stand_in(name)) for name in scope.ORIGIN if scope.ORIGIN[name] >= lesson]
+    given = [scope.stand_in(name) for name in scope.NEEDS.get(lesson, ())]
+    if not any(getattr(part, "__module__", "") == stand_ins_models.__name__ for part in given):
+        own.append(code_in(stand_ins_models))
+    refused = frozenset().union(*own).difference(*map(code_of, given))
+    return StandIns(frozenset(every - refused), refused)

@@ -1,0 +1,59 @@
+"""Looks from the start of a run to its end for what no answer may be taken from.
+
+What an exception's `__str__`, a callback of the garbage collector or of a fork does may run between the
+cells and the calls that are watched. And a probe that dies can leave a file, but no report: so what is
+found is kept in memory that a run and its probes share.
+"""
+
+import contextlib
+import gc
+import mmap
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import Final
+
+from autograder.probe import library_calls
+from autograder.probe.library_calls import ELSEWHERE, STAND_IN, LibraryCalls
+from autograder.probe.stand_in_code import StandIns
+
+FOUND: Final = (STAND_IN, ELSEWHERE)
+
+
+class StandingWatch(LibraryCalls):
+    """Notes whether this process or a fork of it runs a refused stand-in, or works out of sight."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+        self._told = mmap.mmap(-1, len(FOUND))  # anonymous, and shared with forks
+        self._collectors = list(gc.callbacks)
+
+    @contextlib.contextmanager
+    def standing(self) -> Iterator[None]:
+        """Look from now on, once `refuse` has said for what."""
+        with library_calls.told(self):
+            yield
+
+    def refuse(self, stand_ins: StandIns) -> None:
+        """Say which stand-ins no answer may be taken from, and look on if a cell has stopped that."""
+        was_on, self.refused = bool(self.refused), stand_ins.refused
+        if self.refused and not library_calls.is_on():
+            library_calls.function_mode().__enter__()
+            if was_on:
+                self.evaded()
+        if gc.callbacks != self._collectors:
+            self.evaded()
+            gc.callbacks[:] = self._collectors
+
+    @property
+    def taken(self) -> set[str]:
+        """What was found in this run so far, in any of its processes."""
+        return {word for word, told in zip(FOUND, self._told[:], strict=True) if told}
+
+    def called(self, name: str, frame: FrameType | None, through: Sequence[str]) -> None:  # noqa: ARG002 - others look at names
+        """Take note of a stand-in that calls torch."""
+        if frame and frame.f_code in self.refused:
+            self._told[FOUND.index(STAND_IN)] = 1
+
+    def evaded(self) -> None:
+        """Take note of work that nobody can look at."""
+        self._told[FOUND.index(ELSEWHERE)] = 1
