@@ -30,10 +30,10 @@
 # | `tokenise` | 2 | 5 | easy | 5.1 (there with subwords) |
 # | `build_vocabulary` | 3 | 10 | medium | 5.1 (there with subwords) |
 # | `encode` | 2 | 5 | easy | 5.1 |
-# | `pad_batch` | 2 | 10 | easy | not described; needed for the batches of 5.1 |
+# | `pad_batch` | 2 | 10 | easy | needed for the batches of 5.1 |
 # | `one_hot_embed` | 3 | 10 | medium | 3.4 |
-# | `TokenEmbedding` | 3 | 10 | easy | 3.4, with the factor $\sqrt{d_\mathrm{model}}$ |
-# | `nearest` | 3 | 10 | medium | not in the paper; a way to inspect embeddings |
+# | `TokenEmbedding` | 3 | 10 | easy | 3.4 |
+# | `nearest` | 3 | 10 | medium | not in the paper |
 # | recurrence, in your own words | 2 | 15 | medium | 1, and 4 with table 1 |
 # | stretch: `bpe_merges` | not counted | 30 | hard | 5.1, byte-pair encoding |
 #
@@ -206,7 +206,7 @@ for name, curve in curves.items():
 # Four small steps, and you will write each of them. Note in the bottom row that equal ids get equal vectors. Your text is a page written for this course. It begins like this:
 
 # %% demo
-print(PAGE[:232], "…")
+print(PAGE[:219], "…")
 
 # %% [markdown]
 # ### Exercise 1: `tokenise` (2 points)

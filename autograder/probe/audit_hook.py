@@ -6,6 +6,7 @@ sets out to deceive it can, with ctypes for example. The sandbox does not rely o
 
 import contextlib
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from typing import Any, Final
@@ -14,6 +15,11 @@ from autograder.probe.library_calls import done_elsewhere
 from autograder.probe.notes import Kind, Notes
 
 HARMLESS: Final = ("fc-list", "uname")  # matplotlib looks for fonts, platform for the processor
+PLAIN_TOOLS: Final = (
+    *("cat", "date", "df", "echo", "false", "free", "hostname", "ls", "lscpu", "nvidia-smi", "pwd"),
+    *("true", "uname", "which"),
+)  # no answer can be worked out in them
+TOOL_FOLDERS: Final = ("/bin/", "/usr/bin/")
 WRITABLE: Final = ("/tmp", "/dev")  # noqa: S108 - the sandbox's own
 WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
@@ -65,7 +71,7 @@ class AuditHook:
         try:
             if not _is_harmless(event, args):
                 self._notes.add(EVENTS[event], _describe(event, args))
-                if EVENTS[event] in UNSEEN:
+                if EVENTS[event] in UNSEEN and not _is_plain_tool(event, args):
                     done_elsewhere()
         except Exception:
             self._notes.add(EVENTS[event], event)
@@ -86,6 +92,14 @@ def _is_harmless(event: str, args: tuple[Any, ...]) -> bool:
     if event == "socket.connect":
         return isinstance(args[1], (str, bytes))  # a Unix socket, of which the sandbox has none
     return False
+
+
+def _is_plain_tool(event: str, args: tuple[Any, ...]) -> bool:
+    """Return whether a program is started that computes nothing, and is what its name says."""
+    if event != "subprocess.Popen" or args[3] is not None:  # an environment of its own
+        return False
+    found = shutil.which(args[0]) or ""
+    return args[0] in PLAIN_TOOLS and found.startswith(TOOL_FOLDERS)
 
 
 def _is_writable(path: Any) -> bool:

@@ -23,7 +23,9 @@ ITEMS: Final = ("__getitem__", "__iter__", "__len__")
 OVERRIDES: Final = ("__torch_function__", "__torch_dispatch__")
 Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-_known: set[type] = set()  # the classes that were there before a student's code ran
+_known: set[type] = (
+    set()
+)  # the classes that were there before a student's code ran; none: no student's runs
 
 
 class ForeignObjectError(Exception):
@@ -76,6 +78,8 @@ def _handed(value: Any, wrap: Wrap) -> Any:
 def _is_harmless(value: Any) -> bool:
     """Return whether torch, asking an object for its number or its items, runs no code of a student's."""
     kind = type(value)
+    if not _known:
+        return True
     if isinstance(value, type):
         return value in _known or (issubclass(value, torch.Tensor) and _inherits(value, OVERRIDES))
     if issubclass(kind, torch.Tensor):
