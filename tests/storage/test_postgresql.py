@@ -44,7 +44,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run a server of our own, on a free port, and give its address without a database."""
     folder = tmp_path_factory.mktemp("postgresql")
     for place in (folder, *folder.parents):
-        if place.owner() != "root" or str(place).count("/") > 1:
+        if USER and len(place.parts) > 2:  # not /tmp itself
             place.chmod(0o755)
     data = folder / "data"
     data.mkdir(mode=0o700)
