@@ -27,20 +27,21 @@ def database_url(course: Course) -> str:
     It is `c.CourseDirectory.db_url` where that names a server such as PostgreSQL, else the file
     gradebook.db in the course folder, whose users wait for each other.
     """
-    url = settings(course).CourseDirectory.get("db_url", "")
-    return str(url) if _is_server(url) else f"sqlite:///{course.gradebook}?timeout={PATIENCE}"
+    return _server(course) or f"sqlite:///{course.gradebook}?timeout={PATIENCE}"
 
 
 def gradebook_place(course: Course) -> str:
     """Return where the gradebook is, to be shown to a person: no password."""
-    url = settings(course).CourseDirectory.get("db_url", "")
-    return make_url(url).render_as_string() if _is_server(url) else str(course.gradebook)
+    server = _server(course)
+    return make_url(server).render_as_string() if server else str(course.gradebook)
 
 
 def in_a_file(course: Course) -> bool:
     """Return whether the gradebook is a file of the course folder."""
-    return not _is_server(settings(course).CourseDirectory.get("db_url", ""))
+    return not _server(course)
 
 
-def _is_server(url: str) -> bool:
-    return bool(url) and make_url(url).get_backend_name() != "sqlite"
+def _server(course: Course) -> str:
+    """Return the address of the server that the gradebook is on; '' if it is in a file."""
+    url = str(settings(course).CourseDirectory.get("db_url", ""))
+    return url if url and make_url(url).get_backend_name() != "sqlite" else ""

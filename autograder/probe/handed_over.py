@@ -23,9 +23,8 @@ ITEMS: Final = ("__getitem__", "__iter__", "__len__")
 OVERRIDES: Final = ("__torch_function__", "__torch_dispatch__")
 Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-_known: set[type] = (
-    set()
-)  # the classes that were there before a student's code ran; none: no student's runs
+# The classes that were there before a student's code ran; none where no student's code runs
+_known: set[type] = set()
 
 
 class ForeignObjectError(Exception):

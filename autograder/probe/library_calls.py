@@ -84,7 +84,7 @@ class LibraryCalls:
                     yield
 
     def called(self, name: str, frame: FrameType | None, through: Sequence[str]) -> None:
-        """Take note of a call, unless it is a trusted part's own; `caller` says who made it."""
+        """Take note of a call, unless it is a trusted part's own; `frame` made it, by way of `through`."""
         word = self._word(name)
         if not (word or self.refused or self.below):
             return

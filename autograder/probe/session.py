@@ -70,7 +70,7 @@ def serve(channel: socket.socket, shell: QuietShell) -> None:
     standing = StandingWatch()
     session = Session(channel, shell, notes, hook, originals, stand_ins, standing)
     session.hook.start()
-    with contextlib.suppress(EOFError), standing.standing():
+    with contextlib.suppress(EOFError), library_calls.told(standing):
         while True:
             command = wire.receive(channel)
             answer = _answer(session, command)

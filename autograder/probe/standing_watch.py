@@ -5,10 +5,9 @@ cells and the calls that are watched. And a probe that dies can leave a file, bu
 found is kept in memory that a run and its probes share.
 """
 
-import contextlib
 import gc
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import FrameType
 from typing import Final
 
@@ -26,12 +25,6 @@ class StandingWatch(LibraryCalls):
         super().__init__(())
         self._told = mmap.mmap(-1, len(FOUND))  # anonymous, and shared with forks
         self._collectors = list(gc.callbacks)
-
-    @contextlib.contextmanager
-    def standing(self) -> Iterator[None]:
-        """Look from now on, once `refuse` has said for what."""
-        with library_calls.told(self):
-            yield
 
     def refuse(self, stand_ins: StandIns) -> None:
         """Say which stand-ins no answer may be taken from, and look on if a cell has stopped that."""

@@ -1,17 +1,16 @@
 """No slide of any deck scrolls on a projector of 1280 × 720, whichever answer is open."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from chromium import CHROMIUM, browser
 from conftest import ROOT
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from autograder.lecture import slides
 from autograder.model.course import Course
 
-CHROMIUM = shutil.which("chromium")
+__all__ = ["browser"]
 COURSE = Course(ROOT)
 
 # Walks through a deck, and says how far content stands out of each slide, and how small text gets.
@@ -32,15 +31,6 @@ WALK = """async () => {
   }
   return {found, bar: !!document.querySelector(".reveal .progress")?.offsetParent};
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One Chromium for all decks."""
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.mark.browser

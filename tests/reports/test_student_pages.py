@@ -1,12 +1,12 @@
 """A student's pages in a browser: readable on a phone, in the dark and on paper, and by a screen reader."""
 
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from chromium import CHROMIUM, browser
+from playwright.sync_api import Browser, Page
 
 from autograder.model.course import Course
 from autograder.reports.feedback_page import feedback_page
@@ -17,7 +17,7 @@ from .accessible import faults
 from .sample_class import LESSON
 from .sample_work import EMPTY, FIRST_SCREENS, MIDDLING, PERFECT, attempt, hostile_work, work
 
-CHROMIUM = shutil.which("chromium")
+__all__ = ["browser"]
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 WIDE, PHONE = (1280, 720), (390, 844)
 HOME = Course(Path(__file__).parents[2])
@@ -39,15 +39,6 @@ FIRST_SCREEN = {  # what was earned, what is wrong, what to do now
     "empty": ["0 of 10 points", "No exercise has an answer yet", "Start with Exercise 1: softmax"],
     "unreadable": ["Not graded", "could not open this file", "Open it in JupyterLab, save, and hand it in again."],
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Start one browser for all pages."""
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 def opened(browser: Browser, folder: Path, html: str, size: tuple[int, int], scheme: str = "light") -> Page:

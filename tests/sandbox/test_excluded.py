@@ -386,18 +386,11 @@ def test_nothing_is_done_out_of_sight(path: Path, graded: Callable[..., tuple[fl
     assert graded(lesson, exercise, cell)[0] <= 0.25
 
 
-PRINTS = """
-class LayerNorm(nn.Module):
-    def __init__(self, d_model, eps=1e-5):
-        super().__init__()
-        self.eps = eps
-        self.weight, self.bias = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
-
-    def forward(self, x):
-        print(x, self, x.grad_fn)
+PRINTS = NORM.format(
+    body="""print(x, self, x.grad_fn)
         mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, correction=0)
-        return (x - mean) / torch.sqrt(variance + self.eps) * self.weight + self.bias
-"""
+        return (x - mean) / torch.sqrt(variance + self.eps) * self.weight + self.bias"""
+)
 
 
 def test_an_answer_may_print_what_it_sees(graded: Callable[..., tuple[float, str]]) -> None:
