@@ -188,3 +188,10 @@ def test_the_card_is_html_without_scripts_and_escapes_what_it_shows() -> None:
     assert evil not in card.html
     assert "&lt;script&gt;" in card.html
     assert "<script" not in card.html
+
+
+def test_its_drawings_have_no_style_of_their_own() -> None:
+    """The feedback page shows them too, and its policy blocks every style but the page's."""
+    drawn = tried("causal-mask", lambda size: torch.ones(size, size).tril(-1).bool()).pictures
+    assert drawn.count("<svg") == 2
+    assert "style" not in drawn

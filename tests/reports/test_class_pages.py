@@ -2,23 +2,25 @@
 
 import random
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from chromium import CHROMIUM, browser
+from playwright.sync_api import Browser, Page
 
 from autograder.model.report import ExerciseReport, Outcome, Report, State
 from autograder.reports.class_answers import Answer, LessonAnswers
 from autograder.reports.class_pages import FRONT, SIMILAR, ClassReport
 
+from .accessible import faults
 from .hostile import HANDLER, SCRIPT, Tags, hostile_report
 from .sample_class import LESSON, exercise, report, sample_class
 from .sample_course import LESSONS, MADE_AT, name, sample_report
 
-CHROMIUM = shutil.which("chromium")
+__all__ = ["browser"]
 PAGE = f"class-{LESSON}.html"
 STOLEN = f"def softmax(x):\n    # {HANDLER}\n    return '{SCRIPT}', " + ", ".join(f"x.f{n}" for n in range(60))
 
@@ -154,12 +156,11 @@ def test_pages_of_eight_lessons_and_300_students_stay_below_half_a_megabyte() ->
 
 
 @pytest.fixture
-def tab(tmp_path: Path) -> Iterator[Page]:
+def tab(browser: Browser) -> Iterator[Page]:
     """Yield a phone-sized browser tab."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser.new_page(viewport={"width": 390, "height": 800})
-        browser.close()
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    yield page
+    page.close()
 
 
 def _show(tab: Page, folder: Path, made: ClassReport, page: str) -> None:
@@ -210,3 +211,17 @@ def test_in_a_browser_nothing_hostile_runs_and_no_page_scrolls_sideways(tab: Pag
         assert tab.evaluate("document.documentElement.scrollWidth") <= 390
     assert dialogs == []
     assert requests == [(tmp_path / page).as_uri() for page in (FRONT, PAGE, SIMILAR)]
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_in_a_browser_axe_finds_no_serious_fault(tab: Page, tmp_path: Path, scheme: Literal["light", "dark"]) -> None:
+    """On each kind of page, at either width, with everything unfolded, in a class with pairs to compare."""
+    tab.emulate_media(color_scheme=scheme)
+    for page in (FRONT, f"class-{LESSONS[0]}.html", SIMILAR):
+        _show(tab, tmp_path, sample_report(40), page)
+        tab.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+        for width in (390, 1280):
+            tab.set_viewport_size({"width": width, "height": 800})
+            assert (page, width, faults(tab)) == (page, width, [])

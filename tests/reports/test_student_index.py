@@ -37,6 +37,7 @@ def test_the_newest_score_is_the_gradebooks() -> None:
     grades = {LESSON: LessonGrades(scores={"why": 1.5}, late_penalty=0.5)}
     said = " ".join(page(grades, **{LESSON: [attempt(PERFECT, "a")]}).text.split())
     assert "9 of 10 points so far, in 1 lesson." in said
+    assert "Attempt 1," not in said  # the table says all there is to say of one attempt
 
 
 def test_a_lesson_that_was_not_graded_is_told_and_not_counted() -> None:
