@@ -52,6 +52,41 @@ def draw_retrieval() -> None:
     save(figure, "attention_retrieval")
 
 
+PITCH = 0.475  # of the rows of tokens
+
+
+def sequences(ax: Axes, left: float, asking: Sequence[str], asked: Sequence[str]) -> None:
+    """Draw tokens with queries, beside tokens with keys and values; one query meets all keys."""
+    rows = [2.07 - PITCH * place for place in range(len(asked))]
+    middle = (len(asked) - len(asking)) / 2
+    for place, word in enumerate(asking):
+        y = rows[0] - PITCH * (middle + place)
+        box(ax, (left + 0.45, y), (0.9, 0.42), word, MUTED)
+        box(ax, (left + 1.37, y), (0.84, 0.42), "query", QUERY)
+        if place == 1:
+            for row in rows:
+                arrow(ax, (left + 1.83, y), (left + 3.03, row), QUERY, 1.8)
+    for word, y in zip(asked, rows, strict=True):
+        box(ax, (left + 3.38, y), (0.66, 0.42), "key", KEY)
+        box(ax, (left + 4.15, y), (0.8, 0.42), "value", VALUE)
+        box(ax, (left + 5.05, y), (0.9, 0.42), word, MUTED)
+
+
+def draw_sources() -> None:
+    """Contrast where the three vectors come from in self-attention and in cross-attention."""
+    figure, ax = page(11.9, 2.7)
+    english, french = ("the", "cat", "drank", "milk"), ("le", "chat")
+    sequences(ax, 0.1, english, english)
+    sequences(ax, 6.3, french, english)
+    ax.plot([5.95, 5.95], [0.1, 2.65], color=MUTED, lw=1, ls=":")
+    write(ax, (2.85, 2.52), "self-attention: one sequence", bold=True)
+    write(ax, (9.05, 2.52), "cross-attention: two sequences", bold=True)
+    names = ("English: $T_q$ = 4", "the same: $T_k$ = 4", "French: $T_q$ = 2", "English: $T_k$ = 4")
+    for x, name in zip((1.0, 4.37, 7.2, 10.57), names, strict=True):
+        write(ax, (x, 0.19), name)
+    save(figure, "attention_sources")
+
+
 def matrix(
     ax: Axes, corner: Point, name: str, rows: tuple[str, int, str], columns: tuple[str, int, str]
 ) -> None:
@@ -137,6 +172,7 @@ def draw_head() -> None:
 
 if __name__ == "__main__":
     draw_retrieval()
+    draw_sources()
     draw_shapes()
     draw_pipeline()
     draw_head()

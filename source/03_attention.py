@@ -112,6 +112,8 @@ def look_up(sweet, large):
 # - the **value** of a token is what it passes on when it is found.
 #
 # In **self-attention**, all three come from the same sequence. In **cross-attention**, the queries come from one sequence, with $T_q$ tokens, and the keys and values come from another, with $T_k$ tokens. When a model translates, each French word being generated attends to the English sentence (section 3.2.3).
+#
+# ![Two panels; in each, tokens with a query on the left, and tokens with a key and a value on the right. On the left self-attention, from one sequence: the, cat, drank and milk each have a query, and the same four tokens each have a key and a value. On the right cross-attention, from two sequences: the two French tokens le and chat have queries, the four English tokens the, cat, drank and milk have keys and values. In each panel, arrows lead from one query to all four keys.](images/attention_sources.svg)
 
 # %% [markdown]
 # ## Follow one word
