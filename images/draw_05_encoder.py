@@ -1,8 +1,13 @@
 """Draw the figures of lesson 5: `python images/draw_05_encoder.py`."""
 
+import math
+from collections.abc import Sequence
+
+import torch
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Polygon
 from style import INK, Point, arrow, box, page, save, shade, tint, write
+from torch import nn
 
 from coursework.plots import ACCENT, KEY, MUTED, QUERY, VALUE
 
@@ -60,6 +65,117 @@ def draw_overview() -> None:
     for x in (6.0, 8.4, 10.4, 12.9, 14.75):
         write(ax, (x, 0.55), "(B, S, D)", MUTED)
     save(figure, "encoder_overview")
+
+
+WORDS = ("the", "cat", "sat")
+TOKENS = ((1, 1, 3, 3), (2, 4, 4, 10), (40, 20, 20, 40))  # "cat" is the token of the lesson's demo
+
+
+def grid(ax: Axes, left: float, rows: Sequence[Sequence[str]]) -> None:
+    """Draw numbers, a row for each token, framed as they are normalised."""
+    for place, row in enumerate(rows):
+        y = 1.12 - 0.52 * place
+        for feature, number in enumerate(row):
+            x = left + 0.8 * feature
+            corners = [(x, y), (x + 0.8, y), (x + 0.8, y + 0.4), (x, y + 0.4)]
+            ax.add_patch(Polygon(corners, closed=True, fc=tint(NORM), ec="white", lw=2))
+            write(ax, (x + 0.4, y + 0.2), number)
+        shape = "round,pad=0,rounding_size=0.06"
+        size = (0.8 * len(row), 0.4)
+        ax.add_patch(FancyBboxPatch((left, y), *size, shape, fc="none", ec=NORM, lw=2.5))
+
+
+def draw_rows() -> None:
+    """Normalise three tokens, each by the mean and variance of its own row."""
+    figure, ax = page(11.9, 2.05)
+    means = [sum(row) / len(row) for row in TOKENS]
+    variances = [
+        sum((x - mean) ** 2 for x in row) / len(row)
+        for row, mean in zip(TOKENS, means, strict=True)
+    ]
+    normed = [
+        [(x - mean) / math.sqrt(variance) for x in row]
+        for row, mean, variance in zip(TOKENS, means, variances, strict=True)
+    ]
+    grid(ax, 0.85, [[f"{x}" for x in row] for row in TOKENS])
+    grid(ax, 8.5, [[f"{x:.2f}".replace("-", "−") for x in row] for row in normed])
+    for place, (word, mean, variance) in enumerate(zip(WORDS, means, variances, strict=True)):
+        y = 1.32 - 0.52 * place
+        write(ax, (0.4, y), word, bold=True)
+        write(ax, (4.65, y), f"{mean:g}", NORM, bold=True)
+        write(ax, (5.65, y), f"{variance:g}", NORM, bold=True)
+        arrow(ax, (6.15, y - 0.07), (8.4, y - 0.07))
+        write(ax, (7.2, y + 0.14), f"(x − {mean:g}) / {math.sqrt(variance):g}")
+    for x, text in ((2.45, "features, $D$ = 4"), (9.95, "layer norm: mean 0, variance 1")):
+        write(ax, (x, 1.84), text, bold=True)
+    write(ax, (4.65, 1.84), "mean", NORM, bold=True)
+    write(ax, (5.65, 1.84), "variance", NORM, bold=True)
+    save(figure, "encoder_layer_norm")
+
+
+INSIDE = 16  # hidden features, four times as many as a token has
+
+
+def cells(ax: Axes, start: Point, width: float, values: Sequence[float], colour: str) -> None:
+    """Draw a vector as a row of cells, the darker the larger; what is 0 stays white."""
+    (left, y), most = start, max(map(abs, values))
+    for place, value in enumerate(values):
+        x = left + width * place
+        corners = [(x, y - 0.21), (x + width, y - 0.21), (x + width, y + 0.21), (x, y + 0.21)]
+        shown = tint(colour, 0.2 + 0.5 * abs(value) / most) if value else "white"
+        ax.add_patch(Polygon(corners, closed=True, fc=shown, ec=shade(colour, 0.1), lw=1.5))
+
+
+def draw_feed_forward() -> None:
+    """Draw three tokens, each on its own way through the same two linear layers."""
+    figure, ax = page(11.9, 2.75)
+    torch.manual_seed(3)
+    x = torch.randn(3, 4)
+    inwards, outwards = nn.Linear(4, INSIDE), nn.Linear(INSIDE, 4)
+    hidden = inwards(x).relu()
+    out = outwards(hidden)
+    for place, word in enumerate(WORDS):
+        y = 1.98 - 0.6 * place
+        write(ax, (0.33, y), word, size=17, bold=True)
+        cells(ax, (0.75, y), 0.3, x[place].tolist(), MUTED)
+        cells(ax, (4.8, y), 0.24, hidden[place].tolist(), FEED)
+        cells(ax, (10.6, y), 0.3, out[place].tolist(), MUTED)
+        for middle, width, text in ((3.38, 1.9, "$W_1$, $b_1$, ReLU"), (9.62, 1.1, "$W_2$, $b_2$")):
+            box(ax, (middle, y), (width, 0.46), "", FEED)
+            write(ax, (middle, y), text, size=17)
+        for start, end in ((1.99, 2.4), (4.36, 4.77), (8.68, 9.04), (10.2, 10.57)):
+            arrow(ax, (start, y), (end, y))
+    for at, text in ((1.35, "$D$ = 4"), (6.72, "$F$ = 16"), (11.2, "$D$ = 4")):
+        write(ax, (at, 2.53), text, size=17, bold=True)
+    for at, text in ((3.3, "the same in every row"), (6.72, "white: 0"), (10.2, "the same in every row")):
+        write(ax, (at, 0.22), text, FEED, size=17)
+    save(figure, "encoder_feed_forward")
+
+
+def draw_residual() -> None:
+    """Draw the residual path through two layers; sublayers branch off and are added back to it."""
+    figure, ax = page(11.9, 2.6)
+    y, top, thick = 1.17, 2.2, shade(RESIDUAL, 0.1)
+    write(ax, (0.2, y), "$x$", size=19)
+    arrow(ax, (0.4, y), (11.75, y), thick, 5)
+    names = (("attention", ATTENTION), ("feed-forward", FEED)) * 2
+    for place, (name, colour) in enumerate(names):
+        left = 0.75 + 2.6 * place
+        ax.plot(left, y, marker="o", markersize=9, color=INK)
+        ax.plot([left, left], [y, top], color=INK, lw=2)
+        arrow(ax, (left, top), (left + 0.3, top))
+        box(ax, (left + 1.12, top), (1.6, 0.7), f"$f_{place + 1}$\n{name}", colour)
+        ax.plot([left + 1.92, left + 2.2], [top, top], color=INK, lw=2)
+        arrow(ax, (left + 2.2, top), (left + 2.2, y + 0.24))
+        plus(ax, (left + 2.2, y))
+        before = f"x_{place}" if place else "x"
+        text = f"$x_{place + 1} = {before} + f_{place + 1}({before})$"
+        write(ax, (left + 1.95, y - 0.46), text, RESIDUAL)
+    ax.plot([11.7, 9.1], [0.22, 0.22], color=thick, lw=3, ls=":")
+    write(ax, (5.85, 0.22), "backwards: the gradient has a path around every sublayer", RESIDUAL)
+    ax.plot([2.6, 0.6], [0.22, 0.22], color=thick, lw=3, ls=":")
+    arrow(ax, (0.6, 0.22), (0.25, 0.22), thick, 3)
+    save(figure, "encoder_residual")
 
 
 COLUMNS, ROWS, DEEP = 6, 4, 3  # features, tokens, sentences
@@ -151,5 +267,8 @@ def draw_pre_post() -> None:
 
 if __name__ == "__main__":
     draw_overview()
+    draw_rows()
     draw_norms()
+    draw_feed_forward()
+    draw_residual()
     draw_pre_post()

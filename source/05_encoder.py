@@ -104,6 +104,8 @@ torch.set_num_threads(1)  # the fastest setting for tensors this small
 # $\mathrm{LN}(x) = \gamma \cdot \dfrac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta$
 #
 # Here $\mu$ and $\sigma^2$ are the mean and variance **of one token's features**. The learnt vectors $\gamma$ and $\beta$ have length D; PyTorch calls them `weight` and `bias`. The small constant $\varepsilon$ prevents a division by zero when all features are equal.
+#
+# ![Three tokens with four features each, one token to a row. Each row has its own mean and variance: the, with 1, 1, 3, 3, has mean 2 and variance 1; cat, with 2, 4, 4, 10, has mean 5 and variance 9; sat, with 40, 20, 20, 40, has mean 30 and variance 100. Every feature has the mean of its row subtracted and is divided by the square root of the variance of its row. With gamma 1 and beta 0, the result for the is minus 1, minus 1, 1, 1; for cat minus 1, minus 0.33, minus 0.33, 1.67; for sat 1, minus 1, minus 1, 1. Each row now has mean 0 and variance 1.](images/encoder_layer_norm.svg)
 
 # %% demo
 token = torch.tensor([2.0, 4.0, 4.0, 10.0])
@@ -251,6 +253,8 @@ check("layer-norm")
 #
 # It is applied to each position **separately and identically**: all tokens use the same weights, and no token sees another. (The paper also calls it two convolutions with kernel size 1.) Different layers have different weights.
 #
+# ![Three tokens, the, cat and sat, each in a row of its own. In each row, a vector with D = 4 features enters a box with W 1, b 1 and the ReLU, which gives a vector with F = 16 features, several of them 0. It enters a box with W 2 and b 2, which gives a vector with D = 4 features again. The boxes hold the same weights in every row, and no arrow leads from one row to another.](images/encoder_feed_forward.svg)
+#
 # The formula treats a token as a row, so $W_1$ has shape $(D, F)$ and $W_2$ has shape $(F, D)$, where $F$ is `d_ff`. PyTorch stores the transposes: `linear1.weight` has shape `(d_ff, d_model)`.
 
 # %% [markdown]
@@ -390,6 +394,8 @@ check("feed-forward")
 #
 # - **Forwards**: a token's own vector, including its position, is carried to the top of the stack even if some sublayers add nothing useful. A sublayer only has to learn what to *change*.
 # - **Backwards**: the Jacobian of $x + f(x)$ is $I + J_f$. A stack of N layers has 2N sublayers, so on its way down a gradient is multiplied by 2N such factors. Multiply them out, and one of the terms is the identity $I$: a path on which the gradient passes all sublayers and is not changed by their weights.
+#
+# ![A thick straight line leads from x on the left through four plus signs, two layers without their norms. Before each plus sign a branch leaves the line, goes through a sublayer, attention and feed-forward in turn, and is added back to the line at the plus sign. The sums are x 1 = x + f 1 of x, then x 2 = x 1 + f 2 of x 1, and so on up to x 4. Below, a dotted arrow leads from right to left: backwards, the gradient has a path around every sublayer.](images/encoder_residual.svg)
 #
 # There is a catch. In the paper's layer a norm follows every sum, so each factor becomes $J_{\mathrm{LN}}\,(I + J_f)$. The path around the sublayers is still there, but it now leads through 2N norms, and each of them rescales the gradient.
 #
