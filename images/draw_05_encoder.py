@@ -141,8 +141,7 @@ def draw_feed_forward() -> None:
         cells(ax, (4.8, y), 0.24, hidden[place].tolist(), FEED)
         cells(ax, (10.6, y), 0.3, out[place].tolist(), MUTED)
         for middle, width, text in ((3.38, 1.9, "$W_1$, $b_1$, ReLU"), (9.62, 1.1, "$W_2$, $b_2$")):
-            box(ax, (middle, y), (width, 0.46), "", FEED)
-            write(ax, (middle, y), text, size=17)
+            box(ax, (middle, y), (width, 0.46), text, FEED, font=17)
         for start, end in ((1.99, 2.4), (4.36, 4.77), (8.68, 9.04), (10.2, 10.57)):
             arrow(ax, (start, y), (end, y))
     for at, text in ((1.35, "$D$ = 4"), (6.72, "$F$ = 16"), (11.2, "$D$ = 4")):

@@ -11,6 +11,31 @@ from coursework.plots import ACCENT, KEY, MUTED, QUERY, VALUE, WRONG
 TARGET = ("the", "cat", "drinks", "milk", "<eos>")
 
 
+def draw_steps() -> None:
+    """Draw four steps of generating: what each step predicts is fed back as the next step's input."""
+    figure, ax = page(14.5, 2.15)
+    unit, left = 1.06, 0.6
+    for step, word in enumerate(TARGET[:4]):
+        read = ("<sos>", *TARGET[:step])
+        end = left + max(1.35, unit * len(read))
+        places = [end - unit * (len(read) - place - 0.5) for place in range(len(read))]
+        for place, token in zip(places, read, strict=True):
+            colour = WRONG if step and token == read[-1] else QUERY
+            box(ax, (place, 0.59), (unit - 0.05, 0.42), token, colour, font=19)
+            arrow(ax, (place, 0.81), (place, 0.97), QUERY, 1.5)
+        box(ax, ((left + end) / 2, 1.2), (end - left, 0.44), "decoder", MUTED, font=19)
+        write(ax, (left - 0.46, 1.2), "$x$", KEY, size=20)
+        arrow(ax, (left - 0.32, 1.2), (left - 0.02, 1.2), KEY, 1.5)
+        arrow(ax, (places[-1], 1.43), (places[-1], 1.67), WRONG)
+        box(ax, (places[-1], 1.9), (unit - 0.05, 0.42), word, WRONG, font=19)
+        if step < 3:
+            down, after = end + 0.2, end + 0.95 + unit * (len(read) + 0.5)
+            ax.plot([places[-1] + 0.52, down, down, after], [1.9, 1.9, 0.1, 0.1], color=WRONG, lw=2)
+            arrow(ax, (after, 0.09), (after, 0.37), WRONG)
+        left = end + 0.95
+    save(figure, "decoder_steps")
+
+
 def draw_shift() -> None:
     """Draw target and shifted input, one above the other."""
     figure, ax = page(10.4, 3.6)
@@ -163,6 +188,7 @@ def draw_blocks() -> None:
 
 
 if __name__ == "__main__":
+    draw_steps()
     draw_shift()
     draw_layer()
     draw_stack()

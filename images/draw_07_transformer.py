@@ -98,6 +98,45 @@ def draw_masks() -> None:
     save(figure, "transformer_masks")
 
 
+def gone(ax: Axes, at: tuple[float, float], text: str) -> None:
+    """Draw a part that is taken away: dashed, and grey."""
+    corner = (at[0] - 1.35, at[1] - 0.28)
+    ax.add_patch(Rectangle(corner, 2.7, 0.56, fc="none", ec=MUTED, lw=2, ls="--"))
+    write(ax, at, text, MUTED)
+
+
+def draw_decoder_only() -> None:
+    """Contrast encoder and decoder with a decoder that stands alone."""
+    figure, ax = page(11.9, 4.55)
+    first, second, alone = 1.6, 5.2, 9.8
+    write(ax, (3.4, 4.35), "encoder and decoder", bold=True)
+    write(ax, (alone, 4.35), "decoder only", bold=True)
+    write(ax, (first, 0.4), "source sentence", MUTED)
+    for y, text in ((1.25, "self-attention"), (2.1, "feed-forward")):
+        gone(ax, (first, y), text)
+    gone(ax, (second, 2.1), "cross-attention")
+    for start, end in (((first, 0.6), (first, 0.95)), ((first, 1.55), (first, 1.8))):
+        arrow(ax, start, end, MUTED)
+    arrow(ax, (first + 1.37, 2.1), (second - 1.37, 2.1), MUTED)
+    for x in (second, alone):
+        box(ax, (x, 1.25), (2.7, 0.56), "masked self-attention", QUERY)
+        box(ax, (x, 2.95), (2.7, 0.56), "feed-forward", VALUE)
+        arrow(ax, (x, 0.65), (x, 0.95))
+        arrow(ax, (x, 3.25), (x, 3.5))
+    arrow(ax, (second, 1.55), (second, 1.8))
+    arrow(ax, (second, 2.4), (second, 2.65))
+    arrow(ax, (alone, 1.55), (alone, 2.65))
+    write(ax, (second, 0.4), "target, shifted right", QUERY)
+    write(ax, (second, 3.75), "target", WRONG)
+    for place, (read, said) in enumerate(itertools.pairwise(("to", "be", "or", "not", "to"))):
+        x = alone + 0.8 * (place - 1.5)
+        box(ax, (x, 0.4), (0.74, 0.44), read, QUERY)
+        box(ax, (x, 3.75), (0.74, 0.44), said, WRONG)
+    ax.plot([7.4, 7.4], [0.2, 4.45], color=MUTED, lw=1, ls=":")
+    write(ax, (first, 3.2), "dashed:\ntaken away", MUTED)
+    save(figure, "transformer_decoder_only")
+
+
 def draw_greedy() -> None:
     """Draw four steps of greedy decoding."""
     figure, ax = page(11.6, 4.9)
@@ -125,3 +164,4 @@ if __name__ == "__main__":
     draw_tensors()
     draw_masks()
     draw_greedy()
+    draw_decoder_only()

@@ -39,12 +39,12 @@ def shade(colour: str, strength: float = 0.3) -> tuple[float, float, float]:
     return red, green, blue
 
 
-def box(ax: Axes, centre: Point, size: Point, text: str, colour: str) -> None:
+def box(ax: Axes, centre: Point, size: Point, text: str, colour: str, *, font: float = SIZE) -> None:
     """Draw a rounded box with its text in the middle."""
     corner = (centre[0] - size[0] / 2, centre[1] - size[1] / 2)
     shape = "round,pad=0,rounding_size=0.1"
     ax.add_patch(FancyBboxPatch(corner, *size, shape, fc=tint(colour), ec=colour, lw=2))
-    write(ax, centre, text)
+    write(ax, centre, text, size=font)
 
 
 def arrow(ax: Axes, start: Point, end: Point, colour: str = INK, width: float = 2.0) -> None:

@@ -74,6 +74,8 @@ plots.use_style()
 #
 # Each factor predicts **one token from the tokens before it**, and from $x$. A model that generates text this way, by feeding its own output back in, is called **autoregressive**. The formula holds for any such model. What is special about a Transformer is how it computes the factors.
 #
+# ![Four steps from left to right; in each, a decoder reads the source x and a row of tokens, and predicts a token after the last of them. Step 0: it reads sos and predicts the. Step 1: it reads sos, the, and predicts cat. Step 2: it reads sos, the, cat, and predicts drinks. Step 3: it reads sos, the, cat, drinks, and predicts milk. An arrow leads from each predicted token to the end of the next step's input.](images/decoder_steps.svg)
+#
 # *Generating* has to go step by step, because $y_1$ can't be predicted before $y_0$ has been chosen. *Training* doesn't: the correct translation is known, so all factors can be computed in one pass. Every position gets the true tokens before it, whatever the model itself would have generated there. This is called **teacher forcing**, and it is what makes training a decoder parallel.
 
 # %% [markdown]

@@ -957,6 +957,8 @@ plots.heatmap(found, list(kinds), ["teacher-forced", "decoded"]);
 #
 # Take away the encoder, and cross-attention with it. What remains is a **language model**: it predicts the next token of a text. It doesn't need pairs for training, only text, cut into windows.
 #
+# ![Two models side by side. On the left, encoder and decoder: the encoder's layer, self-attention and feed-forward, reads the source sentence and leads into the cross-attention of the decoder's layer, which stands between masked self-attention and feed-forward; the decoder reads the target, shifted right, and predicts the target. The encoder and the cross-attention are dashed: they are taken away. On the right, what remains, decoder only: the tokens to, be, or, not go through masked self-attention and feed-forward, and each position predicts the next token: be, or, not, to.](images/transformer_decoder_only.svg)
+#
 # ### Exercise 6: `language_windows` (2 points)
 #
 # Cut a text of $N$ ids into windows of `length` tokens that do **not** overlap. The targets are the inputs one step later, so the last target of a window is the first input of the next. A text of $N$ ids has room for $W = \lfloor (N - 1) / \text{length} \rfloor$ windows. Drop a final window that is too short. A text that is too short for a single window gives tensors of shape `(0, length)`.
