@@ -99,6 +99,56 @@ def draw_rollout() -> None:
     save(figure, "visualisation_rollout")
 
 
+PARAGRAPH = ("Tom", "Reed", "and", "later", "Ada", "Holm", "kept", "the", "light")
+STARTS = (2.9, -1.2, -2.6, -0.4, 3.0, -0.9, -3.1, -2.2, -2.8)  # made up, as the ends are
+ENDS = (-0.8, 3.1, -2.7, -1.9, -0.6, 2.8, -2.9, -3.3, -1.5)
+
+
+def centre_of(token: int) -> float:
+    """Return where a token of the paragraph stands."""
+    return 2.45 + 1.03 * token
+
+
+def logits_row(ax: Axes, y: float, name: str, logits: tuple[float, ...], colour: str) -> None:
+    """Draw a logit under each token, with a frame around the highest."""
+    write(ax, (1.0, y), name, colour, bold=True)
+    for token, logit in enumerate(logits):
+        corner = (centre_of(token) - 0.48, y - 0.24)
+        strength = 0.1 + 0.45 * (logit - min(logits)) / (max(logits) - min(logits))
+        highest = logit == max(logits)
+        edge, width = (shade(colour), 3.5) if highest else ("white", 2)
+        ax.add_patch(Rectangle(corner, 0.96, 0.48, fc=tint(colour, strength), ec=edge, lw=width))
+        write(ax, (centre_of(token), y), f"{logit:.1f}".replace("-", "−"), bold=highest)
+
+
+def candidate(ax: Axes, y: float, span: tuple[int, int], said: str, colour: str) -> None:
+    """Draw an arrow from the start of a span to its end, with the sum of its two logits."""
+    start, end = span
+    way = 0.4 if start <= end else -0.1
+    arrow(ax, (centre_of(start) - way, y), (centre_of(end) + way, y), colour, 3)
+    total = f"{STARTS[start]} + {ENDS[end]} = {STARTS[start] + ENDS[end]:.1f}{said}"
+    at = centre_of(max(span)) + 0.6
+    ax.text(at, y, total, size=15, ha="left", va="center", color=shade(colour))
+
+
+def draw_span() -> None:
+    """Draw start and end logits, the pair of the two highest, and the two best spans."""
+    figure, ax = page(11.9, 3.8)
+    write(ax, (centre_of(4), 3.58), "question: Who kept the light?", bold=True)
+    for token, word in enumerate(PARAGRAPH):
+        write(ax, (centre_of(token), 3.1), word)
+    logits_row(ax, 2.6, "start logits", STARTS, VALUE)
+    logits_row(ax, 2.05, "end logits", ENDS, ACCENT)
+    highest = (STARTS.index(max(STARTS)), ENDS.index(max(ENDS)))
+    candidate(ax, 1.4, highest, ": ends before it starts", WRONG)
+    spans = [(i, j) for i in range(len(STARTS)) for j in range(i, len(STARTS))]
+    best, second = sorted(spans, key=lambda span: -STARTS[span[0]] - ENDS[span[1]])[:2]
+    candidate(ax, 0.85, best, ", the best span", QUERY)
+    candidate(ax, 0.3, second, "", MUTED)
+    save(figure, "visualisation_span")
+
+
 if __name__ == "__main__":
     draw_map()
     draw_rollout()
+    draw_span()

@@ -835,6 +835,8 @@ for ax, (title, weights) in zip(axes, pictures.items()):
 #
 # A model for **extractive question answering** reads a question and a paragraph as a pair. For each token it returns two logits: how well an answer could *start* here, and how well it could *end* here (Devlin et al. 2019, section 4.2). What remains is to pick the span. You can't simply take the best start and the best end separately: the end may come before the start, or a page after it.
 #
+# ![The question Who kept the light, and the paragraph Tom Reed and later Ada Holm kept the light, with a start logit and an end logit for each token. The highest start logit, 3.0, is at Ada, and the highest end logit, 3.1, at Reed. Their sum is 6.1, but this pair ends before it starts. The best span is Tom Reed, with 2.9 + 3.1 = 6.0; the next best is Ada Holm, with 3.0 + 2.8 = 5.8. All other logits are negative.](images/visualisation_span.svg)
+#
 # ### Exercise 7: `best_span` (2 points)
 #
 # Return `(start, end)`, the indices of the first and last token of the best span. It has the highest sum `start_logits[start] + end_logits[end]` among all spans with start ≤ end < start + `max_length`. Logits can be negative, even all of them.
