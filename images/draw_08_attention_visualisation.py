@@ -1,5 +1,7 @@
 """Draw the figures of lesson 8: `python images/draw_08_attention_visualisation.py`."""
 
+from itertools import pairwise
+
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from style import INK, arrow, box, page, save, shade, tint, write
@@ -148,7 +150,38 @@ def draw_span() -> None:
     save(figure, "visualisation_span")
 
 
+def draw_reader() -> None:
+    """Draw the reader from left to right, and below it one matrix with its low-rank update."""
+    figure, ax = page(11.9, 3.7)
+    y, height = 3.0, 1.0
+    steps = (
+        (1.1, 2.0, "question and\nparagraph", MUTED), (3.5, 1.9, "layers 0 and 1", MUTED),
+        (5.9, 1.9, "layers 2 to 5\n$W + BA$", KEY), (8.2, 1.6, "span head", KEY),
+        (10.75, 2.1, "a start logit and\nan end logit\nfor each token", MUTED),
+    )  # fmt: skip
+    for x, width, text, colour in steps:
+        box(ax, (x, y), (width, height), text, colour)
+    for (x, width, _, _), (after, next_width, _, _) in pairwise(steps):
+        arrow(ax, (x + width / 2 + 0.02, y), (after - next_width / 2 - 0.02, y))
+    low, side, thin = 0.65, 1.3, 0.16
+    matrices = (
+        (3.3, low, side, side, MUTED), (5.75, low, thin, side, KEY),
+        (6.95, low + (side - thin) / 2, side, thin, KEY),
+    )  # fmt: skip
+    for x, bottom, width, tall, colour in matrices:
+        ax.add_patch(Rectangle((x, bottom), width, tall, fc=tint(colour, 0.4), ec=colour, lw=2))
+    write(ax, (3.95, 1.3), "$W$", size=17)
+    write(ax, (5.15, 1.3), "+", size=22)
+    write(ax, (6.43, 1.3), "×", size=22)
+    for x, text in ((3.95, "stays as it is"), (5.83, "$B$: 8 columns"), (7.75, "$A$: 8 rows")):
+        write(ax, (x, 0.3), text)
+    write(ax, (10.2, 1.3), "orange:\ntrained by us", KEY)
+    ax.plot([5.9, 5.9], [2.45, 2.1], color=KEY, lw=2, ls=":")
+    save(figure, "visualisation_reader")
+
+
 if __name__ == "__main__":
     draw_map()
     draw_rollout()
     draw_span()
+    draw_reader()

@@ -903,6 +903,8 @@ check("best-span")
 #
 # The reader below is `bert` with a **span head**: one linear layer that turns each token's vector into a start logit and an end logit. The head alone isn't enough, because this BERT was tuned to compare sentences. So the linear layers of its top four layers also get small trained corrections, **low-rank updates** (LoRA: Hu et al. 2021, arXiv:2106.09685). A matrix $W$ becomes $W + BA$, where $A$ has only 8 rows and $B$ only 8 columns.
 #
+# ![The reader from left to right: question and paragraph go through layers 0 and 1, then through layers 2 to 5, whose matrices are W + BA, then through the span head, which gives a start logit and an end logit for each token. Below, one such matrix: a square W, plus a narrow B with 8 columns times a flat A with 8 rows. W stays as it is. What we trained is orange: B and A in layers 2 to 5, and the span head.](images/visualisation_reader.svg)
+#
 # We trained the head and the updates with `python -m coursework.train_span_head`. The training paragraphs are synthetic: a program writes facts such as "The red mill was built in 1653 by Clara Benford" and asks *who*, *when*, *where*, *what*, *why* and *how many*. No paragraph written by a person was used for training.
 
 # %% demo
