@@ -66,7 +66,10 @@ def write_scores(
 
 
 def scores_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, float]]:
-    """Return the scores of a lesson that a person gave or added to, by student and exercise."""
+    """Return the scores of a lesson that a person gave or added to, by student and exercise.
+
+    Extra credit alone is no score: an answer without one stays pending.
+    """
     rows = (
         book.db.query(SubmittedAssignment.student_id, BaseCell.name, Grade.score)
         .select_from(Grade)
@@ -75,6 +78,7 @@ def scores_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, float]]:
         .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
         .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
         .filter(Assignment.name == lesson)
+        .filter(or_(Grade.manual_score.is_not(None), Grade.auto_score.is_not(None)))
         .filter(or_(Grade.manual_score.is_not(None), Grade.extra_credit.is_not(None)))
     )
     found: dict[str, dict[str, float]] = {}
