@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from nbgrader.api import Gradebook
 from tiny_course import LESSON
 
 from autograder.cli import main
@@ -37,6 +38,16 @@ def test_each_format_writes_its_files(graded: Course, name: str, files: list[str
     assert done.exit_code == 0, done.stderr
     assert sorted(json.loads(done.stdout)["written"]) == [f"exports/{file}" for file in files]
     assert all((graded.root / "exports" / file).stat().st_size for file in files)
+
+
+def test_comments_written_in_formgrader_go_to_gradescope(graded: Course) -> None:
+    """To the student they are for."""
+    with Gradebook(f"sqlite:///{graded.gradebook}", "transformer") as opened:
+        opened.find_comment("why", LESSON, LESSON, "bo").manual_comment = "Which inverse?"
+        opened.db.commit()
+    assert _run(graded, "gradescope", "3").exit_code == 0
+    results = {path.parent.name: path.read_text() for path in (graded.root / "exports").rglob("results.json")}
+    assert [name for name, text in sorted(results.items()) if "Which inverse?" in text] == ["bo"]
 
 
 def test_what_was_left_empty_is_said(graded: Course, roster_file: Path, tmp_path: Path) -> None:
