@@ -67,6 +67,21 @@ def test_moodle_needs_its_own_worksheet(graded: Course, roster_file: Path) -> No
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(("extra", "noted"), [(0.0, False), (0.5, True)])
+def test_scores_that_moodle_would_ignore_are_named(
+    graded: Course, tmp_path: Path, extra: float, noted: bool
+) -> None:
+    """Extra credit can take a score above the maximum, and Moodle's import says nothing of it."""
+    with Gradebook(f"sqlite:///{graded.gradebook}", "transformer") as opened:
+        opened.find_grade("why", LESSON, LESSON, "ada").extra_credit = extra
+        opened.db.commit()
+    worksheet = tmp_path / "worksheet.csv"
+    worksheet.write_text("Identifier,Email address,Grade,Last modified (grade)\nParticipant 1,ada@x.edu,,-\n")
+    done = _run(graded, "moodle", "3", "--roster", worksheet)
+    assert done.exit_code == 0, done.stderr
+    assert ("so Moodle ignores them: the scores of ada" in done.stderr) is noted
+
+
 def test_a_roster_that_is_not_there_gets_one_line(graded: Course, tmp_path: Path) -> None:
     """With exit status 2."""
     done = _run(graded, "canvas", "--roster", tmp_path / "none.csv")
