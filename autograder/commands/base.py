@@ -42,7 +42,7 @@ class Group(click.Group):
         """Run the command that was asked for."""
         try:
             return super().invoke(ctx)
-        except (AutograderError, PermissionError) as problem:
+        except (AutograderError, PermissionError, NotADirectoryError) as problem:
             text = " ".join(clean(str(problem)).split())
             click.echo(f"autograder: {text}", err=True)
             sys.exit(BAD_INPUT)

@@ -82,6 +82,14 @@ def test_scores_that_moodle_would_ignore_are_named(
     assert ("so Moodle ignores them: the scores of ada" in done.stderr) is noted
 
 
+def test_a_folder_that_cannot_be_made_gets_one_line(graded: Course, tmp_path: Path) -> None:
+    """With exit status 2; here a file is in the way."""
+    (tmp_path / "file").touch()
+    done = _run(graded, "course", "--folder", tmp_path / "file" / "out")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("autograder: ")
+
+
 def test_a_roster_that_is_not_there_gets_one_line(graded: Course, tmp_path: Path) -> None:
     """With exit status 2."""
     done = _run(graded, "canvas", "--roster", tmp_path / "none.csv")
