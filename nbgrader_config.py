@@ -33,3 +33,5 @@ c.GenerateFeedback.preprocessors = []
 
 # The formgrader shows a student's markdown without scripts.
 c.HTMLExporter.filters = {"markdown2html": "autograder.reports.safe_html.markdown2html"}
+# It also shows the mark scheme under each written answer. Students' pages are made without it.
+c.HTMLExporter.preprocessors = ["autograder.reports.mark_schemes.ShowMarkSchemes"]

@@ -45,6 +45,38 @@ def test_check_prints_a_table_with_hints(hand_in: Callable[..., Path]) -> None:
     assert "triangle" in result.stdout
 
 
+def test_check_writes_a_page_that_stands_alone(
+    hand_in: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Beside the JSON document, which stays the only thing on standard output."""
+    path, page = hand_in("03_attention"), tmp_path / "a folder" / "mine.html"
+    result = run("check", path, "--json", "--page", page, *SANDBOX)
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["lesson"] == "03_attention"
+    assert "3 · Attention" in page.read_text(encoding="utf-8")
+    assert f"wrote {page}" in result.stderr
+
+
+def test_a_page_that_cannot_be_written_gets_one_line(
+    hand_in: Callable[..., Path], tmp_path: Path
+) -> None:
+    """With exit status 2; the report was printed before."""
+    (tmp_path / "file").touch()
+    result = run("check", hand_in("03_attention"), "--page", tmp_path / "file" / "a.html", *SANDBOX)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("autograder: cannot write")
+    assert "Score:" in result.stdout
+
+
+def test_check_never_writes_a_page_over_a_notebook(hand_in: Callable[..., Path]) -> None:
+    """A file of another kind is refused in one line, before anything is graded."""
+    path = hand_in("03_attention")
+    before = path.read_bytes()
+    result = run("check", path, "--page", path)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert path.read_bytes() == before
+
+
 def test_check_says_where_the_traceback_of_a_grader_error_is(
     hand_in: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """What all commands share: examples in the help, lessons by number, errors in one line."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import update_wrapper
@@ -17,6 +18,7 @@ from autograder.model.text import clean
 P = ParamSpec("P")
 R = TypeVar("R")
 BAD_INPUT = 2
+MOST_LINES = 20  # of files that were written
 
 
 class Command(click.Command):
@@ -40,7 +42,7 @@ class Group(click.Group):
         """Run the command that was asked for."""
         try:
             return super().invoke(ctx)
-        except (AutograderError, PermissionError) as problem:
+        except (AutograderError, PermissionError, NotADirectoryError) as problem:
             text = " ".join(clean(str(problem)).split())
             click.echo(f"autograder: {text}", err=True)
             sys.exit(BAD_INPUT)
@@ -106,10 +108,16 @@ def shown(course: Course, path: Path) -> str:
 
 
 def say_written(course: Course, paths: Iterable[Path], *, as_json: bool) -> None:
-    """Print the files that a command wrote: a line for each, or one JSON document."""
+    """Print the files that a command wrote, or one JSON document.
+
+    A few files get a line each; many in one folder get one line together.
+    """
     names = [shown(course, path) for path in paths]
     if as_json:
         click.echo(json.dumps({"written": names}, ensure_ascii=False))
+        return
+    if len(names) > MOST_LINES and (folder := os.path.commonpath(names)):
+        click.echo(f"wrote {len(names)} files in {folder}")
         return
     for name in names:
         click.echo(f"wrote {name}")

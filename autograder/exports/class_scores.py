@@ -1,7 +1,7 @@
 """The scores of a class as an export needs them: of all lessons, with lateness and penalties."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from nbgrader.api import Gradebook, MissingEntry
@@ -10,13 +10,13 @@ from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.report import Report
 from autograder.storage.attempts import Attempt, AttemptLog
-from autograder.storage.gradebook import scores_by_hand
+from autograder.storage.gradebook import comments_by_hand, scores_by_hand
 from autograder.storage.nbgrader_api import open_gradebook
 
 
 @dataclass(frozen=True)
 class Score:
-    """One student's newest attempt at one lesson, with the scores given by hand.
+    """One student's newest attempt at one lesson, with the scores and comments given by hand.
 
     `seconds_late` and `penalty` are nbgrader's: lateness is counted from the due date in the
     gradebook, and the penalty is what the course's late-submission plugin said when it was graded.
@@ -27,6 +27,7 @@ class Score:
     seconds_late: float
     penalty: float
     sandboxed: bool
+    comments: Mapping[str, str] = field(default_factory=dict)  # by exercise
 
     @property
     def earned(self) -> float:
@@ -97,9 +98,9 @@ def _not_graded(lesson: str) -> CourseError:
 
 
 def _lesson_scores(book: Gradebook, log: AttemptLog, lesson: str) -> LessonScores:
-    by_hand = scores_by_hand(book, lesson)
+    by_hand, comments = scores_by_hand(book, lesson), comments_by_hand(book, lesson)
     scores = {
-        student: _score(book, attempt, by_hand.get(student, {}))
+        student: _score(book, attempt, by_hand.get(student, {}), comments.get(student, {}))
         for student, attempt in log.latest(lesson).items()
     }
     points = max((score.report.max_score for score in scores.values()), default=0.0)
@@ -110,11 +111,14 @@ def _lesson_scores(book: Gradebook, log: AttemptLog, lesson: str) -> LessonScore
     return LessonScores(lesson, points, due, scores)
 
 
-def _score(book: Gradebook, attempt: Attempt, by_hand: Mapping[str, float]) -> Score:
+def _score(
+    book: Gradebook, attempt: Attempt, by_hand: Mapping[str, float], comments: Mapping[str, str]
+) -> Score:
     report = attempt.report.with_scores(by_hand)
     try:
         row = book.find_submission(attempt.lesson, attempt.student)
     except MissingEntry:  # an attempt whose recording was cut short
         return Score(report, None, 0.0, 0.0, attempt.sandboxed)
     penalty = row.late_submission_penalty or 0.0
-    return Score(report, row.timestamp, row.total_seconds_late, penalty, attempt.sandboxed)
+    late = row.total_seconds_late
+    return Score(report, row.timestamp, late, penalty, attempt.sandboxed, comments)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from autograder.build.files import write
 from autograder.exports.canvas import canvas_csv
-from autograder.exports.class_scores import ClassScores, class_scores
+from autograder.exports.class_scores import ClassScores, LessonScores, class_scores
 from autograder.exports.course_csv import course_csv
 from autograder.exports.gradescope import results_json
 from autograder.exports.gradescope_zip import gradescope_zip
@@ -58,10 +58,23 @@ def _notes(name: str, scores: ClassScores, wanted: Wanted) -> list[str]:
             f"{pending} score{'' if pending == 1 else 's'} left empty, because points are pending: "
             "grade them in formgrader, or say --partial for the points so far"
         )
+    if name == "moodle":
+        notes += [note for lesson in scores.lessons for note in _above_maximum(lesson, wanted)]
     _, unknown = wanted.roster.split(scores.students)
     if wanted.roster.people and unknown:
         notes.append(f"not on the roster: {', '.join(unknown)}")
     return notes
+
+
+def _above_maximum(lesson: LessonScores, wanted: Wanted) -> Iterator[str]:
+    """Yield a note if extra credit takes scores above the maximum grade of Moodle's assignment."""
+    cells = {student: lesson.cell(student, partial=wanted.partial) for student in lesson.scores}
+    above = [student for student, points in cells.items() if (points or 0.0) > lesson.max_score]
+    if above:
+        yield (
+            f"above the maximum grade of {lesson.max_score:g}, so Moodle ignores them: the scores of "
+            f"{', '.join(sorted(above))}"
+        )
 
 
 def _nbgrader(_: Course, scores: ClassScores, wanted: Wanted) -> Iterator[File]:
@@ -92,7 +105,12 @@ def _moodle(course: Course, scores: ClassScores, wanted: Wanted) -> Iterator[Fil
 def _gradescope(_: Course, scores: ClassScores, __: Wanted) -> Iterator[File]:
     for lesson in scores.lessons:
         for student, score in lesson.scores.items():
-            text = results_json(score.report, sandboxed=score.sandboxed, penalty=score.penalty)
+            text = results_json(
+                score.report,
+                sandboxed=score.sandboxed,
+                penalty=score.penalty,
+                comments=score.comments,
+            )
             yield f"gradescope/{lesson.lesson}/{student}/results.json", text.encode()
 
 

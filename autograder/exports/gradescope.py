@@ -7,7 +7,9 @@ assignment's outline.
 """
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
 from autograder.model.report import ExerciseReport, Outcome, Report
 from autograder.reports.causes import failures
@@ -22,13 +24,27 @@ from autograder.reports.words import (
     wording,
 )
 
-
-def results_json(report: Report, *, sandboxed: bool = True, penalty: float = 0.0) -> str:
-    """Return a report as results.json; a penalty for lateness is taken off the total."""
-    return json.dumps(results(report, sandboxed=sandboxed, penalty=penalty), indent=2)
+NO_COMMENTS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-def results(report: Report, *, sandboxed: bool, penalty: float) -> dict[str, Any]:
+def results_json(
+    report: Report,
+    *,
+    sandboxed: bool = True,
+    penalty: float = 0.0,
+    comments: Mapping[str, str] = NO_COMMENTS,
+) -> str:
+    """Return a report as results.json, with the instructor's comments by exercise.
+
+    A penalty for lateness is taken off the total.
+    """
+    made = results(report, sandboxed=sandboxed, penalty=penalty, comments=comments)
+    return json.dumps(made, indent=2)
+
+
+def results(
+    report: Report, *, sandboxed: bool, penalty: float, comments: Mapping[str, str]
+) -> dict[str, Any]:
     """Return what results.json holds."""
     return {
         "score": round(max(0.0, report.score - penalty), 4),
@@ -38,7 +54,7 @@ def results(report: Report, *, sandboxed: bool, penalty: float) -> dict[str, Any
         "test_name_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",  # it is for the instructor, and may hold a path
-        "tests": [_test_case(exercise) for exercise in report.exercises]
+        "tests": [_test_case(each, comments.get(each.id, "")) for each in report.exercises]
         if report.is_graded
         else [],
         "extra_data": {
@@ -66,11 +82,11 @@ def _summary(report: Report, *, sandboxed: bool, penalty: float) -> list[str]:
     return [*lines, *([] if sandboxed else ["", NO_SANDBOX])]
 
 
-def _test_case(exercise: ExerciseReport) -> dict[str, Any]:
+def _test_case(exercise: ExerciseReport, comment: str) -> dict[str, Any]:
     """Return one exercise as a test case; a stretch exercise has a status and no points."""
     case: dict[str, Any] = {
         "name": f"{exercise.id}: {wording(exercise).label}",
-        "output": "\n".join(_feedback(exercise)),
+        "output": "\n".join(_feedback(exercise, comment)),
         "visibility": "visible",
         "extra_data": {"exercise": exercise.id, "outcome": exercise.outcome.value},
     }
@@ -82,9 +98,11 @@ def _test_case(exercise: ExerciseReport) -> dict[str, Any]:
     return case if exercise.is_skipped else case | {"status": "passed" if passed else "failed"}
 
 
-def _feedback(exercise: ExerciseReport) -> list[str]:
+def _feedback(exercise: ExerciseReport, comment: str) -> list[str]:
     """Return what the student reads about one exercise."""
     lines = [sentence(exercise)]
+    if comment:
+        lines += ["", "Your instructor's comment", comment]
     for mistake in distinct(exercise.misconceptions):
         lines += ["", f"Known mistake: {mistake.title}", mistake.hint]
     if example := exercise.example:

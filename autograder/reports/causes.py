@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from autograder.model.report import CheckReport
 from autograder.model.text import clean
@@ -10,11 +11,15 @@ from autograder.model.text import clean
 _NUMBER = re.compile(
     r"(?<!line )(?<![\d.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 )  # a line of code is no mere number
+OTHER_NUMBERS: Final = "(In other checks, the numbers differ.)"
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The titles of failed checks with one cause, and the shortest of their messages."""
+    """The titles of failed checks with one cause, and the shortest of their messages.
+
+    Where the messages differ in their numbers, the message says that its own are of one check.
+    """
 
     titles: tuple[str, ...]
     message: str
@@ -46,5 +51,8 @@ def _cause(pattern: str, patterns: set[str]) -> str:
 
 
 def _failure(group: list[CheckReport]) -> Failure:
-    message = min((clean(check.message) for check in group), key=len)
+    messages = [clean(check.message) for check in group]
+    message = min(messages, key=len)
+    if not all(each.endswith(message) for each in messages):
+        message = f"{message} {OTHER_NUMBERS}"
     return Failure(tuple(check.title for check in group), message)

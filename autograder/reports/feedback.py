@@ -14,6 +14,7 @@ from autograder.reports.words import (
     STATES,
     distinct,
     exercise_total,
+    is_full,
     next_step,
     place,
     sentence,
@@ -67,7 +68,7 @@ def summary(report: Report, *, sandboxed: bool) -> str:
 
 
 def _is_correct(exercise: ExerciseReport) -> bool:
-    by_hand = exercise.outcome.is_pending and exercise.score == exercise.points
+    by_hand = exercise.outcome.is_pending and is_full(exercise)
     return exercise.outcome is Outcome.PASSED or by_hand
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from autograder.model.report import ExerciseReport, Outcome, Report, State
-from autograder.reports.words import STATES, points
+from autograder.reports.words import STATES, is_full, points
 
 LEFT_OUT = (Outcome.UNANSWERED, Outcome.MISSING)
 IF_THAT_FAILS = {
@@ -38,7 +38,7 @@ class Standing:
     @property
     def full(self) -> int:
         """How many exercises earned all of their points."""
-        return len(self.correct) + sum(each.score == each.points for each in self.by_hand)
+        return len(self.correct) + sum(map(is_full, self.by_hand))
 
 
 def standing(report: Report) -> Standing:

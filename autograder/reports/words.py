@@ -168,6 +168,11 @@ def exercise_total(score: float | None, max_score: float) -> str:
     return f"{points(score)} of {points(max_score)} {unit}"
 
 
+def is_full(exercise: ExerciseReport) -> bool:
+    """Return whether an exercise has all of its points, or more with extra credit."""
+    return exercise.score is not None and exercise.score >= exercise.points
+
+
 def wording(exercise: ExerciseReport) -> Wording:
     """Return how an exercise's outcome is put; one that was pending may be graded by now."""
     if exercise.outcome.is_pending and not exercise.is_pending:

@@ -6,6 +6,7 @@ written in one transaction and from the report instead of from outputs.
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from nbgrader.api import (
     Assignment,
@@ -19,6 +20,7 @@ from nbgrader.api import (
     SubmittedNotebook,
 )
 from sqlalchemy import or_
+from sqlalchemy.orm import Query
 
 from autograder.model.errors import CourseError
 from autograder.model.report import Outcome
@@ -66,21 +68,41 @@ def write_scores(
 
 
 def scores_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, float]]:
-    """Return the scores of a lesson that a person gave or added to, by student and exercise."""
+    """Return the scores of a lesson that a person gave or added to, by student and exercise.
+
+    Extra credit alone is no score: an answer without one stays pending.
+    """
     rows = (
-        book.db.query(SubmittedAssignment.student_id, BaseCell.name, Grade.score)
-        .select_from(Grade)
-        .join(BaseCell, Grade.cell_id == BaseCell.id)
-        .join(SubmittedNotebook, Grade.notebook_id == SubmittedNotebook.id)
-        .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-        .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
-        .filter(Assignment.name == lesson)
+        _of_lesson(book, lesson, Grade, Grade.score)
+        .filter(or_(Grade.manual_score.is_not(None), Grade.auto_score.is_not(None)))
         .filter(or_(Grade.manual_score.is_not(None), Grade.extra_credit.is_not(None)))
     )
     found: dict[str, dict[str, float]] = {}
     for student, cell, score in rows:
         found.setdefault(student, {})[exercise_of(cell)] = score
     return found
+
+
+def comments_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, str]]:
+    """Return the comments of a lesson that a person wrote, by student and exercise."""
+    found: dict[str, dict[str, str]] = {}
+    for student, cell, said in _of_lesson(book, lesson, Comment, Comment.manual_comment):
+        if said and said != NO_RESPONSE:
+            found.setdefault(student, {})[exercise_of(cell)] = said
+    return found
+
+
+def _of_lesson(book: Gradebook, lesson: str, kind: Any, column: object) -> Query:
+    """Return the rows of a lesson's grades or comments: the student, the cell's name, the column."""
+    return (
+        book.db.query(SubmittedAssignment.student_id, BaseCell.name, column)
+        .select_from(kind)
+        .join(BaseCell, kind.cell_id == BaseCell.id)
+        .join(SubmittedNotebook, kind.notebook_id == SubmittedNotebook.id)
+        .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
+        .filter(Assignment.name == lesson)
+    )
 
 
 def _submitted(

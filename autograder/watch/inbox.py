@@ -55,6 +55,16 @@ class Inbox:
                 found[arrival.place] = arrival
         return sorted(found.values(), key=lambda arrival: arrival.order)
 
+    def left_out(self) -> list[str]:
+        """Return the folders with a lesson in them whose names cannot be a student's, to be shown."""
+        return [
+            clean_name(entry.name)
+            for entry in _folders(self.folder)
+            if "+" not in entry.name
+            and not is_student_name(entry.name)
+            and any(inside.name in self.lessons for inside in _folders(Path(entry.path)))
+        ]
+
     def _arrivals(self) -> Iterator[Arrival]:
         for entry in _folders(self.folder):
             if "+" in entry.name and (arrival := self._from_exchange(Path(entry.path))):

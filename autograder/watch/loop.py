@@ -55,6 +55,8 @@ class Watch:
 
     def _look(self, *, once: bool) -> None:
         """Look once: grade what can be graded now, and remember whether anything is being written."""
+        for name in self.inbox.left_out():
+            self._note_once(f"the folder '{name}' was left out: its name cannot be a student's")
         new = self._new()
         ready = [arrival for arrival in new if self.settling.is_whole(arrival)]
         self._is_busy = len(ready) < len(new)

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from conftest import ROOT
 
 from autograder.cli import COMMANDS, main
-from autograder.commands.base import Command, LessonType
+from autograder.commands.base import MOST_LINES, Command, LessonType, say_written
+from autograder.model.course import Course
 
 EXAMPLES = [
     (command, example)
@@ -100,3 +101,14 @@ def test_a_program_can_read_what_was_written(tmp_path: Path) -> None:
     (name,) = json.loads(result.stdout)["written"]
     assert Path(name) == tmp_path / "01_embeddings.slides.html"
     assert Path(name).stat().st_size > 100_000
+
+
+def test_many_files_in_one_folder_get_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """A class's files would fill the screen; a few, or those of several folders, are all named."""
+    course = Course(Path("/course"))
+    many = [course.root / "exports" / f"{number}.json" for number in range(MOST_LINES + 1)]
+    say_written(course, many, as_json=False)
+    assert capsys.readouterr().out == f"wrote {len(many)} files in exports\n"
+    for each in (many[1:], [*many, course.release / "03"]):
+        say_written(course, each, as_json=False)
+        assert capsys.readouterr().out.count("\n") == len(each)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from nbgrader.api import Gradebook
 from tiny_course import LESSON
 
 from autograder.cli import main
@@ -39,6 +40,16 @@ def test_each_format_writes_its_files(graded: Course, name: str, files: list[str
     assert all((graded.root / "exports" / file).stat().st_size for file in files)
 
 
+def test_comments_written_in_formgrader_go_to_gradescope(graded: Course) -> None:
+    """To the student they are for."""
+    with Gradebook(f"sqlite:///{graded.gradebook}", "transformer") as opened:
+        opened.find_comment("why", LESSON, LESSON, "bo").manual_comment = "Which inverse?"
+        opened.db.commit()
+    assert _run(graded, "gradescope", "3").exit_code == 0
+    results = {path.parent.name: path.read_text() for path in (graded.root / "exports").rglob("results.json")}
+    assert [name for name, text in sorted(results.items()) if "Which inverse?" in text] == ["bo"]
+
+
 def test_what_was_left_empty_is_said(graded: Course, roster_file: Path, tmp_path: Path) -> None:
     """Once, on standard error, with who is not on the roster; --partial leaves nothing empty."""
     done = _run(graded, "canvas", "--roster", roster_file, "--folder", tmp_path / "out")
@@ -54,6 +65,29 @@ def test_moodle_needs_its_own_worksheet(graded: Course, roster_file: Path) -> No
     assert done.exit_code == 2
     assert "not Moodle's grading worksheet" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("extra", "noted"), [(0.0, False), (0.5, True)])
+def test_scores_that_moodle_would_ignore_are_named(
+    graded: Course, tmp_path: Path, extra: float, noted: bool
+) -> None:
+    """Extra credit can take a score above the maximum, and Moodle's import says nothing of it."""
+    with Gradebook(f"sqlite:///{graded.gradebook}", "transformer") as opened:
+        opened.find_grade("why", LESSON, LESSON, "ada").extra_credit = extra
+        opened.db.commit()
+    worksheet = tmp_path / "worksheet.csv"
+    worksheet.write_text("Identifier,Email address,Grade,Last modified (grade)\nParticipant 1,ada@x.edu,,-\n")
+    done = _run(graded, "moodle", "3", "--roster", worksheet)
+    assert done.exit_code == 0, done.stderr
+    assert ("so Moodle ignores them: the scores of ada" in done.stderr) is noted
+
+
+def test_a_folder_that_cannot_be_made_gets_one_line(graded: Course, tmp_path: Path) -> None:
+    """With exit status 2; here a file is in the way."""
+    (tmp_path / "file").touch()
+    done = _run(graded, "course", "--folder", tmp_path / "file" / "out")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("autograder: ")
 
 
 def test_a_roster_that_is_not_there_gets_one_line(graded: Course, tmp_path: Path) -> None:

@@ -102,6 +102,15 @@ def test_a_penalty_and_a_missing_sandbox_are_said() -> None:
     assert "without a sandbox" in _read(made, sandboxed=False)["output"]
 
 
+def test_an_instructors_comment_is_with_its_exercise() -> None:
+    """As it was written: the format is plain text."""
+    draw = random.Random(1)
+    made = report([exercise(name, Outcome.NEEDS_MARKING, draw) for name in ("softmax", "causal-mask")])
+    first, second = _read(made, comments={"causal-mask": "Name **one** result of x < y."})["tests"]
+    assert "Your instructor's comment\nName **one** result of x < y." in second["output"]
+    assert "comment" not in first["output"]
+
+
 def test_what_a_submission_wrote_is_plain_text() -> None:
     """No format is one that Gradescope would render as HTML."""
     read = _read(hostile_report())

@@ -1,6 +1,6 @@
 """Failed checks are grouped by cause, and a cause is told once."""
 
-from autograder.reports.causes import failures
+from autograder.reports.causes import OTHER_NUMBERS, failures
 
 from .sample_work import check
 
@@ -9,14 +9,20 @@ def test_messages_that_differ_in_numbers_have_one_cause() -> None:
     """The titles are all kept, in order."""
     (one,) = failures([check("a", "off by 0.5 at [2, 1]"), check("b", "off by -3e-05 at [0, 7]")])
     assert one.titles == ("a", "b")
-    assert one.message == "off by 0.5 at [2, 1]"
+    assert one.message == f"off by 0.5 at [2, 1] {OTHER_NUMBERS}"
+
+
+def test_numbers_that_all_checks_share_are_not_said_to_differ() -> None:
+    """The same message twice, or after another sentence, is true of each check."""
+    (one,) = failures([check("a", "Off by 2."), check("b", "Off by 2."), check("c", "Unchanged. Off by 2.")])
+    assert one.message == "Off by 2."
 
 
 def test_a_message_that_ends_with_another_joins_it() -> None:
     """The shorter one is shown; one that merely contains it stays apart."""
     groups = failures([check("a", "Unchanged. Off by 2."), check("b", "Off by 3."), check("c", "Off by 3. Twice.")])
     assert [group.titles for group in groups] == [("a", "b"), ("c",)]
-    assert groups[0].message == "Off by 3."
+    assert groups[0].message == f"Off by 3. {OTHER_NUMBERS}"
 
 
 def test_another_line_of_the_code_is_another_cause() -> None:

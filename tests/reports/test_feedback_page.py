@@ -7,6 +7,7 @@ import pytest
 
 from autograder.model.course import Course
 from autograder.model.report import Incident, Outcome
+from autograder.reports.feedback import summary
 from autograder.reports.feedback_page import MOST, feedback_page, page_of_one
 from autograder.reports.words import NO_SANDBOX, WORDING
 
@@ -95,6 +96,13 @@ def test_everything_earned_leaves_nothing_to_do() -> None:
     """Once the written answer is graded too."""
     full = PERFECT.with_scores({"why": 2.0})
     assert "Nothing: you have earned all there was to earn." in text(feedback_page(work(full)))
+
+
+def test_extra_credit_is_no_less_than_full_points() -> None:
+    """Counted as correct on the page, and in the summary on top of the graded notebook."""
+    above = PERFECT.with_scores({"why": 2.5})
+    assert "exercises correct. Well done." in text(feedback_page(work(above)))
+    assert f"All {len(above.exercises)} exercises correct" in text(summary(above, sandboxed=True))
 
 
 def test_an_empty_notebook_has_words_of_its_own() -> None:

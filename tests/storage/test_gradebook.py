@@ -15,7 +15,7 @@ from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.reports.graded_notebook import graded_page
 from autograder.storage.attempts import Attempt
-from autograder.storage.gradebook import Withdrawn, write_scores
+from autograder.storage.gradebook import Withdrawn, scores_by_hand, write_scores
 from autograder.submissions.submission import Submission
 
 Made = Callable[..., Attempt]
@@ -128,6 +128,17 @@ def test_a_score_given_by_hand_goes_with_its_answer(book: Gradebook, made: Made)
     assert (grade.manual_score, grade.extra_credit, grade.score) == (None, None, 0.0)
     assert grade.needs_manual_grade
     assert book.find_comment("why", LESSON, LESSON, "alice").comment is None
+
+
+def test_extra_credit_alone_is_no_score(book: Gradebook, made: Made) -> None:
+    """It counts with a score, given by hand or by the grader; a pending answer stays pending."""
+    keep(book, made(**RIGHT))
+    grade_of(book, "why").extra_credit = grade_of(book, "double-test").extra_credit = 0.5
+    book.db.commit()
+    assert scores_by_hand(book, LESSON) == {"alice": {"double": 8.5}}
+    grade_of(book, "why").manual_score = 1.0
+    book.db.commit()
+    assert scores_by_hand(book, LESSON) == {"alice": {"double": 8.5, "why": 1.5}}
 
 
 def test_a_hand_given_score_of_unknown_origin_stays(book: Gradebook, made: Made) -> None:

@@ -61,6 +61,17 @@ def test_any_folder_will_do(course: Course, tmp_path: Path, look: Look) -> None:
     assert course.feedback_page("ada", LESSON).is_file()
 
 
+def test_a_folder_that_cannot_be_a_students_is_named(course: Course, tmp_path: Path, look: Look) -> None:
+    """So that nobody takes it for graded. A folder without a lesson in it is nobody's submission."""
+    for name in ("=cmd()/" + LESSON, "<b>x/" + LESSON, ".hidden/" + LESSON, "=other/notes"):
+        (tmp_path / "dropbox" / name).mkdir(parents=True)
+    told = look(tmp_path / "dropbox")
+    assert told.graded == []
+    assert told.notes == [
+        f"the folder '{name}' was left out: its name cannot be a student's" for name in ("<b>x", "=cmd()")
+    ]
+
+
 def test_the_courses_own_folder_can_be_watched(course: Course, look: Look) -> None:
     """Nothing is copied onto itself."""
     path = hand_in(course, "ada", **RIGHT)
