@@ -31,7 +31,7 @@ c.Autograde.autograde_preprocessors = [
 c.GenerateFeedback.exporter_class = "autograder.reports.feedback_exporter.FeedbackExporter"
 c.GenerateFeedback.preprocessors = []
 
-# The formgrader shows a student's markdown without scripts.
-c.HTMLExporter.filters = {"markdown2html": "autograder.reports.safe_html.markdown2html"}
+# The formgrader shows a student's markdown without scripts, and its formulas without a network.
+c.HTMLExporter.filters = {"markdown2html": "autograder.reports.mathml.typeset_markdown"}
 # It also shows the mark scheme under each written answer. Students' pages are made without it.
 c.HTMLExporter.preprocessors = ["autograder.reports.mark_schemes.ShowMarkSchemes"]

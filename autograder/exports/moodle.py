@@ -50,9 +50,10 @@ def worksheet(scores: LessonScores, worksheet: Roster, *, partial: bool) -> str:
     """
     missing = [title for title in REQUIRED if title not in worksheet.headings]
     if missing:
+        what = f"the roster is no such worksheet: it has no column '{missing[0]}'; "
         raise CourseError(
-            f"the roster is not Moodle's grading worksheet: it has no column '{missing[0]}'; export the "
-            "worksheet of this assignment in English, and give it with --roster"
+            f"an export for Moodle fills in its grading worksheet; {what if worksheet.headings else ''}"
+            "export the worksheet of this assignment in English, and give it with --roster"
         )
     columns = [title for title in COLUMNS if title in worksheet.headings]
     known, _ = worksheet.split(sorted(scores.scores))

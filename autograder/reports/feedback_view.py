@@ -20,8 +20,7 @@ from autograder.reports.causes import Failure, failures
 from autograder.reports.code_html import code_html
 from autograder.reports.feedback_words import LEFT_OUT
 from autograder.reports.history import Step
-from autograder.reports.mathml import typeset
-from autograder.reports.safe_html import markdown2html
+from autograder.reports.mathml import typeset_markdown
 from autograder.reports.titles import Titles
 from autograder.reports.words import Wording, distinct, wording
 from autograder.submissions.nbgrader_cells import grade_id, is_solution
@@ -140,7 +139,7 @@ def _in_short(text: str) -> str:
 @lru_cache(maxsize=1024)  # a class's pages share the lesson's own cells
 def prose_html(markdown: str) -> Markup:
     """Return a student's or an instructor's markdown as inert HTML with formulas as MathML."""
-    html = _NO_PICTURE.sub("", typeset(markdown2html(markdown)))
+    html = _NO_PICTURE.sub("", typeset_markdown(markdown))
     return Markup(html)  # noqa: S704 - cleaned by markdown2html
 
 

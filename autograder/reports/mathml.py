@@ -9,6 +9,7 @@ from bs4 import BeautifulSoup
 from bs4.element import NavigableString
 from latex2mathml.converter import convert
 
+from autograder.reports.safe_html import markdown2html
 from autograder.reports.tex import is_harmless
 
 LONGEST = 600  # characters of a formula
@@ -24,6 +25,11 @@ _TAG = re.compile(
     rf'</?(?:{"|".join(_ELEMENTS.split())})(?: (?:[a-z]+)="[\w .:/#%+-]*")*\s*/?>', re.ASCII
 )
 _BINDING = re.compile(r" (?:on\w+|href|src|style|class|id|name)=", re.IGNORECASE)
+
+
+def typeset_markdown(source: str) -> str:
+    """Return a person's markdown as inert HTML with formulas as MathML."""
+    return typeset(markdown2html(source))
 
 
 def typeset(html: str) -> str:

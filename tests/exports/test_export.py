@@ -63,7 +63,7 @@ def test_moodle_needs_its_own_worksheet(graded: Course, roster_file: Path) -> No
     """One line says which file."""
     done = _run(graded, "moodle", "--roster", roster_file)
     assert done.exit_code == 2
-    assert "not Moodle's grading worksheet" in done.stderr
+    assert "fills in its grading worksheet" in done.stderr
     assert done.stderr.count("\n") == 1
 
 

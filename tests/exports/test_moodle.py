@@ -68,6 +68,12 @@ def test_moodle_takes_final_grades_and_leaves_the_rest(scores: ClassScores, tmp_
     assert _imported(partial) == {9001: 20.0, 9002: 17.5, 9003: 18.0}
 
 
+def test_without_a_worksheet_it_is_asked_for(scores: ClassScores) -> None:
+    """Nobody is told of a roster that was not given."""
+    with pytest.raises(CourseError, match="fills in its grading worksheet; export the worksheet"):
+        worksheet(scores.lessons[0], Roster(), partial=False)
+
+
 def test_the_worksheet_keeps_moodles_rows_and_no_comments(scores: ClassScores, tmp_path: Path) -> None:
     """Comments that were imported again could change what a teacher wrote."""
     rows = list(csv.DictReader(io.StringIO(worksheet(scores.lessons[0], _worksheet(tmp_path), partial=False))))

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("same_grader")
 @pytest.fixture
 def graded(course: Course) -> Path:
     """Grade and record one submission; give the path of the graded notebook."""
-    hand_in(course, "alice", why="Because.")
+    hand_in(course, "alice", why="Because. $d_k$")
     submission = Submission(course, "alice", LESSON, "v")
     attempt, notebook = grade_submission(FakeGrader(course), submission, sandboxed=True)
     with Recorder(course) as recorder:
@@ -48,6 +48,11 @@ def test_it_stands_under_the_answer(course: Course, graded: Path) -> None:
     html = page(course, graded, OF_FORMGRADER)
     assert html.count(SCHEME) == 1
     assert html.index("Because.") < html.index("Mark scheme") < html.index(SCHEME)
+
+
+def test_formulas_need_no_network(course: Course, graded: Path) -> None:
+    """Formgrader's page asks for MathJax, which an instructor's machine may not reach."""
+    assert "<msub><mi>d</mi><mi>k</mi></msub>" in page(course, graded, OF_FORMGRADER)
 
 
 def test_a_page_that_is_not_formgraders_has_none(course: Course, graded: Path) -> None:
