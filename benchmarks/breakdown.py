@@ -1,5 +1,6 @@
 """Where the time of one submission goes: by the kind of command that its run is asked."""
 
+import contextlib
 import tempfile
 import time
 from collections import defaultdict
@@ -14,7 +15,7 @@ from autograder.demo import Answers
 from autograder.grading.grader import Grader
 from autograder.model.course import Course
 from autograder.sandbox.client import WarmProcess
-from autograder.sandbox.run import Run
+from autograder.sandbox.run import Probe, Run
 
 ROUNDS = 3
 KINDS = {
@@ -25,6 +26,14 @@ KINDS = {
     "end": "ends of these forks",
     "close": "end of the run: until nothing of it is left",
 }
+METHODS: dict[str, tuple[type, str]] = {
+    "run": (WarmProcess, "run"),
+    "cell": (Run, "cell"),
+    "probe": (Run, "probe"),
+    "observe": (Probe, "observe"),
+    "end": (Probe, "close"),
+    "close": (Run, "close"),
+}
 
 
 class Stopwatch:
@@ -34,16 +43,16 @@ class Stopwatch:
         self.calls: dict[str, int] = defaultdict(int)
         self.seconds: dict[str, float] = defaultdict(float)
 
-    def around(self, function: Callable[..., Any], kind: str = "") -> Callable[..., Any]:
-        """Return a function that is timed; without `kind`, by the command that it is given."""
+    def around(self, function: Callable[..., Any], kind: str) -> Callable[..., Any]:
+        """Return a function that is timed."""
 
         def timed(owner: Any, *given: Any, **named: Any) -> Any:
-            name, started = kind or given[0]["do"], time.monotonic()
+            started = time.monotonic()
             try:
                 return function(owner, *given, **named)
             finally:
-                self.calls[name] += 1
-                self.seconds[name] += time.monotonic() - started
+                self.calls[kind] += 1
+                self.seconds[kind] += time.monotonic() - started
 
         return timed
 
@@ -60,11 +69,10 @@ def breakdown(course: Course, lesson: str) -> tuple[float, Stopwatch]:
         grader.grade(lesson, path)
         for _ in range(ROUNDS):
             watch, started = Stopwatch(), time.monotonic()
-            with (
-                patch.object(Run, "_ask", watch.around(Run._ask)),
-                patch.object(Run, "close", watch.around(Run.close, "close")),
-                patch.object(WarmProcess, "run", watch.around(WarmProcess.run, "run")),
-            ):
+            with contextlib.ExitStack() as patches:
+                for kind, (owner, name) in METHODS.items():
+                    method = watch.around(getattr(owner, name), kind)
+                    patches.enter_context(patch.object(owner, name, method))
                 grader.grade(lesson, path)
             best = min(best, (time.monotonic() - started, watch), key=lambda done: done[0])
     return best

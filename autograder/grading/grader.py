@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
-import nbformat
 import torch
+from nbformat import NotebookNode
 
 from autograder.grading.basics import with_basics
 from autograder.grading.session import GradingSession
@@ -31,6 +31,7 @@ from autograder.sandbox.system_calls import filter_programs
 from autograder.storage.course_key import course_key
 from autograder.storage.results_file import ResultsFile
 from autograder.submissions.align import Aligned, align, empty
+from autograder.submissions.released import released_notebook
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,8 @@ class Grader:
 
     def _warmed_up(self, lesson: Lesson) -> WarmProcess:
         """Return a warm process that has imported what this lesson and those before it need."""
-        wanted = {*_imports(self.course, lesson.name), *lesson.imports, *_fixtures(lesson)}
+        release = released_notebook(self.course, lesson.name)
+        wanted = {*_imports(release), *lesson.imports, *_fixtures(lesson)}
         if self._warm is None or not self._warm.alive or not wanted <= self._modules:
             started, self._started = self._started, None
             self.close()
@@ -153,17 +155,20 @@ def _fixtures(lesson: Lesson) -> list[str]:
     return [module] if find_spec(module) else []
 
 
-def _imports(course: Course, lesson: str) -> Iterator[str]:
+def _imports(release: NotebookNode) -> Iterator[str]:
     """Yield the modules that the locked cells of a released lesson import."""
-    for cell in nbformat.read(course.release_notebook(lesson), as_version=4).cells:
+    for cell in release.cells:
         about = cell.metadata.get("nbgrader", {})
         if cell.cell_type == "code" and about.get("locked") and not about.get("grade"):
             yield from _imported(cell.source)
 
 
-def _imported(source: str) -> Iterator[str]:
+@lru_cache(maxsize=1024)
+def _imported(source: str) -> frozenset[str]:
+    found: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
+            found.add(node.module)
+    return frozenset(found)

@@ -24,7 +24,7 @@ from autograder.model.observation import Observation
 from autograder.probe.library_calls import LibraryCalls
 from autograder.probe.observe import observe
 from autograder.probe.operation import fields_of
-from autograder.probe.stand_in_code import NO_STAND_INS, code_in, stand_ins_by_lesson
+from autograder.probe.stand_in_code import NO_STAND_INS, CodeSet, code_in, stand_ins_by_lesson
 
 MAX_DRAWS = 100
 KEPT = 20_000  # observations; a small one takes a few kilobytes
@@ -178,8 +178,8 @@ class Oracle:
         """Return what looks for excluded functions; what right earlier parts call does not count."""
         known = stand_ins_by_lesson().get(self.lesson.name, NO_STAND_INS)
         right = {inspect.getmodule(other.reference) for other in self.lesson.upstream(exercise)}
-        given = known.given.union(*(code_in(module) for module in right if module))
-        own = replace(known, given=frozenset(given))
+        given = known.given.codes.union(*(code_in(module) for module in right if module))
+        own = replace(known, given=CodeSet(given))
         return LibraryCalls(exercise.words, stand_ins=own)  # our own code hides nothing below names
 
     def edited(self, exercise: Exercise, mistakes: Iterable[Mistake]) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ import ast
 import re
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 LONGEST = 100_000  # characters; nobody writes a longer cell by hand
 WORD = re.compile(r"(\.?)\b(\w+)")
@@ -39,7 +40,12 @@ def name_around(sources: Iterable[str], *, derivatives: bool = False) -> str:
     what Python's parser refuses.
     """
     around = AROUND | DERIVATIVES if derivatives else AROUND
-    return next((name for source in sources for name in _names(source, around)), "")
+    return next(filter(None, (_first(source, around) for source in sources)), "")
+
+
+@lru_cache(maxsize=2048)  # a cell is read again for each exercise that comes after it
+def _first(source: str, around: frozenset[str]) -> str:
+    return next(_names(source, around), "")
 
 
 def _names(source: str, around: frozenset[str]) -> Iterator[str]:

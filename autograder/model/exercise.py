@@ -15,7 +15,7 @@ from coursework.instant.examples import Question
 ANSWERS = "answers"  # what every dictionary of answers is called, in any lesson
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TestInput:
     """What is asked of an answer: an operation, and the random state to ask it in."""
 

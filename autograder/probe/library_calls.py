@@ -44,15 +44,18 @@ NAMESPACES: Final = frozenset(
     {"aten", "prim", "prims", "profiler", "sparse", "quantized", "mkldnn"}
 )
 TORCH: Final = torch.__file__.rpartition("/")[0] + "/"
-PASSED_OVER: Final = (
-    *(globals(), vars(handed_over), vars(contextlib), vars(threading)),
-)  # whose frames stand between
+PASSED_OVER: Final = frozenset(  # modules, by their names: their frames stand between
+    map(id, (globals(), vars(handed_over), vars(contextlib), vars(threading)))
+)
 
+# As they are before `install` replaces them.
+unwatched = torch._C.DisableTorchFunction  # for the probe's own work, which nobody needs to look at
 get_function_stack_at = torch._C._get_function_stack_at
 function_stack_depth = torch._C._len_torch_function_stack
 
 _active: list["LibraryCalls"] = []  # the observation that is being made, if any
 _trusted: set[CodeType] = set()  # the code of what the grader puts in place
+_torch_files: set[str] = set()
 _installed = threading.local()
 
 
@@ -85,17 +88,18 @@ class LibraryCalls:
 
     def called(self, name: str, frame: FrameType | None, through: Sequence[str]) -> None:
         """Take note of a call, unless it is a trusted part's own; `frame` made it, by way of `through`."""
-        word = self._word(name)
-        if not (word or self.refused or self.below):
-            return
-        word = word or next(filter(None, map(self._word, through)), "")
         code = frame.f_code if frame else None
         if code in self.refused:
             self.found.add(STAND_IN)
+        word = self._word(name)
+        if not word and (self.refused or self.below):
+            word = next(filter(None, map(self._word, through)), "")
+        if not word:
+            return
         entry = through[-1] if through else name
         ours = code in _trusted or code in self.given
         trusted = ours and self._names(code, word, entry)
-        if word and not trusted and not (word == AUTOGRAD and is_ours(frame)):
+        if not trusted and not (word == AUTOGRAD and is_ours(frame)):
             self.found.add(word)
 
     def evaded(self) -> None:
@@ -209,12 +213,21 @@ def caller() -> tuple[FrameType | None, list[str]]:
     frame: FrameType | None = sys._getframe(2)
     through = []
     while frame is not None:
-        if frame.f_code.co_filename.startswith(TORCH):
-            through.append(frame.f_code.co_name)
-        elif not any(frame.f_globals is names for names in PASSED_OVER):
+        code = frame.f_code
+        if code.co_filename in _torch_files or _is_torch_file(code.co_filename):
+            through.append(code.co_name)
+        elif id(frame.f_globals) not in PASSED_OVER:
             return frame, through
         frame = frame.f_back
     return None, through
+
+
+def _is_torch_file(name: str) -> bool:
+    """Return whether a file is torch's. Those that are need not be asked about again."""
+    found = name.startswith(TORCH)
+    if found:
+        _torch_files.add(name)
+    return found
 
 
 def trust(code: CodeType) -> None:

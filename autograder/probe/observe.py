@@ -10,7 +10,7 @@ import torch
 from torch.utils._pytree import tree_map_only
 
 from autograder.probe.answer import Answer, Namespace, StructureError
-from autograder.probe.library_calls import LibraryCalls
+from autograder.probe.library_calls import LibraryCalls, unwatched
 from autograder.probe.operation import Operation
 from autograder.probe.plain import plain
 
@@ -31,14 +31,16 @@ def observe(
     looks for. `seed` sets the random state beforehand.
     """
     calls = calls or LibraryCalls(())
-    before = tree_map_only(torch.Tensor, torch.Tensor.clone, list(operation.arguments))
+    with unwatched():
+        before = tree_map_only(torch.Tensor, torch.Tensor.clone, list(operation.arguments))
     value, raised = None, None
     with _fresh_defaults(seed), calls.watching():
         try:
             value = plain(operation.run(Answer(namespace, name)))
         except Exception as problem:
             raised = describe(problem)
-    changed = list(_changes(before, list(operation.arguments)))
+    with unwatched():
+        changed = list(_changes(before, list(operation.arguments)))
     return {"value": value, "raised": raised, "changed": changed, "library": sorted(calls.found)}
 
 

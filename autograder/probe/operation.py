@@ -17,10 +17,12 @@ from autograder.probe.answer import Answer
 class Operation:
     """Base of all operations. A subclass is a frozen dataclass of values that can be sent.
 
-    `handed` names the fields that hold what the answer is called with.
+    `handed` names the fields that hold what the answer is called with. Whether an answer depends on what was
+    called before is found out with operations that are `repeated`.
     """
 
     handed: ClassVar[Sequence[str]] = ()
+    repeated: ClassVar[bool] = True
 
     def run(self, answer: Answer) -> Any:
         """Do it to an answer and return what is to be compared.

@@ -6,7 +6,8 @@ import itertools
 import math
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from operator import is_
 from types import ModuleType
 from typing import Any
 
@@ -35,11 +36,9 @@ class Originals:
         """Put back what was replaced, deleted or hidden, and note the name of each."""
         for holder, kept in self._kept.items():
             now = vars(holder)
-            for name, value in kept.items():
-                if now.get(name, self) is not value:  # `self` differs from every value
-                    _set(holder, name, value)
-                    notes.add(Kind.PATCHED, f"{holder.__name__}.{name}")
-            if isinstance(holder, type):
+            if not all(map(is_, map(now.get, kept), kept.values())):  # asked thousands of times
+                _put_back(holder, kept, notes)
+            if isinstance(holder, type) and not self._names[holder].issuperset(now):
                 self._uncover(holder, notes)
 
     def _uncover(self, holder: type, notes: Notes) -> None:
@@ -65,6 +64,13 @@ def _values(holder: Holder) -> dict[str, Any]:
         if (callable(value) or isinstance(value, (property, staticmethod, classmethod)))
         and name not in REPLACED_BY_TORCH
     }
+
+
+def _put_back(holder: Holder, kept: Mapping[str, Any], notes: Notes) -> None:
+    for name, value in kept.items():
+        if vars(holder).get(name) is not value:
+            _set(holder, name, value)
+            notes.add(Kind.PATCHED, f"{holder.__name__}.{name}")
 
 
 def _set(holder: Holder, name: str, value: Any) -> None:

@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -31,6 +31,8 @@ class AskEach(Operation):
 
     asked: Sequence[Mapping[str, Any]] = ()
     double: bool = False
+
+    repeated: ClassVar[bool] = False  # there are checks that ask for one operation of the kind
 
     @property
     def operations(self) -> list[Operation]:
@@ -171,12 +173,17 @@ class AskForDefaults(AskEach):
         Raises what the first operation raises: an answer that fails anyway has no defaults.
         """
         self.operations[0].run(answer)
-        return {name: self._found(answer, name, *self.defaults[name]) for name in self.defaults}
-
-    def _found(self, answer: Answer, name: str, default: Any, other: Any) -> str:
         left_out = self._outcomes(answer, {})
         if not _alike(left_out, self._outcomes(answer, {})):
-            return "default"
+            return dict.fromkeys(self.defaults, "default")
+        return {
+            name: self._found(answer, left_out, name, *values)
+            for name, values in self.defaults.items()
+        }
+
+    def _found(
+        self, answer: Answer, left_out: list[Any], name: str, default: Any, other: Any
+    ) -> str:
         if not _alike(left_out, self._outcomes(answer, {name: default})):
             return "another default"
         return "unused" if _alike(left_out, self._outcomes(answer, {name: other})) else "default"

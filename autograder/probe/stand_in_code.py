@@ -1,20 +1,48 @@
 """Knows the code of the course's stand-ins, by which they are recognised under any name."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CodeType, ModuleType
 from typing import Any, Final
 
 from coursework import scope, stand_ins, stand_ins_models
 
+MOST_REMEMBERED: Final = 10_000  # code objects; an answer has dozens
+
+
+class CodeSet:
+    """A set of code objects that is quick to ask: each of them takes microseconds to hash."""
+
+    def __init__(self, codes: Iterable[CodeType] = ()) -> None:
+        self.codes = frozenset(codes)
+        self._asked: dict[
+            int, tuple[CodeType, bool]
+        ] = {}  # by id, which is in use as long as this is
+
+    def __contains__(self, code: CodeType | None) -> bool:
+        known = self._asked.get(id(code))
+        return known[1] if known else self._look_up(code)
+
+    def _look_up(self, code: CodeType | None) -> bool:
+        if code is None:
+            return False
+        if len(self._asked) >= MOST_REMEMBERED:
+            self._asked.clear()
+        found = code in self.codes
+        self._asked[id(code)] = code, found
+        return found
+
+    def __bool__(self) -> bool:
+        return bool(self.codes)
+
 
 @dataclass(frozen=True)
 class StandIns:
     """The code of the course's stand-ins: of those that a lesson hands out, and of those it refuses."""
 
-    given: frozenset[CodeType] = frozenset()
-    refused: frozenset[CodeType] = frozenset()
+    given: CodeSet = field(default_factory=CodeSet)
+    refused: CodeSet = field(default_factory=CodeSet)
 
 
 NO_STAND_INS: Final = StandIns()
@@ -59,5 +87,5 @@ def _stand_ins(lesson: str) -> StandIns:
     given = [scope.stand_in(name) for name in scope.NEEDS.get(lesson, ())]
     if not any(getattr(part, "__module__", "") == stand_ins_models.__name__ for part in given):
         own.append(code_in(stand_ins_models))
-    refused = frozenset().union(*own).difference(*map(code_of, given))
-    return StandIns(frozenset(every - refused), refused)
+    refused = set().union(*own).difference(*map(code_of, given))
+    return StandIns(CodeSet(every - refused), CodeSet(refused))

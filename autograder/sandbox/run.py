@@ -10,8 +10,7 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Protocol, Self
 
 from autograder.model.errors import (
@@ -24,9 +23,9 @@ from autograder.model.errors import (
 from autograder.probe import wire
 from autograder.probe.limits import WALL_FACTOR
 from autograder.probe.notes import Kind, Note
-from autograder.probe.operation import Operation, fields_of, path_of
 from autograder.sandbox import frames
 from autograder.sandbox.frames import Answer
+from autograder.sandbox.request import Request
 
 GRACE_SECONDS = 3.0  # how much longer to wait than the process may take by its own clock
 FRAME_SECONDS = 10.0  # for an answer to arrive in full once its first byte is there
@@ -37,22 +36,6 @@ FAMILY_FACTOR = 1.5  # how much longer all its processes may compute than the on
 # Exit statuses, as Python and as a shell report a signal
 OUT_OF_TIME = (-signal.SIGPROF, 128 + signal.SIGPROF)
 WAITED = (-signal.SIGALRM, 128 + signal.SIGALRM)
-
-
-@dataclass(frozen=True)
-class Watch:
-    """What to look for while an answer runs: parts of function names, and stand-ins not handed out.
-
-    `below` looks below Python's names as well; `lesson` says whose
-    stand-ins are refused.
-    """
-
-    words: Sequence[str] = ()
-    below: bool = False
-    lesson: str = ""
-
-
-NOTHING = Watch()
 
 
 class Keeper(Protocol):
@@ -89,7 +72,7 @@ class Run:
     def leave(self) -> None:
         """Have the run look for processes left behind, which are then among the notes."""
         with contextlib.suppress(RunEndedError):
-            self._ask({"do": "leave"}, GRACE_SECONDS, frames.SessionOver)
+            self._ask(wire.pack({"do": "leave"}), GRACE_SECONDS, frames.SessionOver)
 
     def cell(self, source: str, seconds: float, lesson: str = "") -> dict[str, Any] | None:
         """Run a cell. Return a description of the exception it raised, or None if it raised none.
@@ -99,7 +82,7 @@ class Run:
         survive the cell, or used more than `seconds` of processor time.
         """
         command = {"do": "cell", "source": source, "seconds": seconds, "lesson": lesson}
-        answer = self._ask(command, seconds, frames.CellDone)
+        answer = self._ask(wire.pack(command), seconds, frames.CellDone)
         assert isinstance(answer, frames.CellDone)
         self.took |= bool(answer.library)
         return answer.raised.model_dump(exclude_unset=True) if answer.raised else None
@@ -118,11 +101,11 @@ class Run:
         """
         sources = {"stand_ins": list(stand_ins), "cells": list(cells), "lesson": lesson}
         command = {"do": "probe", "seconds": seconds, **sources}
-        answer = self._ask(command, seconds, frames.ProbeReady, frames.ProbeEnded)
+        answer = self._ask(wire.pack(command), seconds, frames.ProbeReady, frames.ProbeEnded)
         ended = self.ending(answer.code) if isinstance(answer, frames.ProbeEnded) else None
         return Probe(self, ended)
 
-    def _ask(self, command: Mapping[str, Any], seconds: float, *expected: type[Answer]) -> Answer:
+    def _ask(self, command: bytes, seconds: float, *expected: type[Answer]) -> Answer:
         """Send a command and return the answer to it. Raises RunEndedError if none comes."""
         if not self.alive:
             raise RunCrashedError("the process had already ended")
@@ -138,13 +121,13 @@ class Run:
         return answer
 
     def _exchange(
-        self, command: Mapping[str, Any], seconds: float, expected: tuple[type[Answer], ...]
+        self, command: bytes, seconds: float, expected: tuple[type[Answer], ...]
     ) -> Answer | frames.SessionEnded:
         own = time.monotonic() + seconds * WALL_FACTOR + GRACE_SECONDS
         deadline = min(own, self._deadline)
         try:
             self._channel.settimeout(GRACE_SECONDS)
-            wire.send(self._channel, command)
+            self._channel.sendall(command)
             self._wait(deadline, seconds)
             in_full = min(deadline, time.monotonic() + FRAME_SECONDS)
             return frames.checked(wire.receive(self._channel, in_full), *expected)
@@ -227,32 +210,15 @@ class Probe:
         """Whether it can be asked for an observation."""
         return self._ending is None and self._run.alive
 
-    def observe(
-        self,
-        operation: Operation,
-        name: str,
-        seed: int,
-        seconds: float,
-        watch: Watch = NOTHING,
-    ) -> dict[str, Any]:
-        """Run an operation on what the student bound to `name`, and look for the calls in `watch`.
+    def observe(self, request: Request) -> dict[str, Any]:
+        """Send a request, and return the fields of the observation.
 
-        Raises RunEndedError if the probe ended, or used more than `seconds` of processor time.
+        Raises RunEndedError if the probe ended, or used up its processor time.
         """
         if self._ending is not None:
             raise self._ending
-        command = {
-            "do": "observe",
-            "operation": path_of(operation),
-            "fields": fields_of(operation),
-            "name": name,
-            "seed": seed,
-            "seconds": seconds,
-            "words": list(watch.words),
-            "below": watch.below,
-            "lesson": watch.lesson,
-        }
-        answer = self._run._ask(command, seconds, frames.Seen, frames.ProbeEnded)
+        asked = request.frame, request.seconds
+        answer = self._run._ask(*asked, frames.Seen, frames.ProbeEnded)
         if isinstance(answer, frames.ProbeEnded):
             self._ending = self._run.ending(answer.code)
             raise self._ending
@@ -264,4 +230,4 @@ class Probe:
     def close(self) -> None:
         """End the probe. Raises RunEndedError if the run ended meanwhile."""
         if self.ready:
-            self._run._ask({"do": "end"}, GRACE_SECONDS, frames.ProbeEnded)
+            self._run._ask(wire.pack({"do": "end"}), GRACE_SECONDS, frames.ProbeEnded)

@@ -135,8 +135,8 @@ class _Alignment:
     def result(self) -> Aligned:
         """Return the notebook in the release's order, with the student's own cells in between."""
         laid = list(self._cells())
-        notebook = copy.deepcopy(self.release)
-        notebook.cells = [cell for cell, _ in laid]
+        about = {name: value for name, value in self.release.items() if name != "cells"}
+        notebook = NotebookNode(copy.deepcopy(about), cells=[cell for cell, _ in laid])
         return Aligned(notebook, [part for _, part in laid], self.repairs, self.changed)
 
     def _cells(self) -> Iterator[_Cell]:
