@@ -35,16 +35,16 @@ def grade_lesson(
     force: bool = False,
     console: Console | None = None,
     make: MakeGrader = make_grader,
-    cluster: Cluster | None = None,
+    pool: Pool | None = None,
 ) -> list[Attempt]:
     """Grade and record every submission of a lesson; return each student's newest attempt.
 
     A submission that was graded before is skipped, unless its file, the lesson or the grader
     changed, or `force` is set, so an interrupted run continues where it stopped. `workers` is the
-    number of processes, by default one per core; a `cluster` grades in their place. Progress is
-    shown on `console`, by default standard error. Raises CourseError if there are no submissions,
-    if the results cannot be written or if the cluster cannot be reached, and SandboxMissingError
-    if there is no sandbox.
+    number of processes, by default one per core; they grade with what `make` gives, unless there is a
+    `pool` already. Progress is shown on `console`, by default standard error. Raises CourseError if
+    there are no submissions, if the results cannot be written or if the cluster cannot be reached, and
+    SandboxMissingError if there is no sandbox.
     """
     console = console or Console(stderr=True)
     with plain_io_errors(course):
@@ -62,7 +62,7 @@ def grade_lesson(
         skipped = len(submissions) - len(todo)
         rest = f", {skipped} graded before" if skipped else ""
         _say(console, f"{lesson}: {_count(todo, 'submission')} to grade{rest}")
-        pool = _pool(workers, cluster, sandboxed=sandboxed, make=make)
+        pool = pool or make_pool(workers, sandboxed=sandboxed, make=make)
         newest |= _grade_and_record(course, pool, todo, console)
         log.export()
         students = [submission.student for submission in submissions]
@@ -70,10 +70,14 @@ def grade_lesson(
         return [newest[student] for student in students]
 
 
-def _pool(
-    workers: int | None, cluster: Cluster | None, *, sandboxed: bool, make: MakeGrader
+def make_pool(
+    workers: int | None = None,
+    cluster: Cluster | None = None,
+    *,
+    sandboxed: bool,
+    make: MakeGrader = make_grader,
 ) -> Pool:
-    """Return what grades: processes of this machine, or a cluster."""
+    """Return what grades: processes of this machine, by default one per core, or a cluster."""
     number = workers or len(os.sched_getaffinity(0))
     if cluster is None:
         return Pool(number, sandboxed=sandboxed, make=make)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from autograder.grading.class_run import grade_lesson, nothing_submitted
+from autograder.grading.class_run import grade_lesson, make_pool, nothing_submitted
 from autograder.grading.cluster_access import Cluster
 from autograder.model.course import Course
 from autograder.reports.publish import Published, publish
@@ -30,16 +30,14 @@ def grade_lessons(
     console: Console | None = None,
     cluster: Cluster | None = None,
 ) -> Published:
-    """Grade each lesson's submissions (see `grade_lesson`), and write the reports of all lessons."""
-    for lesson in lessons:
-        grade_lesson(
-            course,
-            lesson,
-            sandboxed=sandboxed,
-            workers=workers,
-            force=force,
-            console=console,
-            cluster=cluster,
-        )
+    """Grade each lesson's submissions (see `grade_lesson`), and write the reports of all lessons.
+
+    `workers` processes, by default one per core, or a `cluster` grade them all.
+    """
+    with make_pool(workers, cluster, sandboxed=sandboxed).kept() as pool:
+        for lesson in lessons:
+            grade_lesson(
+                course, lesson, sandboxed=sandboxed, force=force, console=console, pool=pool
+            )
     with plain_io_errors(course):
         return publish(course, course.lessons())

@@ -106,13 +106,16 @@ class Grader:
         """Return a warm process that has imported what this lesson and those before it need."""
         release = released_notebook(self.course, lesson.name)
         wanted = {*_imports(release), *lesson.imports, *_fixtures(lesson)}
-        if self._warm is None or not self._warm.alive or not wanted <= self._modules:
+        if self._warm is None or not self._warm.alive:
             started, self._started = self._started, None
             self.close()
             self._modules |= wanted
             self._warm = WarmProcess(
                 sorted(self._modules), sandboxed=self.sandboxed, started=started
             )
+        elif not wanted <= self._modules:
+            self._modules |= wanted
+            self._warm.add(wanted)
         return self._warm
 
     def close(self) -> None:

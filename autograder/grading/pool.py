@@ -4,15 +4,15 @@ A submission whose worker dies, or that takes too long, is graded again alone. I
 left to a person. The other submissions are not affected.
 """
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import cache
 from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.util import Finalize
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from pebble import CONSTS, ProcessExpired, ProcessPool
 
@@ -47,7 +47,8 @@ def make_grader(course: Course, sandboxed: bool) -> "Grader":
 class Pool:
     """Grades submissions in `workers` processes.
 
-    Each worker calls `make` once, and grades with what it gives, for at most `seconds` a submission.
+    Each worker calls `make` once, and grades with what it gives, for at most `seconds` a submission. The
+    workers end with each call of `grade_all`, or with the block of `kept`.
     """
 
     def __init__(
@@ -59,6 +60,20 @@ class Pool:
         seconds: float = MAX_SECONDS,
     ) -> None:
         self.workers, self.sandboxed, self.make, self.seconds = workers, sandboxed, make, seconds
+        self._kept: ProcessPool | None = None
+        self._keeps = False
+
+    @contextmanager
+    def kept(self) -> Iterator[Self]:
+        """Keep the workers from one call to the next: importing torch takes longer than grading."""
+        self._keeps = True
+        try:
+            yield self
+        finally:
+            self._keeps = False
+            if self._kept is not None:
+                _end(self._kept)
+                self._kept = None
 
     def grade_all(self, submissions: Iterable[Submission]) -> Generator[Result, None, None]:
         """Yield each submission's attempt and aligned notebook as it is done, in any order.
@@ -84,8 +99,7 @@ class Pool:
         At most two submissions a worker are out at any time.
         """
         waiting, out = iter(submissions), dict[Future[Result], Submission]()
-        pool = ProcessPool(workers, context=get_context("spawn"), initializer=die_with_parent)
-        try:
+        with self._processes(workers) as pool:
             while True:
                 for submission in islice(waiting, 2 * workers - len(out)):
                     out[self._schedule(pool, submission)] = submission
@@ -94,9 +108,25 @@ class Pool:
                 for future in wait(out, return_when=FIRST_COMPLETED).done:
                     died = isinstance(future.exception(), DEATHS)
                     yield out.pop(future), None if died else future.result()
-        finally:
-            pool.stop()
-            pool.join()
+
+    @contextmanager
+    def _processes(self, workers: int) -> Iterator[ProcessPool]:
+        """Give the workers that are kept, or new ones: also for what is graded again alone."""
+        if not self._keeps or workers != self.workers:
+            pool = _start(workers)
+            try:
+                yield pool
+            finally:
+                _end(pool)
+            return
+        if self._kept is None or not self._kept.active:
+            self._kept = _start(workers)
+        try:
+            yield self._kept
+        except BaseException:  # what was left behind would come in between later
+            _end(self._kept)
+            self._kept = None
+            raise
 
     def _schedule(self, pool: ProcessPool, submission: Submission) -> Future[Result]:
         task = (self.make, self.sandboxed, submission)
@@ -110,6 +140,15 @@ class Pool:
     def _given_up(self, submission: Submission) -> Result:
         detail = f"the grading process died twice, or took longer than {self.seconds:g} s"
         return ungraded(submission, submission.sha256(), detail, sandboxed=self.sandboxed)
+
+
+def _start(workers: int) -> ProcessPool:
+    return ProcessPool(workers, context=get_context("spawn"), initializer=die_with_parent)
+
+
+def _end(pool: ProcessPool) -> None:
+    pool.stop()
+    pool.join()
 
 
 def grade_in_worker(make: MakeGrader, sandboxed: bool, submission: Submission) -> Result:

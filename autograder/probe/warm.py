@@ -59,19 +59,24 @@ def warm_up(modules: Iterable[str]) -> QuietShell:
     torch.set_num_interop_threads(1)
     with LibraryCalls(["softmax"], below=True).watching():  # imports what the modes need
         (torch.ones(2, 2, requires_grad=True) @ torch.ones(2, 2)).exp().sum().backward()  # type: ignore[no-untyped-call]
-    for name in (*IMPORTED_LATE, *modules):
+    shell = make_shell()
+    _import((*IMPORTED_LATE, *modules))
+    return shell
+
+
+def _import(modules: Iterable[str]) -> None:
+    for name in modules:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
-    shell = make_shell()
     gc.freeze()
-    return shell
 
 
 def _serve(control: socket.socket, shell: QuietShell, programs: Programs) -> None:
     """Carry out one command.
 
     `run` comes with a channel; `stop` and `used` with the number of a run. The answer to `used` is the
-    processor time of its processes: the kernel counts it, and no run can hide it.
+    processor time of its processes: the kernel counts it, and no run can hide it. `import` is followed by
+    the names of further modules.
     """
     message, descriptors, _, _ = socket.recv_fds(control, wire.COMMAND_SIZE, 1)
     if not message:
@@ -83,6 +88,9 @@ def _serve(control: socket.socket, shell: QuietShell, programs: Programs) -> Non
         _stop_run(int(number))
     elif word == "used":
         wire.send(control, {"seconds": _used(int(number))})
+    elif word == "import":
+        _import(wire.receive(control)["modules"])
+        wire.send(control, {"warm": "ready"})
 
 
 def _stop_run(keeper: int) -> None:

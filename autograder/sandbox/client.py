@@ -48,6 +48,14 @@ class WarmProcess:
             last = printed.decode(errors="replace").strip().splitlines()[-1:] or [str(problem)]
             raise AutograderError(f"the sandbox did not start: {last[0]}") from problem
 
+    def add(self, modules: Iterable[str]) -> None:
+        """Import further modules, for the runs from now on. Raises EOFError or OSError if it is gone."""
+        more = sorted(set(modules) - set(self._modules))
+        self._modules += tuple(more)
+        self._control.sendall(wire.command("import", 0))
+        wire.send(self._control, {"modules": more})
+        self._reply()
+
     @property
     def alive(self) -> bool:
         """Whether the process still runs, so that runs can be forked from it."""

@@ -28,6 +28,7 @@ class Careful(FakeGrader):
             os._exit(1)
         if "slow" in text:
             time.sleep(10_000)
+        (self.course.root / f"graded-{os.getpid()}").touch()
         return super().grade(lesson, path)
 
     def close(self) -> None:
@@ -92,3 +93,29 @@ def test_no_sandbox_stops_the_run(course: Course) -> None:
 def test_nothing_to_grade_starts_nothing() -> None:
     """An empty run yields nothing."""
     assert list(Pool(2, sandboxed=True, make=make_fake).grade_all([])) == []
+
+
+def test_kept_workers_grade_one_lesson_after_the_other(course: Course) -> None:
+    """They are the same processes until the block ends; also where one of them died in between."""
+    hand_in(course, "a", **RIGHT)
+    hand_in(course, "killer", double="# right but die")
+    pool = Pool(1, sandboxed=True, make=make_careful)
+    with pool.kept():
+        for students in (("a",), ("killer", "a")):
+            assert grade_all(pool, course, *students)["a"][0].report.score == 18.0
+            grade_all(pool, course, "a")
+            workers = {*course.root.glob("graded-*")}
+            grade_all(pool, course, "a")
+            assert {*course.root.glob("graded-*")} == workers
+
+
+def test_kept_workers_are_replaced_after_a_run_that_was_stopped(course: Course) -> None:
+    """Nothing of the run before comes in between."""
+    for student in ("a", "b", "c"):
+        hand_in(course, student, **RIGHT)
+    pool = Pool(1, sandboxed=True, make=make_careful)
+    with pool.kept():
+        results = pool.grade_all([Submission(course, student, LESSON, "v") for student in ("a", "b", "c")])
+        next(results)
+        results.close()
+        assert set(grade_all(pool, course, "b", "c")) == {"b", "c"}

@@ -52,6 +52,16 @@ def test_the_course_is_not_there(run: Run) -> None:
     assert told(run, "{*__import__('os').listdir('/sandbox/autograder')} - {'lessons'}") == "{'probe'}"
 
 
+def test_modules_can_be_added(warm: WarmProcess) -> None:
+    """Runs from then on find them imported; one that does not exist is left to the lesson that wants it."""
+    loaded = "'tabnanny' in __import__('sys').modules"
+    with warm.run() as before:
+        assert told(before, loaded) == "False"
+    warm.add(["tabnanny", "no_such_module"])
+    with warm.run() as after:
+        assert told(after, loaded) == "True"
+
+
 def test_the_fixtures_of_lessons_can_be_imported(run: Run) -> None:
     """They import nothing that is not visible inside."""
     for path in bubblewrap.PACKAGES.glob("lessons/*/fixtures.py"):
