@@ -8,12 +8,12 @@ from rich.console import Console
 
 from autograder.build import register
 from autograder.grading.cluster_access import Cluster
+from autograder.grading.pages import make_pages, stale_pages
 from autograder.grading.pool import MakeGrader, Pool, make_grader
 from autograder.grading.version import lesson_version
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.text import clean
-from autograder.reports import feedback_pages
 from autograder.reports.graded_notebook import graded_page
 from autograder.reports.progress import grading_progress
 from autograder.reports.words import report_total
@@ -66,7 +66,7 @@ def grade_lesson(
         newest |= _grade_and_record(course, pool, todo, console)
         log.export()
         students = [submission.student for submission in submissions]
-        _make_pages(course, lesson, students, pool.workers, console)
+        _make_pages(course, lesson, students, pool, console)
         return [newest[student] for student in students]
 
 
@@ -158,13 +158,11 @@ def _line(attempt: Attempt) -> str:
 
 
 def _make_pages(
-    course: Course, lesson: str, students: Sequence[str], workers: int, console: Console
+    course: Course, lesson: str, students: Sequence[str], pool: Pool, console: Console
 ) -> None:
-    """Make the feedback pages that are absent or older than the scores."""
-    stale = [each for each in students if feedback_pages.is_stale(course, each, lesson)]
+    stale = stale_pages(course, lesson, students)
     if not stale:
         return
     _say(console, f"{lesson}: making {_count(stale, 'feedback page')}")
-    failed = feedback_pages.generate(course, lesson, stale, workers=workers)
-    for student, problem in failed.items():
+    for student, problem in make_pages(course, lesson, stale, pool).items():
         _say(console, f"  {student}: no feedback page ({problem}); the scores are recorded")

@@ -4,7 +4,7 @@ A submission whose worker dies, or that takes too long, is graded again alone. I
 left to a person. The other submissions are not affected.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
@@ -12,7 +12,7 @@ from functools import cache
 from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.util import Finalize
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from pebble import CONSTS, ProcessExpired, ProcessPool
 
@@ -29,6 +29,7 @@ MAX_SECONDS = 900.0  # for one submission; the grader's own limits end it long b
 CONSTS.term_timeout = 10.0  # seconds for a worker to close its grader on a busy machine
 DEATHS = (ProcessExpired, BrokenProcessPool, TimeoutError)
 
+R = TypeVar("R")
 MakeGrader = Callable[[Course, bool], "Grader"]
 
 
@@ -90,6 +91,20 @@ class Pool:
         for submission in again:
             for _, result in self._results([submission], 1):
                 yield result or self._given_up(submission)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether workers are kept, and have started."""
+        return self._kept is not None
+
+    def spread(
+        self, function: Callable[..., R], tasks: Sequence[tuple[object, ...]]
+    ) -> Iterator[R | None]:
+        """Call a function on each tuple of arguments, and yield what comes; None where its worker died."""
+        with self._processes(self.workers) as processes:
+            for future in [processes.schedule(function, task) for task in tasks]:
+                died = isinstance(future.exception(), DEATHS)
+                yield None if died else future.result()
 
     def _results(
         self, submissions: Iterable[Submission], workers: int

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from autograder.build import register
 from autograder.grading.exercise_version import exercise_versions
 from autograder.grading.grade_submission import Result
+from autograder.grading.pages import make_pages, stale_pages
 from autograder.grading.pool import MakeGrader, Pool, make_grader
 from autograder.grading.version import lesson_version
 from autograder.model.course import Course
 from autograder.model.report import ExerciseReport, Outcome
-from autograder.reports import feedback_pages
 from autograder.reports.graded_notebook import graded_page
 from autograder.reports.publish import publish
 from autograder.storage.attempts import Attempt, AttemptLog
@@ -125,10 +125,8 @@ def apply(course: Course, lesson: str, done: Sequence[Regraded]) -> list[str]:
                 withdrawn = recorder.keep(attempt, graded_page(notebook, attempt, texts))
                 said += [f"{attempt.student}: {score}" for score in withdrawn]
         students = [each.before.student for each in done]
-        stale = [each for each in students if feedback_pages.is_stale(course, each, lesson)]
-        failed = feedback_pages.generate(
-            course, lesson, stale, workers=len(os.sched_getaffinity(0))
-        )
+        pool = Pool(len(os.sched_getaffinity(0)), sandboxed=True)
+        failed = make_pages(course, lesson, stale_pages(course, lesson, students), pool)
         said += [f"{student}: no feedback page ({why})" for student, why in failed.items()]
         AttemptLog(course.reports).export()
         publish(course, course.lessons())

@@ -16,6 +16,7 @@ SUFFIXES = (".py", ".yaml")
 ORGANISING = frozenset(
     f"{name}.py"
     for name in (
+        "pages",
         "pool",
         "cluster",
         "cluster_access",

@@ -1,10 +1,8 @@
 """Feedback pages of many students, written by nbgrader's own GenerateFeedback."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,9 @@ from autograder.model.course import Course
 from autograder.model.nbgrader_config import settings
 from autograder.storage.nbgrader_api import course_directory, quiet_logger
 
-ALONE = 16  # this many pages take less time than a second process needs to start
+Spread = Callable[
+    [Callable[..., dict[str, str]], Sequence[tuple[object, ...]]], Iterable[dict[str, str] | None]
+]
 
 
 def is_stale(course: Course, student: str, lesson: str) -> bool:
@@ -29,52 +29,37 @@ def is_stale(course: Course, student: str, lesson: str) -> bool:
 
 
 def generate(
-    course: Course, lesson: str, students: Sequence[str], *, workers: int = 1
+    course: Course,
+    lesson: str,
+    students: Sequence[str],
+    *,
+    workers: int = 1,
+    spread: Spread | None = None,
 ) -> dict[str, str]:
     """Make the pages of these students; return what went wrong, by student.
 
-    A page that fails costs no points and stops no other page.
+    `spread` calls a function on several tuples of arguments, in as many processes as there are
+    `workers`; None is the result of one that died. A page that fails costs no points and stops no other page.
     """
-    if workers == 1 or len(students) <= ALONE:
-        problems = _make_pages(course, lesson, students)
+    if spread is None:
+        made: Iterable[dict[str, str] | None] = [make_pages(course, lesson, students)]
     else:
-        problems = _make_pages_in_parallel(
-            course, lesson, [students[start::workers] for start in range(workers)]
-        )
+        shares = [students[start::workers] for start in range(min(workers, len(students)))]
+        made = spread(make_pages, [(course, lesson, share) for share in shares])
+    problems = {student: problem for each in made for student, problem in (each or {}).items()}
     stale = [student for student in students if is_stale(course, student, lesson)]
     return {student: problems.get(student, "nbgrader made none") for student in stale}
 
 
-def _make_pages_in_parallel(
-    course: Course, lesson: str, shares: Sequence[Sequence[str]]
-) -> dict[str, str]:
-    """Make each share's pages in its own process; one that dies leaves its pages unmade."""
-    context, receivers = get_context("spawn"), []
-    for share in shares:
-        receiver, sender = context.Pipe(duplex=False)
-        arguments = (sender, course, lesson, share)
-        context.Process(target=_send_problems, args=arguments, daemon=True).start()
-        sender.close()  # only the process holds it now, so its death ends the wait below
-        receivers.append(receiver)
-    problems: dict[str, str] = {}
-    for receiver in receivers:
-        with receiver, suppress(EOFError):
-            problems |= receiver.recv()
-    return problems
-
-
-def _send_problems(
-    sender: Connection, course: Course, lesson: str, students: Sequence[str]
-) -> None:
+def make_pages(course: Course, lesson: str, students: Sequence[str]) -> dict[str, str]:
+    """Make pages one after the other; return what went wrong, by student."""
     try:
-        problems = _make_pages(course, lesson, students)
+        return _make_pages(course, lesson, students)
     except Exception as error:  # reported for each page that is missing now
-        problems = dict.fromkeys(students, _one_line(error))
-    sender.send(problems)
+        return dict.fromkeys(students, _one_line(error))
 
 
 def _make_pages(course: Course, lesson: str, students: Sequence[str]) -> dict[str, str]:
-    """Make pages one after the other; return what went wrong, by student."""
     config = settings(course)
     folder = course_directory(course, lesson, config)
     converter = _Pages(course, students, coursedir=folder, config=config, log=quiet_logger())

@@ -42,6 +42,8 @@ class Remembering(FakeGrader):
 class InThisProcess:
     """A pool without processes."""
 
+    workers, is_running = 1, False
+
     def __init__(self, *_: Any, **__: Any) -> None:
         """Take what a pool takes."""
 

@@ -47,6 +47,7 @@ NOT_SCORING = (
     "autograder/lecture/slides.py",
     "autograder/reports/table.py",
     "autograder/storage/attempts.py",
+    "autograder/grading/pages.py",
     "autograder/grading/pool.py",
     "autograder/grading/cluster.py",
     "autograder/grading/cluster_access.py",
