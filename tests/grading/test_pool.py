@@ -73,7 +73,10 @@ def test_a_death_costs_only_the_one_that_causes_it(course: Course) -> None:
     }
     assert [student for student, result in done.items() if result[0].faulty] == ["killer"]
     assert "died twice" in done["killer"][0].detail
-    assert list(course.root.glob("closed-*")), "no worker closed its grader"
+    patience = time.monotonic() + 20  # on a busy machine, the last worker may still be at it
+    while not list(course.root.glob("closed-*")):
+        assert time.monotonic() < patience, "no worker closed its grader"
+        time.sleep(0.1)
 
 
 def test_a_submission_that_never_ends_is_left_to_a_person(course: Course) -> None:
