@@ -39,7 +39,7 @@ INCIDENTS = {
     "forged-answer": {"noise"},
     "fork-bomb": {"too-much"},
     "huge-value": set(),
-    "import-hook": set(),  # ends the process only if something is imported after it
+    "import-hook": {"ended-process"},
     "keyboard-interrupt": {"ended-process"},
     "keyring": set(),
     "kill-everything": {"signalled"},

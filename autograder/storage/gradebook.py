@@ -94,14 +94,19 @@ def comments_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, str]]:
 
 def _of_lesson(book: Gradebook, lesson: str, kind: Any, column: object) -> Query:
     """Return the rows of a lesson's grades or comments: the student, the cell's name, the column."""
+    columns = SubmittedAssignment.student_id, BaseCell.name, column
+    return cell_rows(book, kind, *columns).filter(Assignment.name == lesson)
+
+
+def cell_rows(book: Gradebook, kind: Any, *columns: object) -> Query:
+    """Return columns of all grades or comments, joined with their cells, submissions and lessons."""
     return (
-        book.db.query(SubmittedAssignment.student_id, BaseCell.name, column)
+        book.db.query(*columns)
         .select_from(kind)
         .join(BaseCell, kind.cell_id == BaseCell.id)
         .join(SubmittedNotebook, kind.notebook_id == SubmittedNotebook.id)
         .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
         .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
-        .filter(Assignment.name == lesson)
     )
 
 

@@ -15,7 +15,7 @@ from nbgrader.api import (
 )
 from sqlalchemy.orm import Query
 
-from autograder.storage.gradebook import NO_RESPONSE
+from autograder.storage.gradebook import NO_RESPONSE, cell_rows
 from autograder.submissions.nbgrader_cells import exercise_of
 
 
@@ -46,12 +46,5 @@ def student_grades(book: Gradebook, student: str) -> Mapping[str, LessonGrades]:
 
 def _cells(book: Gradebook, kind: Any, student: str, *columns: object) -> Query:
     """Return the rows of grades or comments of a student: the lesson, the cell's name, the columns."""
-    return (
-        book.db.query(Assignment.name, BaseCell.name, *columns)
-        .select_from(kind)
-        .join(BaseCell, kind.cell_id == BaseCell.id)
-        .join(SubmittedNotebook, kind.notebook_id == SubmittedNotebook.id)
-        .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-        .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
-        .filter(SubmittedAssignment.student_id == student)
-    )
+    rows = cell_rows(book, kind, Assignment.name, BaseCell.name, *columns)
+    return rows.filter(SubmittedAssignment.student_id == student)
