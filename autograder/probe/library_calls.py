@@ -235,13 +235,17 @@ def trust(code: CodeType) -> None:
     _trusted.update(nested(code))
 
 
+def remember() -> None:
+    """Take the modules and classes that are loaded now, before a student's code runs, as known."""
+    own_code.remember()
+    handed_over.remember()
+
+
 def install() -> None:
     """Have every thread that starts from now on take part, and see derivatives and switches.
 
-    To be called before a student's code runs: what that has hold of already cannot be watched.
+    To be called once, before a student's code runs: what that has hold of already cannot be watched.
     """
-    own_code.remember()
-    handed_over.remember()
     for module, name in itertools.product((_thread, threading), STARTS):
         if callable(start := getattr(module, name, None)):
             setattr(module, name, _taking_part(start))

@@ -18,19 +18,18 @@ from types import CodeType
 from typing import Any
 
 import torch
-from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.probe import dropout, example, functions, library_calls, modules, properties, wire  # noqa: F401 - operations, loaded early
+from autograder.probe import library_calls, wire
 from autograder.probe.audit_hook import AuditHook
+from autograder.probe.inherited import Inherited
 from autograder.probe.isolate import adopt_orphans
 from autograder.probe.library_calls import LibraryCalls
 from autograder.probe.limits import time_limit
 from autograder.probe.notes import Kind, Note, Notes
 from autograder.probe.observe import describe, observe
 from autograder.probe.operation import make
-from autograder.probe.originals import Originals
 from autograder.probe.shell import QuietShell
-from autograder.probe.stand_in_code import NO_STAND_INS, StandIns, stand_ins_by_lesson
+from autograder.probe.stand_in_code import StandIns
 from autograder.probe.standing_watch import StandingWatch
 from autograder.probe.streams import replace_streams
 
@@ -39,36 +38,36 @@ EXITED, FAILED = 3, 4  # exit statuses of a probe: by SystemExit, by any other e
 
 @dataclass(frozen=True)
 class Session:
-    """One run: the channel to the grader, the shell its cells run in, and what watches over it."""
+    """One run: the channel to the grader, what it has from the warm process, and what watches over it."""
 
     channel: socket.socket
-    shell: QuietShell
+    inherited: Inherited
     notes: Notes
     hook: AuditHook
-    originals: Originals
-    stand_ins: Mapping[str, StandIns]  # by lesson
     standing: StandingWatch
+
+    @property
+    def shell(self) -> QuietShell:
+        """The shell that its cells run in."""
+        return self.inherited.shell
 
     def refused(self, lesson: str) -> StandIns:
         """Return the stand-ins of a lesson, of which some are no answers; none for ''."""
-        return self.stand_ins.get(lesson, NO_STAND_INS)
+        return self.inherited.refused(lesson)
 
     def settle(self) -> list[Note]:
         """Put back what the code replaced, and return the notes since the last call."""
-        self.originals.restore(self.notes)
+        self.inherited.originals.restore(self.notes)
         return self.notes.take()
 
 
-def serve(channel: socket.socket, shell: QuietShell) -> None:
+def serve(channel: socket.socket, inherited: Inherited) -> None:
     """Answer the grader's commands until the stream ends."""
     adopt_orphans()
     notes = Notes()
     replace_streams(notes)
-    library_calls.install()
-    stand_ins = stand_ins_by_lesson()
-    hook, originals = AuditHook(notes), Originals(InteractiveShell)
-    standing = StandingWatch()
-    session = Session(channel, shell, notes, hook, originals, stand_ins, standing)
+    hook, standing = AuditHook(notes), StandingWatch()
+    session = Session(channel, inherited, notes, hook, standing)
     session.hook.start()
     with contextlib.suppress(EOFError), library_calls.told(standing):
         while True:

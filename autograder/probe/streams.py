@@ -35,11 +35,15 @@ class _Sink(io.RawIOBase):
 
 
 def replace_streams(notes: Notes) -> None:
-    """Drop what Python prints from now on, and let `input` and `getpass` return an empty line."""
+    """Drop what Python prints from now on."""
     buffered = io.BufferedWriter(_Sink(notes))
     sys.stdout = sys.stderr = io.TextIOWrapper(
         buffered, encoding="utf-8", errors="replace", line_buffering=True
     )
+
+
+def replace_input() -> None:
+    """Let `input` and `getpass` return an empty line from now on."""
     builtins.input = getpass.getpass = _empty_line
 
 

@@ -20,10 +20,11 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 from autograder.probe import forks, isolate, session, wire
+from autograder.probe.inherited import Inherited
 from autograder.probe.library_calls import LibraryCalls
 from autograder.probe.notes import Kind
 from autograder.probe.resource_monitor import ResourceMonitor
-from autograder.probe.shell import QuietShell, make_shell
+from autograder.probe.shell import make_shell
 from autograder.probe.streams import silence
 
 # The first backward() imports it, which takes a quarter of a second.
@@ -37,18 +38,18 @@ def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     programs = [] if sys.argv[2] == isolate.PLAIN else [*map(bytes.fromhex, sys.argv[2].split(":"))]
     isolate.new_session_keyring()
-    shell = warm_up(wire.receive(control)["modules"])
+    inherited = warm_up(wire.receive(control)["modules"])
     wire.send(control, {"warm": "ready"})
     with contextlib.suppress(EOFError):
         while True:
-            _serve(control, shell, programs)
+            _serve(control, inherited, programs)
     with contextlib.suppress(ChildProcessError):
         while True:
             os.wait()
 
 
-def warm_up(modules: Iterable[str]) -> QuietShell:
-    """Import what lessons import, and make a shell for the runs.
+def warm_up(modules: Iterable[str]) -> Inherited:
+    """Import what lessons import, and make what the runs inherit.
 
     Torch uses a single thread, which makes forking safe. A module that is not installed is left to
     the lesson that imports it.
@@ -61,17 +62,18 @@ def warm_up(modules: Iterable[str]) -> QuietShell:
         (torch.ones(2, 2, requires_grad=True) @ torch.ones(2, 2)).exp().sum().backward()  # type: ignore[no-untyped-call]
     shell = make_shell()
     _import((*IMPORTED_LATE, *modules))
-    return shell
+    inherited = Inherited(shell)
+    gc.freeze()
+    return inherited
 
 
 def _import(modules: Iterable[str]) -> None:
     for name in modules:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
-    gc.freeze()
 
 
-def _serve(control: socket.socket, shell: QuietShell, programs: Programs) -> None:
+def _serve(control: socket.socket, inherited: Inherited, programs: Programs) -> None:
     """Carry out one command.
 
     `run` comes with a channel; `stop` and `used` with the number of a run. The answer to `used` is the
@@ -83,13 +85,15 @@ def _serve(control: socket.socket, shell: QuietShell, programs: Programs) -> Non
         raise EOFError
     word, number = message.decode().split()
     if word == "run":
-        _start_run(control, shell, descriptors[0], programs)
+        _start_run(control, inherited, descriptors[0], programs)
     elif word == "stop":
         _stop_run(int(number))
     elif word == "used":
         wire.send(control, {"seconds": _used(int(number))})
     elif word == "import":
         _import(wire.receive(control)["modules"])
+        inherited.remember()
+        gc.freeze()
         wire.send(control, {"warm": "ready"})
 
 
@@ -109,18 +113,18 @@ def _used(keeper: int) -> float:
 
 
 def _start_run(
-    control: socket.socket, shell: QuietShell, descriptor: int, programs: Programs
+    control: socket.socket, inherited: Inherited, descriptor: int, programs: Programs
 ) -> None:
     """Fork the keeper of a run, and tell the grader its number."""
     keeper = os.fork()
     if keeper == 0:
         control.close()
-        _keep_run(shell, socket.socket(fileno=descriptor), programs)
+        _keep_run(inherited, socket.socket(fileno=descriptor), programs)
     os.close(descriptor)
     wire.send(control, {"run": keeper})
 
 
-def _keep_run(shell: QuietShell, channel: socket.socket, programs: Programs) -> NoReturn:
+def _keep_run(inherited: Inherited, channel: socket.socket, programs: Programs) -> NoReturn:
     """Be the keeper of one run: start it, wait for its end, and report that."""
     os.setsid()
     isolate.adopt_orphans()
@@ -132,7 +136,7 @@ def _keep_run(shell: QuietShell, channel: socket.socket, programs: Programs) -> 
     if inner == 0:
         monitor.close()
         ours.close()
-        _be_process_1(shell, channel, theirs, programs)
+        _be_process_1(inherited, channel, theirs, programs)
     theirs.close()
     signal.signal(signal.SIGTERM, lambda *_: _end(monitor))
     within_limits = _wait(inner, monitor, forks.take_over(ours))
@@ -178,7 +182,7 @@ def _kill(process: int, number: signal.Signals = signal.SIGKILL) -> None:
 
 
 def _be_process_1(
-    shell: QuietShell, channel: socket.socket, keeper: socket.socket, programs: Programs
+    inherited: Inherited, channel: socket.socket, keeper: socket.socket, programs: Programs
 ) -> NoReturn:
     """Be process 1 of the run: isolate and limit it, run the session, and end with its status."""
     code = 1
@@ -192,7 +196,7 @@ def _be_process_1(
             _isolate(programs, keeper)
         keeper.close()
         silence()
-        code = _run_session(shell, channel)
+        code = _run_session(inherited, channel)
     finally:
         os._exit(code)
 
@@ -206,14 +210,14 @@ def _isolate(programs: Programs, keeper: socket.socket) -> None:
     forks.hand_over(asking, keeper)
 
 
-def _run_session(shell: QuietShell, channel: socket.socket) -> int:
+def _run_session(inherited: Inherited, channel: socket.socket) -> int:
     """Fork the session and return its exit status as a shell would: 128 + signal if one ended it."""
     child = os.fork()
     if child == 0:
         code = 1
         try:
             os.setsid()
-            session.serve(channel, shell)
+            session.serve(channel, inherited)
             code = 0
         finally:
             os._exit(code)

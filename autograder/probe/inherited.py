@@ -1,0 +1,35 @@
+"""What every run inherits from the warm process, made there once: making it anew takes each run long."""
+
+from collections.abc import Mapping
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from autograder.probe import dropout, example, functions, library_calls, modules, properties  # noqa: F401 - operations, loaded early
+from autograder.probe.originals import Originals
+from autograder.probe.shell import QuietShell
+from autograder.probe.stand_in_code import NO_STAND_INS, StandIns, stand_ins_by_lesson
+from autograder.probe.streams import replace_input
+
+
+class Inherited:
+    """The shell that cells run in, and what is known of the interpreter before a student's code runs."""
+
+    originals: Originals
+    _stand_ins: Mapping[str, StandIns]
+
+    def __init__(self, shell: QuietShell) -> None:
+        """Install what watches library calls, and remember what is loaded so far."""
+        self.shell = shell
+        replace_input()
+        library_calls.install()
+        self.remember()
+
+    def remember(self) -> None:
+        """Take what is loaded by now for what it should be. To be called after every import."""
+        library_calls.remember()
+        self._stand_ins = stand_ins_by_lesson()
+        self.originals = Originals(InteractiveShell)
+
+    def refused(self, lesson: str) -> StandIns:
+        """Return the stand-ins of a lesson, of which some are no answers; none for ''."""
+        return self._stand_ins.get(lesson, NO_STAND_INS)
