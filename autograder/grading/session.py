@@ -22,8 +22,8 @@ from autograder.model.errors import RunCrashedError, RunEndedError
 from autograder.model.exercise import Exercise
 from autograder.model.observation import Observation, Raised
 from autograder.model.report import ExerciseReport, Report
-from autograder.probe.library_calls import AUTOGRAD
 from autograder.probe.notes import Kind
+from autograder.probe.words import AUTOGRAD
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Run
 from autograder.submissions.align import Part, Role

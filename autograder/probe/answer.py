@@ -1,5 +1,6 @@
 """What a student wrote, and how operations reach into it: names, attributes, parameters."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,6 +8,8 @@ from typing import Any
 
 import torch
 from torch import nn
+
+from autograder.probe.library_calls import unwatched
 
 Namespace = Mapping[str, Any]
 
@@ -93,6 +96,12 @@ def load(built: nn.Module, path: str, value: torch.Tensor) -> None:
     parameter = attribute(built, path)
     if not isinstance(parameter, torch.Tensor):
         raise StructureError(Fault.NOT_A_PARAMETER, path, kind_of(parameter))
+    runs_no_code = type(parameter) in (nn.Parameter, torch.Tensor)
+    with unwatched() if runs_no_code else contextlib.nullcontext():
+        _copy(value, parameter, path)
+
+
+def _copy(value: torch.Tensor, parameter: torch.Tensor, path: str) -> None:
     if parameter.shape != value.shape:
         exchanged = parameter.dim() == 2 and parameter.shape == value.shape[::-1]
         fault = Fault.EXCHANGED if exchanged else Fault.OTHER_SHAPE

@@ -25,10 +25,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.probe import handed_over, own_code
 from autograder.probe.own_code import is_ours
-from autograder.probe.stand_in_code import NO_STAND_INS, StandIns, nested
+from autograder.probe.stand_in_code import MOST_REMEMBERED, NO_STAND_INS, StandIns, nested
+from autograder.probe.words import AUTOGRAD, WordIn
 
-AUTOGRAD: Final = "autograd"  # the word for asking torch for a derivative
-AUTOGRAD_NAMES: Final = frozenset({"grad", "backward", "run_backward", "make_dual", "_make_dual"})
 SWITCHES: Final = ("DisableTorchFunction", "DisableTorchFunctionSubclass", "_unset_dispatch_mode")
 STARTS: Final = (
     "start_new_thread",
@@ -52,11 +51,28 @@ PASSED_OVER: Final = frozenset(  # modules, by their names: their frames stand b
 unwatched = torch._C.DisableTorchFunction  # for the probe's own work, which nobody needs to look at
 get_function_stack_at = torch._C._get_function_stack_at
 function_stack_depth = torch._C._len_torch_function_stack
+get_dispatch_stack_at = torch._C._get_dispatch_stack_at
+dispatch_stack_depth = torch._C._len_torch_dispatch_stack
+
+# Of what is asked of tensors most often, what says how they are made up, and computes nothing.
+LOOKS: Final = frozenset({"__get__", "size", "dim", "is_floating_point", "_set_grad_enabled"})
 
 _active: list["LibraryCalls"] = []  # the observation that is being made, if any
 _trusted: set[CodeType] = set()  # the code of what the grader puts in place
-_torch_files: set[str] = set()
 _installed = threading.local()
+
+
+class _IsTorchs(dict[str, bool]):
+    """Whether a file is torch's, by its name; each is looked at once."""
+
+    def __missing__(self, name: str) -> bool:
+        if len(self) >= MOST_REMEMBERED:
+            self.clear()
+        found = self[name] = name.startswith(TORCH)
+        return found
+
+
+_is_torchs = _IsTorchs()
 
 
 class LibraryCalls:
@@ -74,7 +90,8 @@ class LibraryCalls:
         self.words, self.below = tuple(words), below
         self.refused, self.given = stand_ins.refused, stand_ins.given
         self.found: set[str] = set()
-        self._known: dict[str, str] = {}
+        self._word_in = WordIn(words)
+        self._looks_through = below or bool(stand_ins.refused)
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
@@ -91,9 +108,9 @@ class LibraryCalls:
         code = frame.f_code if frame else None
         if code in self.refused:
             self.found.add(STAND_IN)
-        word = self._word(name)
-        if not word and (self.refused or self.below):
-            word = next(filter(None, map(self._word, through)), "")
+        word = self._word_in[name]
+        if not word and self._looks_through:
+            word = next(filter(None, map(self._word_in.__getitem__, through)), "")
         if not word:
             return
         entry = through[-1] if through else name
@@ -113,17 +130,7 @@ class LibraryCalls:
         Others are called through it: by an attribute that was replaced, or an argument.
         """
         names = code.co_names if code else ()
-        return entry in names or any(self._word(name) == word for name in names)
-
-    def _word(self, name: str) -> str:
-        """Return the first of the words that a function's name contains, or ''."""
-        if name not in self._known:
-            self._known[name] = next((word for word in self.words if _means(name, word)), "")
-        return self._known[name]
-
-
-def _means(name: str, word: str) -> bool:
-    return name in AUTOGRAD_NAMES if word == AUTOGRAD else word in name
+        return entry in names or any(self._word_in[name] == word for name in names)
 
 
 def _dispatch_mode(*, on: bool = True) -> contextlib.AbstractContextManager[Any]:
@@ -133,7 +140,11 @@ def _dispatch_mode(*, on: bool = True) -> contextlib.AbstractContextManager[Any]
 
 class _FunctionMode(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        _tell(str(getattr(func, "__name__", "")))
+        name = str(getattr(func, "__name__", ""))
+        if name not in LOOKS:
+            _tell(name)
+        if dispatch_stack_depth() and foreign_mode_is_on():
+            done_elsewhere()
         try:
             args = handed_over.handed(args, _called_back)
             kwargs = handed_over.handed_by_name(kwargs, _called_back) if kwargs else {}
@@ -162,6 +173,12 @@ def is_on() -> bool:
     """Return whether torch's Python functions are seen in this thread, whatever else looks at them."""
     stack = map(get_function_stack_at, range(function_stack_depth()))
     return any(type(mode) is _FunctionMode for mode in stack)
+
+
+def foreign_mode_is_on() -> bool:
+    """Return whether a dispatch mode is on in this thread that is not ours: torch runs its code."""
+    stack = map(get_dispatch_stack_at, range(dispatch_stack_depth()))
+    return any(type(mode) is not _DispatchMode for mode in stack)
 
 
 class _DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call] # torch's
@@ -214,20 +231,12 @@ def caller() -> tuple[FrameType | None, list[str]]:
     through = []
     while frame is not None:
         code = frame.f_code
-        if code.co_filename in _torch_files or _is_torch_file(code.co_filename):
+        if _is_torchs[code.co_filename]:
             through.append(code.co_name)
         elif id(frame.f_globals) not in PASSED_OVER:
             return frame, through
         frame = frame.f_back
     return None, through
-
-
-def _is_torch_file(name: str) -> bool:
-    """Return whether a file is torch's. Those that are need not be asked about again."""
-    found = name.startswith(TORCH)
-    if found:
-        _torch_files.add(name)
-    return found
 
 
 def trust(code: CodeType) -> None:

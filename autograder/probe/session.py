@@ -139,7 +139,7 @@ def _serve_probe(session: Session, command: dict[str, Any], *, helpers: bool) ->
             asked = make(order["operation"], order["fields"])
             with time_limit(order["seconds"]) as clock:
                 calls = _calls(session, order)
-                if helpers or _has_children():
+                if helpers or _has_children() or library_calls.foreign_mode_is_on():
                     calls.evaded()
                 seen = observe(asked, shell.user_ns, order["name"], order["seed"], calls)
                 seen["library"] = sorted({*seen["library"], *session.standing.taken})

@@ -7,7 +7,7 @@ from autograder.judge.explain import near
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.attention import reference
-from autograder.probe.library_calls import AUTOGRAD
+from autograder.probe.words import AUTOGRAD
 
 LIBRARY = "The library's softmax does the work here. Write the exponential and the sum yourself."
 DERIVATIVE = "A derivative computed by torch does the work here. Write the exponential and the sum yourself."
