@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
+from autograder.probe.caller import is_believed
 from autograder.probe.library_calls import done_elsewhere
 from autograder.probe.notes import Kind, Notes
 
@@ -41,6 +42,9 @@ EVENTS: Final = {
 
 
 UNSEEN: Final = (Kind.PROCESS, Kind.HOOK)  # what these run, or replace, cannot be looked at
+MAKES_CODE: Final = ("compile", "code.__new__")  # their second argument says which file it is from
+READS_CODE: Final = ("marshal.load", "marshal.loads")
+IMPORT: Final = "<frozen importlib"  # where Python's own import comes from
 
 
 class AuditHook:
@@ -65,18 +69,28 @@ class AuditHook:
 
     def _on_event(self, event: str, args: tuple[Any, ...]) -> None:
         """Handle an event. An exception here would be raised in the student's code, so none leaves."""
-        if self._paused or event not in EVENTS:
+        if self._paused or not (event in EVENTS or event in MAKES_CODE or event in READS_CODE):
             return
         self._paused = True  # looking at an event may cause another
         try:
-            if not _is_harmless(event, args):
+            if event not in EVENTS:
+                if _is_forged(event, args, sys._getframe(1).f_code.co_filename):
+                    done_elsewhere()
+            elif not _is_harmless(event, args):
                 self._notes.add(EVENTS[event], _describe(event, args))
                 if EVENTS[event] in UNSEEN and not _is_plain_tool(event, args):
                     done_elsewhere()
         except Exception:
-            self._notes.add(EVENTS[event], event)
+            self._notes.add(EVENTS.get(event, Kind.HOOK), event)
         finally:
             self._paused = False
+
+
+def _is_forged(event: str, args: tuple[Any, ...], made_in: str) -> bool:
+    """Return whether code is made that may say to be of a file of torch's, of Python's or of ours."""
+    if made_in.startswith(IMPORT):
+        return False
+    return event in READS_CODE or is_believed(os.fsdecode(args[1] or ""))
 
 
 def _is_harmless(event: str, args: tuple[Any, ...]) -> bool:

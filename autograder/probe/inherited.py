@@ -4,7 +4,15 @@ from collections.abc import Mapping
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.probe import dropout, example, functions, library_calls, modules, properties  # noqa: F401 - operations, loaded early
+from autograder.probe import (  # noqa: F401 - operations, loaded early
+    dropout,
+    example,
+    functions,
+    handed_over,
+    library_calls,
+    modules,
+    properties,
+)
 from autograder.probe.originals import Originals
 from autograder.probe.shell import QuietShell
 from autograder.probe.stand_in_code import NO_STAND_INS, StandIns, stand_ins_by_lesson
@@ -26,7 +34,7 @@ class Inherited:
 
     def remember(self) -> None:
         """Take what is loaded by now for what it should be. To be called after every import."""
-        library_calls.remember()
+        handed_over.remember()
         self._stand_ins = stand_ins_by_lesson()
         self.originals = Originals(InteractiveShell)
 

@@ -13,7 +13,6 @@ import contextlib
 import itertools
 import os
 import posix
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FrameType
@@ -23,9 +22,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from autograder.probe import handed_over, own_code
-from autograder.probe.own_code import is_ours
-from autograder.probe.stand_in_code import MOST_REMEMBERED, NO_STAND_INS, StandIns, nested
+from autograder.probe import handed_over
+from autograder.probe.caller import caller, is_ours
+from autograder.probe.stand_in_code import NO_STAND_INS, StandIns, nested
 from autograder.probe.words import AUTOGRAD, WordIn
 
 SWITCHES: Final = ("DisableTorchFunction", "DisableTorchFunctionSubclass", "_unset_dispatch_mode")
@@ -42,11 +41,6 @@ NOT_FUNCTIONS: Final = (STAND_IN, ELSEWHERE)
 NAMESPACES: Final = frozenset(
     {"aten", "prim", "prims", "profiler", "sparse", "quantized", "mkldnn"}
 )
-TORCH: Final = torch.__file__.rpartition("/")[0] + "/"
-PASSED_OVER: Final = frozenset(  # modules, by their names: their frames stand between
-    map(id, (globals(), vars(handed_over), vars(contextlib), vars(threading)))
-)
-
 # As they are before `install` replaces them.
 unwatched = torch._C.DisableTorchFunction  # for the probe's own work, which nobody needs to look at
 get_function_stack_at = torch._C._get_function_stack_at
@@ -60,19 +54,6 @@ LOOKS: Final = frozenset({"__get__", "size", "dim", "is_floating_point", "_set_g
 _active: list["LibraryCalls"] = []  # the observation that is being made, if any
 _trusted: set[CodeType] = set()  # the code of what the grader puts in place
 _installed = threading.local()
-
-
-class _IsTorchs(dict[str, bool]):
-    """Whether a file is torch's, by its name; each is looked at once."""
-
-    def __missing__(self, name: str) -> bool:
-        if len(self) >= MOST_REMEMBERED:
-            self.clear()
-        found = self[name] = name.startswith(TORCH)
-        return found
-
-
-_is_torchs = _IsTorchs()
 
 
 class LibraryCalls:
@@ -204,14 +185,6 @@ def told(calls: LibraryCalls) -> Iterator[None]:
         _active.remove(calls)
 
 
-def _switched_off(caller: FrameType | None) -> None:
-    """Tell of modes that are taken away, unless torch does it."""
-    while caller is not None and caller.f_globals is vars(contextlib):
-        caller = caller.f_back
-    if caller and not (caller.f_code.co_filename.startswith(TORCH) or is_ours(caller)):
-        done_elsewhere()
-
-
 def done_elsewhere() -> None:
     """Tell the observations that are being made of work that nobody can look at."""
     for calls in _active:
@@ -220,34 +193,14 @@ def done_elsewhere() -> None:
 
 def _tell(name: str) -> None:
     if _active:
-        made_by = caller()
+        made_by = caller(2)
         for calls in _active:
             calls.called(name, *made_by)
-
-
-def caller() -> tuple[FrameType | None, list[str]]:
-    """Return the innermost frame that is neither torch's nor ours, and torch's functions up to it."""
-    frame: FrameType | None = sys._getframe(2)
-    through = []
-    while frame is not None:
-        code = frame.f_code
-        if _is_torchs[code.co_filename]:
-            through.append(code.co_name)
-        elif id(frame.f_globals) not in PASSED_OVER:
-            return frame, through
-        frame = frame.f_back
-    return None, through
 
 
 def trust(code: CodeType) -> None:
     """Let code call what it names, with everything that is defined in it."""
     _trusted.update(nested(code))
-
-
-def remember() -> None:
-    """Take the modules and classes that are loaded now, before a student's code runs, as known."""
-    own_code.remember()
-    handed_over.remember()
 
 
 def install() -> None:
@@ -304,7 +257,9 @@ def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _evading(switch: Callable[..., Any]) -> Callable[..., Any]:
     def evade(*args: Any, **kwargs: Any) -> Any:
-        _switched_off(sys._getframe(1))
+        made_by, through = caller(1)
+        if made_by and not through and not is_ours(made_by):
+            done_elsewhere()
         return switch(*args, **kwargs)
 
     return evade
