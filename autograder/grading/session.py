@@ -65,6 +65,7 @@ class GradingSession:
         self._reports: dict[str, ExerciseReport] = {}
         self._raised: dict[str, Raised] = {}  # by the cell of an exercise
         self._skipped: set[int] = set()  # indices of cells that ended the process
+        self._apart: Run | None = None  # in which exercises are graded alone, while it is clean
         self._own_seconds = 0.0
         self._started = time.monotonic() if started is None else started
 
@@ -74,11 +75,14 @@ class GradingSession:
             if report := outcomes.without_running(exercise, self._answers.get(exercise.id)):
                 self._reports[exercise.id] = report
         self._reports |= self._settled
-        while self._open() and not self._out_of_time():
-            with self._run() as run:
-                self._run_notebook(run)
-                run.leave()
-                self.incidents.add(None, run.take_notes())
+        try:
+            while self._open() and not self._out_of_time():
+                with self._run() as run:
+                    self._run_notebook(run)
+                    run.leave()
+                    self.incidents.add(None, run.take_notes())
+        finally:
+            self._clear(self._apart)
         for exercise in self._open():
             self._reports[exercise.id] = outcomes.out_of_time(exercise, TOTAL_SECONDS)
         return [self._reports[exercise_id] for exercise_id in self._exercises]
@@ -182,13 +186,26 @@ class GradingSession:
         return self._report(exercise, *runs)
 
     def _run_alone(self, exercise: Exercise) -> ExerciseRun:
-        """Run the checks in a fresh process: the answer, the helpers it needs, and right parts."""
+        """Run the checks without the notebook: the answer, the helpers it needs, and right parts.
+
+        No cell is ever run in this run itself, so it serves one exercise after the other, as long as
+        the probes leave nothing behind.
+        """
         cells = [IMPORT_BASICS, *self._sources(exercise)]
-        with self._run() as run:
+        run, self._apart = self._apart or self._run(), None
+        try:
             done = self._run_checks(exercise, run, self.oracle.stand_ins(exercise), cells)
-            run.leave()
+            if run.leave() and not run.took:
+                self._apart = run
             self.incidents.add(exercise.id, run.take_notes())
+        finally:
+            self._clear(run if run is not self._apart else None)
         return done
+
+    @staticmethod
+    def _clear(run: Run | None) -> None:
+        if run is not None:
+            run.close()
 
     def _sources(self, exercise: Exercise) -> list[str]:
         """Return the cells that an answer is made of: the helpers it needs, and itself."""

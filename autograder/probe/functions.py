@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import torch
 
 from autograder.probe.answer import Answer, Fault, StructureError, kind_of
-from autograder.probe.gradients import computed, leaves
+from autograder.probe.gradients import backpropagate, computed, leaves
 from autograder.probe.operation import Operation
 
 
@@ -63,7 +63,7 @@ class FunctionGradients(CallFunction):
         result = answer.find()(*computed(args), **self.kwargs)
         output = result[0] if isinstance(result, (tuple, list)) else result
         if output.requires_grad:  # if it is cut off, no gradient reaches anything: each stays None
-            output.backward(self.cotangent)
+            backpropagate(output, self.cotangent)
         return {"output": output, "gradients": [getattr(arg, "grad", None) for arg in args]}
 
 

@@ -20,6 +20,17 @@ def computed(args: Sequence[Any]) -> list[Any]:
     return [arg.clone() if is_float(arg) else arg for arg in args]
 
 
+def backpropagate(output: torch.Tensor, cotangent: torch.Tensor | None) -> None:
+    """Backpropagate from an output that was weighted with `cotangent`, or from a single number.
+
+    It is put as a sum: for a gradient that it is handed, torch imports a third more than it had before.
+    """
+    if cotangent is not None and output.shape == cotangent.shape:
+        torch.autograd.backward((output * cotangent).sum())
+    else:
+        torch.autograd.backward(output, cotangent)
+
+
 def is_float(value: Any) -> bool:
     """Return whether a value is a tensor that can have gradients."""
     return isinstance(value, torch.Tensor) and value.is_floating_point()

@@ -32,6 +32,7 @@ OPEN_FILES = 256
 LOCKED_MEMORY = 64 * 2**10  # bytes
 MAX_PROCESSES = 64  # threads included
 PLAIN: Final = "plain"  # in place of filters: runs are not isolated
+WRITABLE_FOLDERS: Final = ("/tmp", "/dev/shm")  # noqa: S108 - the sandbox's own
 COUNTED_BY_NAMESPACE = (5, 14)  # the first kernel that counts the processes of each user namespace
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -19,7 +19,7 @@ from autograder.probe.answer import (
     load,
     returned_tensor,
 )
-from autograder.probe.gradients import computed, is_float, leaves
+from autograder.probe.gradients import backpropagate, computed, is_float, leaves
 from autograder.probe.operation import Operation
 
 STILL = 1e-4  # two outputs closer than this are the same: rounding moves them by 2e-6 at most
@@ -137,7 +137,7 @@ class ModuleGradients(ModuleOperation):
         args = leaves(self.calls[0]) if self.of_arguments else list(self.calls[0])
         output = (returned_tensor if self.one_output else first_tensor)(built(*computed(args)))
         if output.requires_grad:  # if it is cut off, no gradient reaches anything: each stays None
-            output.backward(self.cotangent)  # type: ignore[no-untyped-call] # torch's
+            backpropagate(output, self.cotangent)
         paths = self.paths or list(self.weights)
         found: dict[str, Any] = {path: attribute(built, path).grad for path in paths}
         if self.of_arguments:

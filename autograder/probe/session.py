@@ -5,7 +5,7 @@ The grader sends one command at a time, and each gets one answer:
 - `cell`: run a cell. The answer describes the exception it raised, if any.
 - `probe`: fork. The fork takes stand-ins, runs cells, and then answers `observe` commands until
   `end`. After that the session itself answers with the fork's exit status.
-- `leave`: look for processes that were left behind.
+- `leave`: look for processes and files that were left behind.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ import torch
 from autograder.probe import library_calls, wire
 from autograder.probe.audit_hook import AuditHook
 from autograder.probe.inherited import Inherited
-from autograder.probe.isolate import adopt_orphans
+from autograder.probe.isolate import WRITABLE_FOLDERS, adopt_orphans
 from autograder.probe.library_calls import LibraryCalls
 from autograder.probe.limits import time_limit
 from autograder.probe.notes import Kind, Note, Notes
@@ -88,9 +88,10 @@ def _answer(session: Session, command: dict[str, Any]) -> dict[str, Any]:
 
 def _leave(session: Session) -> dict[str, Any]:
     """Note if child processes are still running; those that have ended do not count."""
-    if _has_children():
+    if left := _has_children():
         session.notes.add(Kind.LEFT, "")
-    return {"session": "over"}
+    files = any(os.listdir(folder) for folder in WRITABLE_FOLDERS)  # noqa: PTH208 - whether there are any
+    return {"session": "over", "clean": not (left or files or session.standing.taken)}
 
 
 def _run_cell(session: Session, command: Mapping[str, Any]) -> dict[str, Any]:

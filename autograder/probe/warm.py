@@ -27,8 +27,6 @@ from autograder.probe.resource_monitor import ResourceMonitor
 from autograder.probe.shell import make_shell
 from autograder.probe.streams import silence
 
-# The first backward() imports it, which takes a quarter of a second.
-IMPORTED_LATE = ("torch.fx.experimental.symbolic_shapes",)
 MONITOR_SECONDS = 0.05  # between two looks at the resources of a run
 Programs = list[bytes]  # what a run loads into the kernel: its filter, and what asks before a fork
 
@@ -61,7 +59,7 @@ def warm_up(modules: Iterable[str]) -> Inherited:
     with LibraryCalls(["softmax"], below=True).watching():  # imports what the modes need
         (torch.ones(2, 2, requires_grad=True) @ torch.ones(2, 2)).exp().sum().backward()  # type: ignore[no-untyped-call]
     shell = make_shell()
-    _import((*IMPORTED_LATE, *modules))
+    _import(modules)
     inherited = Inherited(shell)
     gc.freeze()
     return inherited

@@ -53,9 +53,10 @@ class SessionEnded(Frame):
 
 
 class SessionOver(Frame):
-    """The answer to `leave`."""
+    """The answer to `leave`: `clean` says that nothing is left of the probes that there were."""
 
     session: Literal["over"]
+    clean: bool
 
 
 class CellDone(Frame):

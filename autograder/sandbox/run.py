@@ -69,10 +69,16 @@ class Run:
         taken, self._notes = self._notes, []
         return taken
 
-    def leave(self) -> None:
-        """Have the run look for processes left behind, which are then among the notes."""
+    def leave(self) -> bool:
+        """Have the run look for processes left behind, which are then among the notes.
+
+        Return whether its probes have left nothing at all: a run in which no cell was run is then as
+        good as a fresh one.
+        """
         with contextlib.suppress(RunEndedError):
-            self._ask(wire.pack({"do": "leave"}), GRACE_SECONDS, frames.SessionOver)
+            answer = self._ask(wire.pack({"do": "leave"}), GRACE_SECONDS, frames.SessionOver)
+            return isinstance(answer, frames.SessionOver) and answer.clean
+        return False
 
     def cell(self, source: str, seconds: float, lesson: str = "") -> dict[str, Any] | None:
         """Run a cell. Return a description of the exception it raised, or None if it raised none.
