@@ -61,20 +61,26 @@ class Pool:
         seconds: float = MAX_SECONDS,
     ) -> None:
         self.workers, self.sandboxed, self.make, self.seconds = workers, sandboxed, make, seconds
+        self.keeps = False  # whether workers are kept from one call to the next
         self._kept: ProcessPool | None = None
-        self._keeps = False
 
     @contextmanager
     def kept(self) -> Iterator[Self]:
         """Keep the workers from one call to the next: importing torch takes longer than grading."""
-        self._keeps = True
+        self.keeps = True
         try:
             yield self
         finally:
-            self._keeps = False
+            self.keeps = False
             if self._kept is not None:
                 _end(self._kept)
                 self._kept = None
+
+    def warm_up(self, course: Course) -> None:
+        """Have workers that are kept make their graders, before the first submission comes."""
+        with self._processes(self.workers) as processes:
+            for _ in range(self.workers):
+                processes.schedule(_ready, (self.make, course, self.sandboxed))
 
     def grade_all(self, submissions: Iterable[Submission]) -> Generator[Result, None, None]:
         """Yield each submission's attempt and aligned notebook as it is done, in any order.
@@ -127,7 +133,7 @@ class Pool:
     @contextmanager
     def _processes(self, workers: int) -> Iterator[ProcessPool]:
         """Give the workers that are kept, or new ones: also for what is graded again alone."""
-        if not self._keeps or workers != self.workers:
+        if not self.keeps or workers != self.workers:
             pool = _start(workers)
             try:
                 yield pool
@@ -179,3 +185,8 @@ def worker_grader(make: MakeGrader, course: Course, sandboxed: bool) -> "Grader"
     # workers run multiprocessing's finalizers, but not functions registered with atexit
     Finalize(None, grader.close, exitpriority=10)
     return grader
+
+
+def _ready(make: MakeGrader, course: Course, sandboxed: bool) -> None:
+    """Make the grader of this worker."""
+    worker_grader(make, course, sandboxed)
