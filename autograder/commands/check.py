@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -9,6 +10,9 @@ from rich.console import Console
 from autograder.commands.base import LESSON, Command, json_option, pass_course, unsandboxed_option
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
+
+if TYPE_CHECKING:
+    from autograder.grading.grader import GradedSubmission
 
 
 @click.command(
@@ -45,30 +49,48 @@ def check(
 
     Nothing is recorded: neither the gradebook nor the reports change.
     """
-    from autograder.build.files import write
-    from autograder.grading.pool import make_grader
-    from autograder.reports.feedback_page import page_of_one
-    from autograder.reports.table import print_report
-    from autograder.storage.error_log import describe, log_error
-    from autograder.submissions.notebook_file import identify
-
     if page and page.suffix.lower() not in (".html", ".htm"):
         raise CourseError(f"a page is an HTML file: expected --page {page.stem}.html, got {page}")
-    name = lesson or identify(course, file)
-    with make_grader(course, not unsandboxed) as grader:
-        graded = grader.grade(name, file)
+    graded = _graded(course, lesson, file, sandboxed=not unsandboxed)
     if as_json:
         click.echo(graded.report.model_dump_json(indent=2))
     else:
+        from autograder.reports.table import print_report
+
         print_report(graded.report, Console(), sandboxed=not unsandboxed)
     if page:
-        made = page_of_one(course, graded.report, graded.notebook, sandboxed=not unsandboxed)
-        try:
-            write(page, made.encode())
-        except OSError as error:
-            raise CourseError(f"cannot write {page}: {error.strerror}") from None
-        click.echo(f"wrote {page}", err=True)
+        _write_page(course, graded, page, sandboxed=not unsandboxed)
     if graded.tracebacks:
-        detail = describe(graded.tracebacks)
-        log = log_error(course.reports, datetime.now(UTC), f"{file}, {name}", detail)
+        from autograder.storage.error_log import describe, log_error
+
+        what = f"{file}, {graded.report.lesson}"
+        log = log_error(course.reports, datetime.now(UTC), what, describe(graded.tracebacks))
         click.echo(f"autograder: the grader itself failed; see {log}", err=True)
+
+
+def _graded(
+    course: Course, lesson: str | None, file: Path, *, sandboxed: bool
+) -> "GradedSubmission":
+    """Grade the file. The sandbox starts first: it imports torch while all else is imported here."""
+    from autograder.sandbox.start import start
+
+    with start(sandboxed=sandboxed) as started:
+        from autograder.submissions.notebook_file import identify
+
+        name = lesson or identify(course, file)
+        from autograder.grading.grader import Grader
+
+        with Grader(course, sandboxed=sandboxed, started=started) as grader:
+            return grader.grade(name, file)
+
+
+def _write_page(course: Course, graded: "GradedSubmission", page: Path, *, sandboxed: bool) -> None:
+    from autograder.build.files import write
+    from autograder.reports.feedback_page import page_of_one
+
+    made = page_of_one(course, graded.report, graded.notebook, sandboxed=sandboxed)
+    try:
+        write(page, made.encode())
+    except OSError as error:
+        raise CourseError(f"cannot write {page}: {error.strerror}") from None
+    click.echo(f"wrote {page}", err=True)

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from dataclasses import dataclass
+from typing import Self
 
 from autograder.probe.isolate import PLAIN
 from autograder.sandbox import bubblewrap
@@ -20,8 +21,14 @@ class Started:
     process: "subprocess.Popen[bytes]"
     control: socket.socket
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
-        """End the process, and every run in it."""
+        """End the process, and every run in it. To be called any number of times."""
         self.control.close()
         try:
             self.process.wait(timeout=CLOSE_SECONDS)
