@@ -1,5 +1,6 @@
 """Whatever a cell does, it costs its own exercise only: the others are tried again without it."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from autograder.grading import runner, session
 from autograder.grading.grader import Grader
 from autograder.model.report import Report
+from autograder.sandbox.client import WarmProcess
+from autograder.sandbox.run import Run
 
 HandIn = Callable[..., Path]
 LESSON = "03_attention"
@@ -96,3 +99,42 @@ def test_helpers_are_taken_along(grader: Grader, hand_in: HandIn) -> None:
     report = grader.grade(LESSON, path).report
     assert lost(report) == ["softmax"]
     assert report.exercise("attention-scores").score == 3
+
+
+def _opened(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
+    """Return a list of the runs that are opened from now on."""
+    opened, run = [], WarmProcess.run
+
+    def noted(warm: WarmProcess, deadline: float) -> Run:
+        opened.append(run(warm, deadline))
+        return opened[-1]
+
+    monkeypatch.setattr(WarmProcess, "run", noted)
+    return opened
+
+
+SCORES = "def attention_scores(q, k):\n    return q @ k.transpose(-2, -1){}\n"
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+@pytest.mark.parametrize(
+    ("left", "runs"),
+    [
+        ("", 2),
+        ("open('/tmp/left', 'w').write('x')", 3),
+        ("open('/dev/shm/left', 'w').write('x')", 3),
+        ("import os\n    if os.fork() == 0:\n        os.setsid()\n        import time\n        time.sleep(9)", 3),
+    ],
+    ids=["nothing", "file", "shared-memory", "process"],
+)
+def test_one_run_serves_what_is_graded_alone_while_nothing_is_left_in_it(
+    left: str, runs: int, grader: Grader, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of two wrong answers leaves something behind: the second is graded in another run."""
+    opened = _opened(monkeypatch)
+    wrong = f"def softmax(x, dim=-1):\n    {left or 'pass'}\n    return x\n"
+    path = hand_in(LESSON, softmax=wrong, attention_scores=SCORES.format(""))
+    report = grader.grade(LESSON, path).report
+    assert lost(report) == ["softmax", "attention-scores"]
+    assert len(opened) == runs
+    assert not any(run.alive for run in opened)

@@ -14,7 +14,10 @@ from conftest import solve
 
 from autograder.grading.grader import Grader
 from autograder.judge.source_witness import name_around
+from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
+from autograder.probe.library_calls import LOOKS
+from autograder.probe.words import WordIn
 
 pytestmark = [
     pytest.mark.sandbox,
@@ -396,3 +399,10 @@ PRINTS = NORM.format(
 def test_an_answer_may_print_what_it_sees(graded: Callable[..., tuple[float, str]]) -> None:
     """To print a tensor, torch itself switches its overrides off."""
     assert graded("05_encoder", "layer-norm", PRINTS) == (3, "")
+
+
+def test_what_is_not_told_of_contains_no_word(grader: Grader) -> None:
+    """Reading a tensor's attributes or size computes nothing that any exercise excludes."""
+    for lesson in grader.course.lessons():
+        for exercise in load_lesson(grader.course, lesson).exercises:
+            assert not [name for name in LOOKS if WordIn(exercise.words)[name]], exercise.id

@@ -1,0 +1,94 @@
+"""Who called torch is found through torch's own functions; code with a borrowed name is noticed."""
+
+import contextlib
+import marshal
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+from autograder.probe import library_calls
+from autograder.probe.audit_hook import _is_forged
+from autograder.probe.caller import caller, is_believed
+
+
+class _Asks(TorchFunctionMode):
+    """Asks who called each of torch's functions, under its own roof."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: dict[str, tuple[str, list[str]]] = {}
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        frame, through = caller(1)
+        self.found[func.__name__] = (frame.f_code.co_name if frame else "", through)
+        return func(*args, **(kwargs or {}))
+
+
+def test_the_caller_is_found_through_torchs_functions() -> None:
+    """What a layer calls was called by whoever called the layer."""
+    with _Asks() as asks:
+        nn.Linear(2, 3)(torch.ones(1, 2))
+    who, through = asks.found["linear"]
+    assert who == "test_the_caller_is_found_through_torchs_functions"
+    assert through[0] == "forward"
+    assert "_call_impl" in through
+
+
+@pytest.mark.parametrize(
+    ("name", "believed"),
+    [
+        (torch.nn.functional.__file__, True),
+        (torch.__file__.replace("__init__.py", "not_there.py"), True),
+        (library_calls.__file__, True),
+        (contextlib.__file__, True),
+        ("<frozen importlib._bootstrap_external>", True),
+        ("<ipython-input-1>", False),
+        ("/tmp/torch/nn/functional.py", False),
+        ("", False),
+    ],
+)
+def test_torchs_and_our_files_are_believed(name: str, believed: bool) -> None:
+    """A file elsewhere that is called the same is not."""
+    assert is_believed(name) is believed
+
+
+def _replaced(name: str) -> types.CodeType:
+    return compile("1", "<cell>", "eval").replace(co_filename=name)
+
+
+def _compiled(name: str) -> types.CodeType:
+    return compile("1", name, "eval")
+
+
+def _read(_: str) -> types.CodeType:
+    found = marshal.loads(marshal.dumps(compile("1", "<cell>", "eval")))
+    assert isinstance(found, types.CodeType)
+    return found
+
+
+@pytest.mark.parametrize("make", [_replaced, _compiled, _read])
+def test_code_with_a_borrowed_name_is_noticed(make: Callable[[str], types.CodeType]) -> None:
+    """Compiled, copied or read from bytes: Python reports each of these."""
+    heard, listening = [], True
+
+    def hear(event: str, args: tuple[Any, ...]) -> None:
+        if listening and event in ("compile", "code.__new__", "marshal.loads"):
+            heard.append(_is_forged(event, args, sys._getframe(1).f_code.co_filename))
+
+    sys.addaudithook(hear)
+    make(torch.nn.functional.__file__)
+    listening = False
+    assert any(heard)
+
+
+def test_what_python_imports_is_not_forged() -> None:
+    """A module of torch's may be imported, and then compiled, when a student's code first needs it."""
+    importer = "<frozen importlib._bootstrap_external>"
+    assert not _is_forged("compile", (b"", torch.nn.functional.__file__), importer)
+    assert not _is_forged("marshal.loads", (b"",), importer)
