@@ -14,6 +14,7 @@ from measured import Cost, cost
 
 HERE = Path(__file__).parent.parent
 SCHEDULER = 18786
+OWN_CODE = {"PYTHONPATH": str(HERE)}
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 
 
@@ -22,15 +23,14 @@ def stock(folder: Path, lesson: str, count: int) -> Cost:
     course = make_course(folder / f"stock-{lesson}", stock=True)
     hand_in(course, lesson, count)
     command = [sys.executable, "-m", "nbgrader", "autograde", lesson]
-    places = {"PYTHONPATH": str(HERE), "MPLBACKEND": "agg"}
-    return cost(command, course.root, places)
+    return cost(command, course.root, OWN_CODE | {"MPLBACKEND": "agg"})
 
 
 def ours(folder: Path, lesson: str, count: int, *options: str) -> Cost:
     """Grade with `autograder grade`: scores, diagnoses, feedback pages, class report."""
     course = make_course(folder / f"ours-{lesson}-{count}-{'-'.join(options)}".replace("/", "_"))
     hand_in(course, lesson, count)
-    return cost(command(lesson, *options), course.root, {"PYTHONPATH": str(HERE)})
+    return cost(command(lesson, *options), course.root, OWN_CODE)
 
 
 def command(lesson: str, *options: str) -> list[str]:
@@ -49,7 +49,7 @@ def local_cluster(workers: int, folder: Path) -> Iterator[str]:
         [*dask, "worker", address, "--nthreads", "1", "--no-dashboard", "--local-directory", str(folder / f"{n}")]
         for n in range(workers)
     ]
-    environment = os.environ | ONE_THREAD | {"PYTHONPATH": str(HERE)}
+    environment = os.environ | ONE_THREAD | OWN_CODE
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     running = [subprocess.Popen(each, cwd=folder, env=environment, **quiet) for each in commands]
     try:

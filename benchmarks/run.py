@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from breakdown import KINDS, breakdown
-from graders import local_cluster, ours, stock
+from graders import OWN_CODE, command, local_cluster, ours, stock
 from invented_class import hand_in, make_course
 from measured import cost
 
@@ -68,7 +68,7 @@ def growth(folder: Path, *, quick: bool) -> Iterator[str]:
     for count in (4, 8) if quick else (10, 100, 300):
         course = make_course(folder / f"growth-{count}")
         hand_in(course, "03_attention", count)
-        first, second = (cost(["autograder", "grade", "03"], course.root) for _ in range(2))
+        first, second = (cost(command("03"), course.root, OWN_CODE) for _ in range(2))
         rows.append(
             [f"{count}", f"{first.wall:.1f}", f"{first.each(count):.2f}", f"{second.wall:.1f}", f"{first.megabytes:.0f}"]
         )
