@@ -229,11 +229,12 @@ class GradingSession:
             source=self._answers[exercise.id].source,
             stand_ins=stand_ins,
             cells=cells,
-            around=self._around(exercise) if exercise.below else "",
+            around=self._around(exercise) if exercise.words else "",
         ).run()
 
     def _around(self, exercise: Exercise) -> str:
-        return name_around(self._sources(exercise), derivatives=AUTOGRAD in exercise.words)
+        derivatives = AUTOGRAD in exercise.words
+        return name_around(self._sources(exercise), derivatives=derivatives, below=exercise.below)
 
     def _led_around(self, exercise: Exercise) -> bool:
         """Return whether a cell before an exercise, needed or not, names what leads around the watch."""

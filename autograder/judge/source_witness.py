@@ -14,32 +14,40 @@ from functools import lru_cache
 LONGEST = 100_000  # characters; nobody writes a longer cell by hand
 WORD = re.compile(r"(\.?)\b(\w+)")
 MAGIC = re.compile(r"^\s*(%+\w*|[!?])")
+# Have a use for nothing but the watch itself: no exercise that excludes anything needs them.
+TOOL_NAMES = """
+    autograder library_calls DisableTorchFunction DisableTorchFunctionSubclass _disable_current_modes
+    TorchFunctionMode BaseTorchFunctionMode TorchDispatchMode FlopCounterMode _FlopCounterMode
+    __torch_function__ __torch_dispatch__ _disabled_torch_function_impl handle_torch_function
+    _pop_mode _push_mode saved_tensors_hooks showwarning _showwarnmsg getclosurevars
+"""
+# May have one elsewhere, but not where functions are excluded by name.
 NAMES = """
     _C _VF _refs _decomp _prims _prims_common _inductor _dynamo _functorch _jit_internal _python_dispatch
-    _disable_current_modes _pop_mode _push_mode _execution_engine _engine_run_backward CompilationUnit
-    DisableTorchFunction DisableTorchFunctionSubclass TorchFunctionMode TorchDispatchMode
-    __torch_function__ __torch_dispatch__ _disabled_torch_function_impl library_calls cpp_extension
+    _execution_engine _engine_run_backward CompilationUnit cpp_extension
     ctypes _ctypes cffi numba _thread gc _getframe settrace setprofile f_back f_globals f_locals __code__
-    __closure__ __globals__ custom_op Library _posixsubprocess
+    __closure__ __globals__ custom_op library Library _posixsubprocess importlib
     __subclasses__ __builtins__ _testcapi get_objects get_referrers scipy sklearn
     get_ipython run_cell run_line_magic InteractiveShell timeit cProfile runpy
 """
-AROUND = frozenset(NAMES.split())
+TOOLS = frozenset(TOOL_NAMES.split())
+AROUND = TOOLS | frozenset(NAMES.split())
 DERIVATIVES = frozenset({"grad_fn", "next_functions", "GradientEdge", "get_gradient_edge"})
 CALLS = frozenset(
     {"exec", "eval", "compile", "__import__"}
 )  # as plain names: torch.compile is none
 
 
-def name_around(sources: Iterable[str], *, derivatives: bool = False) -> str:
+def name_around(sources: Iterable[str], *, derivatives: bool = False, below: bool = True) -> str:
     """Return the first such name in some cells, '' if there is none.
 
-    With `derivatives`, names count as well by which one of torch's derivatives can be worked out.
+    With `derivatives`, names count as well by which one of torch's derivatives can be worked out. Without
+    `below`, where only torch's finished layers are excluded, only the tools of the watch itself count.
 
     A magic, and all of a cell that cannot be parsed or is very long, is read word by word: IPython runs
     what Python's parser refuses.
     """
-    around = AROUND | DERIVATIVES if derivatives else AROUND
+    around = (AROUND if below else TOOLS) | (DERIVATIVES if derivatives else frozenset())
     return next(filter(None, (_first(source, around) for source in sources)), "")
 
 

@@ -96,7 +96,7 @@ def load(built: nn.Module, path: str, value: torch.Tensor) -> None:
     parameter = attribute(built, path)
     if not isinstance(parameter, torch.Tensor):
         raise StructureError(Fault.NOT_A_PARAMETER, path, kind_of(parameter))
-    runs_no_code = type(parameter) in (nn.Parameter, torch.Tensor)
+    runs_no_code = type(parameter) in (nn.Parameter, torch.Tensor) and not parameter.__dict__
     with unwatched() if runs_no_code else contextlib.nullcontext():
         _copy(value, parameter, path)
 
@@ -107,7 +107,7 @@ def _copy(value: torch.Tensor, parameter: torch.Tensor, path: str) -> None:
         fault = Fault.EXCHANGED if exchanged else Fault.OTHER_SHAPE
         raise StructureError(fault, path, str(tuple(parameter.shape)))
     with torch.no_grad():
-        parameter.copy_(value)
+        torch.Tensor.copy_(parameter, value)
 
 
 def kind_of(value: object) -> str:

@@ -9,8 +9,11 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
+from autograder.probe import library_calls
 from autograder.probe.caller import is_believed
 from autograder.probe.library_calls import done_elsewhere
 from autograder.probe.notes import Kind, Notes
@@ -44,14 +47,17 @@ EVENTS: Final = {
 UNSEEN: Final = (Kind.PROCESS, Kind.HOOK)  # what these run, or replace, cannot be looked at
 MAKES_CODE: Final = ("compile", "code.__new__")  # their second argument says which file it is from
 READS_CODE: Final = ("marshal.load", "marshal.loads")
-IMPORT: Final = "<frozen importlib"  # where Python's own import comes from
+STARTS_THREAD: Final = "_thread.start_new_thread"
+LOOKED_AT: Final = (*MAKES_CODE, *READS_CODE, STARTS_THREAD)
+IMPORT: Final = "<frozen importlib._bootstrap_external>"
+PYC_HEADER: Final = 16  # bytes before the code in a compiled file
 
 
 class AuditHook:
     """Adds a note for each event of a process that a person may want to know about."""
 
     def __init__(self, notes: Notes) -> None:
-        self._notes, self._paused = notes, True
+        self._notes, self._paused, self._busy = notes, True, False
 
     def start(self) -> None:
         """Install the hook, for as long as the process lives."""
@@ -69,12 +75,16 @@ class AuditHook:
 
     def _on_event(self, event: str, args: tuple[Any, ...]) -> None:
         """Handle an event. An exception here would be raised in the student's code, so none leaves."""
-        if self._paused or not (event in EVENTS or event in MAKES_CODE or event in READS_CODE):
+        if self._paused or not (event in EVENTS or event in LOOKED_AT):
             return
-        self._paused = True  # looking at an event may cause another
+        if self._busy:  # looking at an event may cause another, or run code of a student's
+            if event in LOOKED_AT or EVENTS.get(event) in UNSEEN:
+                done_elsewhere()
+            return
+        self._busy = True
         try:
-            if event not in EVENTS:
-                if _is_forged(event, args, sys._getframe(1).f_code.co_filename):
+            if event in LOOKED_AT:
+                if _works_elsewhere(event, args, sys._getframe(1)):
                     done_elsewhere()
             elif not _is_harmless(event, args):
                 self._notes.add(EVENTS[event], _describe(event, args))
@@ -83,14 +93,44 @@ class AuditHook:
         except Exception:
             self._notes.add(EVENTS.get(event, Kind.HOOK), event)
         finally:
-            self._paused = False
+            self._busy = False
 
 
-def _is_forged(event: str, args: tuple[Any, ...], made_in: str) -> bool:
-    """Return whether code is made that may say to be of a file of torch's, of Python's or of ours."""
-    if made_in.startswith(IMPORT):
+def _works_elsewhere(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
+    """Return whether a thread starts that is not watched, or code is made that may say to be another's."""
+    if event == STARTS_THREAD:
+        return not library_calls.is_watched(args[0])
+    return _is_forged(event, args, frame)
+
+
+def _is_forged(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
+    """Return whether code is made that may say to be of a file of torch's, of Python's or of ours.
+
+    What Python imports is not, if it is what stands in a file that no run can write.
+    """
+    if event in READS_CODE:
+        place = frame.f_locals.get("bytecode_path")
+        return not (_is_import(frame) and _stands_in(place, args[0], PYC_HEADER))
+    name = args[1]
+    if type(name) not in (str, bytes, type(None)):
+        return True  # a name of its own kind could say something else each time
+    if not is_believed(os.fsdecode(name or "")):
         return False
-    return event in READS_CODE or is_believed(os.fsdecode(args[1] or ""))
+    return not (_is_import(frame) and _stands_in(name, args[0], 0))
+
+
+def _is_import(frame: FrameType) -> bool:
+    return frame.f_code.co_filename == IMPORT
+
+
+def _stands_in(place: Any, content: Any, start: int) -> bool:
+    """Return whether a file that no run can write has this content, from some byte on."""
+    if type(place) is not str or type(content) is not bytes or _is_writable(place):
+        return False
+    try:
+        return Path(place).read_bytes()[start:] == content
+    except OSError:
+        return False
 
 
 def _is_harmless(event: str, args: tuple[Any, ...]) -> bool:

@@ -13,6 +13,7 @@ import contextlib
 import itertools
 import os
 import posix
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FrameType
@@ -24,6 +25,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.probe import handed_over
 from autograder.probe.caller import caller, is_ours
+from autograder.probe.gradients import backpropagate
 from autograder.probe.stand_in_code import NO_STAND_INS, StandIns, nested
 from autograder.probe.words import AUTOGRAD, WordIn
 
@@ -48,12 +50,12 @@ function_stack_depth = torch._C._len_torch_function_stack
 get_dispatch_stack_at = torch._C._get_dispatch_stack_at
 dispatch_stack_depth = torch._C._len_torch_dispatch_stack
 
+OWN_DERIVATIVE: Final = backpropagate.__code__
 # Of what is asked of tensors most often, what says how they are made up, and computes nothing.
 LOOKS: Final = frozenset({"__get__", "size", "dim", "is_floating_point", "_set_grad_enabled"})
 
 _active: list["LibraryCalls"] = []  # the observation that is being made, if any
 _trusted: set[CodeType] = set()  # the code of what the grader puts in place
-_installed = threading.local()
 
 
 class LibraryCalls:
@@ -97,7 +99,7 @@ class LibraryCalls:
         entry = through[-1] if through else name
         ours = code in _trusted or code in self.given
         trusted = ours and self._names(code, word, entry)
-        if not trusted and not (word == AUTOGRAD and is_ours(frame)):
+        if not trusted and not (word == AUTOGRAD and code is OWN_DERIVATIVE):
             self.found.add(word)
 
     def evaded(self) -> None:
@@ -125,6 +127,8 @@ class _FunctionMode(TorchFunctionMode):
         if name not in LOOKS:
             _tell(name)
         if dispatch_stack_depth() and foreign_mode_is_on():
+            done_elsewhere()
+        if not handed_over.runs_no_code(func):
             done_elsewhere()
         try:
             args = handed_over.handed(args, _called_back)
@@ -213,27 +217,39 @@ def install() -> None:
             setattr(module, name, _taking_part(start))
     for holder in (torch.autograd, torch.autograd.graph):
         name = "_engine_run_backward"
-        setattr(holder, name, _telling(getattr(holder, name), "run_backward"))
+        setattr(holder, name, _telling(_called_back(getattr(holder, name)), "run_backward"))
     for module in (os, posix):
         name = "register_at_fork"
         setattr(module, name, _at_fork(getattr(module, name)))
+    handlers: Any = sys.modules["_signal"]  # by which `signal` sets them
+    handlers.signal = _handling(handlers.signal)
     for name in SWITCHES:
         if callable(switch := getattr(torch._C, name, None)):
             setattr(torch._C, name, _evading(switch))
+
+
+class _Watched:
+    """What a thread runs: a function, in a thread that takes part."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Take part, and run the function."""
+        with _both_modes():
+            return self._function(*args, **kwargs)
+
+
+def is_watched(function: Any) -> bool:
+    """Return whether a thread that runs a function takes part."""
+    return type(function) is _Watched
 
 
 def _taking_part(start: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that starts a thread, and has it tell what it calls."""
 
     def start_watched(function: Callable[..., Any], *rest: Any, **options: Any) -> Any:
-        def run(*args: Any, **kwargs: Any) -> Any:
-            if getattr(_installed, "done", False):
-                return function(*args, **kwargs)
-            _installed.done = True
-            with _both_modes():
-                return function(*args, **kwargs)
-
-        return start(run, *rest, **options)
+        return start(function if is_watched(function) else _Watched(function), *rest, **options)
 
     return start_watched
 
@@ -245,6 +261,16 @@ def _at_fork(register: Callable[..., None]) -> Callable[..., None]:
         register(**{when: _called_back(function) for when, function in functions.items()})
 
     return register_watched
+
+
+def _handling(listen: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what sets a signal's handler, which may run while torch has its modes off."""
+
+    def listen_watched(number: int, handler: Any) -> Any:
+        plain = isinstance(handler, int) or handler is None or not callable(handler)
+        return listen(number, handler if plain else _called_back(handler))
+
+    return listen_watched
 
 
 def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -36,12 +36,18 @@ def observe(
     value, raised = None, None
     with _fresh_defaults(seed), calls.watching():
         try:
-            value = plain(operation.run(Answer(namespace, name)))
+            value = _copied(plain(operation.run(Answer(namespace, name))))
         except Exception as problem:
             raised = describe(problem)
     with unwatched():
         changed = list(_changes(before, list(operation.arguments)))
     return {"value": value, "raised": raised, "changed": changed, "library": sorted(calls.found)}
+
+
+def _copied(value: Any) -> Any:
+    """Return a result whose numbers cannot be replaced any more once nobody looks."""
+    with unwatched():
+        return tree_map_only(torch.Tensor, lambda tensor: tensor.detach().clone(), value)
 
 
 @contextlib.contextmanager
@@ -124,4 +130,4 @@ def _equal(now: Any, before: torch.Tensor) -> bool:
         return False
     if now.shape != before.shape or now.dtype != before.dtype:
         return False
-    return torch.equal(now.nan_to_num(), before.nan_to_num())
+    return torch.equal(torch.nan_to_num(now), torch.nan_to_num(before))

@@ -1,10 +1,12 @@
 """Who called torch is found through torch's own functions; code with a borrowed name is noticed."""
 
 import contextlib
+import importlib
 import marshal
 import sys
-import types
 from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,37 +60,61 @@ def test_torchs_and_our_files_are_believed(name: str, believed: bool) -> None:
     assert is_believed(name) is believed
 
 
-def _replaced(name: str) -> types.CodeType:
-    return compile("1", "<cell>", "eval").replace(co_filename=name)
+def _replaced(name: str) -> None:
+    compile("1", "<cell>", "eval").replace(co_filename=name)
 
 
-def _compiled(name: str) -> types.CodeType:
-    return compile("1", name, "eval")
+def _compiled(name: str) -> None:
+    compile("1", name, "eval")
 
 
-def _read(_: str) -> types.CodeType:
-    found = marshal.loads(marshal.dumps(compile("1", "<cell>", "eval")))
-    assert isinstance(found, types.CodeType)
-    return found
+def _named_oddly(_: str) -> None:
+    compile("1", type("Name", (str,), {})("<cell>"), "eval")
 
 
-@pytest.mark.parametrize("make", [_replaced, _compiled, _read])
-def test_code_with_a_borrowed_name_is_noticed(make: Callable[[str], types.CodeType]) -> None:
-    """Compiled, copied or read from bytes: Python reports each of these."""
+def _read(_: str) -> None:
+    marshal.loads(marshal.dumps(compile("1", "<cell>", "eval")))
+
+
+def _loaded(name: str) -> None:
+    SourceFileLoader("x", name).source_to_code("1", name)  # type: ignore[arg-type]
+
+
+def _forged(make: Callable[[str], None]) -> bool:
+    """Return whether code that is made meanwhile is found to be forged."""
     heard, listening = [], True
 
     def hear(event: str, args: tuple[Any, ...]) -> None:
         if listening and event in ("compile", "code.__new__", "marshal.loads"):
-            heard.append(_is_forged(event, args, sys._getframe(1).f_code.co_filename))
+            heard.append(_is_forged(event, args, sys._getframe(1)))
 
     sys.addaudithook(hear)
     make(torch.nn.functional.__file__)
     listening = False
-    assert any(heard)
+    assert heard
+    return any(heard)
 
 
-def test_what_python_imports_is_not_forged() -> None:
+@pytest.mark.parametrize("make", [_replaced, _compiled, _named_oddly, _read, _loaded])
+def test_code_with_a_borrowed_name_is_noticed(make: Callable[[str], None]) -> None:
+    """Compiled, copied, read from bytes or handed to Python's loader: Python reports each of these."""
+    assert _forged(make)
+
+
+def _imported(_: str) -> None:
+    sys.modules.pop("torch.utils.bundled_inputs", None)
+    importlib.import_module("torch.utils.bundled_inputs")
+
+
+def _from_its_source(name: str) -> None:
+    SourceFileLoader("x", name).source_to_code(Path(name).read_bytes(), name)
+
+
+def _ordinary(_: str) -> None:
+    compile("1", "<cell>", "eval")
+
+
+@pytest.mark.parametrize("make", [_imported, _from_its_source, _ordinary])
+def test_what_python_imports_is_not_forged(make: Callable[[str], None]) -> None:
     """A module of torch's may be imported, and then compiled, when a student's code first needs it."""
-    importer = "<frozen importlib._bootstrap_external>"
-    assert not _is_forged("compile", (b"", torch.nn.functional.__file__), importer)
-    assert not _is_forged("marshal.loads", (b"",), importer)
+    assert not _forged(make)

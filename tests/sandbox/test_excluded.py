@@ -406,3 +406,17 @@ def test_what_is_not_told_of_contains_no_word(grader: Grader) -> None:
     for lesson in grader.course.lessons():
         for exercise in load_lesson(grader.course, lesson).exercises:
             assert not [name for name in LOOKS if WordIn(exercise.words)[name]], exercise.id
+
+
+SLICES = NORM.format(
+    body="""x = x[..., : int(x.size(-1)) : 1]
+        x.note, x.width = "rows", x.size(-1)
+        mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, correction=0)
+        one = torch.tensor([*collections.deque([1.0])])[0]
+        return (x - mean) / torch.sqrt(variance + self.eps) * one * self.weight + self.bias"""
+)
+
+
+def test_an_answer_may_cut_and_note(graded: Callable[..., tuple[float, str]]) -> None:
+    """A slice of plain numbers, and plain values attached to a tensor, run no code."""
+    assert graded("05_encoder", "layer-norm", "import collections\n" + SLICES) == (3, "")
