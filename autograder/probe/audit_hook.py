@@ -49,7 +49,7 @@ MAKES_CODE: Final = ("compile", "code.__new__")  # their second argument says wh
 READS_CODE: Final = ("marshal.load", "marshal.loads")
 STARTS_THREAD: Final = "_thread.start_new_thread"
 LOOKED_AT: Final = (*MAKES_CODE, *READS_CODE, STARTS_THREAD)
-IMPORT: Final = "<frozen importlib._bootstrap_external>"
+IMPORT: Final = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
 PYC_HEADER: Final = 16  # bytes before the code in a compiled file
 
 
@@ -120,7 +120,7 @@ def _is_forged(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
 
 
 def _is_import(frame: FrameType) -> bool:
-    return frame.f_code.co_filename == IMPORT
+    return frame.f_code.co_filename in IMPORT
 
 
 def _stands_in(place: Any, content: Any, start: int) -> bool:
