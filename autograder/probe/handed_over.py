@@ -58,11 +58,11 @@ def remember() -> None:
 def _hands_on(kind: type) -> bool:
     """Return whether objects of a known class may ask objects of a student's kind: containers, fractions."""
     asked = any(name in vars(base) for base in kind.__mro__ for name in (*NUMBERS, *ITEMS))
-    return asked and _maker(kind) not in ("builtins", "torch", "numpy", "enum")
+    return asked and _maker(kind) not in ("builtins", "torch", "numpy", "enum", "array")
 
 
 def _maker(kind: type) -> str:
-    return str(vars(kind).get("__module__", "")).partition(".")[0]
+    return str(kind.__module__).partition(".")[0]
 
 
 def handed(arguments: Sequence[Any], wrap: Wrap) -> Sequence[Any]:

@@ -217,7 +217,8 @@ def install() -> None:
             setattr(module, name, _taking_part(start))
     for holder in (torch.autograd, torch.autograd.graph):
         name = "_engine_run_backward"
-        setattr(holder, name, _telling(_called_back(getattr(holder, name)), "run_backward"))
+        engine = handed_over.wrapped(getattr(holder, name), function_mode)
+        setattr(holder, name, _telling(engine, "run_backward"))
     for module in (os, posix):
         name = "register_at_fork"
         setattr(module, name, _at_fork(getattr(module, name)))
