@@ -61,7 +61,7 @@ class _Reordered(TorchDispatchMode):
 def _sum(
     mode: _Reordered, x: Tensor, dims: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    if not (x.is_floating_point() or x.is_complex()):
+    if x.dim() == 0 or not (x.is_floating_point() or x.is_complex()):
         return x.sum(dims, keepdim, dtype=dtype) if dims else x.sum(dtype=dtype)
     wanted = sorted(d % x.dim() for d in dims) if dims else list(range(x.dim()))
     kept = [d for d in range(x.dim()) if d not in wanted]
