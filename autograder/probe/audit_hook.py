@@ -8,6 +8,7 @@ import contextlib
 import os
 import shutil
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -57,7 +58,8 @@ class AuditHook:
     """Adds a note for each event of a process that a person may want to know about."""
 
     def __init__(self, notes: Notes) -> None:
-        self._notes, self._paused, self._busy = notes, True, False
+        self._notes, self._paused = notes, True
+        self._busy: set[int] = set()  # the threads in which an event is being looked at
 
     def start(self) -> None:
         """Install the hook, for as long as the process lives."""
@@ -77,11 +79,14 @@ class AuditHook:
         """Handle an event. An exception here would be raised in the student's code, so none leaves."""
         if self._paused or not (event in EVENTS or event in LOOKED_AT):
             return
-        if self._busy:  # looking at an event may cause another, or run code of a student's
+        thread = threading.get_ident()
+        if (
+            thread in self._busy
+        ):  # looking at an event may cause another, or run code of a student's
             if event in LOOKED_AT or EVENTS.get(event) in UNSEEN:
                 done_elsewhere()
             return
-        self._busy = True
+        self._busy.add(thread)
         try:
             if event in LOOKED_AT:
                 if _works_elsewhere(event, args, sys._getframe(1)):
@@ -91,29 +96,32 @@ class AuditHook:
                 if EVENTS[event] in UNSEEN and not _is_plain_tool(event, args):
                     done_elsewhere()
         except Exception:
-            self._notes.add(EVENTS.get(event, Kind.HOOK), event)
+            if event in EVENTS:
+                self._notes.add(EVENTS[event], event)
+            else:
+                done_elsewhere()
         finally:
-            self._busy = False
+            self._busy.discard(thread)
 
 
 def _works_elsewhere(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
-    """Return whether a thread starts that is not watched, or code is made that may say to be another's."""
+    """Return whether a thread starts unwatched, or code is made under a name that is not its own."""
     if event == STARTS_THREAD:
         return not library_calls.is_watched(args[0])
     return _is_forged(event, args, frame)
 
 
 def _is_forged(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
-    """Return whether code is made that may say to be of a file of torch's, of Python's or of ours.
+    """Return whether code is made that could pass for torch's, Python's or ours.
 
-    What Python imports is not, if it is what stands in a file that no run can write.
+    What Python imports is genuine if it is the content of a file that no run can write.
     """
     if event in READS_CODE:
         place = frame.f_locals.get("bytecode_path")
         return not (_is_import(frame) and _stands_in(place, args[0], PYC_HEADER))
     name = args[1]
     if type(name) not in (str, bytes, type(None)):
-        return True  # a name of its own kind could say something else each time
+        return True  # a name with methods of its own could say something else each time
     if not is_believed(os.fsdecode(name or "")):
         return False
     return not (_is_import(frame) and _stands_in(name, args[0], 0))

@@ -83,7 +83,7 @@ def handed_by_name(arguments: Mapping[str, Any], wrap: Wrap) -> Mapping[str, Any
 
 
 def runs_no_code(function: Any) -> bool:
-    """Return whether a function that torch says is called is one of torch's, or of C."""
+    """Return whether the function that torch reports as called is torch's own, or written in C."""
     kind = type(function)
     if kind in OF_C or not _known:
         return True

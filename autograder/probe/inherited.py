@@ -1,4 +1,4 @@
-"""What every run inherits from the warm process, made there once: making it anew takes each run long."""
+"""What every run inherits from the warm process, which makes it once because it takes long to make."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ from autograder.probe.streams import replace_input
 
 
 class Inherited:
-    """The shell that cells run in, and what is known of the interpreter before a student's code runs."""
+    """The shell that cells run in, and what is known of Python and torch before a student's code runs."""
 
     originals: Originals
     _stand_ins: Mapping[str, StandIns]
@@ -33,7 +33,7 @@ class Inherited:
         self.remember()
 
     def remember(self) -> None:
-        """Take what is loaded by now for what it should be. To be called after every import."""
+        """Take everything that is loaded by now as genuine. To be called after every import."""
         handed_over.remember()
         self._stand_ins = stand_ins_by_lesson()
         self.originals = Originals(InteractiveShell)

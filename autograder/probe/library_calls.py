@@ -43,6 +43,7 @@ NOT_FUNCTIONS: Final = (STAND_IN, ELSEWHERE)
 NAMESPACES: Final = frozenset(
     {"aten", "prim", "prims", "profiler", "sparse", "quantized", "mkldnn"}
 )
+
 # As they are before `install` replaces them.
 unwatched = torch._C.DisableTorchFunction  # for the probe's own work, which nobody needs to look at
 get_function_stack_at = torch._C._get_function_stack_at
@@ -51,7 +52,7 @@ get_dispatch_stack_at = torch._C._get_dispatch_stack_at
 dispatch_stack_depth = torch._C._len_torch_dispatch_stack
 
 OWN_DERIVATIVE: Final = backpropagate.__code__
-# Of what is asked of tensors most often, what says how they are made up, and computes nothing.
+# What tensors are asked most often, and what computes nothing: their attributes, sizes and kinds.
 LOOKS: Final = frozenset({"__get__", "size", "dim", "is_floating_point", "_set_grad_enabled"})
 
 _active: list["LibraryCalls"] = []  # the observation that is being made, if any
