@@ -14,14 +14,14 @@ from functools import lru_cache
 LONGEST = 100_000  # characters; nobody writes a longer cell by hand
 WORD = re.compile(r"(\.?)\b(\w+)")
 MAGIC = re.compile(r"^\s*(%+\w*|[!?])")
-# Have a use for nothing but the watch itself: no exercise that excludes anything needs them.
+# Names that serve only to get at the watch: no answer needs them.
 TOOL_NAMES = """
     autograder library_calls DisableTorchFunction DisableTorchFunctionSubclass _disable_current_modes
     TorchFunctionMode BaseTorchFunctionMode TorchDispatchMode FlopCounterMode _FlopCounterMode
     __torch_function__ __torch_dispatch__ _disabled_torch_function_impl handle_torch_function
     _pop_mode _push_mode saved_tensors_hooks showwarning _showwarnmsg getclosurevars
 """
-# May have one elsewhere, but not where functions are excluded by name.
+# Names with honest uses elsewhere, but none where functions are excluded by name.
 NAMES = """
     _C _VF _refs _decomp _prims _prims_common _inductor _dynamo _functorch _jit_internal _python_dispatch
     _execution_engine _engine_run_backward CompilationUnit cpp_extension

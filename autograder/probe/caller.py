@@ -1,4 +1,4 @@
-"""Finds who called torch: the innermost code that is neither torch's nor what stands between.
+"""Finds the code that called torch: the innermost frame that is neither torch's nor the watch's own.
 
 Whose code is running is told by the name of its file. Code can be made under any name, so the audit hook
 counts it as work out of sight when a student's code makes some under a name that is believed here.
@@ -27,7 +27,7 @@ FROZEN: Final = "<frozen "  # modules of Python's own
 
 class _Whose(Enum):
     TORCHS = "torch's"
-    BETWEEN = "what stands between"
+    BETWEEN = "the watch's own, or passed through"
     ANYBODYS = "anybody's"
 
 

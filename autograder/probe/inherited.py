@@ -1,5 +1,6 @@
 """What every run inherits from the warm process, which makes it once because it takes long to make."""
 
+import gc
 from collections.abc import Mapping
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -37,7 +38,8 @@ class Inherited:
         handed_over.remember()
         self._stand_ins = stand_ins_by_lesson()
         self.originals = Originals(InteractiveShell)
+        gc.freeze()  # so that no collection writes to memory that the runs share
 
     def refused(self, lesson: str) -> StandIns:
-        """Return the stand-ins of a lesson, of which some are no answers; none for ''."""
+        """Return a lesson's stand-ins, given and refused; none for ''."""
         return self._stand_ins.get(lesson, NO_STAND_INS)

@@ -52,7 +52,7 @@ class Session:
         return self.inherited.shell
 
     def refused(self, lesson: str) -> StandIns:
-        """Return the stand-ins of a lesson, of which some are no answers; none for ''."""
+        """Return a lesson's stand-ins, given and refused; none for ''."""
         return self.inherited.refused(lesson)
 
     def settle(self) -> list[Note]:

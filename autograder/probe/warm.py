@@ -8,7 +8,6 @@ inside them; and the session, a child of process 1, since the kernel does not de
 """
 
 import contextlib
-import gc
 import importlib
 import os
 import select
@@ -60,9 +59,7 @@ def warm_up(modules: Iterable[str]) -> Inherited:
         (torch.ones(2, 2, requires_grad=True) @ torch.ones(2, 2)).exp().sum().backward()  # type: ignore[no-untyped-call]
     shell = make_shell()
     _import(modules)
-    inherited = Inherited(shell)
-    gc.freeze()
-    return inherited
+    return Inherited(shell)
 
 
 def _import(modules: Iterable[str]) -> None:
@@ -91,7 +88,6 @@ def _serve(control: socket.socket, inherited: Inherited, programs: Programs) -> 
     elif word == "import":
         _import(wire.receive(control)["modules"])
         inherited.remember()
-        gc.freeze()
         wire.send(control, {"warm": "ready"})
 
 

@@ -33,7 +33,7 @@ class _Asks(TorchFunctionMode):
 
 
 def test_the_caller_is_found_through_torchs_functions() -> None:
-    """What a layer calls was called by whoever called the layer."""
+    """A call inside a layer is put down to the code that called the layer."""
     with _Asks() as asks:
         nn.Linear(2, 3)(torch.ones(1, 2))
     who, through = asks.found["linear"]
