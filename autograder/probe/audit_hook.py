@@ -9,9 +9,9 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any, Final
 
 from autograder.probe import library_calls
@@ -48,8 +48,14 @@ EVENTS: Final = {
 UNSEEN: Final = (Kind.PROCESS, Kind.HOOK)  # what these run, or replace, cannot be looked at
 MAKES_CODE: Final = ("compile", "code.__new__")  # their second argument says which file it is from
 READS_CODE: Final = ("marshal.load", "marshal.loads")
+RUNS_CODE: Final = {
+    "exec": 0,
+    "function.__new__": 0,
+    "object.__setattr__": 2,
+}  # which argument it is
 STARTS_THREAD: Final = "_thread.start_new_thread"
 LOOKED_AT: Final = (*MAKES_CODE, *READS_CODE, STARTS_THREAD)
+WANTED: Final = frozenset((*EVENTS, *LOOKED_AT, *RUNS_CODE))
 IMPORT: Final = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
 PYC_HEADER: Final = 16  # bytes before the code in a compiled file
 
@@ -63,7 +69,7 @@ class AuditHook:
 
     def start(self) -> None:
         """Install the hook, for as long as the process lives."""
-        sys.addaudithook(self._on_event)
+        sys.addaudithook(self._listener())
         self._paused = False
 
     @contextlib.contextmanager
@@ -75,26 +81,28 @@ class AuditHook:
         finally:
             self._paused = before
 
+    def _listener(self) -> Callable[[str, tuple[Any, ...]], None]:
+        """Return a plain function, which costs least: Python tells it of every `id()` and `f_code`."""
+        wanted, handle = WANTED, self._on_event
+
+        def listen(event: str, args: tuple[Any, ...]) -> None:
+            if event in wanted:
+                handle(event, args)
+
+        return listen
+
     def _on_event(self, event: str, args: tuple[Any, ...]) -> None:
         """Handle an event. An exception here would be raised in the student's code, so none leaves."""
-        if self._paused or not (event in EVENTS or event in LOOKED_AT):
+        if self._paused:
             return
         thread = threading.get_ident()
-        if (
-            thread in self._busy
-        ):  # looking at an event may cause another, or run code of a student's
-            if event in LOOKED_AT or EVENTS.get(event) in UNSEEN:
+        if thread in self._busy:  # looking may cause another event, or run code of a student's
+            if event in LOOKED_AT or event in RUNS_CODE or EVENTS.get(event) in UNSEEN:
                 done_elsewhere()
             return
         self._busy.add(thread)
         try:
-            if event in LOOKED_AT:
-                if _works_elsewhere(event, args, sys._getframe(1)):
-                    done_elsewhere()
-            elif not _is_harmless(event, args):
-                self._notes.add(EVENTS[event], _describe(event, args))
-                if EVENTS[event] in UNSEEN and not _is_plain_tool(event, args):
-                    done_elsewhere()
+            self._look(event, args, sys._getframe(2))
         except Exception:
             if event in EVENTS:
                 self._notes.add(EVENTS[event], event)
@@ -102,6 +110,19 @@ class AuditHook:
                 done_elsewhere()
         finally:
             self._busy.discard(thread)
+
+    def _look(self, event: str, args: tuple[Any, ...], frame: FrameType) -> None:
+        """Note what an event says, and tell whoever watches library calls of what gets in their way."""
+        if event in RUNS_CODE:
+            library_calls.tell_of_copies(args[RUNS_CODE[event]])
+        if event in LOOKED_AT:
+            if _works_elsewhere(event, args, frame):
+                done_elsewhere()
+        elif event in EVENTS and not _is_harmless(event, args):
+            self._notes.add(EVENTS[event], _describe(event, args))
+            unseen = EVENTS[event] in UNSEEN and not _is_plain_tool(event, args)
+            if unseen or (EVENTS[event] is Kind.PATCHED and _is_believed(args[0])):
+                done_elsewhere()
 
 
 def _works_elsewhere(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
@@ -125,6 +146,11 @@ def _is_forged(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
     if not is_believed(os.fsdecode(name or "")):
         return False
     return not (_is_import(frame) and _stands_in(name, args[0], 0))
+
+
+def _is_believed(changed: Any) -> bool:
+    """Return whether a function is one of those that watch, or of torch's."""
+    return type(changed) is FunctionType and is_believed(changed.__code__.co_filename)
 
 
 def _is_import(frame: FrameType) -> bool:

@@ -6,7 +6,7 @@ meanwhile: a function that it was handed, or an object that it asks for its numb
 
 import functools
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import Any, Final
 
@@ -70,14 +70,14 @@ def handed(arguments: Sequence[Any], wrap: Wrap) -> Sequence[Any]:
 
     Raises ForeignObjectError for an object of the student's own kind that torch could call back.
     """
-    if all(map(_is_plain, arguments)):
+    if are_plain(arguments):
         return arguments
     return tuple(_handed(value, wrap) for value in arguments)
 
 
 def handed_by_name(arguments: Mapping[str, Any], wrap: Wrap) -> Mapping[str, Any]:
     """Return the named arguments of a call, as `handed` does."""
-    if all(map(_is_plain, arguments.values())):
+    if are_plain(arguments.values()):
         return arguments
     return {name: _handed(value, wrap) for name, value in arguments.items()}
 
@@ -94,17 +94,22 @@ def runs_no_code(function: Any) -> bool:
     return function in _known if issubclass(kind, type) else kind in _torchs
 
 
-def _is_plain(value: Any) -> bool:
-    kind = type(value)
-    if kind in TENSORS:
-        return not value.__dict__ or PLAIN.issuperset(map(type, value.__dict__.values()))
-    return kind in PLAIN
+def are_plain(values: Iterable[Any]) -> bool:
+    """Return whether values run no code at all. Of each call of torch's, this is asked."""
+    for value in values:
+        kind = type(value)
+        if kind not in PLAIN and not (
+            kind in TENSORS
+            and (not value.__dict__ or PLAIN.issuperset(map(type, value.__dict__.values())))
+        ):
+            return False
+    return True
 
 
 def _handed(value: Any, wrap: Wrap) -> Any:
     """Return an argument as it is, or a function wrapped; raise as `handed` does."""
     kind = type(value)
-    if _is_plain(value):
+    if are_plain([value]):
         return value
     if kind in TENSORS:
         raise ForeignObjectError  # with something attached that torch may find there
@@ -143,7 +148,7 @@ def _is_harmless(value: Any) -> bool:
 def _look_into(items: Sequence[Any], wrap: Wrap) -> None:
     """Look at the items of a list or a tuple; a function among them is of no use to torch."""
     inner: Any = list if isinstance(items, list) else tuple  # whatever a class of its own says
-    if not all(map(_is_plain, inner.__iter__(items))):
+    if not are_plain(inner.__iter__(items)):
         for item in inner.__iter__(items):
             _handed(item, wrap)
 

@@ -4,8 +4,8 @@ A function mode sees torch's Python functions, whatever they were imported as. B
 sees what the dispatcher runs: compiled code, `torch.ops`, another library that calls torch. Torch switches
 a mode off while it runs what the mode was told of, so `handed_over` looks at what could call the
 student's code back meanwhile. Both modes belong to a thread, so `install` has every new thread take part.
-What the course's own stand-ins call does not count as the student's, and a stand-in that the lesson does
-not hand out counts as a library function.
+What the course's own stand-ins call does not count as the student's. A stand-in that the lesson does not
+hand out counts as a library function, and reports by itself that it runs.
 """
 
 import _thread
@@ -16,7 +16,7 @@ import posix
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any, Final
 
 import torch
@@ -26,7 +26,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from autograder.probe import handed_over
 from autograder.probe.caller import caller, is_ours
 from autograder.probe.gradients import backpropagate
+from autograder.probe.handed_over import OF_C
 from autograder.probe.stand_in_code import NO_STAND_INS, StandIns, nested
+from autograder.probe.stand_in_reports import have_reported, stand_ins_in
 from autograder.probe.words import AUTOGRAD, WordIn
 
 SWITCHES: Final = ("DisableTorchFunction", "DisableTorchFunctionSubclass", "_unset_dispatch_mode")
@@ -75,37 +77,45 @@ class LibraryCalls:
         self.refused, self.given = stand_ins.refused, stand_ins.given
         self.found: set[str] = set()
         self._word_in = WordIn(words)
-        self._looks_through = below or bool(stand_ins.refused)
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
         """Collect from now on, in this thread and in those that `install` made take part."""
         with told(self):
-            if not (self.words or self.refused):
+            if not self.words:
                 yield
             else:
                 with function_mode(), _dispatch_mode(on=self.below):
                     yield
 
-    def called(self, name: str, frame: FrameType | None, through: Sequence[str]) -> None:
-        """Take note of a call, unless it is a trusted part's own; `frame` made it, by way of `through`."""
-        code = frame.f_code if frame else None
+    def called(self, name: str) -> None:
+        """Take note of a call of one of torch's functions, unless it is a trusted part's own.
+
+        Below Python's names, of what the call came through as well: torch has functions of Python's that
+        it does not tell of.
+        """
+        word = self._word_in[name]
+        if not (word or self.below):
+            return
+        frame, through = caller(2)
+        word = word or next(filter(None, map(self._word_in.__getitem__, through)), "")
+        if word and not self._is_trusted(frame.f_code if frame else None, word, through or [name]):
+            self.found.add(word)
+
+    def ran(self, code: CodeType) -> None:
+        """Take note of a stand-in that runs, if the lesson refuses it."""
         if code in self.refused:
             self.found.add(STAND_IN)
-        word = self._word_in[name]
-        if not word and self._looks_through:
-            word = next(filter(None, map(self._word_in.__getitem__, through)), "")
-        if not word:
-            return
-        entry = through[-1] if through else name
-        ours = code in _trusted or code in self.given
-        trusted = ours and self._names(code, word, entry)
-        if not trusted and not (word == AUTOGRAD and code is OWN_DERIVATIVE):
-            self.found.add(word)
 
     def evaded(self) -> None:
         """Take note of work that nobody can look at: behind a switch, in compiled code, in a process."""
         self.found.add(ELSEWHERE)
+
+    def _is_trusted(self, code: CodeType | None, word: str, through: Sequence[str]) -> bool:
+        if word == AUTOGRAD and code is OWN_DERIVATIVE:
+            return True
+        ours = code in _trusted or code in self.given
+        return ours and self._names(code, word, through[-1])
 
     def _names(self, code: CodeType | None, word: str, entry: str) -> bool:
         """Return whether a stand-in's code itself names a function that a word is part of.
@@ -129,14 +139,21 @@ class _FunctionMode(TorchFunctionMode):
             _tell(name)
         if dispatch_stack_depth() and foreign_mode_is_on():
             done_elsewhere()
-        if not handed_over.runs_no_code(func):
+        if type(func) not in OF_C and not handed_over.runs_no_code(func):
             done_elsewhere()
-        try:
-            args = handed_over.handed(args, _called_back)
-            kwargs = handed_over.handed_by_name(kwargs, _called_back) if kwargs else {}
-        except handed_over.ForeignObjectError:
-            done_elsewhere()
-        return func(*args, **(kwargs or {}))
+        if not kwargs and handed_over.are_plain(args):  # as nearly always
+            return func(*args)
+        return _call(func, args, kwargs or {})
+
+
+def _call(func: Any, args: Any, kwargs: Any) -> Any:
+    """Call one of torch's functions, having looked at what it is handed."""
+    try:
+        args = handed_over.handed(args, _called_back)
+        kwargs = handed_over.handed_by_name(kwargs, _called_back)
+    except handed_over.ForeignObjectError:
+        done_elsewhere()
+    return func(*args, **kwargs)
 
 
 def _called_back(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -190,6 +207,14 @@ def told(calls: LibraryCalls) -> Iterator[None]:
         _active.remove(calls)
 
 
+def is_told(calls: "LibraryCalls") -> bool:
+    """Return whether an observation is told of calls, and tell it from now on if it is not."""
+    found = any(each is calls for each in _active)
+    if not found:
+        _active.append(calls)
+    return found
+
+
 def done_elsewhere() -> None:
     """Tell the observations that are being made of work that nobody can look at."""
     for calls in _active:
@@ -197,10 +222,20 @@ def done_elsewhere() -> None:
 
 
 def _tell(name: str) -> None:
-    if _active:
-        made_by = caller(2)
-        for calls in _active:
-            calls.called(name, *made_by)
+    for calls in _active:
+        if calls.words:
+            calls.called(name)
+
+
+def _tell_of_stand_in(code: CodeType) -> None:
+    for calls in _active:
+        calls.ran(code)
+
+
+def tell_of_copies(code: Any) -> None:
+    """Tell of the stand-ins whose code was made anew and is about to run: a copy says nothing by itself."""
+    for stand_in in stand_ins_in(code):
+        _tell_of_stand_in(stand_in)
 
 
 def trust(code: CodeType) -> None:
@@ -209,10 +244,11 @@ def trust(code: CodeType) -> None:
 
 
 def install() -> None:
-    """Have every thread that starts from now on take part, and see derivatives and switches.
+    """Have every thread that starts from now on take part, and see derivatives, switches and stand-ins.
 
     To be called once, before a student's code runs: what that has hold of already cannot be watched.
     """
+    have_reported(_tell_of_stand_in)
     for module, name in itertools.product((_thread, threading), STARTS):
         if callable(start := getattr(module, name, None)):
             setattr(module, name, _taking_part(start))

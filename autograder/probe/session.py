@@ -132,9 +132,11 @@ def _serve_probe(session: Session, command: dict[str, Any], *, helpers: bool) ->
     channel, shell = session.channel, session.shell
     adopt_orphans()
     try:
-        session.standing.refuse(session.refused(command.pop("lesson")))
+        refused = session.refused(command.pop("lesson"))
+        session.standing.refuse(refused)
         with time_limit(command["seconds"]):
             _prepare(shell, command)
+        session.standing.refuse(refused)
         wire.send(channel, {"probe": "ready", "noted": session.settle()})
         while (order := _received(channel))["do"] == "observe":
             asked = make(order["operation"], order["fields"])

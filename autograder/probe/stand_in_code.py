@@ -1,14 +1,15 @@
 """Knows the code of the course's stand-ins, by which they are recognised under any name."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from coursework import scope, stand_ins, stand_ins_models
 
 MOST_REMEMBERED: Final = 10_000  # code objects; an answer has dozens
+identity: Final = object.__hash__  # as good as `id`, of which Python tells every audit hook
 
 
 class CodeSet:
@@ -16,12 +17,11 @@ class CodeSet:
 
     def __init__(self, codes: Iterable[CodeType] = ()) -> None:
         self.codes = frozenset(codes)
-        self._asked: dict[
-            int, tuple[CodeType, bool]
-        ] = {}  # by id, which is in use as long as this is
+        # By identity, which is in use for as long as the code is kept here.
+        self._asked: dict[int, tuple[CodeType, bool]] = {}
 
     def __contains__(self, code: CodeType | None) -> bool:
-        known = self._asked.get(id(code))
+        known = self._asked.get(identity(code))
         return known[1] if known else self._look_up(code)
 
     def _look_up(self, code: CodeType | None) -> bool:
@@ -30,7 +30,7 @@ class CodeSet:
         if len(self._asked) >= MOST_REMEMBERED:
             self._asked.clear()
         found = code in self.codes
-        self._asked[id(code)] = code, found
+        self._asked[identity(code)] = code, found
         return found
 
     def __bool__(self) -> bool:
@@ -54,26 +54,37 @@ def nested(code: CodeType) -> set[CodeType]:
     return {code}.union(*map(nested, inner))
 
 
+def functions_of(found: Any) -> Iterator[FunctionType]:
+    """Yield a function, or the functions that a class itself defines."""
+    if isinstance(found, type):
+        for value in vars(found).values():
+            yield from functions_of(value)
+    else:
+        found = getattr(found, "__func__", getattr(found, "fget", found))
+        if isinstance(found, FunctionType):
+            yield found
+
+
+def functions_in(module: ModuleType) -> Iterator[FunctionType]:
+    """Yield the functions that a module defines, and those of its classes."""
+    for value in vars(module).values():
+        if getattr(value, "__module__", "") == module.__name__:
+            yield from functions_of(value)
+
+
 def code_of(found: Any) -> set[CodeType]:
     """Return the code of a function, or of what a class itself defines."""
-    if isinstance(found, type):
-        return set().union(*map(code_of, vars(found).values()))
-    found = getattr(found, "__func__", getattr(found, "fget", found))
-    code = getattr(found, "__code__", None)
-    return nested(code) if isinstance(code, CodeType) else set()
+    return set().union(*(nested(function.__code__) for function in functions_of(found)))
 
 
 def code_in(module: ModuleType) -> set[CodeType]:
     """Return the code of the functions and classes that a module defines."""
-    own = (
-        each for each in vars(module).values() if getattr(each, "__module__", "") == module.__name__
-    )
-    return set().union(*map(code_of, own))
+    return set().union(*(nested(function.__code__) for function in functions_in(module)))
 
 
 @lru_cache(maxsize=1)
 def stand_ins_by_lesson() -> Mapping[str, StandIns]:
-    """Return the stand-ins of every lesson, as they are now, before a student's code runs."""
+    """Return the stand-ins of every lesson, as they are when this is first asked."""
     return {lesson: _stand_ins(lesson) for lesson in (*scope.NEEDS, *scope.ORIGIN.values())}
 
 

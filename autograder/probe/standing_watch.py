@@ -7,8 +7,7 @@ found is kept in memory that a run and its probes share.
 
 import gc
 import mmap
-from collections.abc import Sequence
-from types import FrameType
+from types import CodeType
 from typing import Final
 
 from autograder.probe import library_calls
@@ -27,12 +26,10 @@ class StandingWatch(LibraryCalls):
         self._collectors = list(gc.callbacks)
 
     def refuse(self, stand_ins: StandIns) -> None:
-        """Say which stand-ins no answer may be taken from, and look on if a cell has stopped that."""
-        was_on, self.refused = bool(self.refused), stand_ins.refused
-        if self.refused and not library_calls.is_on():
-            library_calls.function_mode().__enter__()
-            if was_on:
-                self.evaded()
+        """Say which stand-ins no answer may be taken from, and see that nothing stops this watch."""
+        self.refused = stand_ins.refused
+        if not library_calls.is_told(self):
+            self.evaded()
         if gc.callbacks != self._collectors:
             self.evaded()
             gc.callbacks[:] = self._collectors
@@ -42,9 +39,9 @@ class StandingWatch(LibraryCalls):
         """What was found in this run so far, in any of its processes."""
         return {word for word, told in zip(FOUND, self._told[:], strict=True) if told}
 
-    def called(self, name: str, frame: FrameType | None, through: Sequence[str]) -> None:  # noqa: ARG002 - others look at names
-        """Take note of a stand-in that calls torch."""
-        if frame and frame.f_code in self.refused:
+    def ran(self, code: CodeType) -> None:
+        """Take note of a stand-in that runs, if the lesson refuses it."""
+        if code in self.refused:
             self._told[FOUND.index(STAND_IN)] = 1
 
     def evaded(self) -> None:

@@ -27,6 +27,11 @@ from autograder.probe.shell import make_shell
 from autograder.probe.streams import silence
 
 MONITOR_SECONDS = 0.05  # between two looks at the resources of a run
+LATE = {  # what packages import when they first need it, which else every run would do
+    "torch": ("torch.utils._device", "torch.profiler._cupti_monitor"),
+    "IPython": ("bdb",),
+    "matplotlib": ("matplotlib.backends.backend_agg", "PIL.features"),
+}
 Programs = list[bytes]  # what a run loads into the kernel: its filter, and what asks before a fork
 
 
@@ -66,6 +71,10 @@ def _import(modules: Iterable[str]) -> None:
     for name in modules:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
+    for package in LATE.keys() & sys.modules.keys():
+        for name in LATE[package]:
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
 
 
 def _serve(control: socket.socket, inherited: Inherited, programs: Programs) -> None:
