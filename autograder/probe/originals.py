@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from operator import is_
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch import nn
@@ -20,7 +20,9 @@ from autograder.probe.notes import Kind, Notes
 
 Holder = ModuleType | type
 PROBE = "autograder."  # its modules, and the fixtures of the lesson
-VERSION = 24  # bytes into a dictionary, where Python 3.11 has the version of its content (PEP 509)
+VERSION: Final = (
+    24  # bytes into a dictionary, where Python 3.11 has the version of its content (PEP 509)
+)
 REPLACED_BY_TORCH = ("Storage", "manual_seed")  # by a change of default dtype, and on first use
 
 
@@ -40,7 +42,7 @@ class Originals:
     def restore(self, notes: Notes) -> None:
         """Put back what was replaced, deleted or hidden, and note the name of each."""
         for place, (version, holder) in enumerate(self._versions):
-            if version.value != self._looked_at[place]:  # asked thousands of times
+            if version.value != self._looked_at[place] or not COUNTS_VERSIONS:
                 self._restore(holder, notes)
                 self._looked_at[place] = version.value
 
@@ -65,8 +67,23 @@ def _version(holder: Holder) -> ctypes.c_uint64:
     To look at that is a hundred times as fast as to look at the attributes.
     """
     own = vars(holder)
-    content = own if isinstance(own, dict) else gc.get_referents(own)[0]  # that a proxy stands for
+    return _version_of(own if isinstance(own, dict) else gc.get_referents(own)[0])
+
+
+def _version_of(content: dict[str, Any]) -> ctypes.c_uint64:
     return ctypes.c_uint64.from_address(id(content) + VERSION)
+
+
+def _counts_versions() -> bool:
+    """Return whether this Python counts versions there. Later ones need not, and are looked at in full."""
+    content = {"name": 0}
+    version = _version_of(content)
+    before = version.value
+    content["name"] = 1
+    return version.value != before
+
+
+COUNTS_VERSIONS: Final = _counts_versions()
 
 
 def _classes(module: ModuleType) -> Iterator[type]:

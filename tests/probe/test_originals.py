@@ -40,3 +40,32 @@ def test_nothing_is_noted_where_nothing_was_replaced() -> None:
     for _ in range(3):
         originals.restore(notes)
     assert notes.take() == []
+
+
+def test_it_looks_again_after_every_change() -> None:
+    """The same replacement is put back each time, in a module and in a class, and each is noted once."""
+    notes, originals = Notes(), Originals()
+    relu, forward = torch.relu, torch.nn.Linear.forward
+    for _ in range(3):
+        torch.relu = torch.nn.Linear.forward = Equal()  # type: ignore[assignment, method-assign]
+        originals.restore(notes)
+        assert torch.relu is relu
+        assert torch.nn.Linear.forward is forward
+        assert {detail for _, detail in notes.take()} == {"torch.relu", "Linear.forward"}
+
+
+def test_what_is_put_back_by_the_code_itself_is_not_noted() -> None:
+    """A context manager that replaces a function and restores it has changed nothing."""
+    notes, originals, relu = Notes(), Originals(), torch.relu
+    torch.relu = torch.tanh
+    torch.relu = relu
+    originals.restore(notes)
+    assert notes.take() == []
+
+
+def test_a_change_by_way_of_the_dictionary_is_seen() -> None:
+    """Not only assignments to attributes change what a module holds."""
+    notes, originals, relu = Notes(), Originals(), torch.relu
+    vars(torch).update(relu=torch.tanh)
+    originals.restore(notes)
+    assert torch.relu is relu

@@ -1,0 +1,109 @@
+"""Code of the stand-ins reports that it runs, wherever it goes, and does what it did before."""
+
+import importlib.util
+import threading
+import types
+from pathlib import Path
+from types import CodeType, ModuleType
+
+import pytest
+
+from autograder.probe import stand_in_reports
+from autograder.probe.stand_in_code import functions_in
+from autograder.probe.stand_in_reports import MODULES, PLACEHOLDER, have_reported, stand_ins_in
+
+SOURCE = '''
+
+
+
+def double(x):
+    """Double it."""
+    return 2 * x
+
+
+def fails():
+    raise ValueError("line 11")
+
+
+def adder(n):
+    return lambda x: x + n
+
+
+class Part:
+    """Has one of each kind."""
+
+    def __init__(self):
+        self.n = 3
+
+    @staticmethod
+    def static():
+        return 1
+
+    @property
+    def size(self):
+        return self.n
+'''
+
+
+@pytest.fixture
+def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, list[str]]:
+    """Give a module whose functions report, and the names of what has run."""
+    path = tmp_path / "parts.py"
+    path.write_text(SOURCE)
+    spec = importlib.util.spec_from_file_location("parts", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    names: list[str] = []
+    monkeypatch.setattr(stand_in_reports, "MODULES", (module,))
+    monkeypatch.setattr(stand_in_reports, "_reporting", {})
+    have_reported(lambda code: names.append(code.co_qualname))
+    return module, names
+
+
+def test_every_function_reports_and_returns_what_it_did(ran: tuple[ModuleType, list[str]]) -> None:
+    """Functions, methods, static methods, properties, and what a function makes."""
+    parts, names = ran
+    built = parts.Part()
+    assert (parts.double(4), parts.adder(1)(2), built.size, built.static()) == (8, 3, 3, 1)
+    assert names == ["Part.__init__", "double", "adder", "adder", "Part.size", "Part.static"]
+
+
+def test_docstrings_and_lines_stay_as_they_were(ran: tuple[ModuleType, list[str]]) -> None:
+    """A student reads both: in `help`, and in a traceback."""
+    parts, _ = ran
+    assert (parts.double.__doc__, parts.double.__code__.co_firstlineno) == ("Double it.", 5)
+    with pytest.raises(ValueError, match="line 11") as raised:
+        parts.fails()
+    assert raised.traceback[-1].lineno == 10  # counted from 0
+
+
+def test_a_copy_of_the_code_reports_as_well(ran: tuple[ModuleType, list[str]]) -> None:
+    """Under another name, from another file, and in another thread."""
+    parts, names = ran
+    code = parts.double.__code__.replace(co_name="mine", co_qualname="mine", co_filename="mine")
+    copy = types.FunctionType(code, {})
+    thread = threading.Thread(target=copy, args=(1,))
+    thread.start()
+    thread.join()
+    assert copy(3) == 6
+    assert names == ["double", "double"]
+
+
+def test_code_that_is_made_anew_is_recognised(ran: tuple[ModuleType, list[str]]) -> None:
+    """Compiled from the same text it does not report, whatever file it claims to be from."""
+    anew = compile(SOURCE, "mine", "exec")
+    found = {code.co_qualname for code in stand_ins_in(anew)}
+    assert found == {"double", "fails", "adder", "Part.__init__", "Part.static", "Part.size"}
+    assert not [*stand_ins_in(compile("def double(x):\n    return 2 * x", "mine", "exec"))]
+    assert not [*stand_ins_in("double")]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_every_function_of_the_stand_ins_gets_the_call(module: ModuleType) -> None:
+    """Also of those that are added later: they are found by name and line."""
+    codes = stand_in_reports._code_with_calls(module)
+    for function in functions_in(module):
+        code: CodeType = codes[function.__code__.co_qualname, function.__code__.co_firstlineno]
+        assert PLACEHOLDER in code.co_consts, code.co_qualname
