@@ -20,9 +20,10 @@ from autograder.sandbox.bubblewrap import INSTALL
 from autograder.submissions.nbgrader_cells import grade_id
 
 NAMES = (
-    "ada", "bela", "chidi", "dora", "emre", "farah", "goro", "hanna", "ines", "jamal", "quentin", "umar",
+    "ada", "bela", "chidi", "dora", "emre", "farah", "goro", "hanna", "ines", "jamal", "kofi", "lena",
+    "mira", "noor", "otto", "priya", "quentin", "ravi", "sara", "tomas", "umar", "vera", "wei", "yusuf",
 )  # fmt: skip
-PERFECT = frozenset({"ada", "goro"})
+PERFECT = frozenset({"ada", "goro", "wei"})
 EMPTY, BROKEN = "quentin", "umar"
 
 

@@ -119,7 +119,7 @@ def _cluster(address: str | None, folder: Path | None, *, in_clear: bool) -> "Cl
 )
 @pass_course
 def demo(course: Course, folder: Path | None) -> None:
-    """Invent a class of 12, grade it, and say where to look.
+    """Invent a class of 24, grade it, and say where to look.
 
     The students' notebooks hold model answers with known mistakes in them. One is untouched, and one
     cannot be opened.

@@ -51,8 +51,8 @@ OUT_OF_TIME = (
     "another cell that takes very long?"
 )
 AROUND = (
-    "This exercise excludes some library functions, so `{name}` has no place in its answer: it leads "
-    "around what looks for them. Write the computation with ordinary tensor operations."
+    "`{name}` has no place in this answer: it leads around what looks for excluded functions and for "
+    "stand-ins. Write the computation with ordinary tensor operations."
 )
 NOT_RUN = "Not run, because an earlier check did not come to an end."
 

@@ -229,19 +229,21 @@ class GradingSession:
             source=self._answers[exercise.id].source,
             stand_ins=stand_ins,
             cells=cells,
-            around=self._around(exercise) if exercise.words else "",
+            around=self._around(exercise),
         ).run()
 
     def _around(self, exercise: Exercise) -> str:
-        derivatives = AUTOGRAD in exercise.words
-        return name_around(self._sources(exercise), derivatives=derivatives, below=exercise.below)
+        derivatives, words = AUTOGRAD in exercise.words, bool(exercise.words)
+        sources = self._sources(exercise)
+        return name_around(sources, derivatives=derivatives, below=exercise.below, words=words)
 
     def _led_around(self, exercise: Exercise) -> bool:
         """Return whether a cell before an exercise, needed or not, names what leads around the watch."""
         test = (Role.TEST, exercise.id)
         before = takewhile(lambda part: (part.role, part.exercise) != test, self.parts)
         written = (part.source for part in before if part.runs and part.role is not Role.LOCKED)
-        return exercise.below and bool(name_around(written))
+        words = bool(exercise.words)
+        return bool(name_around(written, below=exercise.below, words=words))
 
     def _report(
         self, exercise: Exercise, best: ExerciseRun, *others: ExerciseRun

@@ -19,7 +19,8 @@ TOOL_NAMES = """
     autograder library_calls DisableTorchFunction DisableTorchFunctionSubclass _disable_current_modes
     TorchFunctionMode BaseTorchFunctionMode TorchDispatchMode FlopCounterMode _FlopCounterMode
     __torch_function__ __torch_dispatch__ _disabled_torch_function_impl handle_torch_function
-    _pop_mode _push_mode saved_tensors_hooks showwarning _showwarnmsg getclosurevars
+    _pop_mode _push_mode _pop_mode_temporarily no_dispatch _mode_utils _xxsubinterpreters
+    saved_tensors_hooks showwarning _showwarnmsg getclosurevars
 """
 # Names with honest uses elsewhere, but none where functions are excluded by name.
 NAMES = """
@@ -28,6 +29,7 @@ NAMES = """
     ctypes _ctypes cffi numba _thread gc _getframe settrace setprofile f_back f_globals f_locals __code__
     __closure__ __globals__ custom_op library Library _posixsubprocess importlib
     __subclasses__ __builtins__ _testcapi get_objects get_referrers scipy sklearn
+    _state make_fx proxy_tensor symbolic_trace
     get_ipython run_cell run_line_magic InteractiveShell timeit cProfile runpy
 """
 TOOLS = frozenset(TOOL_NAMES.split())
@@ -38,39 +40,43 @@ CALLS = frozenset(
 )  # as plain names: torch.compile is none
 
 
-def name_around(sources: Iterable[str], *, derivatives: bool = False, below: bool = True) -> str:
+def name_around(
+    sources: Iterable[str], *, derivatives: bool = False, below: bool = True, words: bool = True
+) -> str:
     """Return the first such name in some cells, '' if there is none.
 
     With `derivatives`, names count as well by which one of torch's derivatives can be worked out. Without
-    `below`, where only torch's finished layers are excluded, only the tools of the watch itself count.
+    `below`, where only torch's finished layers are excluded, only the tools of the watch itself count, and
+    calls that make code of a text; without `words`, where only stand-ins are refused, only the tools.
 
     A magic, and all of a cell that cannot be parsed or is very long, is read word by word: IPython runs
     what Python's parser refuses.
     """
     around = (AROUND if below else TOOLS) | (DERIVATIVES if derivatives else frozenset())
-    return next(filter(None, (_first(source, around) for source in sources)), "")
+    calls = CALLS if words else frozenset()
+    return next(filter(None, (_first(source, around, calls) for source in sources)), "")
 
 
 @lru_cache(maxsize=2048)  # a cell is read again for each exercise that comes after it
-def _first(source: str, around: frozenset[str]) -> str:
-    return next(_names(source, around), "")
+def _first(source: str, around: frozenset[str], calls: frozenset[str]) -> str:
+    return next(_names(source, around, calls), "")
 
 
-def _names(source: str, around: frozenset[str]) -> Iterator[str]:
+def _names(source: str, around: frozenset[str], calls: frozenset[str]) -> Iterator[str]:
     lines = source.split("\n")
     magics = [MAGIC.sub("", line) for line in lines if MAGIC.match(line)]
     tree = _parsed("\n".join(line for line in lines if not MAGIC.match(line)))
     for text in magics if tree else [source]:
-        yield from _words(text, around)
+        yield from _words(text, around, calls)
     for node in ast.walk(tree) if tree else ():
         for name in _named(node):
-            if name in around or (isinstance(node, ast.Name) and name in CALLS):
+            if name in around or (isinstance(node, ast.Name) and name in calls):
                 yield name
 
 
-def _words(text: str, around: frozenset[str]) -> Iterator[str]:
+def _words(text: str, around: frozenset[str], calls: frozenset[str]) -> Iterator[str]:
     for dot, word in WORD.findall(text):
-        if word in around or (not dot and word in CALLS):
+        if word in around or (not dot and word in calls):
             yield word
 
 

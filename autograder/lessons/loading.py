@@ -16,6 +16,7 @@ from autograder.model.course import Course
 from autograder.model.errors import CheckDefinitionError, CourseError, LessonTextError
 from autograder.model.exercise import ANSWERS, Check, Exercise, ExerciseChecks, Lesson
 from autograder.probe.library_calls import ELSEWHERE, STAND_IN
+from autograder.probe.words import FINISHED
 from autograder.text.lesson import ExerciseHeader, LessonText, read_lesson
 
 PACKAGE = "autograder.lessons"
@@ -27,7 +28,6 @@ WITHOUT_FINISHED = (
     "06_decoder",
     "07_transformer",
 )
-FINISHED = ("multi_head_attention", "transformer_encoder_layer")
 FINISHED_LAYERS = (
     "torch's finished attention does the work here (`nn.MultiheadAttention`, `nn.Transformer` or a layer "
     "of it). Build it from the parts that you wrote."

@@ -5,19 +5,22 @@ sets out to deceive it can, with ctypes for example. The sandbox does not rely o
 """
 
 import contextlib
+import inspect
 import os
 import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from importlib.util import cache_from_source
 from pathlib import Path
-from types import FrameType, FunctionType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any, Final
 
-from autograder.probe import library_calls
+from autograder.probe import library_calls, self_reports
 from autograder.probe.caller import is_believed
 from autograder.probe.library_calls import done_elsewhere
 from autograder.probe.notes import Kind, Notes
+from coursework import stand_ins, stand_ins_models
 
 HARMLESS: Final = ("fc-list", "uname")  # matplotlib looks for fonts, platform for the processor
 PLAIN_TOOLS: Final = (
@@ -35,18 +38,21 @@ EVENTS: Final = {
         "urllib.Request",
         Kind.WROTE: "open os.remove os.rename os.mkdir os.rmdir os.chmod os.truncate os.symlink "
         "os.link",
-        Kind.PROCESS: "subprocess.Popen os.system os.fork os.forkpty os.posix_spawn os.exec",
+        Kind.PROCESS: "subprocess.Popen os.system os.fork os.forkpty os.posix_spawn os.exec "
+        "cpython.PyInterpreterState_New",
         Kind.SIGNAL: "os.kill os.killpg",
         Kind.HOOK: "sys.settrace sys.setprofile sys.addaudithook",
-        Kind.MEMORY: "gc.get_objects gc.get_referrers",
+        Kind.MEMORY: "gc.get_objects gc.get_referrers gc.get_referents",
         Kind.PATCHED: "object.__setattr__",
     }.items()
     for event in events.split()
 }
 
 
+READS: Final = "object.__getattr__"
 UNSEEN: Final = (Kind.PROCESS, Kind.HOOK)  # what these run, or replace, cannot be looked at
-MAKES_CODE: Final = ("compile", "code.__new__")  # their second argument says which file it is from
+PUTS_TOGETHER: Final = "code.__new__"
+MAKES_CODE: Final = ("compile", PUTS_TOGETHER)  # their second argument says which file it is from
 READS_CODE: Final = ("marshal.load", "marshal.loads")
 RUNS_CODE: Final = {
     "exec": 0,
@@ -57,6 +63,12 @@ STARTS_THREAD: Final = "_thread.start_new_thread"
 LOOKED_AT: Final = (*MAKES_CODE, *READS_CODE, STARTS_THREAD)
 WANTED: Final = frozenset((*EVENTS, *LOOKED_AT, *RUNS_CODE))
 IMPORT: Final = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
+MODULES_AND_CLASSES: Final = (ModuleType, type)
+STAND_IN_FILES: Final = frozenset(  # their text, and where Python keeps it compiled
+    name
+    for file in map(inspect.getfile, (stand_ins, stand_ins_models))
+    for name in (file, cache_from_source(file))
+)
 PYC_HEADER: Final = 16  # bytes before the code in a compiled file
 
 
@@ -86,7 +98,7 @@ class AuditHook:
         wanted, handle = WANTED, self._on_event
 
         def listen(event: str, args: tuple[Any, ...]) -> None:
-            if event in wanted:
+            if event in wanted or (event == READS and args[1] == "__code__"):
                 handle(event, args)
 
         return listen
@@ -113,15 +125,19 @@ class AuditHook:
 
     def _look(self, event: str, args: tuple[Any, ...], frame: FrameType) -> None:
         """Note what an event says, and tell whoever watches library calls of what gets in their way."""
+        if event == READS and self_reports.is_reporting(args[0]):
+            if not is_believed(frame.f_code.co_filename):  # torch's compiler reads it, too
+                done_elsewhere()
+            return
         if event in RUNS_CODE:
-            library_calls.tell_of_copies(args[RUNS_CODE[event]])
+            self_reports.tell_of_copies(args[RUNS_CODE[event]])
         if event in LOOKED_AT:
             if _works_elsewhere(event, args, frame):
                 done_elsewhere()
         elif event in EVENTS and not _is_harmless(event, args):
             self._notes.add(EVENTS[event], _describe(event, args))
             unseen = EVENTS[event] in UNSEEN and not _is_plain_tool(event, args)
-            if unseen or (EVENTS[event] is Kind.PATCHED and _is_believed(args[0])):
+            if unseen or (EVENTS[event] is Kind.PATCHED and _is_genuine(args[0], frame)):
                 done_elsewhere()
 
 
@@ -139,18 +155,27 @@ def _is_forged(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
     """
     if event in READS_CODE:
         place = frame.f_locals.get("bytecode_path")
+        if place in STAND_IN_FILES:
+            return True
         return not (_is_import(frame) and _stands_in(place, args[0], PYC_HEADER))
+    if event == PUTS_TOGETHER and self_reports.is_copied(args[0]):
+        return True
     name = args[1]
     if type(name) not in (str, bytes, type(None)):
         return True  # a name with methods of its own could say something else each time
-    if not is_believed(os.fsdecode(name or "")):
-        return False
+    file = os.fsdecode(name or "")
+    if not is_believed(file):
+        return file in STAND_IN_FILES  # made anew, they would not report that they run
     return not (_is_import(frame) and _stands_in(name, args[0], 0))
 
 
-def _is_believed(changed: Any) -> bool:
-    """Return whether a function is one of those that watch, or of torch's."""
-    return type(changed) is FunctionType and is_believed(changed.__code__.co_filename)
+def _is_genuine(changed: Any, frame: FrameType) -> bool:
+    """Return whether a student's code changes a module, a class, or a function of torch's or of ours."""
+    if is_believed(frame.f_code.co_filename):
+        return False  # torch gives modules of its own another class
+    if type(changed) is FunctionType:
+        return is_believed(changed.__code__.co_filename)
+    return isinstance(changed, MODULES_AND_CLASSES)
 
 
 def _is_import(frame: FrameType) -> bool:
@@ -174,7 +199,8 @@ def _is_harmless(event: str, args: tuple[Any, ...]) -> bool:
     if EVENTS[event] is Kind.WROTE:
         return not isinstance(args[0], (str, bytes, os.PathLike)) or _is_writable(args[0])
     if event == "object.__setattr__":
-        return bool(args[1] != "__code__")
+        kinds: dict[str, Any] = {"__code__": FunctionType, "__class__": MODULES_AND_CLASSES}
+        return not (args[1] in kinds and isinstance(args[0], kinds[args[1]]))
     if event == "subprocess.Popen":
         return args[0] in HARMLESS
     if event == "socket.connect":

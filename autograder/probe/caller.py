@@ -18,7 +18,16 @@ TORCH: Final = torch.__file__.rpartition("/")[0] + "/"
 OURS: Final = __file__.rpartition("probe/")[0]
 BETWEEN: Final = frozenset(
     (
-        *(f"{OURS}probe/{name}.py" for name in ("library_calls", "handed_over", "caller")),
+        *(
+            f"{OURS}probe/{name}.py"
+            for name in (
+                "library_calls",
+                "finished_layers",
+                "self_reports",
+                "handed_over",
+                "caller",
+            )
+        ),
         *(contextlib.__file__, threading.__file__),
     )
 )

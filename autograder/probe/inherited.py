@@ -8,6 +8,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from autograder.probe import (  # noqa: F401 - operations, loaded early
     dropout,
     example,
+    finished_layers,
     functions,
     handed_over,
     library_calls,
@@ -31,6 +32,7 @@ class Inherited:
         self.shell = shell
         replace_input()
         library_calls.install()
+        finished_layers.install()
         self.remember()
 
     def remember(self) -> None:

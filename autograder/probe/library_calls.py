@@ -16,7 +16,7 @@ import posix
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, Final
 
 import torch
@@ -27,11 +27,17 @@ from autograder.probe import handed_over
 from autograder.probe.caller import caller, is_ours
 from autograder.probe.gradients import backpropagate
 from autograder.probe.handed_over import OF_C
+from autograder.probe.self_reports import have_module_reported
 from autograder.probe.stand_in_code import NO_STAND_INS, StandIns, nested
-from autograder.probe.stand_in_reports import have_reported, stand_ins_in
 from autograder.probe.words import AUTOGRAD, WordIn
+from coursework import stand_ins, stand_ins_models
 
-SWITCHES: Final = ("DisableTorchFunction", "DisableTorchFunctionSubclass", "_unset_dispatch_mode")
+SWITCHES: Final = (
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "_DisableTorchDispatch",
+    "_unset_dispatch_mode",
+)
 STARTS: Final = (
     "start_new_thread",
     "start_new",
@@ -58,6 +64,7 @@ OWN_DERIVATIVE: Final = backpropagate.__code__
 LOOKS: Final = frozenset({"__get__", "size", "dim", "is_floating_point", "_set_grad_enabled"})
 
 _active: list["LibraryCalls"] = []  # the observation that is being made, if any
+_told_otherwise: set[str] = set()  # the words whose functions report by themselves
 _trusted: set[CodeType] = set()  # the code of what the grader puts in place
 
 
@@ -82,7 +89,7 @@ class LibraryCalls:
     def watching(self) -> Iterator[None]:
         """Collect from now on, in this thread and in those that `install` made take part."""
         with told(self):
-            if not self.words:
+            if _told_otherwise.issuperset(self.words):
                 yield
             else:
                 with function_mode(), _dispatch_mode(on=self.below):
@@ -99,7 +106,7 @@ class LibraryCalls:
             return
         frame, through = caller(2)
         word = word or next(filter(None, map(self._word_in.__getitem__, through)), "")
-        if word and not self._is_trusted(frame.f_code if frame else None, word, through or [name]):
+        if word and not self._is_trusted(frame, word, through or [name]):
             self.found.add(word)
 
     def ran(self, code: CodeType) -> None:
@@ -111,9 +118,10 @@ class LibraryCalls:
         """Take note of work that nobody can look at: behind a switch, in compiled code, in a process."""
         self.found.add(ELSEWHERE)
 
-    def _is_trusted(self, code: CodeType | None, word: str, through: Sequence[str]) -> bool:
+    def _is_trusted(self, frame: FrameType | None, word: str, through: Sequence[str]) -> bool:
+        code = frame.f_code if frame else None
         if word == AUTOGRAD and code is OWN_DERIVATIVE:
-            return True
+            return is_ours(frame.f_back if frame else None)
         ours = code in _trusted or code in self.given
         return ours and self._names(code, word, through[-1])
 
@@ -136,7 +144,7 @@ class _FunctionMode(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = str(getattr(func, "__name__", ""))
         if name not in LOOKS:
-            _tell(name)
+            tell(name)
         if dispatch_stack_depth() and foreign_mode_is_on():
             done_elsewhere()
         if type(func) not in OF_C and not handed_over.runs_no_code(func):
@@ -191,7 +199,7 @@ class _DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call] # torch
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        _tell(str(getattr(func, "__name__", "")))
+        tell(str(getattr(func, "__name__", "")))
         if getattr(func, "namespace", "aten") not in NAMESPACES:
             done_elsewhere()  # an operator whose Python code no mode is told of
         return func(*args, **(kwargs or {}))
@@ -221,7 +229,13 @@ def done_elsewhere() -> None:
         calls.evaded()
 
 
-def _tell(name: str) -> None:
+def reports_itself(word: str) -> None:
+    """Use no mode of torch's for a word from now on: `tell` is called wherever its functions run."""
+    _told_otherwise.add(word)
+
+
+def tell(name: str) -> None:
+    """Tell the observations that are being made of a call of torch's function of this name."""
     for calls in _active:
         if calls.words:
             calls.called(name)
@@ -230,12 +244,6 @@ def _tell(name: str) -> None:
 def _tell_of_stand_in(code: CodeType) -> None:
     for calls in _active:
         calls.ran(code)
-
-
-def tell_of_copies(code: Any) -> None:
-    """Tell of the stand-ins whose code was made anew and is about to run: a copy says nothing by itself."""
-    for stand_in in stand_ins_in(code):
-        _tell_of_stand_in(stand_in)
 
 
 def trust(code: CodeType) -> None:
@@ -248,7 +256,8 @@ def install() -> None:
 
     To be called once, before a student's code runs: what that has hold of already cannot be watched.
     """
-    have_reported(_tell_of_stand_in)
+    for module in (stand_ins, stand_ins_models):
+        have_module_reported(module, _tell_of_stand_in)
     for module, name in itertools.product((_thread, threading), STARTS):
         if callable(start := getattr(module, name, None)):
             setattr(module, name, _taking_part(start))
@@ -261,6 +270,8 @@ def install() -> None:
         setattr(module, name, _at_fork(getattr(module, name)))
     handlers: Any = sys.modules["_signal"]  # by which `signal` sets them
     handlers.signal = _handling(handlers.signal)
+    compiler: Any = torch.jit._state  # off, because no mode is told of what it compiles
+    compiler.enable = _evading(compiler.enable)
     for name in SWITCHES:
         if callable(switch := getattr(torch._C, name, None)):
             setattr(torch._C, name, _evading(switch))
@@ -312,11 +323,11 @@ def _handling(listen: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def tell(*args: Any, **kwargs: Any) -> Any:
-        _tell(name)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        tell(name)
         return function(*args, **kwargs)
 
-    return tell
+    return call
 
 
 def _evading(switch: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_map_only
 
 from autograder.probe.answer import Answer, Namespace, StructureError
 from autograder.probe.library_calls import LibraryCalls, unwatched
 from autograder.probe.operation import Operation
-from autograder.probe.plain import plain
+from autograder.probe.plain import copied, plain
 
 CELL_FILES = ("<student cell>", "ipython-input", "ipykernel")
 
@@ -32,22 +31,18 @@ def observe(
     """
     calls = calls or LibraryCalls(())
     with unwatched():
-        before = tree_map_only(torch.Tensor, torch.Tensor.clone, list(operation.arguments))
+        before = copied(list(operation.arguments))
     value, raised = None, None
     with _fresh_defaults(seed), calls.watching():
         try:
-            value = _copied(plain(operation.run(Answer(namespace, name))))
+            value = plain(operation.run(Answer(namespace, name)))
+            with unwatched():  # whose numbers cannot be replaced any more once nobody looks
+                value = copied(value)
         except Exception as problem:
             raised = describe(problem)
     with unwatched():
         changed = list(_changes(before, list(operation.arguments)))
     return {"value": value, "raised": raised, "changed": changed, "library": sorted(calls.found)}
-
-
-def _copied(value: Any) -> Any:
-    """Return a result whose numbers cannot be replaced any more once nobody looks."""
-    with unwatched():
-        return tree_map_only(torch.Tensor, lambda tensor: tensor.detach().clone(), value)
 
 
 @contextlib.contextmanager

@@ -5,12 +5,17 @@ General operations are in `functions`, `modules` and `dropout`. What only one le
 lesson's `fixtures`, which is the only module of a lesson that the sandbox can see.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import Any, ClassVar, Final
 
 from autograder.probe.answer import Answer
+
+OURS: Final = __name__.partition(".")[0]
+_hidden: dict[str, ModuleType] = {}
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,13 @@ def path_of(operation: Operation) -> str:
 
 def make(path: str, values: Mapping[str, Any]) -> Operation:
     """Return the operation at `path` with these fields; the inverse of `path_of` and `fields_of`."""
-    module, _, name = path.partition(":")
-    operation: Operation = getattr(import_module(module), name)(**values)
+    place, _, name = path.partition(":")
+    module = _hidden.get(place) or import_module(place)
+    operation: Operation = getattr(module, name)(**values)
     return operation
+
+
+def hide_modules() -> None:
+    """Keep our own modules to ourselves from now on: a cell that imports one gets another."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == OURS]:
+        _hidden[name] = sys.modules.pop(name)

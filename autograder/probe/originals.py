@@ -1,6 +1,7 @@
 """Remembers torch, the built-in functions and the probe as they were, and restores what was replaced."""
 
 import builtins
+import contextlib
 import ctypes
 import gc
 import inspect
@@ -8,8 +9,7 @@ import itertools
 import math
 import random
 import sys
-from collections.abc import Iterator, Mapping
-from operator import is_
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, Final
 
@@ -19,6 +19,10 @@ from torch import nn
 from autograder.probe.notes import Kind, Notes
 
 Holder = ModuleType | type
+TORCHS: Final = (
+    *(torch, nn, torch.nn.functional, torch.nn.init, torch.autograd, torch.overrides),
+    *(torch.utils._pytree, torch.utils._python_dispatch, torch.jit._state),
+)
 PROBE = "autograder."  # its modules, and the fixtures of the lesson
 VERSION: Final = (
     24  # bytes into a dictionary, where Python 3.11 has the version of its content (PEP 509)
@@ -31,53 +35,56 @@ class Originals:
 
     def __init__(self, *more: Holder) -> None:
         """Remember what Python, torch and the probe define, and what `more` does."""
-        modules = [builtins, math, random, torch, nn, torch.nn.functional, torch.nn.init]
+        modules = [builtins, contextlib, inspect, math, random, *TORCHS]
         probe = [module for name, module in sys.modules.items() if name.startswith(PROBE)]
         classes = [torch.Tensor, *_classes(nn), *itertools.chain(*map(_classes, probe)), *more]
         self._kept = {holder: _values(holder) for holder in (*modules, *probe, *classes)}
         self._names = {holder: frozenset(vars(holder)) for holder in self._kept}
-        self._versions = [(_version(holder), holder) for holder in self._kept]
-        self._looked_at = [version.value for version, _ in self._versions]
+        self._holders = [(holder, holder.__name__, _content(holder)) for holder in self._kept]
+        self._versions = [_version(content) for _, _, content in self._holders]
+        self._looked_at = [version.value for version in self._versions]
 
     def restore(self, notes: Notes) -> None:
-        """Put back what was replaced, deleted or hidden, and note the name of each."""
-        for place, (version, holder) in enumerate(self._versions):
+        """Put back what was replaced, deleted or hidden, and note the name of each.
+
+        What has not changed is not touched: a run would get a copy of the memory that counts its uses.
+        """
+        for place, version in enumerate(self._versions):
             if version.value != self._looked_at[place] or not COUNTS_VERSIONS:
-                self._restore(holder, notes)
+                self._restore(*self._holders[place], notes)
                 self._looked_at[place] = version.value
 
-    def _restore(self, holder: Holder, notes: Notes) -> None:
-        kept, now = self._kept[holder], vars(holder)
-        if not all(map(is_, map(now.get, kept), kept.values())):
-            _put_back(holder, kept, notes)
-        if isinstance(holder, type) and not self._names[holder].issuperset(now):
-            self._uncover(holder, notes)
-
-    def _uncover(self, holder: type, notes: Notes) -> None:
-        """Remove attributes that were added to a class and hide what it inherits."""
-        for name in vars(holder).keys() - self._names[holder]:
-            if any(name in vars(base) for base in holder.__mro__[1:]):
-                type.__delattr__(holder, name)
-                notes.add(Kind.PATCHED, f"{holder.__name__}.{name}")
+    def _restore(self, holder: Holder, called: str, now: dict[str, Any], notes: Notes) -> None:
+        """Put back what a module or class holds. Nothing of its own is asked: that may be replaced too."""
+        kept = self._kept[holder]
+        for name in [name for name, value in kept.items() if now.get(name) is not value]:
+            _set(holder, now, name, kept[name])
+            notes.add(Kind.PATCHED, f"{called}.{name}")
+        if isinstance(holder, type):
+            for name in [name for name in now.keys() - self._names[holder] if _hides(holder, name)]:
+                type.__delattr__(holder, name)  # was added to a class, and hides what it inherits
+                notes.add(Kind.PATCHED, f"{called}.{name}")
 
 
-def _version(holder: Holder) -> ctypes.c_uint64:
-    """Return the number that changes whenever an attribute of a module or class is set or deleted.
+def _content(holder: Holder) -> dict[str, Any]:
+    """Return the dictionary that a module or class keeps its attributes in."""
+    own: Any = vars(holder)
+    found: dict[str, Any] = own if isinstance(own, dict) else gc.get_referents(own)[0]
+    return found
 
-    To look at that is a hundred times as fast as to look at the attributes.
+
+def _version(content: dict[str, Any]) -> ctypes.c_uint64:
+    """Return the number that changes whenever an entry of a dictionary is set or deleted.
+
+    To look at that is a hundred times as fast as to look at the entries.
     """
-    own = vars(holder)
-    return _version_of(own if isinstance(own, dict) else gc.get_referents(own)[0])
-
-
-def _version_of(content: dict[str, Any]) -> ctypes.c_uint64:
     return ctypes.c_uint64.from_address(id(content) + VERSION)
 
 
 def _counts_versions() -> bool:
     """Return whether this Python counts versions there. Later ones need not, and are looked at in full."""
     content = {"name": 0}
-    version = _version_of(content)
+    version = _version(content)
     before = version.value
     content["name"] = 1
     return version.value != before
@@ -103,16 +110,13 @@ def _values(holder: Holder) -> dict[str, Any]:
     }
 
 
-def _put_back(holder: Holder, kept: Mapping[str, Any], notes: Notes) -> None:
-    for name, value in kept.items():
-        if vars(holder).get(name) is not value:
-            _set(holder, name, value)
-            notes.add(Kind.PATCHED, f"{holder.__name__}.{name}")
+def _hides(holder: Any, name: str) -> bool:
+    return any(name in vars(base) for base in type.mro(holder)[1:])
 
 
-def _set(holder: Holder, name: str, value: Any) -> None:
+def _set(holder: Holder, content: dict[str, Any], name: str, value: Any) -> None:
     """Set an attribute, even if a metaclass was changed to prevent it."""
-    if isinstance(holder, ModuleType):
-        vars(holder)[name] = value
-    else:
+    if isinstance(holder, type):
         type.__setattr__(holder, name, value)
+    else:
+        content[name] = value

@@ -172,8 +172,9 @@ class AskForDefaults(AskEach):
 
         Raises what the first operation raises: an answer that fails anyway has no defaults.
         """
-        self.operations[0].run(answer)
         left_out = self._outcomes(answer, {})
+        if isinstance(left_out[0], type):
+            self.operations[0].run(answer)  # raises it once more, for its message
         if not _alike(left_out, self._outcomes(answer, {})):
             return dict.fromkeys(self.defaults, "default")
         return {

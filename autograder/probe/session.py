@@ -27,7 +27,7 @@ from autograder.probe.library_calls import LibraryCalls
 from autograder.probe.limits import time_limit
 from autograder.probe.notes import Kind, Note, Notes
 from autograder.probe.observe import describe, observe
-from autograder.probe.operation import make
+from autograder.probe.operation import hide_modules, make
 from autograder.probe.shell import QuietShell
 from autograder.probe.stand_in_code import StandIns
 from autograder.probe.standing_watch import StandingWatch
@@ -68,6 +68,7 @@ def serve(channel: socket.socket, inherited: Inherited) -> None:
     replace_streams(notes)
     hook, standing = AuditHook(notes), StandingWatch()
     session = Session(channel, inherited, notes, hook, standing)
+    hide_modules()
     session.hook.start()
     with contextlib.suppress(EOFError), library_calls.told(standing):
         while True:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+FINISHED: Final = ("multi_head_attention", "transformer_encoder_layer")  # all of attention at once
 AUTOGRAD: Final = "autograd"  # the word for asking torch for a derivative
 AUTOGRAD_NAMES: Final = frozenset({"grad", "backward", "run_backward", "make_dual", "_make_dual"})
 

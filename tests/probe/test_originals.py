@@ -1,5 +1,10 @@
 """What a student's code replaces is put back, and noted."""
 
+import contextlib
+import inspect
+from types import ModuleType
+
+import pytest
 import torch
 
 from autograder.probe.notes import Notes
@@ -40,6 +45,43 @@ def test_nothing_is_noted_where_nothing_was_replaced() -> None:
     for _ in range(3):
         originals.restore(notes)
     assert notes.take() == []
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        (torch.autograd, "backward"),
+        (torch.utils._pytree, "tree_map"),
+        (torch.overrides, "has_torch_function"),
+        (contextlib, "contextmanager"),
+        (inspect, "getsource"),
+    ],
+)
+def test_what_the_probe_uses_is_put_back(module: ModuleType, name: str) -> None:
+    """Else a wrong answer could have the next question answered by a function of its own."""
+    notes, originals, before = Notes(), Originals(), getattr(module, name)
+    setattr(module, name, Equal())
+    originals.restore(notes)
+    assert getattr(module, name) is before
+    assert [detail for _, detail in notes.take()] == [f"{module.__name__}.{name}"]
+
+
+def test_a_module_that_shows_another_dictionary_is_put_back() -> None:
+    """What it says of itself is not asked."""
+    held = torch.nn.init
+    notes, originals, before = Notes(), Originals(), held.zeros_
+
+    class Shown(ModuleType):
+        __dict__ = property(lambda _: {"zeros_": before})  # type: ignore[assignment]
+        __name__ = property(lambda _: setattr(held, "zeros_", Equal()))  # type: ignore[assignment]
+
+    held.zeros_ = Equal()  # type: ignore[assignment]
+    held.__class__ = Shown
+    try:
+        originals.restore(notes)
+    finally:
+        held.__class__ = ModuleType
+    assert held.zeros_ is before
 
 
 def test_it_looks_again_after_every_change() -> None:

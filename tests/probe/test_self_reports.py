@@ -8,9 +8,15 @@ from types import CodeType, ModuleType
 
 import pytest
 
-from autograder.probe import stand_in_reports
+from autograder.probe import self_reports
+from autograder.probe.self_reports import (
+    PLACEHOLDER,
+    have_module_reported,
+    is_copied,
+    tell_of_copies,
+)
 from autograder.probe.stand_in_code import functions_in
-from autograder.probe.stand_in_reports import MODULES, PLACEHOLDER, have_reported, stand_ins_in
+from coursework import stand_ins, stand_ins_models
 
 SOURCE = '''
 
@@ -56,9 +62,10 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, li
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     names: list[str] = []
-    monkeypatch.setattr(stand_in_reports, "MODULES", (module,))
-    monkeypatch.setattr(stand_in_reports, "_reporting", {})
-    have_reported(lambda code: names.append(code.co_qualname))
+    for kept in ("_reporting", "_copied"):
+        monkeypatch.setattr(self_reports, kept, {})
+    monkeypatch.setattr(self_reports, "_instructions", set())
+    have_module_reported(module, lambda code: names.append(code.co_qualname))
     return module, names
 
 
@@ -91,19 +98,28 @@ def test_a_copy_of_the_code_reports_as_well(ran: tuple[ModuleType, list[str]]) -
     assert names == ["double", "double"]
 
 
-def test_code_that_is_made_anew_is_recognised(ran: tuple[ModuleType, list[str]]) -> None:
+def test_code_that_is_made_anew_is_told_of(ran: tuple[ModuleType, list[str]]) -> None:
     """Compiled from the same text it does not report, whatever file it claims to be from."""
-    anew = compile(SOURCE, "mine", "exec")
-    found = {code.co_qualname for code in stand_ins_in(anew)}
-    assert found == {"double", "fails", "adder", "Part.__init__", "Part.static", "Part.size"}
-    assert not [*stand_ins_in(compile("def double(x):\n    return 2 * x", "mine", "exec"))]
-    assert not [*stand_ins_in("double")]
+    _, names = ran
+    tell_of_copies(compile(SOURCE, "mine", "exec"))
+    assert set(names) == {"double", "fails", "adder", "Part.__init__", "Part.static", "Part.size"}
+    names.clear()
+    tell_of_copies(compile("def double(x):\n    return 2 * x", "mine", "exec"))
+    tell_of_copies("double")
+    assert names == []
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_code_that_is_put_together_is_known_by_its_instructions(ran: tuple[ModuleType, list[str]]) -> None:
+    """Without its constants it would not report."""
+    parts, _ = ran
+    assert is_copied(parts.double.__code__.co_code)
+    assert not is_copied((lambda x: x - 1).__code__.co_code)
+
+
+@pytest.mark.parametrize("module", [stand_ins, stand_ins_models], ids=lambda module: module.__name__)
 def test_every_function_of_the_stand_ins_gets_the_call(module: ModuleType) -> None:
     """Also of those that are added later: they are found by name and line."""
-    codes = stand_in_reports._code_with_calls(module)
+    codes = self_reports._code_with_calls(module)
     for function in functions_in(module):
         code: CodeType = codes[function.__code__.co_qualname, function.__code__.co_firstlineno]
         assert PLACEHOLDER in code.co_consts, code.co_qualname
