@@ -35,7 +35,7 @@ def beside_stock(folder: Path, *, quick: bool) -> Iterator[str]:
     rows, sums = [], [0.0, 0.0, 0.0]
     lessons = Course.find().lessons()
     for lesson in lessons[2:3] if quick else lessons:
-        sample, whole = (1, 4) if quick else (1, 8) if lesson == LONG else (2, 32)
+        sample, whole = (1, 4) if quick else (1, 8) if lesson == LONG else (2, 24)
         seconds = [
             stock(folder, lesson, sample).each(sample),
             ours(folder, lesson, whole, "--workers", "1").each(whole),

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, Final
 
-from autograder.probe import library_calls, self_reports
+from autograder.probe import detours, self_reports
 from autograder.probe.caller import is_believed
 from autograder.probe.library_calls import done_elsewhere
 from autograder.probe.notes import Kind, Notes
@@ -144,7 +144,7 @@ class AuditHook:
 def _works_elsewhere(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
     """Return whether a thread starts unwatched, or code is made under a name that is not its own."""
     if event == STARTS_THREAD:
-        return not library_calls.is_watched(args[0])
+        return not detours.is_watched(args[0])
     return _is_forged(event, args, frame)
 
 

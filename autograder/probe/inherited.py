@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from IPython.core.interactiveshell import InteractiveShell
 
 from autograder.probe import (  # noqa: F401 - operations, loaded early
+    detours,
     dropout,
     example,
     finished_layers,
     functions,
     handed_over,
-    library_calls,
     modules,
     properties,
 )
@@ -31,7 +31,7 @@ class Inherited:
         """Install what watches library calls, and remember what is loaded so far."""
         self.shell = shell
         replace_input()
-        library_calls.install()
+        detours.install()
         finished_layers.install()
         self.remember()
 

@@ -3,18 +3,12 @@
 A function mode sees torch's Python functions, whatever they were imported as. Below it, a dispatch mode
 sees what the dispatcher runs: compiled code, `torch.ops`, another library that calls torch. Torch switches
 a mode off while it runs what the mode was told of, so `handed_over` looks at what could call the
-student's code back meanwhile. Both modes belong to a thread, so `install` has every new thread take part.
+student's code back meanwhile, and `detours` at threads, which begin without modes, and at switches.
 What the course's own stand-ins call does not count as the student's. A stand-in that the lesson does not
 hand out counts as a library function, and reports by itself that it runs.
 """
 
-import _thread
 import contextlib
-import itertools
-import os
-import posix
-import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any, Final
@@ -27,24 +21,9 @@ from autograder.probe import handed_over
 from autograder.probe.caller import caller, is_ours
 from autograder.probe.gradients import backpropagate
 from autograder.probe.handed_over import OF_C
-from autograder.probe.self_reports import have_module_reported
 from autograder.probe.stand_in_code import NO_STAND_INS, StandIns, nested
 from autograder.probe.words import AUTOGRAD, WordIn
-from coursework import stand_ins, stand_ins_models
 
-SWITCHES: Final = (
-    "DisableTorchFunction",
-    "DisableTorchFunctionSubclass",
-    "_DisableTorchDispatch",
-    "_unset_dispatch_mode",
-)
-STARTS: Final = (
-    "start_new_thread",
-    "start_new",
-    "_start_new_thread",
-    "start_joinable_thread",
-    "_start_joinable_thread",
-)
 STAND_IN: Final = "coursework"  # the word for a stand-in that does the work
 ELSEWHERE: Final = "elsewhere"  # the word for work that is done where nobody can look
 NOT_FUNCTIONS: Final = (STAND_IN, ELSEWHERE)
@@ -52,7 +31,7 @@ NAMESPACES: Final = frozenset(
     {"aten", "prim", "prims", "profiler", "sparse", "quantized", "mkldnn"}
 )
 
-# As they are before `install` replaces them.
+# As they are before `detours` replaces them.
 unwatched = torch._C.DisableTorchFunction  # for the probe's own work, which nobody needs to look at
 get_function_stack_at = torch._C._get_function_stack_at
 function_stack_depth = torch._C._len_torch_function_stack
@@ -87,7 +66,7 @@ class LibraryCalls:
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
-        """Collect from now on, in this thread and in those that `install` made take part."""
+        """Collect from now on, in this thread and in those that `detours` made take part."""
         with told(self):
             if _told_otherwise.issuperset(self.words):
                 yield
@@ -157,20 +136,21 @@ class _FunctionMode(TorchFunctionMode):
 def _call(func: Any, args: Any, kwargs: Any) -> Any:
     """Call one of torch's functions, having looked at what it is handed."""
     try:
-        args = handed_over.handed(args, _called_back)
-        kwargs = handed_over.handed_by_name(kwargs, _called_back)
+        args = handed_over.handed(args, called_back)
+        kwargs = handed_over.handed_by_name(kwargs, called_back)
     except handed_over.ForeignObjectError:
         done_elsewhere()
     return func(*args, **kwargs)
 
 
-def _called_back(function: Callable[..., Any]) -> Callable[..., Any]:
+def called_back(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function for torch to call back: meanwhile its modes are on again."""
-    return handed_over.wrapped(function, _both_modes)
+    return handed_over.wrapped(function, both_modes)
 
 
 @contextlib.contextmanager
-def _both_modes() -> Iterator[None]:
+def both_modes() -> Iterator[None]:
+    """See torch's functions and what the dispatcher runs, whatever is seen already."""
     with _FunctionMode(), _dispatch_mode():
         yield
 
@@ -241,7 +221,8 @@ def tell(name: str) -> None:
             calls.called(name)
 
 
-def _tell_of_stand_in(code: CodeType) -> None:
+def tell_of_stand_in(code: CodeType) -> None:
+    """Tell the observations that are being made of a stand-in that runs."""
     for calls in _active:
         calls.ran(code)
 
@@ -249,92 +230,3 @@ def _tell_of_stand_in(code: CodeType) -> None:
 def trust(code: CodeType) -> None:
     """Let code call what it names, with everything that is defined in it."""
     _trusted.update(nested(code))
-
-
-def install() -> None:
-    """Have every thread that starts from now on take part, and see derivatives, switches and stand-ins.
-
-    To be called once, before a student's code runs: what that has hold of already cannot be watched.
-    """
-    for module in (stand_ins, stand_ins_models):
-        have_module_reported(module, _tell_of_stand_in)
-    for module, name in itertools.product((_thread, threading), STARTS):
-        if callable(start := getattr(module, name, None)):
-            setattr(module, name, _taking_part(start))
-    for holder in (torch.autograd, torch.autograd.graph):
-        name = "_engine_run_backward"
-        engine = handed_over.wrapped(getattr(holder, name), function_mode)
-        setattr(holder, name, _telling(engine, "run_backward"))
-    for module in (os, posix):
-        name = "register_at_fork"
-        setattr(module, name, _at_fork(getattr(module, name)))
-    handlers: Any = sys.modules["_signal"]  # by which `signal` sets them
-    handlers.signal = _handling(handlers.signal)
-    compiler: Any = torch.jit._state  # off, because no mode is told of what it compiles
-    compiler.enable = _evading(compiler.enable)
-    for name in SWITCHES:
-        if callable(switch := getattr(torch._C, name, None)):
-            setattr(torch._C, name, _evading(switch))
-
-
-class _Watched:
-    """What a thread runs: a function, in a thread that takes part."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Take part, and run the function."""
-        with _both_modes():
-            return self._function(*args, **kwargs)
-
-
-def is_watched(function: Any) -> bool:
-    """Return whether a thread that runs a function takes part."""
-    return type(function) is _Watched
-
-
-def _taking_part(start: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that starts a thread, and has it tell what it calls."""
-
-    def start_watched(function: Callable[..., Any], *rest: Any, **options: Any) -> Any:
-        return start(function if is_watched(function) else _Watched(function), *rest, **options)
-
-    return start_watched
-
-
-def _at_fork(register: Callable[..., None]) -> Callable[..., None]:
-    """Return what registers functions for forks, which happen while no cell runs."""
-
-    def register_watched(**functions: Callable[[], Any]) -> None:
-        register(**{when: _called_back(function) for when, function in functions.items()})
-
-    return register_watched
-
-
-def _handling(listen: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what sets a signal's handler, which may run while torch has its modes off."""
-
-    def listen_watched(number: int, handler: Any) -> Any:
-        plain = isinstance(handler, int) or handler is None or not callable(handler)
-        return listen(number, handler if plain else _called_back(handler))
-
-    return listen_watched
-
-
-def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        tell(name)
-        return function(*args, **kwargs)
-
-    return call
-
-
-def _evading(switch: Callable[..., Any]) -> Callable[..., Any]:
-    def evade(*args: Any, **kwargs: Any) -> Any:
-        made_by, through = caller(1)
-        if made_by and not through and not is_ours(made_by):
-            done_elsewhere()
-        return switch(*args, **kwargs)
-
-    return evade
