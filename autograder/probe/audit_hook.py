@@ -134,10 +134,10 @@ class AuditHook:
         if event in LOOKED_AT:
             if _works_elsewhere(event, args, frame):
                 done_elsewhere()
-        elif event in EVENTS and not _is_harmless(event, args):
+        elif event in EVENTS and not _is_harmless(event, args, frame):
             self._notes.add(EVENTS[event], _describe(event, args))
             unseen = EVENTS[event] in UNSEEN and not _is_plain_tool(event, args)
-            if unseen or (EVENTS[event] is Kind.PATCHED and _is_genuine(args[0], frame)):
+            if unseen or (EVENTS[event] is Kind.PATCHED and _is_genuine(args[0])):
                 done_elsewhere()
 
 
@@ -169,10 +169,8 @@ def _is_forged(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
     return not (_is_import(frame) and _stands_in(name, args[0], 0))
 
 
-def _is_genuine(changed: Any, frame: FrameType) -> bool:
-    """Return whether a student's code changes a module, a class, or a function of torch's or of ours."""
-    if is_believed(frame.f_code.co_filename):
-        return False  # torch gives modules of its own another class
+def _is_genuine(changed: Any) -> bool:
+    """Return whether something is a module, a class, or a function of torch's or of those that watch."""
     if type(changed) is FunctionType:
         return is_believed(changed.__code__.co_filename)
     return isinstance(changed, MODULES_AND_CLASSES)
@@ -192,7 +190,7 @@ def _stands_in(place: Any, content: Any, start: int) -> bool:
         return False
 
 
-def _is_harmless(event: str, args: tuple[Any, ...]) -> bool:
+def _is_harmless(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
     """Return whether an event is part of ordinary work with torch or matplotlib."""
     if event == "open" and not int(args[2] or 0) & WRITING:
         return True
@@ -200,7 +198,8 @@ def _is_harmless(event: str, args: tuple[Any, ...]) -> bool:
         return not isinstance(args[0], (str, bytes, os.PathLike)) or _is_writable(args[0])
     if event == "object.__setattr__":
         kinds: dict[str, Any] = {"__code__": FunctionType, "__class__": MODULES_AND_CLASSES}
-        return not (args[1] in kinds and isinstance(args[0], kinds[args[1]]))
+        changed = args[1] in kinds and isinstance(args[0], kinds[args[1]])
+        return not changed or is_believed(frame.f_code.co_filename)  # torch has such modules
     if event == "subprocess.Popen":
         return args[0] in HARMLESS
     if event == "socket.connect":

@@ -39,17 +39,21 @@ class Originals:
         probe = [module for name, module in sys.modules.items() if name.startswith(PROBE)]
         classes = [torch.Tensor, *_classes(nn), *itertools.chain(*map(_classes, probe)), *more]
         self._kept = {holder: _values(holder) for holder in (*modules, *probe, *classes)}
+        self._classes = frozenset(classes)
         self._names = {holder: frozenset(vars(holder)) for holder in self._kept}
         self._holders = [(holder, holder.__name__, _content(holder)) for holder in self._kept]
-        self._versions = [_version(content) for _, _, content in self._holders]
-        self._looked_at = [version.value for version in self._versions]
+        self._versions = [
+            (place, _version(content)) for place, (_, _, content) in enumerate(self._holders)
+        ]
+        self._looked_at = [version.value for _, version in self._versions]
 
     def restore(self, notes: Notes) -> None:
         """Put back what was replaced, deleted or hidden, and note the name of each.
 
-        What has not changed is not touched: a run would get a copy of the memory that counts its uses.
+        What has not changed is not touched: a run would get a copy of the memory that counts its uses. Until
+        the built-in functions are put back, which are the first, none is called.
         """
-        for place, version in enumerate(self._versions):
+        for place, version in self._versions:
             if version.value != self._looked_at[place] or not COUNTS_VERSIONS:
                 self._restore(*self._holders[place], notes)
                 self._looked_at[place] = version.value
@@ -58,9 +62,12 @@ class Originals:
         """Put back what a module or class holds. Nothing of its own is asked: that may be replaced too."""
         kept = self._kept[holder]
         for name in [name for name, value in kept.items() if now.get(name) is not value]:
-            _set(holder, now, name, kept[name])
+            if holder in self._classes:
+                type.__setattr__(holder, name, kept[name])  # even if a metaclass prevents it
+            else:
+                now[name] = kept[name]
             notes.add(Kind.PATCHED, f"{called}.{name}")
-        if isinstance(holder, type):
+        if holder in self._classes:
             for name in [name for name in now.keys() - self._names[holder] if _hides(holder, name)]:
                 type.__delattr__(holder, name)  # was added to a class, and hides what it inherits
                 notes.add(Kind.PATCHED, f"{called}.{name}")
@@ -112,11 +119,3 @@ def _values(holder: Holder) -> dict[str, Any]:
 
 def _hides(holder: Any, name: str) -> bool:
     return any(name in vars(base) for base in type.mro(holder)[1:])
-
-
-def _set(holder: Holder, content: dict[str, Any], name: str, value: Any) -> None:
-    """Set an attribute, even if a metaclass was changed to prevent it."""
-    if isinstance(holder, type):
-        type.__setattr__(holder, name, value)
-    else:
-        content[name] = value
