@@ -168,11 +168,10 @@ def _imports(release: NotebookNode) -> Iterator[str]:
 
 @lru_cache(maxsize=1024)
 def _imported(source: str) -> frozenset[str]:
-    """Return what may be modules: a name that is imported from one may be another."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            found.add(node.module)
     return frozenset(found)

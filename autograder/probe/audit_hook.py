@@ -5,22 +5,19 @@ sets out to deceive it can, with ctypes for example. The sandbox does not rely o
 """
 
 import contextlib
-import inspect
 import os
 import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from importlib.util import cache_from_source
 from pathlib import Path
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, Final
 
-from autograder.probe import detours, self_reports
+from autograder.probe import detours, self_reports, stand_in_code
 from autograder.probe.caller import is_believed
 from autograder.probe.library_calls import done_elsewhere
 from autograder.probe.notes import Kind, Notes
-from coursework import stand_ins, stand_ins_models
 
 HARMLESS: Final = ("fc-list", "uname")  # matplotlib looks for fonts, platform for the processor
 PLAIN_TOOLS: Final = (
@@ -54,21 +51,13 @@ UNSEEN: Final = (Kind.PROCESS, Kind.HOOK)  # what these run, or replace, cannot 
 PUTS_TOGETHER: Final = "code.__new__"
 MAKES_CODE: Final = ("compile", PUTS_TOGETHER)  # their second argument says which file it is from
 READS_CODE: Final = ("marshal.load", "marshal.loads")
-RUNS_CODE: Final = {
-    "exec": 0,
-    "function.__new__": 0,
-    "object.__setattr__": 2,
-}  # which argument it is
+# The events of code that is about to run, and which of their arguments the code is.
+RUNS_CODE: Final = {"exec": 0, "function.__new__": 0, "object.__setattr__": 2}
 STARTS_THREAD: Final = "_thread.start_new_thread"
 LOOKED_AT: Final = (*MAKES_CODE, *READS_CODE, STARTS_THREAD)
 WANTED: Final = frozenset((*EVENTS, *LOOKED_AT, *RUNS_CODE))
 IMPORT: Final = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
 MODULES_AND_CLASSES: Final = (ModuleType, type)
-STAND_IN_FILES: Final = frozenset(  # their text, and where Python keeps it compiled
-    name
-    for file in map(inspect.getfile, (stand_ins, stand_ins_models))
-    for name in (file, cache_from_source(file))
-)
 PYC_HEADER: Final = 16  # bytes before the code in a compiled file
 
 
@@ -94,7 +83,7 @@ class AuditHook:
             self._paused = before
 
     def _listener(self) -> Callable[[str, tuple[Any, ...]], None]:
-        """Return a plain function, which costs least: Python tells it of every `id()` and `f_code`."""
+        """Return a plain function, which is cheapest: Python calls it for every `id()` and `f_code`."""
         wanted, handle = WANTED, self._on_event
 
         def listen(event: str, args: tuple[Any, ...]) -> None:
@@ -124,7 +113,7 @@ class AuditHook:
             self._busy.discard(thread)
 
     def _look(self, event: str, args: tuple[Any, ...], frame: FrameType) -> None:
-        """Note what an event says, and tell whoever watches library calls of what gets in their way."""
+        """Note an event, and report what hides work from the watch over library calls."""
         if event == READS and self_reports.is_reporting(args[0]):
             if not is_believed(frame.f_code.co_filename):  # torch's compiler reads it, too
                 done_elsewhere()
@@ -155,7 +144,7 @@ def _is_forged(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
     """
     if event in READS_CODE:
         place = frame.f_locals.get("bytecode_path")
-        if place in STAND_IN_FILES:
+        if place in stand_in_code.FILES:
             return True
         return not (_is_import(frame) and _stands_in(place, args[0], PYC_HEADER))
     if event == PUTS_TOGETHER and self_reports.is_copied(args[0]):
@@ -165,7 +154,7 @@ def _is_forged(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
         return True  # a name with methods of its own could say something else each time
     file = os.fsdecode(name or "")
     if not is_believed(file):
-        return file in STAND_IN_FILES  # made anew, they would not report that they run
+        return file in stand_in_code.FILES  # made anew, they would not report that they run
     return not (_is_import(frame) and _stands_in(name, args[0], 0))
 
 
@@ -199,7 +188,7 @@ def _is_harmless(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
     if event == "object.__setattr__":
         kinds: dict[str, Any] = {"__code__": FunctionType, "__class__": MODULES_AND_CLASSES}
         changed = args[1] in kinds and isinstance(args[0], kinds[args[1]])
-        return not changed or is_believed(frame.f_code.co_filename)  # torch has such modules
+        return not changed or is_believed(frame.f_code.co_filename)  # torch does so itself
     if event == "subprocess.Popen":
         return args[0] in HARMLESS
     if event == "socket.connect":

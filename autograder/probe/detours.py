@@ -26,7 +26,7 @@ from autograder.probe.library_calls import (
     tell_of_stand_in,
 )
 from autograder.probe.self_reports import have_module_reported
-from coursework import stand_ins, stand_ins_models
+from autograder.probe.stand_in_code import MODULES
 
 SWITCHES: Final = (
     "DisableTorchFunction",
@@ -48,7 +48,7 @@ def install() -> None:
 
     To be called once, before a student's code runs: what that has hold of already cannot be watched.
     """
-    for module in (stand_ins, stand_ins_models):
+    for module in MODULES:
         have_module_reported(module, tell_of_stand_in)
     for module, name in itertools.product((_thread, threading), STARTS):
         if callable(start := getattr(module, name, None)):
@@ -108,8 +108,7 @@ def _handling(listen: Callable[..., Any]) -> Callable[..., Any]:
     """Return what sets a signal's handler, which may run while torch has its modes off."""
 
     def listen_watched(number: int, handler: Any) -> Any:
-        plain = isinstance(handler, int) or handler is None or not callable(handler)
-        return listen(number, handler if plain else called_back(handler))
+        return listen(number, called_back(handler) if callable(handler) else handler)
 
     return listen_watched
 

@@ -195,8 +195,8 @@ def told(calls: LibraryCalls) -> Iterator[None]:
         _active.remove(calls)
 
 
-def is_told(calls: "LibraryCalls") -> bool:
-    """Return whether an observation is told of calls, and tell it from now on if it is not."""
+def keep_told(calls: LibraryCalls) -> bool:
+    """Return whether an observation was still told of calls. From now on it is."""
     found = any(each is calls for each in _active)
     if not found:
         _active.append(calls)

@@ -50,8 +50,8 @@ class Originals:
     def restore(self, notes: Notes) -> None:
         """Put back what was replaced, deleted or hidden, and note the name of each.
 
-        What has not changed is not touched: a run would get a copy of the memory that counts its uses. Until
-        the built-in functions are put back, which are the first, none is called.
+        What has not changed is not even looked up: counting a reference would make the run copy its memory.
+        The built-in functions are put back first; until then none is called.
         """
         for place, version in self._versions:
             if version.value != self._looked_at[place] or not COUNTS_VERSIONS:

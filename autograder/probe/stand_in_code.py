@@ -1,15 +1,21 @@
 """Knows the code of the course's stand-ins, by which they are recognised under any name."""
 
+import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib.util import cache_from_source
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from coursework import scope, stand_ins, stand_ins_models
 
 MOST_REMEMBERED: Final = 10_000  # code objects; an answer has dozens
-identity: Final = object.__hash__  # as good as `id`, of which Python tells every audit hook
+MODULES: Final = (stand_ins, stand_ins_models)
+FILES: Final = frozenset(  # where their code is kept, as text and compiled
+    name for file in map(inspect.getfile, MODULES) for name in (file, cache_from_source(file))
+)
+identity: Final = object.__hash__  # like `id`, but raises no audit event
 
 
 class CodeSet:
@@ -93,7 +99,7 @@ def _stand_ins(lesson: str) -> StandIns:
 
     As long as a lesson hands out no whole model, everything in their module is refused.
     """
-    every = code_in(stand_ins) | code_in(stand_ins_models)
+    every = set().union(*map(code_in, MODULES))
     own = [code_of(scope.stand_in(name)) for name in scope.ORIGIN if scope.ORIGIN[name] >= lesson]
     given = [scope.stand_in(name) for name in scope.NEEDS.get(lesson, ())]
     if not any(getattr(part, "__module__", "") == stand_ins_models.__name__ for part in given):

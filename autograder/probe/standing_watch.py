@@ -26,9 +26,9 @@ class StandingWatch(LibraryCalls):
         self._collectors = list(gc.callbacks)
 
     def refuse(self, stand_ins: StandIns) -> None:
-        """Say which stand-ins no answer may be taken from, and see that nothing stops this watch."""
+        """Say which stand-ins no answer may be taken from, and undo what a cell did to stop this watch."""
         self.refused = stand_ins.refused
-        if not library_calls.is_told(self):
+        if not library_calls.keep_told(self):
             self.evaded()
         if gc.callbacks != self._collectors:
             self.evaded()

@@ -64,7 +64,8 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, li
     names: list[str] = []
     for kept in ("_reporting", "_copied"):
         monkeypatch.setattr(self_reports, kept, {})
-    monkeypatch.setattr(self_reports, "_instructions", set())
+    for kept in ("_instructions", "_functions"):
+        monkeypatch.setattr(self_reports, kept, set())
     have_module_reported(module, lambda code: names.append(code.co_qualname))
     return module, names
 
