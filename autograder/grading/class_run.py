@@ -6,7 +6,6 @@ from contextlib import closing
 
 from rich.console import Console
 
-from autograder.build import register
 from autograder.grading.cluster_access import Cluster
 from autograder.grading.pages import make_pages, stale_pages
 from autograder.grading.pool import MakeGrader, Pool, make_grader
@@ -58,6 +57,8 @@ def grade_lesson(
             if force or not _is_settled(submission, newest.get(submission.student), sandboxed)
         ]
         if todo:
+            from autograder.build import register  # takes half a second to import
+
             register(course, lesson)
         skipped = len(submissions) - len(todo)
         rest = f", {skipped} graded before" if skipped else ""

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jupytext
-
 from autograder.model.errors import LessonTextError
 from autograder.text.cells import SLIDES, Cell, Kind, TagProblem, read_tag
 from autograder.text.regions import Region, inside, skeleton, tucked, without
@@ -92,6 +90,8 @@ def read_lesson(path: Path) -> LessonText:
     """
     if not path.is_file():
         raise LessonTextError("no such lesson text", path)
+    import jupytext  # takes half a second to import
+
     text = path.read_text(encoding="utf-8")
     notebook = jupytext.reads(text, fmt="py:percent")
     parsed = notebook.cells

@@ -1,10 +1,13 @@
 """Publishing writes the pages of the class with what the course folder holds."""
 
+import os
+
 from tiny_course import LESSON, RIGHT, hand_in
 
 from autograder.model.course import CONFIG, Course
 from autograder.reports.class_pages import FORMGRADER, FRONT, SIMILAR
 from autograder.reports.publish import publish
+from autograder.storage.nbgrader_api import open_gradebook
 
 from .hostile import Tags
 from .test_states import record
@@ -44,3 +47,37 @@ def test_a_students_own_index_page_is_linked_if_it_is_there(course: Course) -> N
     assert index not in _links(graded)
     (graded.feedback / "perfect" / "index.html").write_text("<p>All lessons", encoding="utf-8")
     assert index in _links(graded)
+
+
+def test_nothing_new_writes_nothing(course: Course) -> None:
+    """The pages of a large class take seconds; the reports are returned all the same."""
+    first = publish(_graded(course), [LESSON])
+    before = [path.stat().st_mtime_ns for path in first.paths]
+    second = publish(course, [LESSON])
+    assert second == first
+    assert [path.stat().st_mtime_ns for path in first.paths] == before
+
+
+def test_a_score_given_by_hand_is_shown_at_once(course: Course) -> None:
+    """It changes no file of ours, only the gradebook."""
+    done = publish(_graded(course), [LESSON])
+    csv = course.reports / f"{LESSON}.csv"
+    before = csv.read_text(encoding="utf-8")
+    with open_gradebook(course) as book:
+        book.find_submission_notebook(LESSON, LESSON, "perfect").grades[0].manual_score = 0.25
+        book.db.commit()
+    assert publish(course, [LESSON]).reports != done.reports
+    assert csv.read_text(encoding="utf-8") != before
+
+
+def test_answers_and_pages_that_changed_are_read_again(course: Course) -> None:
+    """The class's pages quote answers from the graded notebooks, and anybody can remove a page."""
+    done = publish(_graded(course), [LESSON])
+    front, notebook = done.paths[0], course.autograded_notebook("perfect", LESSON)
+    made = front.stat().st_mtime_ns
+    os.utime(notebook, ns=(made, made))
+    publish(course, [LESSON])
+    assert front.stat().st_mtime_ns > made
+    front.unlink()
+    publish(course, [LESSON])
+    assert front.is_file()
