@@ -37,7 +37,7 @@ def fixed_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """
     file = tmp_path_factory.mktemp("kept") / "course.results"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("autograder.grading.grader.course_key", lambda _course: KEY)
+        patch.setattr("autograder.grading.grader.lesson_key", lambda _course, _lesson: KEY)
         patch.setattr(
             "autograder.grading.grader.ResultsFile", lambda _path, *rest: ResultsFile(file, *rest)
         )

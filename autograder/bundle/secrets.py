@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.errors import BundleError
+from autograder.storage.course_key import lesson_key
 from autograder.text.lesson import LessonText, read_lesson
 from autograder.text.regions import Region, inside
 
@@ -46,6 +47,9 @@ def secrets(course: Course) -> list[Secret]:
     found = [Secret(_bare(word), f"the word '{word}'") for word in WORDS]
     if course.key.is_file():
         found.append(Secret(_bare(course.key.read_text()), "the private key of the course"))
+        for name in course.lessons():
+            key = lesson_key(course, name).hex()
+            found.append(Secret(_bare(key), f"the private key of {name}"))
     for name in course.lessons():
         found += _of_text(read_lesson(course.text(name)))
         found += _of_checks(course, name)

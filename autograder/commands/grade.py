@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     "--cluster-in-clear",
     "in_clear",
     is_flag=True,
-    help="Send the course's key and the submissions to the scheduler without encryption.",
+    help="Send the lesson's key and the submissions to the scheduler without encryption.",
 )
 @click.option("--force", is_flag=True, help="Grade again what was graded before.")
 @json_option

@@ -129,5 +129,5 @@ FORMATS: dict[str, Callable[[Course, ClassScores, Wanted], Iterator[File]]] = {
 }
 AUTOGRADER = "gradescope-autograder"  # the one that is about checks, not about scores
 ONE_NUMBER = {"nbgrader", "canvas", "moodle"}  # a lesson has one cell, without room for "pending"
-PRIVATE = "the zip holds model answers, checks and the course's key: keep it to instructors"
+PRIVATE = "the zip holds model answers, checks and the lesson's key: keep it to instructors"
 NAMES = (*FORMATS, AUTOGRADER)

@@ -3,7 +3,7 @@
 By Gradescope's rules the zip has `setup.sh` and `run_autograder` at its root, the first run once when
 the image is built, the second for every submission:
 https://gradescope-autograders.readthedocs.io/en/latest/specs/
-The zip holds the checks, the model answers and the course's key, so that the same answer gets the same
+The zip holds the checks, the model answers and the lesson's key, so that the same answer gets the same
 score there as here. It is for instructors alone.
 """
 
@@ -19,7 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from autograder.build.files import files_in
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
-from autograder.storage.course_key import course_key
+from autograder.storage.course_key import lesson_key
 
 PACKAGES: Final = Path(__file__).resolve().parents[2]
 CODE: Final = ("autograder", "coursework")
@@ -54,7 +54,8 @@ def _contents(course: Course, lesson: str, *, sandboxed: bool) -> Iterator[tuple
     yield "requirements.txt", listed.encode()
     for name in ("requirements-pretrained.txt", CONFIG):
         yield name, (course.root / name).read_bytes()
-    yield course.key.name, course_key(course).hex().encode()
+    key = course.lesson_key(lesson).relative_to(course.root)
+    yield key.as_posix(), lesson_key(course, lesson).hex().encode()
     for name in course.lessons():
         yield f"source/{name}.py", course.text(name).read_bytes()
     released = course.release_notebook(lesson).parent

@@ -1,6 +1,6 @@
 """How to reach a dask.distributed scheduler, and what protects the way to it.
 
-A task carries the course's key and a student's work, so the connection is encrypted and both ends show
+A task carries the lesson's key and a student's work, so the connection is encrypted and both ends show
 certificates, unless the instructor says otherwise. See https://distributed.dask.org/en/stable/tls.html
 """
 
@@ -40,7 +40,7 @@ class Cluster:
         if self.folder is not None or not self.in_clear:
             raise CourseError(
                 f"the connection to {self.address} would not be encrypted: expected an address that "
-                f"begins with {ENCRYPTED}; the course's key and the submissions would travel in clear "
+                f"begins with {ENCRYPTED}; the lesson's key and the submissions would travel in clear "
                 "(--cluster-in-clear allows it, for a network that is yours alone)"
             )
         return None

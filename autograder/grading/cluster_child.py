@@ -23,7 +23,7 @@ from autograder.model.errors import AutograderError, CourseError
 if TYPE_CHECKING:
     from autograder.grading.grader import Grader
 
-OWN = 0o700  # the course's key lies in the folder: nobody else may look
+OWN = 0o700  # the lesson's key lies in the folder: nobody else may look
 
 
 class Desk:
@@ -59,7 +59,8 @@ class Desk:
         course = Course(self._folder / head.version)
         course.root.mkdir(mode=OWN, parents=True, exist_ok=True)
         release = course.release / head.lesson / f"{head.lesson}.ipynb"
-        files = {course.text(head.lesson): head.text, release: head.release, course.key: head.key}
+        texts = {course.text(head.lesson): head.text, release: head.release}
+        files = texts | {course.lesson_key(head.lesson): head.key}
         for path, text in files.items():
             if not path.exists():
                 path.parent.mkdir(mode=OWN, parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """What travels to a worker on another machine, and what comes back: text and bytes, never an object.
 
-A task holds the lesson's text and release, the course's key and one submitted file. The student's name
+A task holds the lesson's text and release, its key and one submitted file. The student's name
 stays at home. An answer holds the attempt as JSON and the text of the graded notebook, or says why
 there is none.
 """
@@ -20,7 +20,7 @@ from autograder.model.course import Course
 from autograder.model.errors import AutograderError, CourseError, SubmissionError
 from autograder.model.report import Report
 from autograder.storage.attempts import Attempt
-from autograder.storage.course_key import course_key
+from autograder.storage.course_key import lesson_key
 from autograder.submissions.file_access import read_handed_in
 from autograder.submissions.notebook_file import MAX_BYTES
 from autograder.submissions.submission import Submission
@@ -104,7 +104,7 @@ def make_task(submission: Submission, *, sandboxed: bool) -> Task:
         sandboxed=sandboxed,
         text=course.text(lesson).read_bytes().decode(),
         release=course.release_notebook(lesson).read_bytes().decode(),
-        key=course_key(course).hex(),
+        key=lesson_key(course, lesson).hex(),
         settled=submission.settled.model_dump_json() if submission.settled else "",
         **found,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from autograder.grading import version
 from autograder.model.course import Course
-from autograder.storage.course_key import course_key
+from autograder.storage.course_key import lesson_key
 from autograder.text.cells import Cell, Kind
 from autograder.text.lesson import LessonText, read_lesson
 
@@ -33,7 +33,7 @@ def exercise_versions(course: Course, lesson: str, _version: str) -> dict[str, s
 
 def _shared(course: Course, text: LessonText, modules: set[Path]) -> bytes:
     """Return what counts for all exercises of a lesson."""
-    parts = [course_key(course), *_cells(text, "")]
+    parts = [lesson_key(course, text.name), *_cells(text, "")]
     for path in version.scoring_files(version.PACKAGE, text.name):
         if path.with_suffix(".py") not in modules:
             parts += [path.relative_to(version.PACKAGE.parent).as_posix().encode()]

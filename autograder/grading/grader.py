@@ -28,7 +28,7 @@ from autograder.sandbox.bubblewrap import find_bubblewrap
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.start import Started
 from autograder.sandbox.system_calls import filter_programs
-from autograder.storage.course_key import course_key
+from autograder.storage.course_key import lesson_key
 from autograder.storage.results_file import ResultsFile
 from autograder.submissions.align import Aligned, align, empty
 from autograder.submissions.released import released_notebook
@@ -62,7 +62,6 @@ class Grader:
         """
         torch.set_num_threads(1)
         self.course, self.sandboxed = course, sandboxed
-        self._key = course_key(course)
         if sandboxed:
             find_bubblewrap()
             filter_programs()
@@ -86,7 +85,8 @@ class Grader:
     def _grade(
         self, lesson: str, aligned: Aligned, started: float, settled: Report | None = None
     ) -> GradedSubmission:
-        oracle, results = _oracle(self.course, load_lesson(self.course, lesson), self._key)
+        key = lesson_key(self.course, lesson)
+        oracle, results = _oracle(self.course, load_lesson(self.course, lesson), key)
         warm = self._warmed_up(oracle.lesson)
         session = GradingSession(oracle, with_basics(aligned.parts), warm, started, settled)
         session.incidents.add(None, ((Kind.LOCKED_CELL, name) for name in aligned.changed))

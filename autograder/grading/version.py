@@ -6,7 +6,7 @@ from pathlib import Path
 
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.storage.course_key import course_key
+from autograder.storage.course_key import lesson_key
 
 PACKAGE = Path(__file__).resolve().parent.parent
 # The folders whose code can change a score. The others only build, store or show.
@@ -52,7 +52,7 @@ def lesson_version(course: Course, lesson: str) -> str:
         raise CourseError(f"no lesson '{lesson}': expected its text in {course.text(lesson)}")
     digest = hashlib.sha256(course.text(lesson).read_bytes())
     digest.update(course.release_notebook(lesson).read_bytes())
-    digest.update(course_key(course))
+    digest.update(lesson_key(course, lesson))
     for path in scoring_files(PACKAGE, lesson):
         digest.update(path.relative_to(PACKAGE.parent).as_posix().encode())
         digest.update(path.read_bytes())

@@ -54,6 +54,10 @@ class Course:
     key = _Place("course.key")  # private: what the inputs of graded checks are drawn from
     results = _Place("course.results")  # private: what our own answers give on those inputs
 
+    def lesson_key(self, lesson: str) -> Path:
+        """Return the path of a lesson's own key, where a machine has that instead of the course's."""
+        return self.root / "keys" / f"{lesson}.key"
+
     def text(self, lesson: str) -> Path:
         """Return the path of a lesson's text, as its author writes it."""
         return self.source / f"{lesson}.py"

@@ -1,10 +1,13 @@
-"""The course's private key, from which the inputs of every graded check are drawn.
+"""The course's private key, and the key of each lesson, from which the inputs of graded checks are drawn.
 
 The same key gives the same inputs, and so the same scores, at every attempt and on every machine. Who
-knows it can work out the inputs, so it is never released, bundled or shown to a submission.
+knows it can work out the inputs, so it is never released, bundled or shown to a submission. A machine
+that grades one lesson gets that lesson's key, from which no other can be worked out.
 """
 
 import contextlib
+import hashlib
+import hmac
 import os
 import secrets
 import tempfile
@@ -23,13 +26,30 @@ def course_key(course: Course) -> bytes:
     """
     if not course.key.exists():
         _make(course.key)
-    text = course.key.read_text(encoding="ascii", errors="replace").strip()
+    return _read(course.key)
+
+
+def lesson_key(course: Course, lesson: str) -> bytes:
+    """Return the key of a lesson: derived from the course's, or, where only that was sent, its own.
+
+    It is the HMAC of the lesson's name with SHA-256 (RFC 2104). Raises CourseError if the file with the key
+    holds anything else.
+    """
+    sent = course.lesson_key(lesson)
+    if sent.exists():
+        return _read(sent)
+    return hmac.digest(course_key(course), lesson.encode(), hashlib.sha256)
+
+
+def _read(path: Path) -> bytes:
+    """Return the key in a file. Raises CourseError if there is none."""
+    text = path.read_text(encoding="ascii", errors="replace").strip()
     with contextlib.suppress(ValueError):
         key = bytes.fromhex(text)
         if len(key) == BYTES:
             return key
     raise CourseError(
-        f"{course.key} is damaged: expected {2 * BYTES} hexadecimal digits; restore it from a backup, "
+        f"{path} is damaged: expected {2 * BYTES} hexadecimal digits; restore it from a backup, "
         "or delete it, and every submission will be graded again on new inputs"
     )
 

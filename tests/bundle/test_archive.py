@@ -19,7 +19,7 @@ from autograder.bundle.secrets import refuse_secrets, secrets
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.errors import BundleError
-from autograder.storage.course_key import course_key
+from autograder.storage.course_key import course_key, lesson_key
 from autograder.text.lesson import read_lesson
 
 COURSE = Course(ROOT)
@@ -119,11 +119,14 @@ def test_a_secret_that_got_in_is_found(place: str) -> None:
 
 
 def test_the_private_key_is_found(tmp_path: Path) -> None:
-    """Whoever has it can work out the inputs of every check."""
+    """Whoever has it can work out the inputs of every check, and with a lesson's those of that lesson."""
     course = Course(tmp_path)
     course_key(course)
     with pytest.raises(BundleError, match="the private key of the course"):
         refuse_secrets(course, {"notes.txt": course.key.read_bytes()})
+    name = COURSE.lessons()[0]
+    with pytest.raises(BundleError, match=f"the private key of {name}"):
+        refuse_secrets(COURSE, {"notes.txt": lesson_key(COURSE, name).hex().encode()})
 
 
 def notebook_with(text: str) -> bytes:

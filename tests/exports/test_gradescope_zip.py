@@ -17,6 +17,7 @@ from conftest import REAL_COURSE, ROOT
 from autograder.exports.gradescope_zip import gradescope_zip
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
+from autograder.storage.course_key import lesson_key
 
 LESSON = "03_attention"
 MISTAKE = {"attention_scores": lambda answer: answer.replace(" / math.sqrt(k.size(-1))", "")}
@@ -73,11 +74,12 @@ def test_both_scripts_are_programs_at_the_root(content: bytes) -> None:
 
 
 def test_the_zip_has_what_grading_needs_and_no_more(content: bytes, home: Course) -> None:
-    """Checks, texts, the release and the key; no test, no submission, no compiled file."""
+    """Checks, texts, the release and the key of this lesson; no test, no submission, no compiled file."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         names = archive.namelist()
-        assert archive.read("course.key").decode().strip() == home.key.read_text().strip()
+        assert archive.read(f"keys/{LESSON}.key").decode() == lesson_key(home, LESSON).hex()
         assert "pytest" not in archive.read("requirements.txt").decode()
+    assert home.key.name not in names
     assert f"release/{LESSON}/{LESSON}.ipynb" in names
     assert f"source/{LESSON}.py" in names
     assert "autograder/lessons/attention/softmax.yaml" in names
@@ -135,7 +137,7 @@ def test_nothing_and_links_get_a_result_too(content: bytes, tmp_path: Path) -> N
 def test_a_grader_that_cannot_run_writes_no_score(content: bytes, tmp_path: Path) -> None:
     """Gradescope then tells the instructor, and the student gets no zero."""
     root = _extracted(content, tmp_path / "autograder")
-    (root / "source" / "course.key").write_text("damaged")
+    (root / "source" / "keys" / f"{LESSON}.key").write_text("damaged")
     done = _run(root)
     assert done.returncode == 2
     assert "is damaged" in done.stderr

@@ -24,6 +24,7 @@ from autograder.grading.pool import Pool
 from autograder.grading.version import lesson_version
 from autograder.model.course import Course
 from autograder.model.errors import CourseError, SandboxMissingError
+from autograder.storage.course_key import lesson_key
 from autograder.submissions.submission import Submission
 
 from .cluster_fake import SEEN
@@ -207,7 +208,8 @@ def test_a_task_shows_nothing_and_names_nobody(course: Course) -> None:
     task = make_task(*handed_in(course, "alice"), sandboxed=True)
     assert repr(task) == "Task()"
     assert b"alice" not in task.head + task.data
-    assert json.loads(task.head)["key"] == course.key.read_text().strip()
+    assert json.loads(task.head)["key"] == lesson_key(course, LESSON).hex()
+    assert course.key.read_bytes().strip() not in task.head
 
 
 @pytest.mark.parametrize(

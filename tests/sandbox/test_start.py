@@ -11,7 +11,7 @@ from autograder.grading import grader as grader_module
 from autograder.grading.grader import Grader
 from autograder.grading.pool import make_grader
 from autograder.model.course import Course
-from autograder.model.errors import CourseError
+from autograder.model.errors import SandboxMissingError
 from autograder.sandbox import start as start_module
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.start import Started, start
@@ -55,11 +55,11 @@ def test_a_grader_that_cannot_be_made_leaves_no_process(
         made.append(start_module.start(sandboxed=sandboxed))
         return made[-1]
 
-    def damaged(_: Course) -> bytes:
-        raise CourseError("the key is damaged")
+    def missing() -> Path:
+        raise SandboxMissingError("no sandbox")
 
     monkeypatch.setattr("autograder.grading.pool.start", remember)
-    monkeypatch.setattr(grader_module, "course_key", damaged)
-    with pytest.raises(CourseError, match="damaged"):
+    monkeypatch.setattr(grader_module, "find_bubblewrap", missing)
+    with pytest.raises(SandboxMissingError, match="no sandbox"):
         make_grader(Course(tmp_path), SANDBOXED)
     assert [each.process.poll() is None for each in made] == [False]

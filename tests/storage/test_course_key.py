@@ -8,7 +8,7 @@ import pytest
 
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.storage.course_key import BYTES, course_key
+from autograder.storage.course_key import BYTES, course_key, lesson_key
 
 
 def test_the_key_is_made_once_and_kept(tmp_path: Path) -> None:
@@ -33,6 +33,27 @@ def test_processes_that_start_together_agree(tmp_path: Path) -> None:
     with ThreadPoolExecutor(16) as pool:
         found = list(pool.map(course_key, [Course(tmp_path)] * 64))
     assert len(set(found)) == 1
+
+
+def test_each_lesson_has_a_key_of_its_own(tmp_path: Path) -> None:
+    """It is the same every time, and neither another lesson's nor the course's."""
+    course = Course(tmp_path)
+    keys = [lesson_key(course, name) for name in ("01_one", "02_two")]
+    assert keys == [lesson_key(Course(tmp_path), name) for name in ("01_one", "02_two")]
+    assert len({*keys, course_key(course)}) == 3
+    assert {len(key) for key in keys} == {BYTES}
+
+
+def test_a_machine_that_was_sent_one_key_has_no_other(tmp_path: Path) -> None:
+    """The lesson's own file comes before the course's key, which is not made for it."""
+    course, sent = Course(tmp_path / "sent"), bytes(range(BYTES))
+    course.lesson_key("01_one").parent.mkdir(parents=True)
+    course.lesson_key("01_one").write_text(sent.hex())
+    assert lesson_key(course, "01_one") == sent
+    assert not course.key.exists()
+    course.lesson_key("01_one").write_text("torn")
+    with pytest.raises(CourseError, match=r"01_one\.key is damaged"):
+        lesson_key(course, "01_one")
 
 
 @pytest.mark.parametrize("text", ["", "secret", "ab" * (BYTES - 1), "zz" * BYTES])
