@@ -62,7 +62,7 @@ def grade_lesson(
             register(course, lesson)
         skipped = len(submissions) - len(todo)
         rest = f", {skipped} graded before" if skipped else ""
-        _say(console, f"{lesson}: {_count(todo, 'submission')} to grade{rest}")
+        say(console, f"{lesson}: {_count(todo, 'submission')} to grade{rest}")
         pool = pool or make_pool(workers, sandboxed=sandboxed, make=make)
         newest |= _grade_and_record(course, pool, todo, console)
         log.export()
@@ -92,7 +92,7 @@ def _submissions(course: Course, lesson: str, console: Console) -> list[Submissi
     version = lesson_version(course, lesson)
     students, others = submitted_by(course, lesson)
     for name in others:
-        _say(console, f"{lesson}: the folder '{name}' was left out: its name cannot be a student's")
+        say(console, f"{lesson}: the folder '{name}' was left out: its name cannot be a student's")
     if not students:
         raise nothing_submitted(course, lesson)
     return [Submission(course, student, lesson, version) for student in students]
@@ -132,13 +132,13 @@ def _grade_and_record(
         for attempt, notebook in bar.track(results, total=len(todo), description=todo[0].lesson):
             withdrawn = recorder.keep(attempt, graded_page(notebook, attempt, texts))
             made[attempt.student] = attempt
-            _say(console, f"[{len(made)}/{len(todo)}] {_line(attempt)}")
+            say(console, f"[{len(made)}/{len(todo)}] {_line(attempt)}")
             for score in withdrawn:
-                _say(console, f"  {attempt.student}: {score}")
+                say(console, f"  {attempt.student}: {score}")
     errors = sum(bool(attempt.detail) for attempt in made.values())
     if errors:
         path = (course.reports / error_log.FILE).relative_to(course.root)
-        _say(console, f"{errors} grader error{'' if errors == 1 else 's'}: see {path}")
+        say(console, f"{errors} grader error{'' if errors == 1 else 's'}: see {path}")
     return made
 
 
@@ -146,7 +146,8 @@ def _count(things: Sequence[object], name: str) -> str:
     return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 
 
-def _say(console: Console, line: str) -> None:
+def say(console: Console, line: str) -> None:
+    """Print a line for the instructor, cleaned of what a terminal would act on."""
     indent = " " * (len(line) - len(line.lstrip(" ")))
     console.print(indent + clean(line), markup=False, highlight=False, soft_wrap=True)
 
@@ -164,6 +165,6 @@ def _make_pages(
     stale = stale_pages(course, lesson, students)
     if not stale:
         return
-    _say(console, f"{lesson}: making {_count(stale, 'feedback page')}")
+    say(console, f"{lesson}: making {_count(stale, 'feedback page')}")
     for student, problem in make_pages(course, lesson, stale, pool).items():
-        _say(console, f"  {student}: no feedback page ({problem}); the scores are recorded")
+        say(console, f"  {student}: no feedback page ({problem}); the scores are recorded")

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from autograder.grading.class_run import grade_lesson, make_pool, nothing_submitted
+from autograder.grading.class_run import grade_lesson, make_pool, nothing_submitted, say
 from autograder.grading.cluster_access import Cluster
 from autograder.model.course import Course
 from autograder.reports.publish import Published, publish
 from autograder.storage.io_errors import plain_io_errors
+from autograder.submissions.submission import of_no_lesson
 
 
 def submitted_lessons(course: Course) -> list[str]:
@@ -34,6 +35,9 @@ def grade_lessons(
 
     `workers` processes, by default one per core, or a `cluster` grade them all.
     """
+    console = console or Console(stderr=True)
+    if names := of_no_lesson(course):
+        say(console, f"left out, as no lesson has such a name: {names}")
     with make_pool(workers, cluster, sandboxed=sandboxed).kept() as pool:
         for lesson in lessons:
             grade_lesson(

@@ -164,6 +164,19 @@ def submitted_by(course: Course, lesson: str) -> tuple[list[str], list[str]]:
     return students, sorted(clean_name(name) for name in set(found) - set(students))
 
 
+def of_no_lesson(course: Course) -> str:
+    """Return the folders of students that are named after no lesson and no other assignment; '' for none."""
+    known = {*course.lessons()}
+    found = sorted(
+        f"{folder.parent.name}/{folder.name}"
+        for folder in course.submitted.glob("*/*")
+        if folder.is_dir() and not folder.name.startswith(".") and folder.name not in known
+        if not (course.source / folder.name).exists()
+        and not (course.release / folder.name).exists()
+    )
+    return _listed(found)
+
+
 def _listed(names: list[str]) -> str:
     rest = len(names) - MOST_NAMES
     shown = ", ".join(f"'{clean_name(name)}'" for name in names[:MOST_NAMES])

@@ -10,7 +10,7 @@ from tiny_fixtures import book, built, course, grades, same_grader  # noqa: F401
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import Course
 from autograder.model.report import Outcome, Report, State
-from autograder.submissions.submission import Submission
+from autograder.submissions.submission import Submission, of_no_lesson
 
 
 def graded(course: Course) -> Report:
@@ -100,3 +100,13 @@ def test_the_digest_of_no_file_changes_with_the_reason(course: Course) -> None:
     before = submission.sha256()
     (folder / "answers.pdf").touch()
     assert submission.sha256() != before
+
+
+def test_folders_of_no_lesson_are_named(course: Course) -> None:
+    """Not those of lessons, of nbgrader's other assignments, or of programs."""
+    hand_in(course, "alice", **RIGHT)
+    for folder in ("alice/3", "bob/lesson 1", "bob/essay", "bob/.ipynb_checkpoints"):
+        (course.submitted / folder).mkdir(parents=True)
+    (course.source / "essay").mkdir()
+    (course.submitted / "bob" / "notes.txt").write_text("")
+    assert of_no_lesson(course) == "'alice/3', 'bob/lesson 1'"
