@@ -21,19 +21,23 @@ TOOL_NAMES = """
     __torch_function__ __torch_dispatch__ _disabled_torch_function_impl handle_torch_function
     _pop_mode _push_mode _pop_mode_temporarily no_dispatch _mode_utils _xxsubinterpreters
     saved_tensors_hooks showwarning _showwarnmsg getclosurevars
+    _getframe f_back f_locals f_globals tb_frame redispatch redispatch_boxed DispatchKeySet
+    aten_decompositions run_decompositions
 """
-# Names with honest uses elsewhere, but none where functions are excluded by name.
+# Names with honest uses elsewhere, but none where functions are excluded by name. A variable of the
+# answer's own may have such a name, unless Python or IPython has put something there already.
 NAMES = """
     _C _VF _refs _decomp _prims _prims_common _inductor _dynamo _functorch _jit_internal _python_dispatch
     _execution_engine _engine_run_backward CompilationUnit cpp_extension
-    ctypes _ctypes cffi numba _thread gc _getframe settrace setprofile f_back f_globals f_locals __code__
+    ctypes _ctypes cffi numba _thread gc settrace setprofile __code__
     __closure__ __globals__ custom_op library Library _posixsubprocess importlib
     __subclasses__ __builtins__ _testcapi get_objects get_referrers scipy sklearn
-    _state make_fx proxy_tensor symbolic_trace
+    make_fx proxy_tensor symbolic_trace _handle
     get_ipython run_cell run_line_magic InteractiveShell timeit cProfile runpy
 """
 TOOLS = frozenset(TOOL_NAMES.split())
 AROUND = TOOLS | frozenset(NAMES.split())
+READY = frozenset({"__builtins__", "get_ipython"})
 DERIVATIVES = frozenset({"grad_fn", "next_functions", "GradientEdge", "get_gradient_edge"})
 CALLS = frozenset(
     {"exec", "eval", "compile", "__import__"}
@@ -68,9 +72,10 @@ def _names(source: str, around: frozenset[str], calls: frozenset[str]) -> Iterat
     tree = _parsed("\n".join(line for line in lines if not MAGIC.match(line)))
     for text in magics if tree else [source]:
         yield from _words(text, around, calls)
+    variables = calls | (around & (TOOLS | READY))
     for node in ast.walk(tree) if tree else ():
         for name in _named(node):
-            if name in around or (isinstance(node, ast.Name) and name in calls):
+            if name in (variables if isinstance(node, ast.Name) else around):
                 yield name
 
 

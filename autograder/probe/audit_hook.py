@@ -6,18 +6,27 @@ sets out to deceive it can, with ctypes for example. The sandbox does not rely o
 
 import contextlib
 import os
+import re
 import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from types import FrameType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Final
 
-from autograder.probe import detours, self_reports, stand_in_code
-from autograder.probe.caller import is_believed
+from autograder.probe import detours, self_reports
+from autograder.probe.caller import is_believed, is_installed, is_of_a_cell
+from autograder.probe.genuine_code import (
+    IMPORT,
+    MAKES_CODE,
+    READS_CODE,
+    is_forged,
+    is_import,
+    is_writable,
+)
 from autograder.probe.library_calls import done_elsewhere
 from autograder.probe.notes import Kind, Notes
+from coursework import stand_ins
 
 HARMLESS: Final = ("fc-list", "uname")  # matplotlib looks for fonts, platform for the processor
 PLAIN_TOOLS: Final = (
@@ -25,7 +34,6 @@ PLAIN_TOOLS: Final = (
     *("true", "uname", "which"),
 )  # no answer can be worked out in them
 TOOL_FOLDERS: Final = ("/bin/", "/usr/bin/")
-WRITABLE: Final = ("/tmp", "/dev")  # noqa: S108 - the sandbox's own
 WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 EVENTS: Final = {
@@ -48,17 +56,16 @@ EVENTS: Final = {
 
 READS: Final = "object.__getattr__"
 UNSEEN: Final = (Kind.PROCESS, Kind.HOOK)  # what these run, or replace, cannot be looked at
-PUTS_TOGETHER: Final = "code.__new__"
-MAKES_CODE: Final = ("compile", PUTS_TOGETHER)  # their second argument says which file it is from
-READS_CODE: Final = ("marshal.load", "marshal.loads")
 # The events of code that is about to run, and which of their arguments the code is.
 RUNS_CODE: Final = {"exec": 0, "function.__new__": 0, "object.__setattr__": 2}
+IMPORTS: Final = "import"
+# Modules with whole layers of attention, which no part of a lesson is to be made from.
+LAYERS: Final = re.compile(r"transformers\.models\.(?!auto\.).*\.modeling_")
 STARTS_THREAD: Final = "_thread.start_new_thread"
 LOOKED_AT: Final = (*MAKES_CODE, *READS_CODE, STARTS_THREAD)
-WANTED: Final = frozenset((*EVENTS, *LOOKED_AT, *RUNS_CODE))
-IMPORT: Final = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
+WANTED: Final = frozenset((*EVENTS, *LOOKED_AT, *RUNS_CODE, IMPORTS))
 MODULES_AND_CLASSES: Final = (ModuleType, type)
-PYC_HEADER: Final = 16  # bytes before the code in a compiled file
+COURSEWORK: Final = f"{os.path.dirname(stand_ins.__file__)}/"  # noqa: PTH120 - compared with other strings
 
 
 class AuditHook:
@@ -118,8 +125,12 @@ class AuditHook:
             if not is_believed(frame.f_code.co_filename):  # torch's compiler reads it, too
                 done_elsewhere()
             return
+        if event == IMPORTS:
+            if LAYERS.match(args[0]) and not _is_for_the_course(frame):
+                done_elsewhere()
+            return
         if event in RUNS_CODE:
-            self_reports.tell_of_copies(args[RUNS_CODE[event]])
+            _look_at_code(args[RUNS_CODE[event]])
         if event in LOOKED_AT:
             if _works_elsewhere(event, args, frame):
                 done_elsewhere()
@@ -130,32 +141,20 @@ class AuditHook:
                 done_elsewhere()
 
 
+def _look_at_code(code: Any) -> None:
+    """Report functions of the course's and of torch's whose code, or text, is about to run anew."""
+    self_reports.tell_of_copies(code)
+    if isinstance(code, CodeType):
+        name = code.co_filename
+        if not (is_of_a_cell(name) or is_believed(name) or is_installed(name)):
+            self_reports.tell_of_copied_text(code)
+
+
 def _works_elsewhere(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
     """Return whether a thread starts unwatched, or code is made under a name that is not its own."""
     if event == STARTS_THREAD:
         return not detours.is_watched(args[0])
-    return _is_forged(event, args, frame)
-
-
-def _is_forged(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
-    """Return whether code is made that could pass for torch's, Python's or ours.
-
-    What Python imports is genuine if it is the content of a file that no run can write.
-    """
-    if event in READS_CODE:
-        place = frame.f_locals.get("bytecode_path")
-        if place in stand_in_code.FILES:
-            return True
-        return not (_is_import(frame) and _stands_in(place, args[0], PYC_HEADER))
-    if event == PUTS_TOGETHER and self_reports.is_copied(args[0]):
-        return True
-    name = args[1]
-    if type(name) not in (str, bytes, type(None)):
-        return True  # a name with methods of its own could say something else each time
-    file = os.fsdecode(name or "")
-    if not is_believed(file):
-        return file in stand_in_code.FILES  # made anew, they would not report that they run
-    return not (_is_import(frame) and _stands_in(name, args[0], 0))
+    return is_forged(event, args, frame)
 
 
 def _is_genuine(changed: Any) -> bool:
@@ -165,18 +164,18 @@ def _is_genuine(changed: Any) -> bool:
     return isinstance(changed, MODULES_AND_CLASSES)
 
 
-def _is_import(frame: FrameType) -> bool:
-    return frame.f_code.co_filename in IMPORT
+def _is_for_the_course(frame: FrameType | None) -> bool:
+    """Return whether a module is imported for the course's own code, which may work with whole models."""
+    while frame is not None and (is_installed(name := frame.f_code.co_filename) or name in IMPORT):
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename.startswith(COURSEWORK)
 
 
-def _stands_in(place: Any, content: Any, start: int) -> bool:
-    """Return whether a file that no run can write has this content, from some byte on."""
-    if type(place) is not str or type(content) is not bytes or _is_writable(place):
-        return False
-    try:
-        return Path(place).read_bytes()[start:] == content
-    except OSError:
-        return False
+def _imports_itself(frame: FrameType | None) -> bool:
+    """Return whether a library does something while it is imported, with no code but a library's between."""
+    while frame is not None and is_installed(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame is not None and is_import(frame)
 
 
 def _is_harmless(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
@@ -184,11 +183,12 @@ def _is_harmless(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
     if event == "open" and not int(args[2] or 0) & WRITING:
         return True
     if EVENTS[event] is Kind.WROTE:
-        return not isinstance(args[0], (str, bytes, os.PathLike)) or _is_writable(args[0])
+        return not isinstance(args[0], (str, bytes, os.PathLike)) or is_writable(args[0])
     if event == "object.__setattr__":
         kinds: dict[str, Any] = {"__code__": FunctionType, "__class__": MODULES_AND_CLASSES}
         changed = args[1] in kinds and isinstance(args[0], kinds[args[1]])
-        return not changed or is_believed(frame.f_code.co_filename)  # torch does so itself
+        torchs = is_believed(frame.f_code.co_filename)  # which does so itself
+        return not changed or torchs or _imports_itself(frame)
     if event == "subprocess.Popen":
         return args[0] in HARMLESS
     if event == "socket.connect":
@@ -202,11 +202,6 @@ def _is_plain_tool(event: str, args: tuple[Any, ...]) -> bool:
         return False
     found = shutil.which(args[0]) or ""
     return args[0] in PLAIN_TOOLS and found.startswith(TOOL_FOLDERS)
-
-
-def _is_writable(path: Any) -> bool:
-    full = os.path.realpath(os.fsdecode(path))
-    return any(full == folder or full.startswith(f"{folder}/") for folder in WRITABLE)
 
 
 def _describe(event: str, args: tuple[Any, ...]) -> str:

@@ -5,6 +5,7 @@ counts it as work out of sight when a student's code makes some under a name tha
 """
 
 import contextlib
+import os.path
 import sys
 import threading
 from enum import Enum
@@ -31,6 +32,8 @@ BETWEEN: Final = frozenset(
         *(contextlib.__file__, threading.__file__),
     )
 )
+CELL_FILES: Final = ("<student cell>", "ipython-input", "ipykernel")
+LIBRARIES: Final = (f"{os.path.dirname(TORCH[:-1])}/", f"{os.path.dirname(os.__file__)}/")  # noqa: PTH120 - strings, for speed
 FROZEN: Final = "<frozen "  # modules of Python's own
 
 
@@ -57,6 +60,16 @@ _whose = _WhoseFile()
 def is_believed(name: str) -> bool:
     """Return whether code from a file of this name is taken for torch's, Python's or ours."""
     return _whose[name] is not _Whose.ANYBODYS or name.startswith((OURS, FROZEN))
+
+
+def is_of_a_cell(name: str) -> bool:
+    """Return whether code from a file of this name is a cell's."""
+    return any(part in name for part in CELL_FILES)
+
+
+def is_installed(name: str) -> bool:
+    """Return whether code from a file of this name is taken for a library's, or Python's own."""
+    return name.startswith(LIBRARIES) and name.endswith(".py")
 
 
 def is_ours(frame: FrameType | None) -> bool:

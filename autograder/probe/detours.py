@@ -1,7 +1,8 @@
 """Watches the ways that lead around torch's modes, in which `library_calls` sees what is called.
 
 A thread begins without modes, torch's engine works out derivatives behind them, callbacks of forks and
-signals run while they are off, and some functions of torch's switch them off.
+signals run while they are off, and some functions of torch's switch them off. A graph can be traced at a
+cell, when nobody looks, and run later as plain operators.
 """
 
 import _thread
@@ -11,9 +12,11 @@ import posix
 import sys
 import threading
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, Final
 
 import torch
+from torch.fx import graph_module
 
 from autograder.probe import handed_over
 from autograder.probe.caller import caller, is_ours
@@ -25,7 +28,11 @@ from autograder.probe.library_calls import (
     tell,
     tell_of_stand_in,
 )
-from autograder.probe.self_reports import have_module_reported
+from autograder.probe.self_reports import (
+    have_function_reported,
+    have_methods_reported,
+    have_module_reported,
+)
 from autograder.probe.stand_in_code import MODULES
 
 SWITCHES: Final = (
@@ -64,6 +71,9 @@ def install() -> None:
     handlers.signal = _handling(handlers.signal)
     compiler: Any = torch.jit._state  # off, because no mode is told of what it compiles
     compiler.enable = _evading(compiler.enable)
+    have_methods_reported(graph_module, {"recompile"}, _out_of_sight, _out_of_sight)
+    redispatch: Any = torch._ops.OpOverload.redispatch
+    have_function_reported(redispatch, _redispatched, _out_of_sight)
     for name in SWITCHES:
         if callable(switch := getattr(torch._C, name, None)):
             setattr(torch._C, name, _evading(switch))
@@ -119,6 +129,17 @@ def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     return call
+
+
+def _out_of_sight(_: CodeType) -> None:
+    done_elsewhere()
+
+
+def _redispatched(_: CodeType) -> None:
+    """Report that an operator's kernel is called below the modes, unless torch itself does that."""
+    made_by, through = caller(1)
+    if len(through) == 1 and not is_ours(made_by):
+        done_elsewhere()
 
 
 def _evading(switch: Callable[..., Any]) -> Callable[..., Any]:

@@ -37,6 +37,7 @@ class Inherited:
 
     def remember(self) -> None:
         """Take everything that is loaded by now as genuine. To be called after every import."""
+        finished_layers.look_again()
         handed_over.remember()
         self._stand_ins = stand_ins_by_lesson()
         self.originals = Originals(InteractiveShell)

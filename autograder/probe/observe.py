@@ -9,11 +9,10 @@ from typing import Any
 import torch
 
 from autograder.probe.answer import Answer, Namespace, StructureError
+from autograder.probe.caller import is_of_a_cell
 from autograder.probe.library_calls import LibraryCalls, unwatched
 from autograder.probe.operation import Operation
 from autograder.probe.plain import copied, plain
-
-CELL_FILES = ("<student cell>", "ipython-input", "ipykernel")
 
 
 def observe(
@@ -70,7 +69,7 @@ def describe(problem: BaseException) -> dict[str, Any]:
     it was made beside the student's code, so none of it is shown as it is.
     """
     frames = traceback.extract_tb(problem.__traceback__)
-    own = [frame for frame in frames if any(name in frame.filename for name in CELL_FILES)]
+    own = [frame for frame in frames if is_of_a_cell(frame.filename)]
     last = own[-1] if own else None
     line = last.lineno if last else getattr(problem, "lineno", None)
     text = last.line if last else getattr(problem, "text", None)

@@ -6,8 +6,10 @@ wherever the code goes: under another name, into a copy or a thread, and while t
 
 import ast
 import inspect
+import linecache
+import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
@@ -20,6 +22,7 @@ Ran = Callable[[CodeType], None]
 
 _reporting: dict[CodeType, CodeType] = {}  # the code that reports, by the code as it was
 _copied: dict[CodeType, Ran] = {}  # what to tell of a copy, by the code as it was
+_by_parts: dict[tuple[object, ...], CodeType] = {}  # the code as it was, by what it is made of
 _instructions: set[bytes] = set()  # of all this code
 _functions: set[FunctionType] = set()
 
@@ -32,6 +35,17 @@ def have_module_reported(module: ModuleType, ran: Ran) -> None:
     _have_reported(functions_in(module), _code_with_calls(module), ran, ran)
 
 
+def have_methods_reported(module: ModuleType, names: Set[str], ran: Ran, copied: Ran) -> None:
+    """Have functions and methods of a module tell `ran`, and `copied`: those with one of these names.
+
+    They must do without `super()`: each is read without its class.
+    """
+    for function in functions_in(module):
+        own = function.__code__.co_filename == module.__file__
+        if own and function.__name__ in names:
+            have_function_reported(function, ran, copied)
+
+
 def have_function_reported(function: FunctionType, ran: Ran, copied: Ran) -> None:
     """Have a function tell `ran` its code whenever it runs, and `copied` if its code is made anew."""
     _have_reported([function], _code_with_calls(function), ran, copied)
@@ -41,6 +55,13 @@ def tell_of_copies(code: Any) -> None:
     """Tell of functions whose code was made anew and is about to run: it does not report by itself."""
     if isinstance(code, CodeType):
         for old in nested(code) & _reporting.keys():
+            _copied[old](_reporting[old])
+
+
+def tell_of_copied_text(code: CodeType) -> None:
+    """Tell of functions whose text is about to run from another file, in whatever lines it stands there."""
+    for each in nested(code) - _reporting.keys():
+        if (old := _by_parts.get(_parts(each))) is not None:
             _copied[old](_reporting[old])
 
 
@@ -66,8 +87,10 @@ def _have_reported(
     for function in functions:
         old = function.__code__
         report = MethodType(reports, old)  # which nothing of Python's can change
-        new = _bound(code[old.co_qualname, old.co_firstlineno], report)
+        new = _bound(code[old.co_name, old.co_firstlineno], report)
+        new = new.replace(co_qualname=old.co_qualname)
         _reporting[old], _copied[old] = new, copied
+        _by_parts[_parts(old)] = old
         _instructions.update((old.co_code, new.co_code))
         function.__code__ = new
         _functions.add(function)
@@ -75,15 +98,25 @@ def _have_reported(
         ignore(function)  # for scripts, which would leave the call out
 
 
+def _parts(code: CodeType) -> tuple[object, ...]:
+    """Return what code is made of, wherever it stands. Its instructions depend on the text around it."""
+    constants = [repr(each) for each in code.co_consts if not isinstance(each, CodeType)]
+    return code.co_name, code.co_names, code.co_varnames, *constants
+
+
 def _code_with_calls(found: ModuleType | FunctionType) -> Mapping[tuple[str, int], CodeType]:
     """Return the code of functions with the call in place, by name and first line."""
-    lines, first = inspect.getsourcelines(found)
-    tree = ast.fix_missing_locations(_Reporting().visit(ast.parse("".join(lines))))
-    ast.increment_lineno(tree, max(first - 1, 0))
+    file, first = inspect.getfile(found), 1
+    lines = linecache.getlines(file)
+    if isinstance(found, FunctionType):  # `inspect.getsourcelines` looks at every module first
+        first = found.__code__.co_firstlineno
+        lines = inspect.getblock(lines[first - 1 :])
+    tree = ast.fix_missing_locations(_Reporting().visit(ast.parse(textwrap.dedent("".join(lines)))))
+    ast.increment_lineno(tree, first - 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # a text is called, for now
-        code = compile(tree, inspect.getfile(found), "exec", dont_inherit=True)
-    return {(each.co_qualname, each.co_firstlineno): each for each in nested(code)}
+        code = compile(tree, file, "exec", dont_inherit=True)
+    return {(each.co_name, each.co_firstlineno): each for each in nested(code)}
 
 
 class _Reporting(ast.NodeTransformer):

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from autograder.probe import library_calls, wire
+from autograder.probe import finished_layers, library_calls, wire
 from autograder.probe.audit_hook import AuditHook
 from autograder.probe.inherited import Inherited
 from autograder.probe.isolate import WRITABLE_FOLDERS, adopt_orphans
@@ -169,6 +169,8 @@ def _send(channel: socket.socket, answer: Mapping[str, Any]) -> None:
 
 def _calls(session: Session, order: Mapping[str, Any]) -> library_calls.LibraryCalls:
     """Return what looks for the library functions that an exercise excludes."""
+    with session.hook.paused():
+        finished_layers.look_again()
     own = session.refused(order["lesson"])
     return LibraryCalls(order["words"], below=order["below"], stand_ins=own)
 

@@ -15,8 +15,8 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from autograder.probe import library_calls
-from autograder.probe.audit_hook import _is_forged
 from autograder.probe.caller import caller, is_believed
+from autograder.probe.genuine_code import is_forged
 
 
 class _Asks(TorchFunctionMode):
@@ -86,7 +86,7 @@ def _forged(make: Callable[[str], None]) -> bool:
 
     def hear(event: str, args: tuple[Any, ...]) -> None:
         if listening and event in ("compile", "code.__new__", "marshal.loads"):
-            heard.append(_is_forged(event, args, sys._getframe(1)))
+            heard.append(is_forged(event, args, sys._getframe(1)))
 
     sys.addaudithook(hear)
     make(torch.nn.functional.__file__)

@@ -13,6 +13,7 @@ from autograder.probe.self_reports import (
     PLACEHOLDER,
     have_module_reported,
     is_copied,
+    tell_of_copied_text,
     tell_of_copies,
 )
 from autograder.probe.stand_in_code import functions_in
@@ -62,7 +63,7 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, li
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     names: list[str] = []
-    for kept in ("_reporting", "_copied"):
+    for kept in ("_reporting", "_copied", "_by_parts"):
         monkeypatch.setattr(self_reports, kept, {})
     for kept in ("_instructions", "_functions"):
         monkeypatch.setattr(self_reports, kept, set())
@@ -122,5 +123,17 @@ def test_every_function_of_the_stand_ins_gets_the_call(module: ModuleType) -> No
     """Also of those that are added later: they are found by name and line."""
     codes = self_reports._code_with_calls(module)
     for function in functions_in(module):
-        code: CodeType = codes[function.__code__.co_qualname, function.__code__.co_firstlineno]
+        code: CodeType = codes[function.__code__.co_name, function.__code__.co_firstlineno]
         assert PLACEHOLDER in code.co_consts, code.co_qualname
+
+
+def test_text_that_runs_from_another_file_is_told_whatever_its_lines(
+    ran: tuple[ModuleType, list[str]],
+) -> None:
+    """Lines above it move it, and what it is beside changes its instructions."""
+    _, told = ran
+    tell_of_copied_text(compile(f"import math\n\n{SOURCE}", "mine", "exec"))
+    assert set(told) == {"double", "fails", "adder", "Part.__init__", "Part.static", "Part.size"}
+    told.clear()
+    tell_of_copied_text(compile("def double(x):\n    return x + x", "mine", "exec"))
+    assert told == []

@@ -360,6 +360,10 @@ def test_stand_ins_that_a_lesson_hands_out_may_be_used(graded: Callable[..., tup
         ('"""Not by torch._C, nor by ctypes."""', ""),
         ("torch.compile(f)\nmodel.eval()\nre.compile('x')", ""),
         ("_c = 1\ngc_count = 2\nd_C = 3", ""),
+        ("library = {}\nstate = library\nself._state = state", ""),
+        ("from torch import library", "library"),
+        ("torch.library.define", "library"),
+        ("__builtins__['ex' + 'ec']", "__builtins__"),
         ("def broken(:", ""),
         ("(" * 5000, ""),
     ],
@@ -394,6 +398,21 @@ PRINTS = NORM.format(
         mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, correction=0)
         return (x - mean) / torch.sqrt(variance + self.eps) * self.weight + self.bias"""
 )
+
+
+@pytest.mark.parametrize("line", ["import transformers", "from transformers import BertTokenizer"])
+def test_a_large_library_may_be_imported(line: str, graded: Callable[..., tuple[float, str]]) -> None:
+    """While it is imported it makes code, reads its own text and changes its own modules."""
+    cell = f"{line}\ndef softmax(x, dim=-1):\n    e = (x - x.amax(dim, keepdim=True)).exp()\n"
+    assert graded("03_attention", "softmax", f"{cell}    return e / e.sum(dim, keepdim=True)") == (2, "")
+
+
+def test_a_finished_model_may_not(graded: Callable[..., tuple[float, str]]) -> None:
+    """It brings all of attention."""
+    cell = "from transformers.models.bert.modeling_bert import BertSelfAttention\n"
+    cell += "def softmax(x, dim=-1):\n    e = (x - x.amax(dim, keepdim=True)).exp()\n"
+    score, _ = graded("03_attention", "softmax", f"{cell}    return e / e.sum(dim, keepdim=True)")
+    assert score == 0
 
 
 def test_an_answer_may_print_what_it_sees(graded: Callable[..., tuple[float, str]]) -> None:

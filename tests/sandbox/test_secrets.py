@@ -54,11 +54,11 @@ def search():
         if isinstance(thing, (list, tuple, set, frozenset)):
             for value in thing:
                 look(value, "memory")
-    frame = sys._getframe()
+    frame = getattr(sys, "_get" + "frame")()
     while frame is not None:
-        for value in list(frame.f_locals.values()):
+        for value in list(getattr(frame, "f_" + "locals").values()):
             look(value if isinstance(value, (int, str, bytes)) else text(value), "frame")
-        frame = frame.f_back
+        frame = getattr(frame, "f_" + "back")
     for number in range(64):
         try:
             look(os.readlink(f"/proc/self/fd/{number}"), "descriptor")

@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
@@ -40,14 +41,9 @@ def program(name: str, *arguments: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server() -> Iterator[str]:
     """Run a server of our own, on a free port, and give its address without a database."""
-    folder = tmp_path_factory.mktemp("postgresql")
-    for place in (folder, *folder.parents):
-        if USER and len(place.parts) > 2:  # not /tmp itself
-            place.chmod(0o755)
-    data = folder / "data"
-    data.mkdir(mode=0o700)
+    data = Path(tempfile.mkdtemp(prefix="postgresql-"))  # each run of pytest closes the folder of all others
     if USER:
         shutil.chown(data, USER)
     with socket.socket() as free:
@@ -58,6 +54,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     program("pg_ctl", "-D", str(data), "-w", "-l", str(data / "log"), "-o", options, "start")
     yield f"postgresql://teacher:secret@127.0.0.1:{port}"
     program("pg_ctl", "-D", str(data), "-w", "-m", "immediate", "stop")
+    shutil.rmtree(data)
 
 
 @pytest.fixture
