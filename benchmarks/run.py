@@ -1,12 +1,14 @@
 """Measures what grading costs, beside stock nbgrader on the same submissions, and writes RESULTS.md.
 
 All figures of a table come from one run, one after the other, on a machine that should be idle: compare
-ratios, not seconds. `--quick` takes small samples, to see that it works.
+ratios, not seconds. If only some parts are asked for, the others stay as they are. `--quick` takes small
+samples, to see that it works, and writes nothing.
 """
 
 import argparse
 import os
 import platform
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -20,6 +22,11 @@ from measured import cost
 from autograder.model.course import Course
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
+ABOUT = (
+    f"# What grading costs\n\nWritten by `make bench`: Python {platform.python_version()}, "
+    f"{len(os.sched_getaffinity(0))} cores. The invented submissions hold one or two known mistakes in one or two "
+    "exercises. Seconds differ between machines; the ratios of a table come from one run."
+)
 LONG = "07_transformer"  # stock nbgrader trains it anew for each submission
 
 
@@ -80,7 +87,7 @@ def growth(folder: Path, *, quick: bool) -> Iterator[str]:
 
 def on_dask(folder: Path, *, quick: bool) -> Iterator[str]:
     """Grade the same class on 1, 2 and 4 local dask workers."""
-    count, seconds = 4 if quick else 40, {}
+    count, seconds = 4 if quick else 100, {}
     for workers in (1, 2, 4):
         with local_cluster(workers, folder / f"dask{workers}") as address:
             options = "--cluster", address, "--cluster-in-clear"
@@ -89,7 +96,10 @@ def on_dask(folder: Path, *, quick: bool) -> Iterator[str]:
             seconds[workers] = ours(place, "03_attention", count, *options).wall
             print(workers, seconds[workers], flush=True)
     yield "## On dask workers"
-    yield f"Lesson 03, {count} submissions, workers of one thread on this machine."
+    yield (
+        f"Lesson 03, {count} submissions, workers of one thread on this machine. The scheduler, the command and "
+        "the feedback pages have the same cores; with one worker, they have a core to themselves."
+    )
     rows = [[f"{n}", f"{s:.1f}", f"{seconds[1] / s:.2f}"] for n, s in seconds.items()]
     yield table(["workers", "seconds", "times faster than one"], rows)
 
@@ -121,18 +131,24 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}")
     parser.add_argument("--quick", action="store_true", help="small samples; prints, and writes nothing")
     asked = parser.parse_args()
-    text = [
-        "# What grading costs",
-        f"Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}: Python {platform.python_version()}, "
-        f"{len(os.sched_getaffinity(0))} cores. The invented submissions hold one or two known mistakes in one "
-        "or two exercises. Seconds differ between machines; ratios come from one run.",
-    ]
+    measured = f"Measured on {datetime.now(UTC):%Y-%m-%d}."
     with tempfile.TemporaryDirectory() as folder:
         for name in asked.parts or PARTS:
-            text += PARTS[name](Path(folder), quick=asked.quick)
-            if not (asked.quick or asked.parts):  # after each part: the whole takes half an hour
-                RESULTS.write_text("\n\n".join(text) + "\n", encoding="utf-8")
-    print("\n\n".join(text))
+            part = "\n\n".join([*PARTS[name](Path(folder), quick=asked.quick), measured])
+            print(part, flush=True)
+            if not asked.quick:  # after each part: the whole takes half an hour
+                old = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
+                RESULTS.write_text(with_part(old, part), encoding="utf-8")
+
+
+def with_part(old: str, part: str) -> str:
+    """Return the results with a part in place of the one with its heading, or at the end."""
+    _, *parts = re.split(r"\n\n(?=## )", old.strip())
+    headings = [each.partition("\n")[0] for each in parts]
+    heading = part.partition("\n")[0]
+    at = headings.index(heading) if heading in headings else len(parts)
+    parts[at : at + 1] = [part]
+    return "\n\n".join([ABOUT, *parts]) + "\n"
 
 
 if __name__ == "__main__":
