@@ -21,12 +21,10 @@ from autograder.probe.words import FINISHED
 
 OPERATORS: Final = ("_native_multi_head_attention", "_transformer_encoder_layer_fwd")
 BACKENDS: Final = ("CPU", "NestedTensorCPU")
-STEPS: Final = frozenset(
-    ("forward", "_forward_impl", "_sa_block", "_mha_block", "_ff_block")
-)  # of a layer's work
-LATE: Final = (
-    "torch.onnx.ops._impl"  # its attention, which torch imports when it is first asked for
-)
+# What does a layer's work, or a step of it.
+STEPS: Final = frozenset(("forward", "_forward_impl", "_sa_block", "_mha_block", "_ff_block"))
+# The attention of ONNX, which torch imports when it is first asked for.
+LATE: Final = "torch.onnx.ops._impl"
 LATE_STEPS: Final = frozenset(("_get_scale_factor", "_get_qk_output_for_aten_spda"))
 OFF: Final = "torch's fast path for attention is switched off here"
 
