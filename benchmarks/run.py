@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from breakdown import KINDS, breakdown
-from graders import OWN_CODE, command, local_cluster, ours, stock
+from graders import OWN_CODE, command, demo_marks, local_cluster, ours, stock
 from invented_class import hand_in, make_course
 from measured import cost
 
@@ -120,8 +120,29 @@ def inside(folder: Path, *, quick: bool) -> Iterator[str]:
     yield table(["lesson", "all", *KINDS, "rest"], rows)
 
 
+def in_demo(folder: Path, *, quick: bool) -> Iterator[str]:
+    """Say where the time of `make demo` goes, once everything is installed."""
+    marks = list(demo_marks(folder / "demo"))
+    seconds = [at for _, at in marks]
+    parts = [["making the class", f"{seconds[0]:.0f}"]]
+    for (line, start), end in zip(marks, seconds[1:], strict=False):
+        lesson, _, what = line.partition(": ")
+        parts.append([f"{lesson}, {'pages' if what.startswith('making') else 'grading'}", f"{end - start:.0f}"])
+    rows = [*parts[:1], *(_joined(parts[1:])), ["all", f"{seconds[-1]:.0f}"]]
+    yield "## Inside the demo"
+    yield "`autograder demo`, after installation: 24 students, eight lessons, two processes that grade."
+    yield table(["part", "seconds"], rows)
+
+
+def _joined(parts: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the parts of the lessons, with all pages, which take a second or two each, in one row."""
+    pages = [int(seconds) for name, seconds in parts if name.endswith("pages")]
+    graded = [[*each] for each in parts if not each[0].endswith("pages")]
+    return [*graded, ["all feedback pages, and the class report", f"{sum(pages)}"]]
+
+
 PARTS: dict[str, Callable[..., Iterator[str]]] = {
-    "stock": beside_stock, "inside": inside, "dask": on_dask, "growth": growth,
+    "stock": beside_stock, "inside": inside, "dask": on_dask, "growth": growth, "demo": in_demo,
 }  # fmt: skip
 
 
