@@ -4,13 +4,14 @@ import random
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from rich.console import Console
 
-from autograder.build import read_lesson
+from autograder.build import LessonText, read_lesson
 from autograder.grading.course_run import grade_lessons
 from autograder.judge.oracle import edited_source
 from autograder.lessons.loading import load_lesson
@@ -37,12 +38,18 @@ class Answers:
     def notebook(self, edits: dict[str, str]) -> Any:
         """Return the released notebook with answers in it; `edits` replace some."""
         notebook = nbformat.read(self.course.release_notebook(self.lesson), as_version=4)
-        text = read_lesson(self.course.text(self.lesson))
+        path = self.course.text(self.lesson)
+        text = _text(path, path.stat().st_mtime_ns)
         for cell in notebook.cells:
             name = grade_id(cell)
             if name and cell.metadata["nbgrader"].get("solution"):
                 cell.source = edits.get(name, text.answer(name))
         return notebook
+
+
+@lru_cache(maxsize=16)  # reading a lesson takes longer than all else that a submission needs
+def _text(path: Path, _changed: int) -> LessonText:
+    return read_lesson(path)
 
 
 def make_class(home: Course, folder: Path) -> tuple[Course, list[str]]:
