@@ -35,14 +35,14 @@ def ours(folder: Path, lesson: str, count: int, *options: str) -> Cost:
 
 def demo_marks(folder: Path) -> Iterator[tuple[str, float]]:
     """Run `autograder demo`, and yield the lines with which its lessons and pages begin, with seconds."""
-    started, command = time.monotonic(), [sys.executable, "-m", "autograder", "demo", "--folder", str(folder)]
+    started, demo = time.monotonic(), [sys.executable, "-m", "autograder", "demo", "--folder", str(folder)]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    with subprocess.Popen(command, env=os.environ | OWN_CODE, cwd=HERE, **options) as running:
+    with subprocess.Popen(demo, env=os.environ | OWN_CODE, cwd=HERE, **options) as running:
         for line in running.stdout or ():
             if " to grade" in line or ": making " in line or line.startswith("Where to look"):
                 yield line.strip(), time.monotonic() - started
     if running.returncode:
-        raise subprocess.CalledProcessError(running.returncode, command)
+        raise subprocess.CalledProcessError(running.returncode, demo)
 
 
 def command(lesson: str, *options: str) -> list[str]:

@@ -12,6 +12,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 from breakdown import KINDS, breakdown
@@ -123,22 +124,17 @@ def inside(folder: Path, *, quick: bool) -> Iterator[str]:
 def in_demo(folder: Path, *, quick: bool) -> Iterator[str]:
     """Say where the time of `make demo` goes, once everything is installed."""
     marks = list(demo_marks(folder / "demo"))
-    seconds = [at for _, at in marks]
-    parts = [["making the class", f"{seconds[0]:.0f}"]]
-    for (line, start), end in zip(marks, seconds[1:], strict=False):
+    seconds, pages = {"making the class": marks[0][1]}, 0.0
+    for (line, start), (_, end) in pairwise(marks):
         lesson, _, what = line.partition(": ")
-        parts.append([f"{lesson}, {'pages' if what.startswith('making') else 'grading'}", f"{end - start:.0f}"])
-    rows = [*parts[:1], *(_joined(parts[1:])), ["all", f"{seconds[-1]:.0f}"]]
+        if what.startswith("making"):
+            pages += end - start
+        else:
+            seconds[f"{lesson}, grading"] = end - start
+    seconds |= {"all feedback pages, and the class report": pages, "all": marks[-1][1]}
     yield "## Inside the demo"
     yield "`autograder demo`, after installation: 24 students, eight lessons, two processes that grade."
-    yield table(["part", "seconds"], rows)
-
-
-def _joined(parts: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the parts of the lessons, with all pages, which take a second or two each, in one row."""
-    pages = [int(seconds) for name, seconds in parts if name.endswith("pages")]
-    graded = [[*each] for each in parts if not each[0].endswith("pages")]
-    return [*graded, ["all feedback pages, and the class report", f"{sum(pages)}"]]
+    yield table(["part", "seconds"], [[part, f"{each:.0f}"] for part, each in seconds.items()])
 
 
 PARTS: dict[str, Callable[..., Iterator[str]]] = {

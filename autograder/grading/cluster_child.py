@@ -59,8 +59,11 @@ class Desk:
         course = Course(self._folder / head.version)
         course.root.mkdir(mode=OWN, parents=True, exist_ok=True)
         release = course.release / head.lesson / f"{head.lesson}.ipynb"
-        texts = {course.text(head.lesson): head.text, release: head.release}
-        files = texts | {course.lesson_key(head.lesson): head.key}
+        files = {
+            course.text(head.lesson): head.text,
+            release: head.release,
+            course.lesson_key(head.lesson): head.key,
+        }
         for path, text in files.items():
             if not path.exists():
                 path.parent.mkdir(mode=OWN, parents=True, exist_ok=True)

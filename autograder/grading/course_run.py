@@ -37,7 +37,7 @@ def grade_lessons(
     """
     console = console or Console(stderr=True)
     if names := of_no_lesson(course):
-        say(console, f"left out, as no lesson has such a name: {names}")
+        say(console, f"left out because no lesson has that name: {names}")
     with make_pool(workers, cluster, sandboxed=sandboxed).kept() as pool:
         for lesson in lessons:
             grade_lesson(

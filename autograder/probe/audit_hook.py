@@ -17,7 +17,6 @@ from typing import Any, Final
 from autograder.probe import detours, self_reports
 from autograder.probe.caller import is_believed, is_installed, is_of_a_cell
 from autograder.probe.genuine_code import (
-    IMPORT,
     MAKES_CODE,
     READS_CODE,
     is_forged,
@@ -65,7 +64,7 @@ STARTS_THREAD: Final = "_thread.start_new_thread"
 LOOKED_AT: Final = (*MAKES_CODE, *READS_CODE, STARTS_THREAD)
 WANTED: Final = frozenset((*EVENTS, *LOOKED_AT, *RUNS_CODE, IMPORTS))
 MODULES_AND_CLASSES: Final = (ModuleType, type)
-COURSEWORK: Final = f"{os.path.dirname(stand_ins.__file__)}/"  # noqa: PTH120 - compared with other strings
+COURSEWORK: Final = stand_ins.__file__.rpartition("/")[0] + "/"
 
 
 class AuditHook:
@@ -82,7 +81,7 @@ class AuditHook:
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Ignore events while the probe's own code forks."""
+        """Ignore events while the probe does work of its own."""
         before, self._paused = self._paused, True
         try:
             yield
@@ -166,7 +165,7 @@ def _is_genuine(changed: Any) -> bool:
 
 def _is_for_the_course(frame: FrameType | None) -> bool:
     """Return whether a module is imported for the course's own code, which may work with whole models."""
-    while frame is not None and (is_installed(name := frame.f_code.co_filename) or name in IMPORT):
+    while frame is not None and (is_installed(frame.f_code.co_filename) or is_import(frame)):
         frame = frame.f_back
     return frame is not None and frame.f_code.co_filename.startswith(COURSEWORK)
 

@@ -5,7 +5,7 @@ counts it as work out of sight when a student's code makes some under a name tha
 """
 
 import contextlib
-import os.path
+import os
 import sys
 import threading
 from enum import Enum
@@ -33,7 +33,7 @@ BETWEEN: Final = frozenset(
     )
 )
 CELL_FILES: Final = ("<student cell>", "ipython-input", "ipykernel")
-LIBRARIES: Final = (f"{os.path.dirname(TORCH[:-1])}/", f"{os.path.dirname(os.__file__)}/")  # noqa: PTH120 - strings, for speed
+LIBRARIES: Final = (TORCH.removesuffix("torch/"), os.__file__.rpartition("/")[0] + "/")
 FROZEN: Final = "<frozen "  # modules of Python's own
 
 

@@ -26,6 +26,7 @@ from autograder.probe.library_calls import (
     done_elsewhere,
     function_mode,
     tell,
+    tell_of_evasion,
     tell_of_stand_in,
 )
 from autograder.probe.self_reports import (
@@ -71,9 +72,9 @@ def install() -> None:
     handlers.signal = _handling(handlers.signal)
     compiler: Any = torch.jit._state  # off, because no mode is told of what it compiles
     compiler.enable = _evading(compiler.enable)
-    have_methods_reported(graph_module, {"recompile"}, _out_of_sight, _out_of_sight)
+    have_methods_reported(graph_module, {"recompile"}, tell_of_evasion, tell_of_evasion)
     redispatch: Any = torch._ops.OpOverload.redispatch
-    have_function_reported(redispatch, _redispatched, _out_of_sight)
+    have_function_reported(redispatch, _redispatched, tell_of_evasion)
     for name in SWITCHES:
         if callable(switch := getattr(torch._C, name, None)):
             setattr(torch._C, name, _evading(switch))
@@ -129,10 +130,6 @@ def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     return call
-
-
-def _out_of_sight(_: CodeType) -> None:
-    done_elsewhere()
 
 
 def _redispatched(_: CodeType) -> None:

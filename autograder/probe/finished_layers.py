@@ -8,14 +8,14 @@ then use the functions.
 import sys
 import weakref
 from collections.abc import Callable
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Final
 
 import torch
 from torch.ao.nn.quantizable.modules import activation as quantizable
 from torch.nn.modules import transformer
 
-from autograder.probe.library_calls import done_elsewhere, reports_itself, tell
+from autograder.probe.library_calls import reports_itself, tell, tell_of_evasion
 from autograder.probe.self_reports import have_function_reported, have_methods_reported
 from autograder.probe.words import FINISHED
 
@@ -28,20 +28,15 @@ LATE: Final = "torch.onnx.ops._impl"
 LATE_STEPS: Final = frozenset(("_get_scale_factor", "_get_qk_output_for_aten_spda"))
 OFF: Final = "torch's fast path for attention is switched off here"
 
-_found: Final[set[str]] = set()
 _replaced: Final[list[Any]] = []  # replacements last as long as the library that holds them
 
 
 def install() -> None:
     """Have torch's finished layers tell that they run. To be called once, before a student's code runs."""
     attention: Any = torch.nn.functional.multi_head_attention_forward
-    have_function_reported(
-        attention, lambda _: tell("multi_head_attention_forward"), lambda _: done_elsewhere()
-    )
+    have_function_reported(attention, _ran, tell_of_evasion)
     for module in (transformer, quantizable):
-        have_methods_reported(
-            module, STEPS, lambda _: tell(FINISHED[0]), lambda _: done_elsewhere()
-        )
+        have_methods_reported(module, STEPS, _ran, tell_of_evasion)
     torch.backends.mha.set_fastpath_enabled(False)
     make: Any = torch.library.Library
     library = make("aten", "IMPL")
@@ -56,17 +51,18 @@ def install() -> None:
 
 
 def look_again() -> None:
-    """Have what torch has imported since tell that it runs as well."""
+    """Have layers that torch has imported since then tell that they run, too."""
     module = sys.modules.get(LATE)
-    if type(module) is ModuleType and LATE not in _found:
-        _found.add(LATE)
-        have_methods_reported(
-            module, LATE_STEPS, lambda _: tell(FINISHED[0]), lambda _: done_elsewhere()
-        )
+    if type(module) is ModuleType:
+        have_methods_reported(module, LATE_STEPS, _ran, tell_of_evasion)
+
+
+def _ran(_: CodeType) -> None:
+    tell(FINISHED[0])
 
 
 def _is_of(finaliser: Any, library: Any) -> bool:
-    """Return whether a finaliser belongs to a library: whoever calls it has torch's operators back."""
+    """Return whether a finaliser is the library's: a call of it would bring torch's operators back."""
     found = finaliser.peek()
     return found is not None and found[0] is library
 

@@ -227,6 +227,11 @@ def tell_of_stand_in(code: CodeType) -> None:
         calls.ran(code)
 
 
+def tell_of_evasion(_: CodeType) -> None:
+    """Tell the observations that are being made of code that runs where nobody can look."""
+    done_elsewhere()
+
+
 def trust(code: CodeType) -> None:
     """Let code call what it names, with everything that is defined in it."""
     _trusted.update(nested(code))

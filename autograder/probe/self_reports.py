@@ -36,13 +36,13 @@ def have_module_reported(module: ModuleType, ran: Ran) -> None:
 
 
 def have_methods_reported(module: ModuleType, names: Set[str], ran: Ran, copied: Ran) -> None:
-    """Have functions and methods of a module tell `ran`, and `copied`: those with one of these names.
+    """Have a module's functions and methods of these names report, as `have_function_reported` does.
 
-    They must do without `super()`: each is read without its class.
+    Those that report already are left as they are. None may call `super()`: each is read without its class.
     """
     for function in functions_in(module):
         own = function.__code__.co_filename == module.__file__
-        if own and function.__name__ in names:
+        if own and function.__name__ in names and not is_reporting(function):
             have_function_reported(function, ran, copied)
 
 
@@ -59,7 +59,7 @@ def tell_of_copies(code: Any) -> None:
 
 
 def tell_of_copied_text(code: CodeType) -> None:
-    """Tell of functions whose text is about to run from another file, in whatever lines it stands there."""
+    """Tell of functions whose text is about to run from another file, wherever it stands there."""
     for each in nested(code) - _reporting.keys():
         if (old := _by_parts.get(_parts(each))) is not None:
             _copied[old](_reporting[old])
@@ -99,7 +99,7 @@ def _have_reported(
 
 
 def _parts(code: CodeType) -> tuple[object, ...]:
-    """Return what code is made of, wherever it stands. Its instructions depend on the text around it."""
+    """Return what code is made of but its instructions, which depend on the text around it."""
     constants = [repr(each) for each in code.co_consts if not isinstance(each, CodeType)]
     return code.co_name, code.co_names, code.co_varnames, *constants
 

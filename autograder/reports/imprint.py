@@ -5,6 +5,8 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from autograder.build.files import files_in
+
 PACKAGE = Path(__file__).resolve().parent.parent
 CODE = ("reports", "model", "text")  # the folders whose code can change a page
 FILE = ".made-from.json"
@@ -17,9 +19,7 @@ class Imprint:
         """Begin with our own code."""
         self._digest = hashlib.sha256()
         for folder in CODE:
-            self.add_files(
-                path for path in sorted((PACKAGE / folder).rglob("*")) if path.suffix != ".pyc"
-            )
+            self.add_files(files_in(PACKAGE / folder))
 
     def add(self, *values: str) -> None:
         """Add values. Each keeps its place: 'a', 'b' is not 'ab'."""
@@ -39,7 +39,7 @@ class Imprint:
 def made_from(folder: Path, imprint: Imprint) -> list[Path] | None:
     """Return the pages that were last made here, or None if this is not what they were made from.
 
-    Nor are they up to date if one has since been changed or removed.
+    Pages that have since been changed or removed are not up to date either.
     """
     try:
         stored = json.loads((folder / FILE).read_bytes())
@@ -47,9 +47,8 @@ def made_from(folder: Path, imprint: Imprint) -> list[Path] | None:
         same = stored["imprint"] == imprint.hex()
     except (OSError, ValueError, LookupError, TypeError, AttributeError):  # none yet, or torn
         return None
-    return (
-        [*pages] if same and all(_state(path) == state for path, state in pages.items()) else None
-    )
+    untouched = all(_state(path) == state for path, state in pages.items())
+    return [*pages] if same and untouched else None
 
 
 def keep(folder: Path, imprint: Imprint, pages: Sequence[Path]) -> None:

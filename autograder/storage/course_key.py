@@ -6,7 +6,6 @@ that grades one lesson gets that lesson's key, from which no other can be worked
 """
 
 import contextlib
-import hashlib
 import hmac
 import os
 import secrets
@@ -38,11 +37,11 @@ def lesson_key(course: Course, lesson: str) -> bytes:
     sent = course.lesson_key(lesson)
     if sent.exists():
         return _read(sent)
-    return hmac.digest(course_key(course), lesson.encode(), hashlib.sha256)
+    return hmac.digest(course_key(course), lesson.encode(), "sha256")
 
 
 def _read(path: Path) -> bytes:
-    """Return the key in a file. Raises CourseError if there is none."""
+    """Read the key from a file. Raises CourseError if the file holds no key."""
     text = path.read_text(encoding="ascii", errors="replace").strip()
     with contextlib.suppress(ValueError):
         key = bytes.fromhex(text)

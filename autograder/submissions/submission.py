@@ -165,12 +165,12 @@ def submitted_by(course: Course, lesson: str) -> tuple[list[str], list[str]]:
 
 
 def of_no_lesson(course: Course) -> str:
-    """Return the folders of students that are named after no lesson and no other assignment; '' for none."""
+    """List what lies in students' folders under the name of no lesson or other assignment; '' for nothing."""
     known = {*course.lessons()}
     found = sorted(
         f"{folder.parent.name}/{folder.name}"
         for folder in course.submitted.glob("*/*")
-        if folder.is_dir() and not folder.name.startswith(".") and folder.name not in known
+        if folder.name not in known and not folder.name.startswith(".") and folder.is_dir()
         if not (course.source / folder.name).exists()
         and not (course.release / folder.name).exists()
     )

@@ -119,7 +119,7 @@ def test_a_secret_that_got_in_is_found(place: str) -> None:
 
 
 def test_the_private_key_is_found(tmp_path: Path) -> None:
-    """Whoever has it can work out the inputs of every check, and with a lesson's those of that lesson."""
+    """The course's key gives away the inputs of every check, a lesson's key those of that lesson."""
     course = Course(tmp_path)
     course_key(course)
     with pytest.raises(BundleError, match="the private key of the course"):

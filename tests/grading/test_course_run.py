@@ -23,4 +23,4 @@ def test_a_folder_that_no_lesson_has_is_left_out_aloud(
     assert said.getvalue() == ""
     (course.submitted / "bob" / folder).mkdir(parents=True)
     grade_lessons(course, [LESSON], workers=1, console=Console(file=said))
-    assert said.getvalue() == f"left out, as no lesson has such a name: 'bob/{folder}'\n"
+    assert said.getvalue() == f"left out because no lesson has that name: 'bob/{folder}'\n"

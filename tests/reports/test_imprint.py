@@ -1,4 +1,4 @@
-"""Pages are made again exactly if what they show has changed, or they have."""
+"""Pages are made again if what they show has changed, or if they have, and only then."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def page(tmp_path: Path) -> Path:
 
 
 def test_the_same_source_needs_no_other_pages(page: Path) -> None:
-    """The pages of the last time are given, in their order."""
+    """The pages that were made last time are returned, in order."""
     second = page.with_name("a.csv")
     second.write_text("a")
     keep(page.parent, _of("a"), [page, second])
@@ -31,14 +31,14 @@ def test_the_same_source_needs_no_other_pages(page: Path) -> None:
 
 
 def test_another_source_needs_other_pages(page: Path) -> None:
-    """Values keep their places: two of them joined are another source."""
+    """Two values are not the same source as the two joined."""
     assert made_from(page.parent, _of("b")) is None
     keep(page.parent, _of("a", "b"), [page])
     assert made_from(page.parent, _of("ab")) is None
 
 
 def test_a_page_that_was_changed_or_removed_is_made_again(page: Path) -> None:
-    """Somebody wrote into it, or it was not copied with the folder."""
+    """Somebody edited it, or copied the folder without it."""
     page.write_text("<p>changed by hand")
     assert made_from(page.parent, _of("a")) is None
     page.unlink()
@@ -46,14 +46,19 @@ def test_a_page_that_was_changed_or_removed_is_made_again(page: Path) -> None:
 
 
 def test_a_file_counts_by_its_state(tmp_path: Path) -> None:
-    """Written, changed and removed are three sources."""
-    path, seen = tmp_path / "answer.ipynb", set()
-    for text in ("one", "two or more", None):
-        path.unlink() if text is None else path.write_text(text)
+    """Absent, written and changed are three sources."""
+    path = tmp_path / "answer.ipynb"
+
+    def imprint() -> str:
         made = Imprint()
         made.add_files([path])
-        seen.add(made.hex())
-    assert len(seen) == 3
+        return made.hex()
+
+    absent = imprint()
+    path.write_text("one")
+    written = imprint()
+    path.write_text("two or more")
+    assert len({absent, written, imprint()}) == 3
 
 
 @pytest.mark.parametrize("torn", ["", "{", "[]", '{"imprint": 1}', '{"imprint": "", "pages": []}'])

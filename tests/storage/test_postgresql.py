@@ -43,7 +43,7 @@ def program(name: str, *arguments: str) -> None:
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """Run a server of our own, on a free port, and give its address without a database."""
-    data = Path(tempfile.mkdtemp(prefix="postgresql-"))  # each run of pytest closes the folder of all others
+    data = Path(tempfile.mkdtemp(prefix="postgresql-"))  # pytest's own is closed by the next pytest
     if USER:
         shutil.chown(data, USER)
     with socket.socket() as free:
