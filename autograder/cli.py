@@ -8,6 +8,7 @@ from autograder.commands.base import Group
 from autograder.commands.build import build, new_exercise, vendor
 from autograder.commands.bundle import bundle
 from autograder.commands.check import check
+from autograder.commands.doctor import doctor
 from autograder.commands.export import export
 from autograder.commands.grade import demo, grade
 from autograder.commands.lectures import lectures, open_lesson
@@ -19,6 +20,7 @@ COMMANDS = (
     bundle,
     check,
     demo,
+    doctor,
     export,
     grade,
     lectures,

@@ -17,7 +17,7 @@ from autograder.judge.oracle import edited_source
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import CONFIG, Course
 from autograder.model.exercise import Exercise, Mistake
-from autograder.sandbox.bubblewrap import INSTALL
+from autograder.sandbox.trial import sandbox_problem
 from autograder.submissions.nbgrader_cells import grade_id
 
 NAMES = (
@@ -112,19 +112,19 @@ def _chosen(known: Sequence[Mistake], dice: random.Random) -> list[Mistake]:
 def run_demo(home: Course, folder: Path, console: Console) -> None:
     """Make the class, grade it, and say where to look.
 
-    Without bubblewrap the class is graded all the same, because we wrote every line of it; the pages
-    say so.
+    Where no sandbox starts, the class is graded all the same, because we wrote every line of it. Every
+    page says so.
     """
-    sandboxed = shutil.which("bwrap") is not None
-    if not sandboxed:
-        console.print(
-            f"no sandbox here: fine for our own invented class; for a real one, {INSTALL}"
-        )
+    problem = sandbox_problem()
+    if problem:
+        what, fix, _ = str(problem).splitlines()
+        console.print(what, fix, soft_wrap=True, highlight=False, markup=False, sep="\n")
+        console.print("This invented class is graded without it, and every page says so.")
     course, lessons = make_class(home, folder)
     console.print(
         f"invented a class of {len(NAMES)} in {folder}: {', '.join(lessons)}", highlight=False
     )
-    grade_lessons(course, lessons, sandboxed=sandboxed, console=console)
+    grade_lessons(course, lessons, sandboxed=problem is None, console=console)
     page = course.feedback_page("bela", lessons[0])
     console.print("\n[bold]Where to look[/bold]")
     for what, path in (

@@ -1,6 +1,8 @@
 """Which parts a lesson begins with, and which lesson each part comes from."""
 
+import sys
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from coursework import stand_ins, stand_ins_models
@@ -34,11 +36,33 @@ NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
+HOMES: Final = (stand_ins, stand_ins_models)
+
+
 def stand_in(name: str) -> object:
     """Return the stand-in for a part."""
     home = stand_ins_models if hasattr(stand_ins_models, name) else stand_ins
     found: object = getattr(home, name)
     return found
+
+
+@cache
+def keep_handed_out(lesson: str) -> None:
+    """Delete the stand-ins that a lesson does not hand out, wherever a module of ours holds them.
+
+    For the sandbox, where an answer is not to be taken from them. There is no way back in this process.
+    """
+    handed_out = {name for names in wanted(lesson).values() for name in names}
+    kept = [vars(home).get(name) for home in HOMES for name in handed_out]
+    places = {home.__name__ for home in HOMES}
+    if any(part is not None and part.__module__ == stand_ins_models.__name__ for part in kept):
+        places -= {stand_ins_models.__name__}  # a model comes with the layers that it is made of
+    for module in [each for name, each in sys.modules.items() if name.startswith("coursework.")]:
+        for name, value in list(vars(module).items()):
+            own = name in ORIGIN or (isinstance(value, type) and value.__module__ in places)
+            ours = getattr(value, "__module__", "") in {home.__name__ for home in HOMES}
+            if own and ours and all(value is not part for part in kept):
+                delattr(module, name)
 
 
 def wanted(lesson: str) -> dict[str, list[str]]:

@@ -40,7 +40,7 @@ def padding_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
 
 
 class MultiHeadAttention(nn.Module):
-    """Attention in several heads (section 3.2.2), by the function inside nn.MultiheadAttention.
+    """Attention in several heads (section 3.2.2): all heads are one more batch dimension.
 
     Attributes: w_q, w_k, w_v, w_o, each Linear(d_model, d_model). Raises ValueError where d_model
     cannot be divided among the heads.
@@ -65,44 +65,23 @@ class MultiHeadAttention(nn.Module):
         mask (T_q, T_k) or (B, 1 or T_q, T_k), True = may attend. Where a query may attend to
         nothing its weights are 0 and its output is the bias of w_o.
         """
-        sizes = (query.size(0), query.size(1), key.size(1))
-        allowed = torch.ones(sizes, dtype=torch.bool) if mask is None else mask.expand(sizes)
-        empty = ~allowed.any(dim=-1, keepdim=True)  # (B, T_q, 1)
-        hidden = ~(allowed | empty)  # an empty row is opened here and cleared below: no NaN
-        output, weights = self._attend(query, key, value, hidden)
-        output = torch.where(empty, self.w_o.bias, output)  # (B, T_q, D)
-        return output, weights.masked_fill(empty[:, None], 0.0)
-
-    def _attend(
-        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, hidden: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Call PyTorch's function, which wants the length first and True where nothing is read."""
-        output, weights = F.multi_head_attention_forward(
-            query.transpose(0, 1),  # (T_q, B, D)
-            key.transpose(0, 1),  # (T_k, B, D)
-            value.transpose(0, 1),  # (T_k, B, D)
-            embed_dim_to_check=query.size(-1),
-            num_heads=self.num_heads,
-            in_proj_weight=None,
-            in_proj_bias=torch.cat([self.w_q.bias, self.w_k.bias, self.w_v.bias]),
-            bias_k=None,
-            bias_v=None,
-            add_zero_attn=False,
-            dropout_p=self.dropout,
-            out_proj_weight=torch.eye(query.size(-1), dtype=query.dtype, device=query.device),
-            out_proj_bias=None,
-            training=self.training,
-            attn_mask=hidden.repeat_interleave(self.num_heads, dim=0),  # (B·H, T_q, T_k)
-            use_separate_proj_weight=True,
-            q_proj_weight=self.w_q.weight,
-            k_proj_weight=self.w_k.weight,
-            v_proj_weight=self.w_v.weight,
-            average_attn_weights=False,
-        )
-        assert weights is not None  # they are asked for by default
-        return self.w_o(
-            output.transpose(0, 1)
-        ), weights  # called, so that hooks on w_o see the heads
+        # Copies, so that a layer may go on to change its input in place, as with torch's own attention.
+        query, key, value = query.clone(), key.clone(), value.clone()
+        projected = (self.w_q(query), self.w_k(key), self.w_v(value))
+        q, k, v = (
+            x.unflatten(-1, (self.num_heads, -1)).movedim(-2, 1) for x in projected
+        )  # (B, H, T, K)
+        if mask is not None:
+            mask = mask.expand(query.size(0), query.size(1), key.size(1))[
+                :, None
+            ]  # (B, 1, T_q, T_k)
+        identity = torch.eye(key.size(1), dtype=v.dtype).expand(
+            *v.shape[:-1], -1
+        )  # (B, H, T_k, T_k)
+        weights = F.scaled_dot_product_attention(q, k, identity, attn_mask=mask)  # (B, H, T_q, T_k)
+        weights = F.dropout(weights, self.dropout, self.training)
+        mixed = (weights @ v).movedim(1, -2).flatten(-2)  # (B, T_q, D)
+        return self.w_o(mixed), weights
 
 
 class TokenEmbedding(nn.Module):

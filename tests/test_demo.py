@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from broken_sandbox import SAID, broken_bwrap
 from nbgrader.api import Gradebook
 from rich.console import Console
 
@@ -12,6 +13,7 @@ from autograder import demo
 from autograder.model.course import Course
 from autograder.storage.attempts import AttemptLog
 
+__all__ = ["broken_bwrap"]
 LESSON = "03_attention"
 
 
@@ -57,3 +59,24 @@ def test_a_second_demo_replaces_the_first(course: Course, tmp_path: Path) -> Non
     assert not (made.submitted / "nobody").exists()
     assert len(list(made.submitted.iterdir())) == len(demo.NAMES)
     shutil.rmtree(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("broken_bwrap")
+def test_the_demo_goes_on_without_a_sandbox(
+    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where bubblewrap is there and cannot start, it says why, and every page says that it went on."""
+    monkeypatch.setattr(Course, "lessons", lambda self: [LESSON])
+    monkeypatch.setattr(demo, "NAMES", ("ada", "bela"))
+    said = tmp_path / "said.txt"
+    with said.open("w") as file:
+        demo.run_demo(course, tmp_path / "demo", Console(file=file, width=200))
+    told = said.read_text().splitlines()
+    assert SAID in told[0]
+    assert "without it" in told[2]
+    made = Course(tmp_path / "demo")
+    assert not any(attempt.sandboxed for attempt in AttemptLog(made.reports))
+    pages = [*made.reports.glob("*.html"), *made.feedback.rglob("*.html")]
+    assert len(pages) > 4
+    assert [page.name for page in pages if "sandbox" not in page.read_text(encoding="utf-8")] == []

@@ -6,13 +6,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import update_wrapper
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from autograder.model.course import Course
-from autograder.model.errors import AutograderError, CourseError
+from autograder.model.errors import AutograderError, CourseError, MachineError, SandboxMissingError
 from autograder.model.text import clean
 
 P = ParamSpec("P")
@@ -36,16 +36,28 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of commands that reports our own errors in one line, with exit status 2."""
+    """A group of commands that reports our own errors, with exit status 2.
+
+    Each has one line, except that a missing sandbox has three.
+    """
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was asked for."""
         try:
             return super().invoke(ctx)
-        except (AutograderError, PermissionError, NotADirectoryError) as problem:
-            text = " ".join(clean(str(problem)).split())
-            click.echo(f"autograder: {text}", err=True)
+        except SandboxMissingError as problem:
+            click.echo(f"autograder: {clean(str(problem))}", err=True)
             sys.exit(BAD_INPUT)
+        except AutograderError as problem:
+            _fail(str(problem))
+        except (PermissionError, NotADirectoryError) as problem:
+            _fail(str(MachineError(str(problem))))
+
+
+def _fail(text: str) -> NoReturn:
+    """Print an error in one line, and exit."""
+    click.echo(f"autograder: {' '.join(clean(text).split())}", err=True)
+    sys.exit(BAD_INPUT)
 
 
 def find_course(context: click.Context) -> Course:

@@ -77,9 +77,12 @@ def grade(
     """
     from autograder.commands.summary import print_summary, summary_json
     from autograder.grading.course_run import grade_lessons, submitted_lessons
+    from autograder.sandbox.trial import require_sandbox
 
     names = list(lessons) or submitted_lessons(course)
     cluster = _cluster(address, certificates, in_clear=in_clear)
+    if cluster is None and not unsandboxed:
+        require_sandbox()
     done = grade_lessons(
         course, names, sandboxed=not unsandboxed, workers=workers, force=force, cluster=cluster
     )

@@ -29,7 +29,10 @@ def regrade(
     comments given by hand are never overwritten.
     """
     from autograder.grading import regrade as again
+    from autograder.sandbox.trial import require_sandbox
 
+    if not unsandboxed:
+        require_sandbox()
     done = again.regrade(course, lesson, sandboxed=not unsandboxed, workers=workers)
     changed = [each for each in done if each.differences]
     for each in changed:

@@ -67,14 +67,14 @@ def watch(
     Files that are still being written are left until they are whole. What was graded before a restart
     is not graded again. Stop with Ctrl-C: the submission at hand is finished first.
     """
-    from autograder.sandbox.bubblewrap import find_bubblewrap
+    from autograder.sandbox.trial import require_sandbox
     from autograder.watch.desk import Desk
     from autograder.watch.exchange import CourseExchange
     from autograder.watch.inbox import Inbox
     from autograder.watch.loop import Rules, Watch, only_one
 
     if not unsandboxed:
-        find_bubblewrap()
+        require_sandbox()
     place = Path(os.path.abspath(folder)) if folder else None  # noqa: PTH100 - links are left alone
     exchange = CourseExchange(course, place)
     inbox = Inbox(_require_folder(place) if place else exchange.require_inbound(), course.lessons())

@@ -76,8 +76,8 @@ def _summary(report: Report, *, sandboxed: bool, penalty: float) -> list[str]:
         lines.append(f"{penalty:g} points were taken off because it was late.")
     if report.repairs:
         lines += ["", "Repaired before grading (no points taken off)", *report.repairs]
-    if report.incidents:
-        notes = [f"{place(incident)}: {incident.message}" for incident in report.incidents]
+    if told := report.told_incidents:
+        notes = [f"{place(incident)}: {incident.message}" for incident in told]
         lines += ["", "Noticed while the code ran (no points taken off)", *notes]
     return [*lines, *([] if sandboxed else ["", NO_SANDBOX])]
 
@@ -104,7 +104,7 @@ def _feedback(exercise: ExerciseReport, comment: str) -> list[str]:
     if comment:
         lines += ["", "Your instructor's comment", comment]
     for mistake in distinct(exercise.misconceptions):
-        lines += ["", f"Known mistake: {mistake.title}", mistake.hint]
+        lines += ["", f"{mistake.label}: {mistake.title}", mistake.hint]
     if example := exercise.example:
         parts = (("", example.inputs), ("yours", example.yours), ("expected", example.expected))
         lines += ["", f"Example: {example.call}"]

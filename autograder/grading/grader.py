@@ -24,10 +24,9 @@ from autograder.model.course import Course
 from autograder.model.exercise import Lesson
 from autograder.model.report import Incident, Report
 from autograder.probe.notes import Kind
-from autograder.sandbox.bubblewrap import find_bubblewrap
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.start import Started
-from autograder.sandbox.system_calls import filter_programs
+from autograder.sandbox.trial import require_sandbox
 from autograder.storage.course_key import lesson_key
 from autograder.storage.results_file import ResultsFile
 from autograder.submissions.align import Aligned, align, empty
@@ -58,13 +57,12 @@ class Grader:
     ) -> None:
         """Take over a warm process that was `started`, or start one when it is needed.
 
-        Raises SandboxMissingError if bubblewrap or libseccomp is wanted and not installed.
+        Raises SandboxMissingError if a sandbox is wanted and cannot start here.
         """
         torch.set_num_threads(1)
         self.course, self.sandboxed = course, sandboxed
         if sandboxed:
-            find_bubblewrap()
-            filter_programs()
+            require_sandbox()
         self._modules: frozenset[str] = frozenset()
         self._warm: WarmProcess | None = None
         self._started = started

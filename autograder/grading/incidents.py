@@ -9,7 +9,7 @@ from autograder.probe.notes import Kind, Note
 MAX_DETAILS = 5  # shown of one kind in one exercise; the rest are counted
 MAX_KEPT = 100
 MAX_DETAIL = 120  # characters
-KNOWN = frozenset({Kind.CHANGING, Kind.LOCKED_CELL})  # noted by the grader itself
+KNOWN = frozenset({Kind.CHANGING, Kind.LOCKED_CELL, Kind.REFLECTION})  # noted by the grader itself
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,10 @@ SENTENCES: dict[str, Sentences] = {
         "Adding an import there is a common reason, and does no harm. Next time, put it into a cell "
         "of your own.",
     ),
+    Kind.REFLECTION: Sentences(
+        "An answer names things inside Python or PyTorch that no lesson teaches",
+        "Have a look at its text. Students do not see this note, and it took no points off.",
+    ),
 }
 
 
@@ -117,7 +121,13 @@ def _incident(exercise: str | None, kind: str, details: str) -> Incident:
     sentences, known = SENTENCES[kind], kind in KNOWN and details
     seen = f"{sentences.seen} ({details})" if known else sentences.seen
     message = f"{seen}. {sentences.advice}"
-    return Incident(exercise=exercise, kind=kind, message=message, detail="" if known else details)
+    return Incident(
+        exercise=exercise,
+        kind=kind,
+        message=message,
+        detail="" if known else details,
+        hidden=kind == Kind.REFLECTION,
+    )
 
 
 def _listed(details: list[str]) -> str:

@@ -16,6 +16,7 @@ from autograder.model.report import (
     Outcome,
 )
 from autograder.submissions.align import Part
+from coursework.source_rules import Refusal
 
 OUT_OF_TIME = "Not run: the notebook as a whole took longer than {seconds:g} seconds."
 
@@ -47,6 +48,22 @@ def cell_raised(exercise: Exercise, raised: Raised, source: str) -> ExerciseRepo
     said = say_raised(raised, Cell(source, frozenset([exercise.name])))
     check = _failed("runs", "the cell runs", said)
     return _report(exercise, Outcome.ERROR, 0.0, [check])
+
+
+def not_allowed(exercise: Exercise, refusal: Refusal) -> ExerciseReport:
+    """Return the report of an answer whose text is not run, because its exercise excludes functions."""
+    assert exercise.excludes is not None
+    if refusal.derivative:
+        advice = f"This exercise is to be written without one. {exercise.excludes.instead}"
+    else:
+        advice = "This exercise is to be written with ordinary tensor operations."
+    message = f"{refusal.place} {refusal.what}. {advice}"
+    report = _report(
+        exercise, Outcome.FAILED, 0.0, [_failed(c.id, c.title, message) for c in exercise.checks]
+    )
+    title = f"The answer {refusal.what}"
+    named = NamedMistake(id="not-allowed", title=title, hint=exercise.excludes.instead)
+    return report.model_copy(update={"misconceptions": [named]})
 
 
 def out_of_time(exercise: Exercise, seconds: float) -> ExerciseReport:

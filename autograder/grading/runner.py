@@ -1,14 +1,14 @@
 """Runs the checks of one exercise against a submission, and judges what comes back."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from autograder.grading.shown_example import questions, read_result
 from autograder.judge.compare import same_again
-from autograder.judge.evidence import Evidence, judge_check
+from autograder.judge.evidence import Evidence, excluded_calls, judge_check
+from autograder.judge.operations import observed
 from autograder.judge.oracle import Oracle
 from autograder.model.errors import (
     RunEndedError,
@@ -20,9 +20,8 @@ from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Ve
 from autograder.model.observation import Observation
 from autograder.model.report import CheckReport, Outcome
 from autograder.probe.example import TryExample
-from autograder.probe.library_calls import NOT_FUNCTIONS
 from autograder.probe.limits import WALL_FACTOR
-from autograder.sandbox.request import Request, Watch
+from autograder.sandbox.request import Request
 from autograder.sandbox.run import Probe, Run
 from coursework.instant.examples import Question, Result
 
@@ -49,10 +48,6 @@ CHANGED = (
 OUT_OF_TIME = (
     "Your code was stopped here, because the notebook as a whole had used up its time. Is there "
     "another cell that takes very long?"
-)
-AROUND = (
-    "`{name}` has no place in this answer: it leads around what looks for excluded functions and for "
-    "stand-ins. Write the computation with ordinary tensor operations."
 )
 NOT_RUN = "Not run, because an earlier check did not come to an end."
 
@@ -121,8 +116,12 @@ class ExerciseRun:
         if self.endings:
             return Outcome.TIMEOUT if self.timed_out else Outcome.CRASHED
         failed = [item for item in self.evidence if not item.passed]
-        raised = all(item.got.raised and not item.got.raised.structural for item in failed)
-        return Outcome.ERROR if raised else Outcome.FAILED
+        return Outcome.ERROR if all(map(self._raised, failed)) else Outcome.FAILED
+
+    def _raised(self, item: Evidence) -> bool:
+        """Return whether the student's code raised by itself: no part was missing, and none refused."""
+        raised = item.got.raised and not item.got.raised.structural
+        return bool(raised) and not excluded_calls(self.exercise, item.got)
 
 
 class ExerciseRunner:
@@ -132,8 +131,7 @@ class ExerciseRunner:
     `MAX_CRASHES` crashes, the remaining checks fail without being run.
 
     Messages quote `source`, the student's cell. Each probe first runs `cells`, with the parts that
-    `stand_ins` define in place: for a process that has not run the notebook. `around` is a name in the
-    answer that leads around what watches its calls, or ''.
+    `stand_ins` define in place: for a process that has not run the notebook.
     """
 
     def __init__(
@@ -146,14 +144,11 @@ class ExerciseRunner:
         stand_ins: Sequence[str] = (),
         source: str,
         cells: Sequence[str] = (),
-        around: str = "",
     ) -> None:
         self.oracle, self.exercise = oracle, exercise
         self.result = ExerciseRun(exercise)
         self._process, self._out_of_time = process, out_of_time
         self._stand_ins, self._source, self._cells = stand_ins, source, cells
-        self._around = around
-        self._watch = Watch(exercise.words, exercise.below, oracle.lesson.name)
 
     def run(self) -> ExerciseRun:
         """Run every check, and once more some of those that passed."""
@@ -170,10 +165,15 @@ class ExerciseRunner:
         if probe is not None:
             if self._process.seconds - used < SLOW_SECONDS:
                 self._run_again(probe)
-            if not self.result.perfect:
+            if not self.result.perfect and not self._called_excluded:
                 self._try_examples(probe)
             self._close(probe)
         return self.result
+
+    @property
+    def _called_excluded(self) -> bool:
+        """Whether an excluded function was called, of which an example would show nothing."""
+        return any(excluded_calls(self.exercise, item.got) for item in self.result.evidence)
 
     def _should_stop(self) -> bool:
         result = self.result
@@ -185,8 +185,11 @@ class ExerciseRunner:
     def _open_probe(self) -> Probe | None:
         """Fork a probe; return None if the process did not survive that."""
         try:
+            excluded = self.exercise.excludes.names if self.exercise.excludes else ()
             lesson = self.oracle.lesson.name
-            return self._process.probe(PROBE_SECONDS, self._stand_ins, self._cells, lesson)
+            return self._process.probe(
+                PROBE_SECONDS, self._stand_ins, self._cells, lesson, excluded
+            )
         except RunEndedError as ending:
             self.result.endings.append(ending)
             return None
@@ -226,14 +229,14 @@ class ExerciseRunner:
             if not probe.ready or self._out_of_time():
                 return
             try:
-                seen = self._ask(probe, self._example(TryExample(fields)))
+                seen = probe.observe(self._example(TryExample(fields)))
             except RunEndedError:
                 return
             if result := read_result(Observation.of(seen).value):
                 self.result.examples.append(result)
 
     def _example(self, operation: TryExample) -> Request:
-        return Request(operation, self.exercise.name, EXAMPLE_SEED, EXAMPLE_SECONDS, self._watch)
+        return Request(operation, self.exercise.name, EXAMPLE_SEED, EXAMPLE_SECONDS)
 
     def _tried(self, check: Check, probe: Probe | None) -> tuple[CheckReport, Evidence]:
         test_input = self.oracle.test_input(self.exercise, check)
@@ -241,8 +244,6 @@ class ExerciseRunner:
         got = self._observe(check, test_input, probe)
         if got.ended:
             verdict = Verdict(passed=False, message=describe_end(got.ended, check.seconds))
-        elif self._around:
-            verdict = Verdict(passed=False, message=AROUND.format(name=self._around))
         else:
             seen = Comparison(test_input.operation, got, expected, source=self._source)
             verdict = judge_check(self.exercise, check, seen)
@@ -253,7 +254,8 @@ class ExerciseRunner:
         if probe is None:
             return Observation(ended=self.result.endings[-1])
         try:
-            return Observation.of(self._ask(probe, self._request(check, test_input)))
+            seen = probe.observe(self._request(check, test_input))
+            return observed(test_input.operation, seen)
         except RunEndedError as ending:
             self.result.endings.append(ending)
             return Observation(ended=ending)
@@ -262,15 +264,8 @@ class ExerciseRunner:
         """Return what a check asks, which is packed once for a whole class."""
         if test_input not in _requests:
             asked = test_input.operation, self.exercise.name, test_input.seed, check.seconds
-            _requests[test_input] = Request(*asked, self._watch)
+            _requests[test_input] = Request(*asked)
         return _requests[test_input]
-
-    def _ask(self, probe: Probe, request: Request) -> Mapping[str, Any]:
-        """Ask the probe, and note if the answer took what later exercises could find somewhere."""
-        seen = probe.observe(request)
-        taken = self.exercise.forbidden.keys() & NOT_FUNCTIONS & set(seen["library"])
-        self._process.took |= bool(taken)
-        return seen
 
     def _close(self, probe: Probe) -> None:
         try:

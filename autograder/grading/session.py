@@ -17,17 +17,16 @@ from autograder.grading.incidents import Incidents
 from autograder.grading.runner import ExerciseRun, ExerciseRunner
 from autograder.judge.diagnose import diagnose
 from autograder.judge.oracle import Oracle
-from autograder.judge.source_witness import name_around
 from autograder.model.errors import RunCrashedError, RunEndedError
 from autograder.model.exercise import Exercise
 from autograder.model.observation import Observation, Raised
 from autograder.model.report import ExerciseReport, Report
 from autograder.probe.notes import Kind
-from autograder.probe.words import AUTOGRAD
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Run
 from autograder.submissions.align import Part, Role
 from autograder.submissions.needed import needed_cells
+from coursework.source_rules import Refusal, first_refusal, odd_names
 
 ANSWER_SECONDS = 20.0
 OWN_CELL_SECONDS = 10.0  # for a cell that the student added
@@ -175,10 +174,13 @@ class GradingSession:
     def _graded(self, exercise: Exercise, run: Run) -> ExerciseReport:
         """Grade the answer as it stands in the notebook, and if need be alone; keep the better.
 
-        Where an earlier cell ran a stand-in that the lesson refuses, or names what leads around the
-        watch, only alone: there it counts for the answers that need that cell.
+        Where the exercise excludes functions, its text is read first. If another cell before it would not
+        be allowed in the answer, or left something behind, the answer is only run alone.
         """
-        runs = [] if run.took or self._led_around(exercise) else [self._run_checks(exercise, run)]
+        if exercise.excludes and (refusal := self._refusal(exercise)):
+            return outcomes.not_allowed(exercise, refusal)
+        by_itself = exercise.excludes and not (self._all_allowed(exercise) and run.leave())
+        runs = [] if by_itself else [self._run_checks(exercise, run)]
         self.incidents.add(exercise.id, run.take_notes())
         if not runs or (not runs[0].perfect and not self._out_of_time()):
             runs.insert(0, self._run_alone(exercise))
@@ -195,7 +197,7 @@ class GradingSession:
         run, self._apart = self._apart or self._run(), None
         try:
             done = self._run_checks(exercise, run, self.oracle.stand_ins(exercise), cells)
-            if run.leave() and not run.took:
+            if run.leave():
                 self._apart = run
             self.incidents.add(exercise.id, run.take_notes())
         finally:
@@ -229,21 +231,26 @@ class GradingSession:
             source=self._answers[exercise.id].source,
             stand_ins=stand_ins,
             cells=cells,
-            around=self._around(exercise),
         ).run()
 
-    def _around(self, exercise: Exercise) -> str:
-        derivatives, words = AUTOGRAD in exercise.words, bool(exercise.words)
-        sources = self._sources(exercise)
-        return name_around(sources, derivatives=derivatives, below=exercise.below, words=words)
+    def _refusal(self, exercise: Exercise) -> Refusal | None:
+        """Return what the answer, or a cell that it needs, is not to be written with; None for nothing."""
+        locked = {part.source for part in self.parts if part.role is Role.LOCKED}
+        sources = [source for source in self._sources(exercise) if source not in locked]
+        derivatives = bool(exercise.excludes and exercise.excludes.derivatives)
+        refusal = first_refusal(sources, derivatives=derivatives)
+        odd = [f"the text {name!r}" for source in sources for name in odd_names(source)]
+        odd += [refusal.what] if refusal and refusal.reflection else []
+        self.incidents.add(exercise.id, ((Kind.REFLECTION, what) for what in odd))
+        return refusal
 
-    def _led_around(self, exercise: Exercise) -> bool:
-        """Return whether a cell before an exercise, needed or not, names what leads around the watch."""
+    def _all_allowed(self, exercise: Exercise) -> bool:
+        """Return whether every cell before an exercise could stand in its answer."""
         test = (Role.TEST, exercise.id)
         before = takewhile(lambda part: (part.role, part.exercise) != test, self.parts)
-        written = (part.source for part in before if part.runs and part.role is not Role.LOCKED)
-        words = bool(exercise.words)
-        return bool(name_around(written, below=exercise.below, words=words))
+        written = [part.source for part in before if part.runs and part.role is not Role.LOCKED]
+        derivatives = bool(exercise.excludes and exercise.excludes.derivatives)
+        return first_refusal(written, derivatives=derivatives) is None
 
     def _report(
         self, exercise: Exercise, best: ExerciseRun, *others: ExerciseRun

@@ -10,16 +10,26 @@ from typing import Any
 
 from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError
-from autograder.model.exercise import Check, Comparison, ExerciseChecks, Judge, PublicExample
+from autograder.model.exercise import (
+    FINISHED_ATTENTION,
+    Check,
+    Comparison,
+    Excludes,
+    ExerciseChecks,
+    Judge,
+    PublicExample,
+)
 from autograder.probe.functions import CallFunction, FunctionGradients, ReadEntry
 from autograder.probe.modules import CallModule
 from autograder.probe.operation import Operation
 from coursework.instant.examples import Question
 
 __all__ = [
+    "FINISHED_ATTENTION",
     "Check",
     "Comparison",
     "Draw",
+    "Excludes",
     "ExerciseChecks",
     "Operation",
     "Question",

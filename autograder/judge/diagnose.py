@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from autograder.judge.evidence import Evidence
+from autograder.judge.evidence import Evidence, excluded_calls
 from autograder.judge.forms import Step, step
 from autograder.judge.oracle import Oracle
 from autograder.model.exercise import Comparison, Exercise, Mistake
@@ -19,19 +19,15 @@ MOST_FORMS = 2  # things that are wrong with the form of one result
 def diagnose(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -> list[Mistake]:
     """Return the mistakes that explain all failures: none, one, or a few that act together.
 
-    First a call of a function that the exercise excludes; what fails by its values as well is then
-    explained like any other answer. Then single mistakes and pairs, whose edited answers behave
-    exactly as the student's on every check; then wrong forms, alone or with one mistake besides.
+    First a call of a function that the exercise excludes, which leaves nothing else to explain. Then single
+    mistakes and pairs, whose edited answers behave exactly as the student's on every check; then wrong
+    forms, alone or with one mistake besides.
     """
-    called = {name for item in evidence for name in item.got.library} & exercise.forbidden.keys()
-    if called:
-        evidence = [_judged(exercise, item) for item in evidence]
-    return [*map(_library, sorted(called)[:1], [exercise]), *_explained(oracle, exercise, evidence)]
-
-
-def _explained(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -> list[Mistake]:
-    if all(item.passed for item in evidence):
+    failures = [item for item in evidence if not item.passed]
+    if not failures:
         return []
+    if called := {name for item in failures for name in excluded_calls(exercise, item.got)}:
+        return [_library(sorted(called)[0], exercise)]
     search = _Search(oracle, exercise, evidence)
     if all(isinstance(item.test_input.operation, ReadEntry) for item in evidence):
         return search.explain_entries()
@@ -45,16 +41,11 @@ def _explained(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence])
     )
 
 
-def _judged(exercise: Exercise, item: Evidence) -> Evidence:
-    """Return evidence judged by its value alone."""
-    seen = Comparison(item.test_input.operation, item.got, item.expected, exercise.name)
-    return replace(item, passed=item.check.decide(seen).passed)
-
-
 def _library(name: str, exercise: Exercise) -> Mistake:
     """Return the mistake of calling a function that the exercise excludes."""
-    title = f"A library function does the work: `{name}`"
-    return Mistake("library-function", title, exercise.forbidden[name], ())
+    title = f"`{name}` does the work"
+    hint = exercise.excludes.instead if exercise.excludes else ""
+    return Mistake("library-function", title, hint, ())
 
 
 @dataclass(frozen=True)
@@ -166,7 +157,9 @@ class _Search:
         ]
 
     def _with_value(self, item: Evidence, done: Step) -> Evidence:
-        return _judged(self.exercise, replace(item, got=replace(item.got, value=done.value)))
+        got = replace(item.got, value=done.value)
+        seen = Comparison(item.test_input.operation, got, item.expected, self.exercise.name)
+        return replace(item, got=got, passed=item.check.decide(seen).passed)
 
     def _known_form(self, first: Step) -> Mistake | None:
         """Return the known mistake that makes a result wrong in this way, and in no other."""

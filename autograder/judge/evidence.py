@@ -38,8 +38,14 @@ class Evidence:
 
 
 def judge_check(exercise: Exercise, check: Check, seen: Comparison) -> Verdict:
-    """Judge one check. An answer that calls a function the exercise forbids fails."""
-    for name in sorted(seen.got.library):
-        if name in exercise.forbidden:
-            return Verdict(passed=False, message=exercise.forbidden[name])
-    return check.decide(replace(seen, name=exercise.name))
+    """Judge one check. One that fails after a call of an excluded function says so."""
+    verdict = check.decide(replace(seen, name=exercise.name))
+    if not verdict.passed and exercise.excludes and (called := excluded_calls(exercise, seen.got)):
+        return Verdict(passed=False, message=exercise.excludes.called(called[0]))
+    return verdict
+
+
+def excluded_calls(exercise: Exercise, got: Observation) -> list[str]:
+    """Return the functions that an answer called and the exercise excludes."""
+    known = exercise.excludes.functions if exercise.excludes else ()
+    return [name for name in got.excluded if name in known]

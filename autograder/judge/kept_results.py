@@ -78,19 +78,14 @@ def _to_plain(seen: Observation | None) -> Any:
     if seen is None:
         return None
     raised = asdict(seen.raised) if seen.raised else None
-    return {
-        "value": seen.value,
-        "raised": raised,
-        "changed": seen.changed,
-        "library": tuple(sorted(seen.library)),
-    }
+    return {"value": seen.value, "raised": raised, "changed": seen.changed}
 
 
 def _from_plain(plain: Any) -> Observation | None:
     if plain is None:
         return None
     raised = Raised(**plain["raised"]) if plain["raised"] else None
-    return Observation(plain["value"], raised, plain["changed"], frozenset(plain["library"]))
+    return Observation(plain["value"], raised, plain["changed"])
 
 
 def _identical(one: Any, other: Any) -> bool:

@@ -13,7 +13,6 @@ from torch import nn
 
 from autograder.model.observation import Raised
 from autograder.probe.answer import kind_of
-from autograder.probe.wire import Opaque
 
 OWN_CLASS = "a value of a class of your own"
 _FIGURES = ("Axes", "AxesSubplot", "Figure", "QuadMesh", "AxesImage")
@@ -53,7 +52,7 @@ def exception_name(raised: Raised) -> str:
 
 def of_type(value: object) -> str:
     """Return what a value that came back is, such as 'a tuple' or 'None'."""
-    return type_words(value.kind if isinstance(value, Opaque) else kind_of(value))
+    return type_words(kind_of(value))
 
 
 def type_words(name: str) -> str:

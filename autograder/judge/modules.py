@@ -1,17 +1,46 @@
 """Further questions about a module, made of a call as `authoring.module` asks for it."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
-from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch.utils._pytree import tree_map_only
 
 from autograder.judge.weights import decided
-from autograder.probe.modules import ChangedPositions, ModuleGradients, ModuleOperation
+from autograder.probe.answer import Fault, StructureError, returned_tensors
+from autograder.probe.modules import ModuleGradients, ModuleOperation, TwoOutputs
 
 SMALL = 0.1
+STILL = 1e-4  # two outputs closer than this are the same: rounding moves them by 2e-6 at most
 AnyModuleOperation = TypeVar("AnyModuleOperation", bound=ModuleOperation)
+
+
+@dataclass(frozen=True)
+class ChangedPositions(TwoOutputs):
+    """Call twice in eval mode, and tell at which positions the outputs differ, as booleans (B, T).
+
+    `order` sends position t of the second output back to where it belongs in the first. Samples that
+    only one of the calls has are left out.
+    """
+
+    order: Sequence[int] = ()
+
+    sent_as: ClassVar = TwoOutputs
+
+    def read(self, value: Any) -> torch.Tensor:
+        """Compare the outputs; StructureError if they are not (B, T, D) with the same T and D."""
+        before, after = returned_tensors(value)
+        if before.dim() != 3 or after.dim() != 3:
+            raise StructureError(Fault.NOT_THREE_DIMENSIONS, detail=str(before.dim()))
+        if self.order:
+            before, after = before[:, : len(self.order)], after[:, self.order]
+        batch = min(len(before), len(after))
+        if before.shape[1:] != after.shape[1:]:
+            raise StructureError(Fault.SHAPE_VARIES, detail=str(tuple(after.shape)))
+        moved = ~torch.isclose(after[:batch], before[:batch], atol=STILL, rtol=STILL)
+        return moved.any(dim=-1)
 
 
 def asked_as(

@@ -5,26 +5,22 @@ import math
 import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from cachetools import LRUCache
 from torch import nn
-from torch.utils._pytree import tree_map_only
 
 from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.kept_results import KeptResults
 from autograder.judge.merge import merged
+from autograder.judge.operations import observed, with_tensors
 from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
 from autograder.model.exercise import Check, Comparison, Exercise, Lesson, Mistake, TestInput
 from autograder.model.observation import Observation
-from autograder.probe.library_calls import LibraryCalls
 from autograder.probe.observe import observe
-from autograder.probe.operation import fields_of
-from autograder.probe.stand_in_code import NO_STAND_INS, CodeSet, code_in, stand_ins_by_lesson
 
 MAX_DRAWS = 100
 KEPT = 20_000  # observations; a small one takes a few kilobytes
@@ -95,18 +91,10 @@ class Oracle:
         mistakes: Sequence[Mistake],
     ) -> Evidence:
         expected = self.expected(exercise, check, test_input)
-        got = self._observed_with(exercise, mistakes, test_input)
+        got = self.mistaken(exercise, mistakes, test_input) or Observation()
         seen = Comparison(test_input.operation, got, expected)
         verdict = judge_check(exercise, check, seen)
         return Evidence(check, test_input, got, expected, verdict.passed)
-
-    def _observed_with(
-        self, exercise: Exercise, mistakes: Sequence[Mistake], test_input: TestInput
-    ) -> Observation:
-        if not exercise.below:
-            return self.mistaken(exercise, mistakes, test_input) or Observation()
-        names = self.edited(exercise, mistakes) or {}
-        return self.observe(exercise, names, test_input, watched=True)
 
     def expected(self, exercise: Exercise, check: Check, test_input: TestInput) -> Observation:
         """Return what the reference gives; nothing for exercises that have none.
@@ -153,34 +141,15 @@ class Oracle:
         return self._observed[key]
 
     def observe(
-        self,
-        exercise: Exercise,
-        namespace: Mapping[str, Any],
-        test_input: TestInput,
-        *,
-        watched: bool = False,
+        self, exercise: Exercise, namespace: Mapping[str, Any], test_input: TestInput
     ) -> Observation:
         """Run an operation on copies of its inputs, because some mistakes modify them."""
         operation = test_input.operation
-        fields = tree_map_only(torch.Tensor, torch.Tensor.clone, fields_of(operation))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a mistake may well cause some
-            seen = observe(
-                replace(operation, **fields),
-                namespace,
-                exercise.name,
-                test_input.seed,
-                self._calls(exercise) if watched else None,
-            )
-        return Observation.of(seen)
-
-    def _calls(self, exercise: Exercise) -> LibraryCalls:
-        """Return what looks for excluded functions; what right earlier parts call does not count."""
-        known = stand_ins_by_lesson().get(self.lesson.name, NO_STAND_INS)
-        right = {inspect.getmodule(other.reference) for other in self.lesson.upstream(exercise)}
-        given = known.given.codes.union(*(code_in(module) for module in right if module))
-        own = replace(known, given=CodeSet(given))
-        return LibraryCalls(exercise.words, stand_ins=own)  # our own code hides nothing below names
+            asked = with_tensors(operation, torch.Tensor.clone)
+            seen = observe(asked, namespace, exercise.name, test_input.seed)
+        return observed(operation, seen)
 
     def edited(self, exercise: Exercise, mistakes: Iterable[Mistake]) -> dict[str, Any] | None:
         """Return the names that an edited model answer defines; None if the edits exclude each other.
@@ -220,7 +189,7 @@ class Oracle:
     def stand_ins(self, exercise: Exercise) -> list[str]:
         """Return the sources that put correct parts in the place of the student's earlier ones."""
         upstream = self.lesson.upstream(exercise)
-        return [stand_in_source(other.reference, other.name) for other in upstream]
+        return [stand_in_source(other.stand_in, other.name) for other in upstream]
 
 
 def edited_source(exercise: Exercise, mistakes: Sequence[Mistake]) -> str | None:

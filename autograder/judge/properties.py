@@ -9,28 +9,31 @@ Example:
                                  call(d.normal(40, 64), d.normal(50, 64))])
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import torch
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import tree_leaves
 
 from autograder.judge import modules
 from autograder.judge.judges import PASSED, entry_of, failed, matches_reference, no_side_effects
+from autograder.judge.operations import with_tensors
 from autograder.model.draw import Draw
 from autograder.model.exercise import Check, Comparison, Explainer, Judge, Verdict
 from autograder.probe.modules import ModuleOperation
-from autograder.probe.operation import Operation, fields_of, path_of
+from autograder.probe.operation import Operation
 from autograder.probe.properties import (
     AskEach,
-    AskForDefaults,
     AskForSettings,
     AskStrided,
+    AskWithArguments,
     Kept,
 )
 
 Ask = Callable[[Draw], Operation]
+CLOSE = 1e-4  # two results closer than this are the same
 LEFT = {
     Kept.GRADIENTS: "Your code switches gradients off and doesn't switch them on again. Use `with "
     "torch.no_grad():`, which ends with its block, or leave them on.",
@@ -51,6 +54,34 @@ DEFAULTS = {
     "unused": "On this input, your code gives the same result for two values of `{name}` that should give "
     "different ones. Is `{name}` used as the exercise describes?",
 }
+
+
+@dataclass(frozen=True)
+class AskForDefaults(AskWithArguments):
+    """Leave arguments out, twice, and then pass each with its default and with another value.
+
+    `defaults` holds these two values for each argument, `given` all of it in this order. What is read for
+    each argument is "default", "another default", or "unused" if the other value changes nothing. Nothing is
+    held against an answer that gives two results for the same call.
+    """
+
+    defaults: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    named: ClassVar[Sequence[str]] = ("defaults",)
+    sent_as: ClassVar = AskWithArguments
+
+    def read(self, value: Any) -> dict[str, str]:
+        """Compare what came of leaving arguments out with the rest."""
+        left_out, again, *rest = (self._results(outcomes) for outcomes in value)
+        if not _alike(left_out, again):
+            return dict.fromkeys(self.defaults, "default")
+        pairs = zip(self.defaults, rest[::2], rest[1::2], strict=True)
+        return {name: _default(left_out, *results) for name, *results in pairs}
+
+    def _results(self, outcomes: Any) -> list[Any]:
+        """Return what is read from each result; where an operation raised, the type of the exception."""
+        pairs = zip(self.operations, outcomes, strict=True)
+        return [str(o["raised"]) if "raised" in o else asked.read(o["value"]) for asked, o in pairs]
 
 
 def properties(
@@ -103,14 +134,14 @@ def settings(ask: Ask, judge: Judge | None = None, weight: float = 0.5) -> Check
         return failed(WRONG.format(message=verdict.message))
 
     title = "the result is right, and nothing else changes: gradients, defaults, random seed, a module's mode"
-    return Check("settings", title, lambda d: _asked(AskForSettings, ask(d)), decide, weight)
+    return Check("settings", title, lambda d: AskForSettings([ask(d)]), decide, weight)
 
 
 def layout(ask: Ask, judge: Judge | None = None, weight: float = 0.5) -> Check:
     """Return the row "layout": tensors need not be contiguous."""
     title = "it works on tensors that are not contiguous in memory, such as slices of larger ones"
     decide = each(judge or matches_reference())
-    return Check("layout", title, lambda d: _asked(AskStrided, ask(d)), decide, weight)
+    return Check("layout", title, lambda d: AskStrided([ask(d)]), decide, weight)
 
 
 def all_sizes(
@@ -119,7 +150,7 @@ def all_sizes(
     """Return the row "sizes": from 1 to far more than the visible tests have."""
     title = "it works for sizes from 1 to well beyond those of the visible tests"
     decide = each(judge or matches_reference())
-    return Check("sizes", title, lambda d: _asked(AskEach, *ask(d)), decide, weight)
+    return Check("sizes", title, lambda d: AskEach(ask(d)), decide, weight)
 
 
 def defaults(
@@ -132,8 +163,10 @@ def defaults(
     listed = ", ".join(f"{name}={default!r}" for name, (default, _) in values.items())
     title = f"arguments that are left out get their defaults: {listed}"
 
+    given = [{name: value} for name, pair in values.items() for value in pair]
+
     def asked(d: Draw) -> Operation:
-        return _asked(AskForDefaults, *ask(d), defaults=values)
+        return AskForDefaults(ask(d), [{}, {}, *given], defaults=values)
 
     def decide(seen: Comparison) -> Verdict:
         for name in values if not seen.got.raised else ():
@@ -171,15 +204,28 @@ def in_float64(operation: Operation) -> Operation:
     """Return an operation in float64, as far as it has floats."""
     if isinstance(operation, ModuleOperation):
         return modules.in_float64(operation)
-    parts = {name: value for name, value in fields_of(operation).items() if tree_leaves(value)}
-    return replace(operation, **tree_map_only(torch.Tensor, _double, parts))
+    return with_tensors(operation, _double)
 
 
 def _double(x: torch.Tensor) -> torch.Tensor:
     return x.double() if x.is_floating_point() else x
 
 
-def _asked(kind: type[AskEach], *operations: Operation, **fields: Any) -> AskEach:
-    """Return an operation that is made of others."""
-    asked = [{"path": path_of(each), "fields": fields_of(each)} for each in operations]
-    return kind(asked, **fields)
+def _default(left_out: list[Any], default: list[Any], other: list[Any]) -> str:
+    if not _alike(left_out, default):
+        return "another default"
+    return "unused" if _alike(left_out, other) else "default"
+
+
+def _alike(one: Any, other: Any) -> bool:
+    pairs = [tree_leaves(one), tree_leaves(other)]
+    return len(pairs[0]) == len(pairs[1]) and all(map(_equal, *pairs))
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        fits = one.shape == other.shape and one.dtype == other.dtype
+        return fits and torch.allclose(one, other, CLOSE, CLOSE, equal_nan=True)
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=CLOSE)
+    return type(one) is type(other) and bool(one == other)

@@ -15,28 +15,10 @@ from autograder.judge.mistakes import load_mistakes
 from autograder.model.course import Course
 from autograder.model.errors import CheckDefinitionError, CourseError, LessonTextError
 from autograder.model.exercise import ANSWERS, Check, Exercise, ExerciseChecks, Lesson
-from autograder.probe.library_calls import ELSEWHERE, STAND_IN
-from autograder.probe.words import FINISHED
 from autograder.text.lesson import ExerciseHeader, LessonText, read_lesson
 
 PACKAGE = "autograder.lessons"
 NOT_EXERCISES = ("reference", "fixtures")
-WITHOUT_FINISHED = (
-    "03_attention",
-    "04_multi_head_attention",
-    "05_encoder",
-    "06_decoder",
-    "07_transformer",
-)
-FINISHED_LAYERS = (
-    "torch's finished attention does the work here (`nn.MultiheadAttention`, `nn.Transformer` or a layer "
-    "of it). Build it from the parts that you wrote."
-)
-STAND_INS = "A stand-in that comes with the course does the work here: write your own."
-OUT_OF_SIGHT = (
-    "A part of the work is done where we cannot see it: in another process, in an operator of your own, or "
-    "with torch's overrides switched off. Write it with ordinary tensor operations."
-)
 CHECK_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -172,8 +154,8 @@ def _exercise(text: LessonText, header: ExerciseHeader, modules: dict[str, Modul
         name=declared.name or getattr(declared.reference, "__name__", ANSWERS),
         answer=text.answer(name),
         reference=declared.reference,
-        forbidden={**declared.forbidden, **_refused(text.name, declared)},
-        below=bool(declared.forbidden),
+        stand_in=declared.stand_in or declared.reference,
+        excludes=declared.excludes,
         checks=tuple(
             replace(check, judge=guarded(check.judge or default))
             for check in _checked_table(module, declared.checks)
@@ -183,16 +165,6 @@ def _exercise(text: LessonText, header: ExerciseHeader, modules: dict[str, Modul
         line=header.line,
         module=module,
     )
-
-
-def _refused(lesson: str, declared: ExerciseChecks) -> dict[str, str]:
-    """Return what no answer of a lesson may call, whatever its exercise declares."""
-    refused = {ELSEWHERE: OUT_OF_SIGHT}
-    if not declared.handed_stand_in:
-        refused[STAND_IN] = STAND_INS
-    if lesson in WITHOUT_FINISHED and not declared.finished_layers:
-        refused |= dict.fromkeys(FINISHED, FINISHED_LAYERS)
-    return refused
 
 
 def _checked_table(module: Path, checks: Sequence[Check]) -> Sequence[Check]:

@@ -8,6 +8,17 @@ class AutograderError(Exception):
     """Anything that the command line reports in one line, with exit status 2."""
 
 
+class MachineError(AutograderError):
+    """Something is wrong with this machine, not with the course or a submission.
+
+    Its text ends with the command that checks the machine.
+    """
+
+    def __str__(self) -> str:
+        """Return the message, and what to do next."""
+        return f"{super().__str__()}; 'autograder doctor' checks this machine"
+
+
 class CourseError(AutograderError):
     """The course folder is not as it should be: no release, no permission, no such lesson."""
 
@@ -25,7 +36,10 @@ class NothingSubmittedError(SubmissionError):
 
 
 class SandboxMissingError(AutograderError):
-    """There is nothing to run untrusted code in, and nobody said to go on without."""
+    """There is nothing to run untrusted code in, and nobody said to go on without.
+
+    The message has three lines: what is the matter, what to do, and how to go on without a sandbox.
+    """
 
 
 class RunEndedError(AutograderError):

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
 from autograder.model.observation import Observation
-from autograder.probe.library_calls import NOT_FUNCTIONS
 from autograder.probe.operation import Operation, fields_of
+from coursework.exclusions import DERIVATIVES, EXCLUSIONS
 from coursework.instant.examples import Question
 
 ANSWERS = "answers"  # what every dictionary of answers is called, in any lesson
@@ -163,6 +163,51 @@ class PublicExample:
 
 
 @dataclass(frozen=True)
+class Excludes:
+    """What an answer is to be written without, because it would do the exercise's work.
+
+    Args:
+        names: exclusions of `coursework.exclusions`, such as "softmax" or "finished_attention".
+        instead: a sentence that says what to build the answer from.
+
+    Example:
+        Excludes(["softmax"], instead="Build it from `exp` and `sum`.")
+
+    Raises CheckDefinitionError for a name that no exclusion has.
+    """
+
+    names: Sequence[str]
+    instead: str
+
+    def __post_init__(self) -> None:
+        known = {*EXCLUSIONS, DERIVATIVES}
+        if unknown := sorted({*self.names} - known):
+            raise CheckDefinitionError(
+                f"no exclusion {', '.join(unknown)}: expected some of {', '.join(sorted(known))}"
+            )
+
+    @property
+    def derivatives(self) -> bool:
+        """Whether asking torch for a derivative is excluded."""
+        return DERIVATIVES in self.names
+
+    @property
+    def functions(self) -> list[str]:
+        """The functions that are refused, by the names that students know."""
+        chosen = [EXCLUSIONS[name] for name in self.names if name in EXCLUSIONS]
+        return sorted(frozenset[str]().union(*(each.names for each in chosen)))
+
+    def called(self, function: str) -> str:
+        """Return what to tell a student whose answer called an excluded function."""
+        return f"`{function}` is excluded in this exercise. {self.instead}"
+
+
+FINISHED_ATTENTION: Final = Excludes(
+    ["finished_attention"], instead="Build it from the parts that you wrote."
+)
+
+
+@dataclass(frozen=True)
 class ExerciseChecks:
     """What a module in lessons/ declares about one exercise; the lesson's text declares the rest.
 
@@ -173,10 +218,9 @@ class ExerciseChecks:
             (torch, nn, F and math are in scope). None for a dictionary of answers.
         name: what the cell has to define; by default the reference's name, or "answers".
         judge: decides where a check names no judge of its own; by default `matches_reference()`.
-        forbidden: parts of the names of torch functions that the answer must not call, with what to
-            say then. "autograd" stands for derivatives that the answer asks torch for.
-        finished_layers: whether the answer may use torch's finished attention and layers.
-        handed_stand_in: whether the answer is handed a stand-in, whose calls are then its own.
+        stand_in: what stands in for the student's answer, where the reference calls something that a
+            later exercise excludes; by default the reference.
+        excludes: what the answer is to be written without, None for nothing.
         examples: one to four small public inputs, the smallest first.
 
     Example:
@@ -189,9 +233,8 @@ class ExerciseChecks:
     reference: Any = None
     name: str = ""
     judge: Judge | None = None
-    forbidden: Mapping[str, str] = field(default_factory=dict)
-    finished_layers: bool = False
-    handed_stand_in: bool = False
+    stand_in: Any = None
+    excludes: Excludes | None = None
     examples: Sequence[PublicExample] = ()
 
 
@@ -199,8 +242,7 @@ class ExerciseChecks:
 class Exercise:
     """One cell that a student fills: what the text says of it, how it is checked and got wrong.
 
-    `line` is that of the text; `module` is the file that declares the checks. `forbidden` says what an
-    answer must not call, and `below` whether that is to be looked for below Python's names as well.
+    `line` is that of the text; `module` is the file that declares the checks.
     """
 
     id: str
@@ -209,18 +251,13 @@ class Exercise:
     written: bool = False
     answer: str = ""
     reference: Any = None
-    forbidden: Mapping[str, str] = field(default_factory=dict)
-    below: bool = False
+    stand_in: Any = None
+    excludes: Excludes | None = None
     checks: tuple[Check, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
     examples: tuple[PublicExample, ...] = ()
     line: int = 0
     module: Path | None = None
-
-    @property
-    def words(self) -> list[str]:
-        """The parts of names to look for among the functions that an answer calls."""
-        return [word for word in self.forbidden if word not in NOT_FUNCTIONS]
 
     def mistake(self, mistake_id: str) -> Mistake:
         """Return a known mistake by its id. Raises CheckDefinitionError if there is none."""

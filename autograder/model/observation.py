@@ -35,15 +35,16 @@ class Raised:
 
 @dataclass(frozen=True)
 class Observation:
-    """The result of one scenario: a value or an exception, and side effects.
+    """The result of one operation: a value or an exception, and side effects.
 
-    `ended` is set instead of everything else if the process did not live to answer.
+    `excluded` are the functions that were called and refused, by the names that students know. `ended` is
+    set instead of everything else if the process did not live to answer.
     """
 
     value: Any = None
     raised: Raised | None = None
     changed: tuple[str, ...] = ()
-    library: frozenset[str] = frozenset()
+    excluded: tuple[str, ...] = ()
     ended: RunEndedError | None = None
 
     @classmethod
@@ -54,7 +55,7 @@ class Observation:
             value=seen.get("value"),
             raised=_raised(raised) if isinstance(raised, Mapping) else None,
             changed=tuple(path for path in _texts(seen.get("changed")) if PLACE.fullmatch(path)),
-            library=frozenset(_texts(seen.get("library"))),
+            excluded=_texts(seen.get("excluded")),
         )
 
 

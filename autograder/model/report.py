@@ -65,12 +65,20 @@ GRADER_ERROR = CheckReport(
 )
 
 
+EXCLUDED = ("library-function", "not-allowed")  # ids of what an answer is not to be written with
+
+
 class NamedMistake(Document):
-    """A known mistake that explains the results."""
+    """A known mistake that explains the results, or something that the exercise excludes."""
 
     id: Text
     title: Text
     hint: Text = ""
+
+    @property
+    def label(self) -> str:
+        """What kind of mistake it is, as a heading."""
+        return "Excluded in this exercise" if self.id in EXCLUDED else "Known mistake"
 
 
 class ExampleReport(Document):
@@ -89,14 +97,15 @@ class ExampleReport(Document):
 class Incident(Document):
     """Something that code did besides computing, as evidence for the instructor; never a penalty.
 
-    `exercise` is None if it happened outside the exercises. Students read `message`; `detail` is for
-    the instructor alone, because the student's own process may have written it.
+    `exercise` is None if it happened outside the exercises. Students read `message`, except where `hidden`;
+    `detail` is for the instructor alone, because the student's own process may have written it.
     """
 
     exercise: Text | None
     kind: Text
     message: Text
     detail: Text = ""
+    hidden: bool = Field(default=False, exclude_if=lambda hidden: not hidden)
 
 
 class ExerciseReport(Document):
@@ -169,6 +178,11 @@ class Report(Document):
     def pending(self) -> float:
         """The points of the exercises that are still to be graded by hand."""
         return sum(exercise.points for exercise in self.pending_exercises())
+
+    @property
+    def told_incidents(self) -> list[Incident]:
+        """The incidents that the student reads."""
+        return [incident for incident in self.incidents if not incident.hidden]
 
     @property
     def graded_points(self) -> float:

@@ -1,6 +1,5 @@
 """What a student wrote, and how operations reach into it: names, attributes, parameters."""
 
-import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from autograder.probe.library_calls import unwatched
+from autograder.probe.wire import Opaque
 
 Namespace = Mapping[str, Any]
 
@@ -96,12 +95,6 @@ def load(built: nn.Module, path: str, value: torch.Tensor) -> None:
     parameter = attribute(built, path)
     if not isinstance(parameter, torch.Tensor):
         raise StructureError(Fault.NOT_A_PARAMETER, path, kind_of(parameter))
-    runs_no_code = type(parameter) in (nn.Parameter, torch.Tensor) and not parameter.__dict__
-    with unwatched() if runs_no_code else contextlib.nullcontext():
-        _copy(value, parameter, path)
-
-
-def _copy(value: torch.Tensor, parameter: torch.Tensor, path: str) -> None:
     if parameter.shape != value.shape:
         exchanged = parameter.dim() == 2 and parameter.shape == value.shape[::-1]
         fault = Fault.EXCHANGED if exchanged else Fault.OTHER_SHAPE
@@ -112,6 +105,8 @@ def _copy(value: torch.Tensor, parameter: torch.Tensor, path: str) -> None:
 
 def kind_of(value: object) -> str:
     """Return the name of a value's type, "None" for None."""
+    if isinstance(value, Opaque):
+        return value.kind
     return "None" if value is None else type(value).__name__
 
 
@@ -120,6 +115,11 @@ def returned_tensor(value: Any) -> torch.Tensor:
     if not isinstance(value, torch.Tensor):
         raise StructureError(Fault.NOT_A_TENSOR, detail=kind_of(value))
     return value
+
+
+def returned_tensors(values: Any) -> list[torch.Tensor]:
+    """Return a list of what `forward` gave each time if all are tensors; StructureError otherwise."""
+    return [returned_tensor(value) for value in values]
 
 
 def first_tensor(value: Any) -> torch.Tensor:

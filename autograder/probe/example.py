@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import coursework.instant.parts  # noqa: F401 - loaded before any stand-in is deleted
 from autograder.probe.answer import Answer
 from autograder.probe.operation import Operation
 from coursework.instant.examples import Question

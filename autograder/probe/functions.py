@@ -1,14 +1,12 @@
-"""Operations on an answer that is a function, or a dictionary."""
+"""Operations on an answer that is a function, or a dictionary, and how gradients are asked of arguments."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, ClassVar
 
 import torch
 
 from autograder.probe.answer import Answer, Fault, StructureError, kind_of
-from autograder.probe.gradients import backpropagate, computed, leaves
 from autograder.probe.operation import Operation
 
 
@@ -20,31 +18,11 @@ class CallFunction(Operation):
     kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     handed: ClassVar[Sequence[str]] = ("args", "kwargs")
-
-    @property
-    def arguments(self) -> Sequence[Any]:
-        """The arguments, positional ones first."""
-        return [*self.args, *self.kwargs.values()]
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The keyword arguments."""
-        return frozenset(self.kwargs)
+    named: ClassVar[Sequence[str]] = ("kwargs",)
 
     def run(self, answer: Answer) -> Any:
         """Call the function."""
         return answer.find()(*self.args, **self.kwargs)
-
-
-@dataclass(frozen=True)
-class CallInMillionths(CallFunction):
-    """Call the function; a number comes back in millionths, because small ones vanish in a tolerance."""
-
-    def run(self, answer: Answer) -> Any:
-        """Call, and scale."""
-        result = super().run(answer)
-        known = isinstance(result, (Real, torch.Tensor)) and not isinstance(result, bool)
-        return result * 1e6 if known else result
 
 
 @dataclass(frozen=True)
@@ -62,8 +40,7 @@ class FunctionGradients(CallFunction):
         args = leaves(self.args)
         result = answer.find()(*computed(args), **self.kwargs)
         output = result[0] if isinstance(result, (tuple, list)) else result
-        if output.requires_grad:  # if it is cut off, no gradient reaches anything: each stays None
-            backpropagate(output, self.cotangent)
+        backpropagate(output, self.cotangent)
         return {"output": output, "gradients": [getattr(arg, "grad", None) for arg in args]}
 
 
@@ -92,3 +69,37 @@ class ReadEntry(Operation):
 def _is_array(value: Any) -> bool:
     """Return whether a value is numpy's, which a lesson need not have imported."""
     return type(value).__module__ == "numpy"
+
+
+def leaves(args: Sequence[Any]) -> list[Any]:
+    """Return arguments with every float tensor as a leaf, whose `grad` backpropagation fills in."""
+    return [arg.clone().requires_grad_() if is_float(arg) else arg for arg in args]
+
+
+def computed(args: Sequence[Any]) -> list[Any]:
+    """Return the arguments as results of a computation, as they are inside a model.
+
+    PyTorch refuses to modify a leaf, and what an answer changes in place has a check of its own.
+    """
+    return [arg.clone() if is_float(arg) else arg for arg in args]
+
+
+def backpropagate(output: torch.Tensor, cotangent: torch.Tensor | None) -> None:
+    """Backpropagate `cotangent` from an output, or, without one, from a single number.
+
+    From an output that is cut off, no gradient reaches anything.
+
+    The output is weighted and summed, which gives the same gradients: to take a cotangent as it is, torch
+    imports 34 MB that every fork would copy.
+    """
+    if not output.requires_grad:
+        return
+    if cotangent is not None and output.shape == cotangent.shape:
+        torch.autograd.backward((output * cotangent).sum())
+    else:
+        torch.autograd.backward(output, cotangent)
+
+
+def is_float(value: Any) -> bool:
+    """Return whether a value is a tensor that can have gradients."""
+    return isinstance(value, torch.Tensor) and value.is_floating_point()

@@ -16,9 +16,11 @@ import signal
 from pathlib import Path
 from typing import Final
 
+import coursework
+
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 1, 2, 4, 0x4000, 0x40000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 0x1000, 0x4000, 0x40000
 PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 24, 36, 38
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 KEYCTL_JOIN_SESSION_KEYRING = 1
@@ -33,6 +35,8 @@ LOCKED_MEMORY = 64 * 2**10  # bytes
 MAX_PROCESSES = 64  # threads included
 PLAIN: Final = "plain"  # in place of filters: runs are not isolated
 WRITABLE_FOLDERS: Final = ("/tmp", "/dev/shm")  # noqa: S108 - the sandbox's own
+# The text of the stand-ins, of which a run keeps only what its lesson hands out.
+HIDDEN_FILES: Final = tuple(Path(coursework.__file__).parent.rglob("stand_ins*.py*"))
 COUNTED_BY_NAMESPACE = (5, 14)  # the first kernel that counts the processes of each user namespace
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -67,6 +71,8 @@ def private_folders() -> None:
         flags = MS_NOSUID | MS_NODEV | more
         done = _libc.mount(b"tmpfs", folder.encode(), b"tmpfs", flags, options.encode())
         _check(done, f"mount {folder}")
+    for path in HIDDEN_FILES:
+        _check(_libc.mount(b"/dev/null", os.fsencode(path), None, MS_BIND, None), f"hide {path}")
     os.chdir("/tmp")  # noqa: S108 - the sandbox's own
 
 

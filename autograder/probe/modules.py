@@ -19,10 +19,8 @@ from autograder.probe.answer import (
     load,
     returned_tensor,
 )
-from autograder.probe.gradients import backpropagate, computed, is_float, leaves
+from autograder.probe.functions import backpropagate, computed, is_float, leaves
 from autograder.probe.operation import Operation
-
-STILL = 1e-4  # two outputs closer than this are the same: rounding moves them by 2e-6 at most
 
 
 @dataclass(frozen=True)
@@ -41,37 +39,18 @@ class ModuleOperation(Operation):
     double: bool = False
 
     handed: ClassVar[Sequence[str]] = ("calls",)
-
-    @property
-    def arguments(self) -> Sequence[Any]:
-        """The arguments of all calls."""
-        return self.calls
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The parameters of the constructor that are given by name, and the paths of the weights."""
-        return frozenset(self.init_kwargs) | frozenset(self.weights)
+    named: ClassVar[Sequence[str]] = ("init_kwargs", "weights")
+    lenient: ClassVar[bool] = False  # whether weights that do not fit are skipped
 
     def build(self, answer: Answer) -> nn.Module:
         """Construct the class, load every weight, set the mode; StructureError if that cannot be."""
-        built = self._construct(answer)
-        for path, value in self.weights.items():
-            load(built, path, value)
-        return (built.double() if self.double else built).train(self.train)
-
-    def build_leniently(self, answer: Answer) -> nn.Module:
-        """Construct the class, load the weights that fit, set eval mode: misnamed parts are skipped."""
-        built = self._construct(answer)
-        for path, value in self.weights.items():
-            with contextlib.suppress(StructureError):
-                load(built, path, value)
-        return (built.double() if self.double else built).eval()
-
-    def _construct(self, answer: Answer) -> nn.Module:
         built = answer.find()(*self.init, **self.init_kwargs)
         if not isinstance(built, nn.Module):
             raise StructureError(Fault.NOT_A_MODULE, answer.name, kind_of(built))
-        return built
+        for path, value in self.weights.items():
+            with contextlib.suppress(*[StructureError] if self.lenient else []):
+                load(built, path, value)
+        return (built.double() if self.double else built).train(self.train)
 
 
 @dataclass(frozen=True)
@@ -79,17 +58,12 @@ class CallModule(ModuleOperation):
     """Build the class and call it once per entry of `calls`; the result is a list if there are several.
 
     `parts` names what each call goes to: a path such as `encode` or `layers.0`, '' for the module
-    itself. `real` holds a mask (B, L) for each call, or None: outputs where it is False are blanked,
-    because nobody relies on what padding comes to.
+    itself.
     """
 
     parts: Sequence[str] = ()
-    real: Sequence[torch.Tensor | None] = ()
 
-    @property
-    def names(self) -> frozenset[str]:
-        """The paths of weights, and of what is called."""
-        return super().names | frozenset(self.parts)
+    named: ClassVar[Sequence[str]] = (*ModuleOperation.named, "parts")
 
     def run(self, answer: Answer) -> Any:
         """Build and call."""
@@ -97,17 +71,9 @@ class CallModule(ModuleOperation):
 
     def call(self, built: nn.Module) -> Any:
         """Call a module that is built already, once per entry of `calls`."""
-        results = [self._call(built, number) for number in range(len(self.calls))]
+        asked = zip(self.parts or [""] * len(self.calls), self.calls, strict=True)
+        results = [(attribute(built, part) if part else built)(*args) for part, args in asked]
         return results[0] if len(results) == 1 else results
-
-    def _call(self, built: nn.Module, number: int) -> Any:
-        part = self.parts[number] if self.parts else ""
-        result = (attribute(built, part) if part else built)(*self.calls[number])
-        real = self.real[number] if self.real else None
-        fits = isinstance(result, torch.Tensor) and real is not None and result.dim() == 3
-        if fits and real is not None and result.shape[:2] == real.shape:
-            return result.masked_fill(~real[..., None], 0.0)
-        return result
 
 
 @dataclass(frozen=True)
@@ -118,6 +84,8 @@ class ModuleGradients(ModuleOperation):
     `of_arguments`, that of each float argument as `argument 0` and so on. With `registration`, the
     entry `unregistered` lists the paths that `parameters()` does not yield. With `one_output`, an
     output that is not a single tensor is a StructureError.
+
+    Which parameters are registered is about the module itself, so `unregistered` stays a claim.
     """
 
     cotangent: torch.Tensor | None = None
@@ -126,18 +94,14 @@ class ModuleGradients(ModuleOperation):
     registration: bool = False
     one_output: bool = False
 
-    @property
-    def names(self) -> frozenset[str]:
-        """The paths of weights, and of what gradients are asked for."""
-        return super().names | frozenset(self.paths)
+    named: ClassVar[Sequence[str]] = (*ModuleOperation.named, "paths")
 
     def run(self, answer: Answer) -> Any:
         """Build, call, backpropagate."""
         built = self.build(answer)
         args = leaves(self.calls[0]) if self.of_arguments else list(self.calls[0])
         output = (returned_tensor if self.one_output else first_tensor)(built(*computed(args)))
-        if output.requires_grad:  # if it is cut off, no gradient reaches anything: each stays None
-            backpropagate(output, self.cotangent)
+        backpropagate(output, self.cotangent)
         paths = self.paths or list(self.weights)
         found: dict[str, Any] = {path: attribute(built, path).grad for path in paths}
         if self.of_arguments:
@@ -154,6 +118,8 @@ class ReadState(ModuleOperation):
     `registered` whether an optimiser would be given it. `facts` says which of them are wanted. With
     `total`, the entry `total` counts the trainable numbers; `defaults` adds the default values of
     these arguments of the constructor.
+
+    `kind`, `registered` and `total` are about the module itself, not about numbers: they stay claims.
     """
 
     paths: Sequence[str] = ()
@@ -161,17 +127,19 @@ class ReadState(ModuleOperation):
     total: bool = False
     defaults: Sequence[str] = ()
 
+    named: ClassVar[Sequence[str]] = (*ModuleOperation.named, "paths", "facts", "defaults")
+
     @property
     def names(self) -> frozenset[str]:
         """The paths that are read, the facts, and the parameters whose defaults are wanted."""
-        return super().names | {*self.paths, *self.facts, *self.defaults, "total"}
+        return super().names | {"total"}
 
     def run(self, answer: Answer) -> Any:
         """Build and read."""
         built = self.build(answer)
         found: dict[str, Any] = {path: self._facts(built, path) for path in self.paths}
         if self.total:
-            found["total"] = _count_trainable(built)
+            found["total"] = sum(p.numel() for p in built.parameters() if p.requires_grad)
         known = inspect.signature(answer.find()).parameters if self.defaults else {}
         return found | {name: known[name].default for name in self.defaults if name in known}
 
@@ -188,39 +156,37 @@ class ReadState(ModuleOperation):
 
 
 @dataclass(frozen=True)
-class ChangedPositions(ModuleOperation):
-    """Call twice in eval mode and say at which positions the outputs differ, as booleans (B, T).
+class TwoOutputs(ModuleOperation):
+    """Call twice, the second time with the last of `calls`, and return both outputs.
 
     Weights that do not fit are skipped, so that a module with a misnamed part is still judged by
-    what it does. `order` sends position t of the second output back to where it belongs in the
-    first. Samples that only one of the calls has are left out.
+    what it does. `modes` says for each call whether train mode is set before it; without, the module is in
+    eval mode. The parameters at `silence` are set to 0 before the second call.
     """
 
-    order: Sequence[int] = ()
+    modes: Sequence[bool] = ()
+    silence: Sequence[str] = ()
+
+    named: ClassVar[Sequence[str]] = (*ModuleOperation.named, "silence")
+    lenient: ClassVar[bool] = True
 
     def run(self, answer: Answer) -> Any:
-        """Build, call twice, compare."""
-        built = self.build_leniently(answer)
-        before, after = (returned_tensor(built(*args)) for args in self.calls)
-        if before.dim() != 3 or after.dim() != 3:
-            raise StructureError(Fault.NOT_THREE_DIMENSIONS, detail=str(before.dim()))
-        if self.order:
-            before, after = before[:, : len(self.order)], after[:, self.order]
-        batch = min(len(before), len(after))
-        if before.shape[1:] != after.shape[1:]:
-            raise StructureError(Fault.SHAPE_VARIES, detail=str(tuple(after.shape)))
-        moved = ~torch.isclose(after[:batch], before[:batch], atol=STILL, rtol=STILL)
-        return moved.any(dim=-1)
+        """Build and call twice."""
+        built = self.build(answer)
+        first = self._output(built, 0)
+        for path in self.silence:
+            load(built, path, torch.zeros_like(attribute(built, path)))
+        return [first, self._output(built, -1)]
+
+    def _output(self, built: nn.Module, number: int) -> torch.Tensor:
+        if self.modes:
+            built.train(self.modes[number])
+        return returned_tensor(built(*self.calls[number]))
 
 
 def _unregistered(built: nn.Module, paths: Sequence[str]) -> list[str]:
     known = {id(parameter) for parameter in built.parameters() if parameter.requires_grad}
     return [path for path in paths if id(attribute(built, path)) not in known]
-
-
-def _count_trainable(built: nn.Module) -> int:
-    distinct = {id(p): p for p in built.parameters() if p.requires_grad}
-    return sum(p.numel() for p in distinct.values())
 
 
 def _kind(built: nn.Module, path: str) -> str:

@@ -9,7 +9,10 @@ Note = tuple[str, str]  # a kind and a detail
 
 
 class Kind(StrEnum):
-    """What a note is about. The first nine are noted by the run, the others by the grader."""
+    """What a note is about. The first nine are noted by the run, the others by the grader.
+
+    What REFLECTION is about is shown to instructors only.
+    """
 
     NETWORK = "network"
     WROTE = "wrote-outside"
@@ -25,6 +28,7 @@ class Kind(StrEnum):
     NOISE = "noise"
     CHANGING = "changing-answer"
     LOCKED_CELL = "locked-cell"
+    REFLECTION = "reflection"
 
 
 class Notes:

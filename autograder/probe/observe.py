@@ -4,15 +4,16 @@ import contextlib
 import random
 import traceback
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 import torch
+from torch.utils._pytree import tree_map_only
 
 from autograder.probe.answer import Answer, Namespace, StructureError
-from autograder.probe.caller import is_of_a_cell
-from autograder.probe.library_calls import LibraryCalls, unwatched
 from autograder.probe.operation import Operation
-from autograder.probe.plain import copied, plain
+from autograder.probe.wire import plain
+
+CELL_FILES: Final = ("<student cell>", "ipython-input", "ipykernel")
 
 
 def observe(
@@ -20,28 +21,25 @@ def observe(
     namespace: Namespace,
     name: str,
     seed: int,
-    calls: LibraryCalls | None = None,
 ) -> dict[str, Any]:
     """Run an operation on what `namespace` binds to `name`, and return the observation.
 
     Its keys: `value`, the result; `raised`, None or what `describe` returns; `changed`, the places
-    of arguments that were modified; `library`, what `calls` found of the library functions that it
-    looks for. `seed` sets the random state beforehand.
+    of arguments that were modified. `seed` sets the random state beforehand.
     """
-    calls = calls or LibraryCalls(())
-    with unwatched():
-        before = copied(list(operation.arguments))
+    before = tree_map_only(torch.Tensor, _copy, list(operation.arguments))
     value, raised = None, None
-    with _fresh_defaults(seed), calls.watching():
+    with _fresh_defaults(seed):
         try:
             value = plain(operation.run(Answer(namespace, name)))
-            with unwatched():  # whose numbers cannot be replaced any more once nobody looks
-                value = copied(value)
         except Exception as problem:
             raised = describe(problem)
-    with unwatched():
-        changed = list(_changes(before, list(operation.arguments)))
-    return {"value": value, "raised": raised, "changed": changed, "library": sorted(calls.found)}
+    changed = list(_changes(before, list(operation.arguments)))
+    return {"value": value, "raised": raised, "changed": changed}
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().clone()
 
 
 @contextlib.contextmanager
@@ -69,7 +67,7 @@ def describe(problem: BaseException) -> dict[str, Any]:
     it was made beside the student's code, so none of it is shown as it is.
     """
     frames = traceback.extract_tb(problem.__traceback__)
-    own = [frame for frame in frames if is_of_a_cell(frame.filename)]
+    own = [frame for frame in frames if any(part in frame.filename for part in CELL_FILES)]
     last = own[-1] if own else None
     line = last.lineno if last else getattr(problem, "lineno", None)
     text = last.line if last else getattr(problem, "text", None)

@@ -1,16 +1,18 @@
-"""Remembers torch, the built-in functions and the probe as they were, and restores what was replaced."""
+"""Remembers torch, the built-in functions and the probe as they were, and restores what was replaced.
+
+This is repair, not defence: a cell that assigns to `torch.exp` or `print` by accident should not spoil the
+checks of the exercises after it.
+"""
 
 import builtins
 import contextlib
-import ctypes
-import gc
 import inspect
 import itertools
 import math
 import random
 import sys
-from collections.abc import Iterator
-from types import ModuleType
+from collections.abc import Iterator, Mapping
+from types import FunctionType, ModuleType
 from typing import Any, Final
 
 import torch
@@ -19,85 +21,58 @@ from torch import nn
 from autograder.probe.notes import Kind, Notes
 
 Holder = ModuleType | type
-TORCHS: Final = (
-    *(torch, nn, torch.nn.functional, torch.nn.init, torch.autograd, torch.overrides),
-    *(torch.utils._pytree, torch.utils._python_dispatch, torch.jit._state),
-)
-PROBE = "autograder."  # its modules, and the fixtures of the lesson
-VERSION: Final = (
-    24  # bytes into a dictionary, where Python 3.11 has the version of its content (PEP 509)
-)
-REPLACED_BY_TORCH = ("Storage", "manual_seed")  # by a change of default dtype, and on first use
+# A class, its attributes now, those to put back, and the names that it had.
+Remembered = tuple[Any, Mapping[str, Any], Mapping[str, Any], frozenset[str]]
+TORCHS: Final = (torch, nn, torch.nn.functional, torch.nn.init, torch.autograd, torch.utils._pytree)
+OURS: Final = ("autograder.", "coursework.exclusions")  # the probe, and the fixtures of the lesson
+REPLACED_BY_TORCH: Final = (
+    "Storage",
+    "manual_seed",
+)  # by a change of default dtype, and on first use
 
 
 class Originals:
     """The functions and classes of some modules and classes, as they were when this was made."""
 
-    def __init__(self, *more: Holder) -> None:
-        """Remember what Python, torch and the probe define, and what `more` does."""
-        modules = [builtins, contextlib, inspect, math, random, *TORCHS]
-        probe = [module for name, module in sys.modules.items() if name.startswith(PROBE)]
-        classes = [torch.Tensor, *_classes(nn), *itertools.chain(*map(_classes, probe)), *more]
-        self._kept = {holder: _values(holder) for holder in (*modules, *probe, *classes)}
-        self._classes = frozenset(classes)
-        self._names = {holder: frozenset(vars(holder)) for holder in self._kept}
-        self._holders = [(holder, holder.__name__, _content(holder)) for holder in self._kept]
-        self._versions = [
-            (place, _version(content)) for place, (_, _, content) in enumerate(self._holders)
+    def __init__(self, *more: type, whole: bool = True) -> None:
+        """Remember what Python and the probe define, the classes in `more`, and as a `whole` torch as well.
+
+        To compare all names of torch takes a millisecond, which is too long after every call.
+        """
+        modules = [builtins, contextlib, inspect, math, random, *(TORCHS if whole else ())]
+        probe = [module for name, module in sys.modules.items() if name.startswith(OURS)]
+        classes = [*itertools.chain(*map(_classes, probe)), *more]
+        classes += [torch.Tensor, *_classes(nn)] if whole else []
+        self._modules = [(each.__name__, vars(each), _values(each)) for each in (*modules, *probe)]
+        self._classes: list[Remembered] = [
+            (each, vars(each), _values(each), frozenset(vars(each))) for each in classes
         ]
-        self._looked_at = [version.value for _, version in self._versions]
+        functions = [value for module in probe for value in _values(module).values()]
+        self._code = [(f, f.__code__) for f in functions if isinstance(f, FunctionType)]
 
     def restore(self, notes: Notes) -> None:
         """Put back what was replaced, deleted or hidden, and note the name of each.
 
-        What has not changed is not even looked up: counting a reference would make the run copy its memory.
-        The built-in functions are put back first; until then none is called.
+        The built-in functions come first; until they are back, none is called.
         """
-        for place, version in self._versions:
-            if version.value != self._looked_at[place] or not COUNTS_VERSIONS:
-                self._restore(*self._holders[place], notes)
-                self._looked_at[place] = version.value
-
-    def _restore(self, holder: Holder, called: str, now: dict[str, Any], notes: Notes) -> None:
-        """Put back what a module or class holds. Nothing of its own is asked: that may be replaced too."""
-        kept = self._kept[holder]
-        for name in [name for name, value in kept.items() if now.get(name) is not value]:
-            if holder in self._classes:
-                type.__setattr__(holder, name, kept[name])  # even if a metaclass prevents it
-            else:
-                now[name] = kept[name]
-            notes.add(Kind.PATCHED, f"{called}.{name}")
-        if holder in self._classes:
-            for name in [name for name in now.keys() - self._names[holder] if _hides(holder, name)]:
-                type.__delattr__(holder, name)  # was added to a class, and hides what it inherits
-                notes.add(Kind.PATCHED, f"{called}.{name}")
-
-
-def _content(holder: Holder) -> dict[str, Any]:
-    """Return the dictionary that a module or class keeps its attributes in."""
-    own: Any = vars(holder)
-    found: dict[str, Any] = own if isinstance(own, dict) else gc.get_referents(own)[0]
-    return found
-
-
-def _version(content: dict[str, Any]) -> ctypes.c_uint64:
-    """Return the number that changes whenever an entry of a dictionary is set or deleted.
-
-    To look at that is a hundred times as fast as to look at the entries.
-    """
-    return ctypes.c_uint64.from_address(id(content) + VERSION)
-
-
-def _counts_versions() -> bool:
-    """Return whether this Python counts versions there. Later ones need not, and are looked at in full."""
-    content = {"name": 0}
-    version = _version(content)
-    before = version.value
-    content["name"] = 1
-    return version.value != before
-
-
-COUNTS_VERSIONS: Final = _counts_versions()
+        for module, now, kept in self._modules:
+            for name, value in kept.items():
+                if now.get(name) is not value:
+                    now[name] = value
+                    notes.add(Kind.PATCHED, f"{module}.{name}")
+        for function, code in self._code:
+            if function.__code__ is not code:
+                function.__code__ = code
+                notes.add(Kind.PATCHED, function.__name__)
+        for holder, attributes, remembered, names in self._classes:
+            for name, value in remembered.items():
+                if attributes.get(name) is not value:
+                    type.__setattr__(holder, name, value)  # even if a metaclass prevents it
+                    notes.add(Kind.PATCHED, f"{holder.__name__}.{name}")
+            for name in attributes.keys() - names:
+                if any(name in vars(base) for base in type.mro(holder)[1:]):
+                    type.__delattr__(holder, name)  # was added, and hides what the class inherits
+                    notes.add(Kind.PATCHED, f"{holder.__name__}.{name}")
 
 
 def _classes(module: ModuleType) -> Iterator[type]:
@@ -115,7 +90,3 @@ def _values(holder: Holder) -> dict[str, Any]:
         if (callable(value) or isinstance(value, (property, staticmethod, classmethod)))
         and name not in REPLACED_BY_TORCH
     }
-
-
-def _hides(holder: Any, name: str) -> bool:
-    return any(name in vars(base) for base in type.mro(holder)[1:])

@@ -19,61 +19,61 @@ from typing import Any
 
 import torch
 
-from autograder.probe import finished_layers, library_calls, wire
+from autograder.probe import isolate, wire
 from autograder.probe.audit_hook import AuditHook
 from autograder.probe.inherited import Inherited
-from autograder.probe.isolate import WRITABLE_FOLDERS, adopt_orphans
-from autograder.probe.library_calls import LibraryCalls
 from autograder.probe.limits import time_limit
 from autograder.probe.notes import Kind, Note, Notes
 from autograder.probe.observe import describe, observe
 from autograder.probe.operation import hide_modules, make
 from autograder.probe.shell import QuietShell
-from autograder.probe.stand_in_code import StandIns
-from autograder.probe.standing_watch import StandingWatch
 from autograder.probe.streams import replace_streams
+from coursework.exclusions import exclude
+from coursework.scope import keep_handed_out
 
 EXITED, FAILED = 3, 4  # exit statuses of a probe: by SystemExit, by any other exception
 
 
 @dataclass(frozen=True)
 class Session:
-    """One run: the channel to the grader, what it has from the warm process, and what watches over it."""
+    """One run: the channel to the grader, what it has from the warm process, and what it notes.
+
+    `no_processes` is a filter of system calls for probes whose exercise excludes functions: another program,
+    or a process that was forked before, would not know of the overridden kernels.
+    """
 
     channel: socket.socket
     inherited: Inherited
     notes: Notes
     hook: AuditHook
-    standing: StandingWatch
+    no_processes: bytes
 
     @property
     def shell(self) -> QuietShell:
         """The shell that its cells run in."""
         return self.inherited.shell
 
-    def refused(self, lesson: str) -> StandIns:
-        """Return a lesson's stand-ins, given and refused; none for ''."""
-        return self.inherited.refused(lesson)
+    def settle(self, *, after_a_call: bool = False) -> list[Note]:
+        """Put back what the code replaced, and return the notes since the last call.
 
-    def settle(self) -> list[Note]:
-        """Put back what the code replaced, and return the notes since the last call."""
-        self.inherited.originals.restore(self.notes)
+        After a call, only what the probe relies on: what else an answer replaces is its own affair.
+        """
+        known = self.inherited.own if after_a_call else self.inherited.originals
+        known.restore(self.notes)
         return self.notes.take()
 
 
-def serve(channel: socket.socket, inherited: Inherited) -> None:
+def serve(channel: socket.socket, inherited: Inherited, no_processes: bytes) -> None:
     """Answer the grader's commands until the stream ends."""
-    adopt_orphans()
+    isolate.adopt_orphans()
     notes = Notes()
     replace_streams(notes)
-    hook, standing = AuditHook(notes), StandingWatch()
-    session = Session(channel, inherited, notes, hook, standing)
+    session = Session(channel, inherited, notes, AuditHook(notes), no_processes)
     hide_modules()
     session.hook.start()
-    with contextlib.suppress(EOFError), library_calls.told(standing):
+    with contextlib.suppress(EOFError):
         while True:
-            command = wire.receive(channel)
-            answer = _answer(session, command)
+            answer = _answer(session, wire.receive(channel))
             wire.send(channel, {**answer, "noted": session.settle()})
 
 
@@ -91,29 +91,26 @@ def _leave(session: Session) -> dict[str, Any]:
     """Note if child processes are still running; those that have ended do not count."""
     if left := _has_children():
         session.notes.add(Kind.LEFT, "")
-    files = any(os.listdir(folder) for folder in WRITABLE_FOLDERS)  # noqa: PTH208 - whether there are any
-    return {"session": "over", "clean": not (left or files or session.standing.taken)}
+    files = any(os.listdir(folder) for folder in isolate.WRITABLE_FOLDERS)  # noqa: PTH208 - whether there are any
+    return {"session": "over", "clean": not (left or files)}
 
 
 def _run_cell(session: Session, command: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a cell, and look what it takes if its lesson is named."""
-    session.standing.refuse(session.refused(command["lesson"]))
+    keep_handed_out(command["lesson"])
     with time_limit(command["seconds"]) as clock:
         result = session.shell.run_cell(command["source"], store_history=False, silent=True)
         problem = result.error_before_exec or result.error_in_exec
         raised = describe(problem) if problem else None
-    session.standing.refuse(session.refused(command["lesson"]))
-    found = sorted(session.standing.taken)
-    return {"cell": "done", "raised": raised, "library": found, "seconds": clock.seconds}
+    return {"cell": "done", "raised": raised, "seconds": clock.seconds}
 
 
 def _probe(session: Session, command: dict[str, Any]) -> dict[str, Any]:
     """Fork a probe, wait until it ends, and return its exit status."""
-    helpers = _has_children()
+    keep_handed_out(command["lesson"])
     with session.hook.paused():
         child = os.fork()
     if child == 0:
-        _serve_probe(session, command, helpers=helpers)
+        _serve_probe(session, command)
     _, status = os.waitpid(child, 0)
     return {"probe": "ended", "code": os.waitstatus_to_exitcode(status)}
 
@@ -128,51 +125,36 @@ def _has_children() -> bool:
     return True
 
 
-def _serve_probe(session: Session, command: dict[str, Any], *, helpers: bool) -> None:
-    """Be the probe: never returns. `helpers` says that other processes could work for it."""
+def _serve_probe(session: Session, command: dict[str, Any]) -> None:
+    """Be the probe: never returns."""
     channel, shell = session.channel, session.shell
-    adopt_orphans()
+    isolate.adopt_orphans()
     try:
-        refused = session.refused(command.pop("lesson"))
-        session.standing.refuse(refused)
+        excluded = command.pop("excluded")
+        if excluded and session.no_processes:
+            isolate.filter_system_calls(session.no_processes)
+        ran = bool(command["cells"])
         with time_limit(command["seconds"]):
             _prepare(shell, command)
-        session.standing.refuse(refused)
-        wire.send(channel, {"probe": "ready", "noted": session.settle()})
-        while (order := _received(channel))["do"] == "observe":
+        called: set[str] = set()
+        if excluded:  # from now on: a cell may compare its answer with torch's own
+            exclude(excluded, called.add)
+        # Without cells all is as the session left it. To look again would copy memory that forks share.
+        noted = session.settle(after_a_call=not ran)
+        wire.send(channel, {"probe": "ready", "noted": noted})
+        while (order := wire.receive(channel))["do"] == "observe":
             asked = make(order["operation"], order["fields"])
+            called.clear()
             with time_limit(order["seconds"]) as clock:
-                calls = _calls(session, order)
-                if helpers or _has_children() or library_calls.foreign_mode_is_on():
-                    calls.evaded()
-                seen = observe(asked, shell.user_ns, order["name"], order["seed"], calls)
-                seen["library"] = sorted({*seen["library"], *session.standing.taken})
-                noted = session.settle()
-            _send(channel, {**seen, "seconds": clock.seconds, "noted": noted})
+                seen = observe(asked, shell.user_ns, order["name"], order["seed"])
+                noted = session.settle(after_a_call=True)
+            seen["excluded"] = sorted(called)
+            wire.send(channel, {**seen, "seconds": clock.seconds, "noted": noted})
     except SystemExit:
         os._exit(EXITED)
     except BaseException:
         os._exit(FAILED)
     os._exit(0)
-
-
-def _received(channel: socket.socket) -> Any:
-    with library_calls.unwatched():
-        return wire.receive(channel)
-
-
-def _send(channel: socket.socket, answer: Mapping[str, Any]) -> None:
-    """Send what is of plain types, so that packing it runs no code of a student's."""
-    with library_calls.unwatched():
-        wire.send(channel, answer)
-
-
-def _calls(session: Session, order: Mapping[str, Any]) -> library_calls.LibraryCalls:
-    """Return what looks for the library functions that an exercise excludes."""
-    with session.hook.paused():
-        finished_layers.look_again()
-    own = session.refused(order["lesson"])
-    return LibraryCalls(order["words"], below=order["below"], stand_ins=own)
 
 
 def _prepare(shell: QuietShell, command: dict[str, Any]) -> None:
@@ -183,8 +165,6 @@ def _prepare(shell: QuietShell, command: dict[str, Any]) -> None:
     """
     stand_ins = [compile(s, "<stand-in>", "exec", optimize=2) for s in command.pop("stand_ins")]
     cells = command.pop("cells")
-    for code in stand_ins:
-        library_calls.trust(code)
     for cell in cells:
         for code in stand_ins:
             _stand_in(code, shell.user_ns)

@@ -6,12 +6,16 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
+from coursework.source_names import LINE_MAGICS
+
 
 class QuietShell(InteractiveShell):  # type: ignore[misc] # IPython is not typed for us
     """An IPython that prints nothing and runs no shell command."""
 
     def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:
-        """Run a line magic. One that fails or does not exist does nothing."""
+        """Run a line magic that a later cell could need. Any other, and one that fails, does nothing."""
+        if magic_name not in LINE_MAGICS:
+            return None
         with contextlib.suppress(Exception):
             return super().run_line_magic(magic_name, line, _stack_depth=_stack_depth + 1)
         return None

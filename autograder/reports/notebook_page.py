@@ -9,7 +9,7 @@ from nbformat import NotebookNode
 from autograder.reports.code_html import code_html
 from autograder.reports.feedback_view import GradedWork, prose_html
 from autograder.reports.student_pages import INDEX, render_page
-from autograder.reports.words import exercise_total
+from autograder.reports.words import NO_SANDBOX, exercise_total
 from autograder.submissions.nbgrader_cells import grade_id, is_solution
 
 
@@ -37,6 +37,7 @@ def notebook_page(work: GradedWork) -> str:
         cells=list(_cells(work)),
         page=f"{work.report.lesson}.html",
         index=f"../{INDEX}",
+        no_sandbox="" if work.sandboxed else NO_SANDBOX,
     )
 
 

@@ -11,7 +11,7 @@ from autograder.reports.feedback_words import standing
 from autograder.reports.history import Step, steps
 from autograder.reports.student_pages import render_page
 from autograder.reports.titles import Titles, titles
-from autograder.reports.words import report_total, total
+from autograder.reports.words import NO_SANDBOX, report_total, total
 from autograder.storage.attempts import Attempt
 from autograder.storage.student_grades import LessonGrades
 
@@ -66,8 +66,13 @@ def student_index(
         _lesson(course, lesson, steps(made), grades.get(lesson, LessonGrades()))
         for lesson, made in sorted(attempts.items())
     ]
+    sandboxed = all(made[-1].sandboxed for made in attempts.values())
     return render_page(
-        "student_index.html.j2", student=student, lessons=lessons, total=_sum(lessons)
+        "student_index.html.j2",
+        student=student,
+        lessons=lessons,
+        total=_sum(lessons),
+        no_sandbox="" if sandboxed else NO_SANDBOX,
     )
 
 

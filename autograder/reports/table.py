@@ -130,7 +130,7 @@ def _print_exercises(exercises: list[ExerciseReport], console: Console, said: se
     _indent("" if words in said else words, console)
     said.add(words)
     for mistake in distinct(exercise.misconceptions):
-        _indent(f"Known mistake: {clean(mistake.title)}", console, style="bold")
+        _indent(f"{mistake.label}: {clean(mistake.title)}", console, style="bold")
         _indent(clean(mistake.hint), console, 4)
     if exercise.example:
         _print_example(exercise.example, console)

@@ -6,16 +6,18 @@ started with an empty environment, and sets `ENVIRONMENT` inside.
 
 import shutil
 import sys
+import sysconfig
 from pathlib import Path
 
-from autograder.model.errors import SandboxMissingError
+from autograder.sandbox.explain import BUBBLEWRAP, not_installed
 
 HOME = Path("/sandbox")
 VENV = HOME / "venv"
+BASE = HOME / "python"  # for a Python that lies in one of `HIDDEN`
 PACKAGES = Path(__file__).resolve().parent.parent
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts")
+HIDDEN = ("/tmp", "/dev", "/proc")  # noqa: S108 - what a run has folders of its own for
 LIBRARIES = ("lib", "lib64", "local/lib")  # of a Python, relative to its prefix
-INSTALL = "sudo apt-get install bubblewrap"
 
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
@@ -41,10 +43,7 @@ def find_bubblewrap() -> str:
     """Return the path of bwrap. Raises SandboxMissingError, which says how to install it."""
     found = shutil.which("bwrap")
     if found is None:
-        raise SandboxMissingError(
-            f"no sandbox: bubblewrap (bwrap) is not installed; install it with '{INSTALL}', "
-            "or say --unsandboxed to run submissions with your own rights"
-        )
+        raise not_installed(f"{BUBBLEWRAP} (bwrap)")
     return found
 
 
@@ -59,7 +58,7 @@ def command(program: list[str]) -> list[str]:
         options += ["--ro-bind", str(outside), str(inside)]
     for folder in _copies_inside():
         options += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
-    for name, value in ENVIRONMENT.items():
+    for name, value in (ENVIRONMENT | _moved()).items():
         options += ["--setenv", name, value]
     read_only = ["--remount-ro", "/dev", "--remount-ro", "/"]
     return [find_bubblewrap(), *options, *read_only, "--", *program]
@@ -68,14 +67,20 @@ def command(program: list[str]) -> list[str]:
 def python() -> str:
     """Return the path of this interpreter inside the sandbox."""
     executable = Path(sys.executable)
+    if _is_hidden():
+        return str(BASE / executable.resolve().relative_to(Path(sys.base_prefix).resolve()))
     if sys.prefix == sys.base_prefix:
         return str(executable)
     return str(VENV / executable.relative_to(sys.prefix))
 
 
 def _own_code() -> list[tuple[Path, Path]]:
-    """Return what of this project is visible, and where: coursework, probe and lessons' fixtures."""
-    visible = [PACKAGES / "probe", *sorted(PACKAGES.glob("lessons/*/fixtures.py"))]
+    """Return what of this project is visible, and where: coursework, probe, keeper and lessons' fixtures."""
+    visible = [
+        PACKAGES / "probe",
+        PACKAGES / "keeper",
+        *sorted(PACKAGES.glob("lessons/*/fixtures.py")),
+    ]
     inside = HOME / PACKAGES.name
     return [
         (PACKAGES.parent / "coursework", HOME / "coursework"),
@@ -107,10 +112,30 @@ def _python_folders() -> list[tuple[Path, Path]]:
     """Return the folders of Python, and where they are visible: the interpreter's, and the venv's.
 
     A virtual environment is found by the place of its interpreter, so it may be mounted elsewhere.
-    Its own place may be below a folder that does not exist inside, such as the course's.
+    Its own place may be below a folder that does not exist inside, such as the course's. The interpreter
+    is visible in its own place, where its libraries are looked for, and where runs see it.
     """
     base = Path(sys.base_prefix)
-    folders = [] if base.is_relative_to("/usr") else [(base, base)]
+    folders = [] if base.is_relative_to("/usr") else [(base, BASE if _is_hidden() else base)]
     if sys.prefix != sys.base_prefix:
         folders.append((Path(sys.prefix), VENV))
     return folders
+
+
+def _is_hidden() -> bool:
+    """Return whether this Python lies where a run sees a folder of its own instead."""
+    return any(Path(sys.base_prefix).is_relative_to(folder) for folder in HIDDEN)
+
+
+def _moved() -> dict[str, str]:
+    """Return the variables by which a Python that is visible at `BASE` finds its library and its venv.
+
+    It finds its own modules by itself. In its own place, it finds everything.
+    """
+    if not _is_hidden():
+        return {}
+    found = {"LD_LIBRARY_PATH": str(BASE / "lib")}
+    if sys.prefix != sys.base_prefix:
+        packages = Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
+        found["PYTHONPATH"] = f"{HOME}:{VENV / packages}"
+    return found

@@ -7,7 +7,9 @@ import time
 from collections.abc import Iterable
 from typing import Any, Self
 
-from autograder.model.errors import AutograderError
+import torch
+
+from autograder.model.errors import MachineError
 from autograder.probe import wire
 from autograder.sandbox.run import Run
 from autograder.sandbox.start import Started, start
@@ -27,8 +29,8 @@ class WarmProcess:
     ) -> None:
         """Wait until a process has imported `modules`, as far as they exist: `started`, or a new one.
 
-        Raises SandboxMissingError if bubblewrap is wanted and not installed, AutograderError if the
-        process does not start.
+        Raises SandboxMissingError if a sandbox is wanted and cannot start here, MachineError if the
+        process does not start for another reason.
         """
         self.sandboxed, self._modules = sandboxed, tuple(modules)
         self._launch(started)
@@ -41,12 +43,18 @@ class WarmProcess:
     def _wait_until_ready(self) -> None:
         try:
             wire.send(self._control, {"modules": self._modules})
-            wire.receive(self._control, time.monotonic() + START_SECONDS)
+            ready = wire.receive(self._control, time.monotonic() + START_SECONDS)
         except (EOFError, OSError, wire.WireError) as problem:
             self._process.kill()
             _, printed = self._process.communicate()
             last = printed.decode(errors="replace").strip().splitlines()[-1:] or [str(problem)]
-            raise AutograderError(f"the sandbox did not start: {last[0]}") from problem
+            raise MachineError(f"the sandbox did not start: {last[0]}") from problem
+        if ready["not_refused"]:
+            self.close()
+            raise MachineError(
+                f"torch {torch.__version__} still runs what exercises exclude: "
+                f"{', '.join(ready['not_refused'])}. Grade with the version of torch in requirements.txt"
+            )
 
     def add(self, modules: Iterable[str]) -> None:
         """Import further modules, for the runs from now on. Raises EOFError or OSError if it is gone."""

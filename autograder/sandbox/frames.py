@@ -64,7 +64,6 @@ class CellDone(Frame):
 
     cell: Literal["done"]
     raised: RaisedFrame | None
-    library: Lines
 
 
 class ProbeReady(Frame):
@@ -86,7 +85,7 @@ class Seen(Frame):
     value: Any
     raised: RaisedFrame | None
     changed: Lines
-    library: Lines
+    excluded: Lines
 
 
 Answer = TypeVar("Answer", bound=Frame)

@@ -62,7 +62,6 @@ class Run:
         self._notes: list[Note] = []
         self.seconds = 0.0  # of processor time, as the run itself says
         self.alive = True
-        self.took = False  # whether the student's code ran what no answer may be taken from
 
     def take_notes(self) -> list[Note]:
         """Return what was noted since the last call, as pairs of kind and detail."""
@@ -83,14 +82,12 @@ class Run:
     def cell(self, source: str, seconds: float, lesson: str = "") -> dict[str, Any] | None:
         """Run a cell. Return a description of the exception it raised, or None if it raised none.
 
-        With `lesson`, look whether the cell runs a stand-in that this lesson refuses, or works where
-        nobody can look; then `took` is true from now on. Raises RunEndedError if the process did not
+        It finds the stand-ins that `lesson` hands out. Raises RunEndedError if the process did not
         survive the cell, or used more than `seconds` of processor time.
         """
         command = {"do": "cell", "source": source, "seconds": seconds, "lesson": lesson}
         answer = self._ask(wire.pack(command), seconds, frames.CellDone)
         assert isinstance(answer, frames.CellDone)
-        self.took |= bool(answer.library)
         return answer.raised.model_dump(exclude_unset=True) if answer.raised else None
 
     def probe(
@@ -99,14 +96,16 @@ class Run:
         stand_ins: Sequence[str] = (),
         cells: Sequence[str] = (),
         lesson: str = "",
+        excluded: Sequence[str] = (),
     ) -> "Probe":
         """Fork a probe, and run `cells` in it, each with the names that `stand_ins` define in place.
 
-        What the cells run of the stand-ins that `lesson` refuses counts in every observation. Raises
-        RunEndedError if the run itself ended. A probe that ended is returned, not ready.
+        After the cells, the functions of the exclusions `excluded` are refused. Raises RunEndedError if
+        the run itself ended. A probe that ended is returned, not ready.
         """
-        sources = {"stand_ins": list(stand_ins), "cells": list(cells), "lesson": lesson}
-        command = {"do": "probe", "seconds": seconds, **sources}
+        sources = {"stand_ins": list(stand_ins), "cells": list(cells)}
+        about = {"lesson": lesson, "excluded": list(excluded)}
+        command = {"do": "probe", "seconds": seconds, **sources, **about}
         answer = self._ask(wire.pack(command), seconds, frames.ProbeReady, frames.ProbeEnded)
         ended = self.ending(answer.code) if isinstance(answer, frames.ProbeEnded) else None
         return Probe(self, ended)
@@ -229,7 +228,7 @@ class Probe:
             self._ending = self._run.ending(answer.code)
             raise self._ending
         assert isinstance(answer, frames.Seen)
-        return {name: getattr(answer, name) for name in ("value", "changed", "library")} | {
+        return {name: getattr(answer, name) for name in ("value", "changed", "excluded")} | {
             "raised": answer.raised.model_dump(exclude_unset=True) if answer.raised else None
         }
 

@@ -10,6 +10,7 @@ from typing import Self
 from autograder.probe.isolate import PLAIN
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.system_calls import filter_programs
+from autograder.sandbox.trial import require_sandbox
 
 CLOSE_SECONDS = 3.0
 
@@ -40,12 +41,14 @@ class Started:
 
 
 def start(*, sandboxed: bool) -> Started:
-    """Start the process. Raises SandboxMissingError if bubblewrap or libseccomp is wanted and missing."""
+    """Start the process. Raises SandboxMissingError if a sandbox is wanted, and cannot start here."""
+    if sandboxed:
+        require_sandbox()
     python = bubblewrap.python() if sandboxed else sys.executable
     rules = filter_programs() if sandboxed else PLAIN
     ours, theirs = socket.socketpair()
     with theirs:
-        program = [python, "-m", "autograder.probe.warm", str(theirs.fileno()), rules]
+        program = [python, "-m", "autograder.keeper.warm", str(theirs.fileno()), rules]
         process = subprocess.Popen(  # noqa: S603 - our own program, in the sandbox
             bubblewrap.command(program) if sandboxed else program,
             env={} if sandboxed else _plain_environment(),

@@ -11,7 +11,7 @@ import tempfile
 from functools import lru_cache
 from typing import Any
 
-from autograder.model.errors import SandboxMissingError
+from autograder.sandbox.explain import not_installed
 
 KEYRINGS = "add_key keyctl request_key"
 NAMESPACES = "unshare setns"
@@ -52,28 +52,32 @@ TERMINAL_INPUT = (
     0x5412,
     0x541C,
 )  # TIOCSTI and TIOCLINUX of ioctl_tty(2): they type for someone else
+THREAD = 0x10000  # the flag CLONE_THREAD of clone(2)
+PROGRAMS = ("execve", "execveat")
 FORKS = ("clone", "fork", "vfork")  # what starts a process or a thread; there is no clone3
-INSTALL = "sudo apt-get install libseccomp2"
 
 
 @lru_cache(maxsize=1)
 def filter_programs() -> str:
-    """Return two programs for the kernel in hexadecimal, with a colon between them.
+    """Return three programs for the kernel in hexadecimal, with colons between them.
 
-    The first is the filter. The second has the kernel ask the keeper of a run before each fork. Raises
-    SandboxMissingError without libseccomp.
+    The first is the filter of every run. The second has the kernel ask the keeper of a run before each
+    fork. The third forbids starting another process; threads are left. Raises SandboxMissingError
+    without libseccomp.
     """
     try:
         import pyseccomp  # it looks for the library when it is imported
     except (ImportError, RuntimeError, OSError) as problem:
-        raise SandboxMissingError(
-            f"no sandbox: the library libseccomp is not installed; install it with '{INSTALL}'"
-        ) from problem
-    forbidding, asking = (pyseccomp.SyscallFilter(pyseccomp.ALLOW) for _ in range(2))
+        raise not_installed("the library libseccomp") from problem
+    forbidding, asking, no_processes = (pyseccomp.SyscallFilter(pyseccomp.ALLOW) for _ in range(3))
     _forbid(pyseccomp, forbidding)
     for name in FORKS:
         _add(pyseccomp, asking, pyseccomp.NOTIFY, name)
-    return ":".join(_exported(rules).hex() for rules in (forbidding, asking))
+    for name in (*PROGRAMS, "fork", "vfork"):
+        _add(pyseccomp, no_processes, pyseccomp.ERRNO(errno.EPERM), name)
+    no_thread = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, THREAD, 0)
+    _add(pyseccomp, no_processes, pyseccomp.ERRNO(errno.EPERM), "clone", no_thread)
+    return ":".join(_exported(rules).hex() for rules in (forbidding, asking, no_processes))
 
 
 def _exported(rules: Any) -> bytes:

@@ -17,7 +17,10 @@ from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import PATIENCE, database_url, gradebook_place, in_a_file
 
 ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
-HINT = "fix this and run the command again: it grades only what has not been recorded yet"
+HINT = (
+    "fix this and run the command again: it grades only what has not been recorded yet; "
+    "'autograder doctor' checks this machine"
+)
 
 
 @contextmanager

@@ -46,7 +46,7 @@ class CourseExchange:
         if not self.inbound.is_dir():
             raise CourseError(
                 f"no exchange at {self.inbound}: set c.Exchange.root in nbgrader_config.py and release a "
-                "lesson, or name the folder to watch"
+                "lesson, or name the folder to watch; 'autograder doctor' checks this machine"
             )
         return self.inbound
 

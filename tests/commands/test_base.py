@@ -13,6 +13,7 @@ from conftest import ROOT
 from autograder.cli import COMMANDS, main
 from autograder.commands.base import MOST_LINES, Command, LessonType, say_written
 from autograder.model.course import Course
+from autograder.model.errors import MachineError
 
 EXAMPLES = [
     (command, example)
@@ -83,6 +84,23 @@ def test_an_unknown_lesson_gets_one_line(arguments: tuple[str, ...]) -> None:
     assert result.exit_code == 2
     assert result.stderr.startswith("autograder: no lesson '12': there are 01_embeddings")
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied", "gradebook.db"), MachineError("it is full")])
+def test_an_error_of_the_machine_names_the_doctor(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one line, with exit status 2."""
+
+    def fail(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Course, "find", fail)
+    result = CliRunner().invoke(main, ["grade"])
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("autograder: ")
+    assert line.endswith("'autograder doctor' checks this machine")
 
 
 def test_the_shell_completes_commands_and_lessons(tmp_path: Path) -> None:

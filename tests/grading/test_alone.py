@@ -113,9 +113,6 @@ def _opened(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
     return opened
 
 
-SCORES = "def attention_scores(q, k):\n    return q @ k.transpose(-2, -1){}\n"
-
-
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 @pytest.mark.parametrize(
     ("left", "runs"),
@@ -132,9 +129,10 @@ def test_one_run_serves_what_is_graded_alone_while_nothing_is_left_in_it(
 ) -> None:
     """The first of two wrong answers leaves something behind: the second is graded in another run."""
     opened = _opened(monkeypatch)
-    wrong = f"def softmax(x, dim=-1):\n    {left or 'pass'}\n    return x\n"
-    path = hand_in(LESSON, softmax=wrong, attention_scores=SCORES.format(""))
+    first = f"def attention_scores(q, k):\n    {left or 'pass'}\n    return q @ k.transpose(-2, -1)\n"
+    second = "def padding_mask(ids, pad_id=0):\n    return ids == pad_id\n"
+    path = hand_in(LESSON, attention_scores=first, padding_mask=second)
     report = grader.grade(LESSON, path).report
-    assert lost(report) == ["softmax", "attention-scores"]
+    assert lost(report) == ["attention-scores", "padding-mask"]
     assert len(opened) == runs
     assert not any(run.alive for run in opened)

@@ -12,7 +12,7 @@ from autograder.model.exercise import Comparison
 from autograder.model.observation import Observation, Raised
 from autograder.probe.functions import CallFunction
 from autograder.probe.modules import CallModule, ModuleGradients
-from autograder.probe.operation import Operation, fields_of, path_of
+from autograder.probe.operation import Operation
 from autograder.probe.properties import AskForSettings, Kept
 
 PLAIN = CallFunction([])
@@ -84,7 +84,7 @@ def test_an_argument_that_was_not_passed_is_not_told() -> None:
 
 def test_hostile_values_fail_without_breaking_the_judge() -> None:
     """What comes back need not be what the operation would have sent."""
-    asked = AskForSettings([{"path": path_of(PLAIN), "fields": fields_of(PLAIN)}])
+    asked = AskForSettings([PLAIN])
     right = {"results": [3], **dict.fromkeys(Kept, True)}
     judge = guarded(settings(lambda _: PLAIN).decide)
     assert judge(seen(right, right, asked)).passed

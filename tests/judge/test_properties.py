@@ -168,7 +168,7 @@ def failures(
     for check in (checks[name] for name in only or checks if name in checks):
         asked = judge.test_input(exercise, check)
         expected = judge.expected(exercise, check, asked)
-        got = judge.observe(exercise, names, asked, watched=exercise.below)
+        got = judge.observe(exercise, names, asked)
         verdict = judge_check(exercise, check, Comparison(asked.operation, got, expected))
         if not verdict.passed:
             yield check, verdict.message

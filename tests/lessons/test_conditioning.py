@@ -16,16 +16,19 @@ import torch
 from conftest import ROOT
 from keys import keys
 from reordered import reordered
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import tree_leaves
 
+from autograder.judge import modules
+from autograder.judge.operations import with_tensors
 from autograder.judge.oracle import BASE, Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.lessons.transformer.fixtures import VOCABULARY, Scripted
 from autograder.model.course import Course
 from autograder.model.exercise import Check, Comparison, Exercise, Lesson, TestInput
-from autograder.probe import modules
 from autograder.probe.functions import CallFunction
-from autograder.probe.operation import Operation, fields_of
+from autograder.probe.modules import ModuleOperation
+from autograder.probe.operation import Operation
+from autograder.probe.properties import AskEach
 
 COURSE = Course(ROOT)
 LESSONS = [load_lesson(COURSE, name) for name in COURSE.lessons()]
@@ -58,10 +61,10 @@ def asked(lesson: Lesson, exercise: Exercise) -> Iterator[tuple[Oracle, Check, T
 
 def in_float64(operation: Operation) -> Operation:
     """Return an operation in float64: inputs and weights, and modules where it builds some."""
-    fields = tree_map_only(
-        torch.Tensor, lambda x: x.double() if x.is_floating_point() else x, fields_of(operation)
-    )
-    return replace(operation, **fields | ({"double": True} if "double" in fields else {}))
+    if isinstance(operation, AskEach):
+        return replace(operation, asked=[in_float64(each) for each in operation.asked])
+    exact = with_tensors(operation, lambda x: x.double() if x.is_floating_point() else x)
+    return replace(exact, double=True) if hasattr(exact, "double") else exact
 
 
 def magnified(right: Any, other: Any) -> Any:
@@ -93,7 +96,7 @@ def shaken(operation: Operation, seed: int) -> Operation:
         noise = torch.rand(x.shape, generator=generator, dtype=torch.float64).mul(2).sub(1)
         return (x * (1 + CLEAR * noise)).to(x.dtype) if x.is_floating_point() else x
 
-    return replace(operation, **tree_map_only(torch.Tensor, shake, fields_of(operation)))
+    return with_tensors(operation, shake)
 
 
 @pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
@@ -166,7 +169,7 @@ def test_a_module_is_asked_in_the_dtype_of_its_weights(lesson: Lesson, exercise:
     """float64 goes to modules in float64 only, float32 to those in float32."""
     for _, check, test_input in asked(lesson, exercise):
         operation = test_input.operation
-        if isinstance(operation, modules.ModuleOperation):
+        if isinstance(operation, ModuleOperation):
             wanted = torch.float64 if operation.double else torch.float32
             handed = {leaf.dtype for leaf in tree_leaves(list(operation.calls)) if _is_float(leaf)}
             assert handed <= {wanted}, check.id

@@ -24,12 +24,12 @@ from mutants import evidence, failures, messages
 
 from autograder.grading.grader import Grader
 from autograder.judge.diagnose import diagnose
+from autograder.judge.dropout import DropoutFact
 from autograder.judge.oracle import Oracle
 from autograder.lessons.decoder import reference
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Exercise
-from autograder.probe.dropout import DropoutFact
 from coursework.scope import stand_in
 from coursework.torch_decoder import torch_decoder_layer
 

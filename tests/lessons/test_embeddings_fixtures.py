@@ -1,4 +1,4 @@
-"""`multiplies` tells a matrix product with a table from a lookup in it, however either is written."""
+"""`Embed` tells a matrix product with a table from a lookup in it, however either is written."""
 
 from collections.abc import Callable
 
@@ -6,10 +6,18 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from autograder.lessons.embeddings.fixtures import multiplies
+from autograder.lessons.embeddings import fixtures
+from autograder.probe.answer import Answer
 
 IDS, TABLE = torch.tensor([[1, 3], [3, 0]]), torch.randn(7, 5)
 Embed = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+def multiplies(embed: Embed, ids: torch.Tensor, table: torch.Tensor) -> bool:
+    """Return what is read from what the operation returns."""
+    operation = fixtures.Embed([ids, table])
+    product: bool = operation.read(operation.run(Answer({"embed": embed}, "embed")))["product"]
+    return product
 
 
 def hot(ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:

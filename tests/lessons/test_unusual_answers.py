@@ -62,7 +62,7 @@ def failures(oracle: Oracle, exercise: Exercise, cell: str) -> dict[str, str]:
     names, failed = oracle.edited(exercise, [answer_with(exercise, cell)]) or {}, {}
     for check in exercise.checks:
         asked = oracle.test_input(exercise, check)
-        got = oracle.observe(exercise, names, asked, watched=True)
+        got = oracle.observe(exercise, names, asked)
         expected = oracle.expected(exercise, check, asked)
         seen = Comparison(asked.operation, replace(got, value=sent(got.value)), expected)
         verdict = judge_check(exercise, check, seen)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from autograder.probe.gradients import backpropagate
+from autograder.probe.functions import backpropagate
 
 
 def test_a_cotangent_gives_what_torch_gives() -> None:

@@ -52,7 +52,6 @@ def test_nothing_is_noted_where_nothing_was_replaced() -> None:
     [
         (torch.autograd, "backward"),
         (torch.utils._pytree, "tree_map"),
-        (torch.overrides, "has_torch_function"),
         (contextlib, "contextmanager"),
         (inspect, "getsource"),
     ],

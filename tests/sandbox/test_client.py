@@ -5,15 +5,18 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from autograder.model.errors import (
+    MachineError,
     RunCrashedError,
     RunEndedError,
     RunTimedOutError,
     SandboxMissingError,
 )
+from autograder.probe import wire
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Run
@@ -49,7 +52,8 @@ def test_the_course_is_not_there(run: Run) -> None:
         assert told(run, f"__import__('os').path.exists({str(root / name)!r})") == "False"
     files = "{path.name for path in __import__('pathlib').Path('/sandbox/autograder/lessons').rglob('*.*')}"
     assert told(run, files) in ("{'fixtures.py'}", "set()")
-    assert told(run, "{*__import__('os').listdir('/sandbox/autograder')} - {'lessons'}") == "{'probe'}"
+    there = "sorted({*__import__('os').listdir('/sandbox/autograder')} - {'lessons'})"
+    assert told(run, there) == "['keeper', 'probe']"
 
 
 def test_modules_can_be_added(warm: WarmProcess) -> None:
@@ -65,7 +69,8 @@ def test_modules_can_be_added(warm: WarmProcess) -> None:
 def test_the_fixtures_of_lessons_can_be_imported(run: Run) -> None:
     """They import nothing that is not visible inside."""
     for path in bubblewrap.PACKAGES.glob("lessons/*/fixtures.py"):
-        assert run.cell(f"import autograder.lessons.{path.parent.name}.fixtures", 20) is None
+        cell = f"import autograder.lessons.{path.parent.name}.fixtures"
+        assert run.cell(cell, 20, "08_attention_visualisation") is None  # which hands out every stand-in
 
 
 def test_the_environment_is_not_the_instructors(
@@ -205,3 +210,31 @@ def test_a_missing_sandbox_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(SandboxMissingError, match="apt-get install bubblewrap"):
         WarmProcess()
+
+
+def test_a_torch_that_runs_what_is_excluded_stops_grading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The warm process says so when it is ready; the error names the function, and nothing is left running."""
+    received = wire.receive
+
+    def moved(*args: Any) -> Any:
+        return {**received(*args), "not_refused": ["F.layer_norm"]}
+
+    monkeypatch.setattr("autograder.sandbox.client.wire.receive", moved)
+    with pytest.raises(MachineError, match=r"still runs what exercises exclude: F\.layer_norm"):
+        WarmProcess()
+
+
+def test_only_the_stand_ins_that_a_lesson_hands_out_are_there(warm: WarmProcess) -> None:
+    """The others cannot be imported, and the text of none can be read."""
+    text = "open(__import__('coursework.stand_ins').stand_ins.__file__).read()"
+    with warm.run() as third:
+        assert third.cell("from coursework.stand_ins import causal_mask", 5, "03_attention") is not None
+        assert told(third, text) == "''"
+    with warm.run() as fifth:
+        assert fifth.cell("from coursework.stand_ins import MultiHeadAttention", 5, "05_encoder") is None
+        for name in ("FeedForward", "LayerNorm"):
+            assert fifth.cell(f"from coursework.stand_ins import {name}", 5, "05_encoder") is not None
+        assert fifth.cell("from coursework import small_bert\nsmall_bert.FeedForward", 5, "05_encoder") is not None
+    with warm.run() as eighth:
+        cell = "from coursework.stand_ins_models import Transformer\nTransformer(9, 9, 4, 2, 1, 6, 8)"
+        assert eighth.cell(cell, 5, "08_attention_visualisation") is None

@@ -10,14 +10,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from attacks import Attack, attacks, refused_by_text
 from conftest import solve
 
 from autograder.grading.grader import Grader
-from autograder.judge.source_witness import name_around
-from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
-from autograder.probe.library_calls import LOOKS
-from autograder.probe.words import WordIn
 
 pytestmark = [
     pytest.mark.sandbox,
@@ -267,6 +264,14 @@ def test_no_norm_of_the_library_is_accepted(name: str, graded: Callable[..., tup
     assert graded("05_encoder", "layer-norm", NORM.format(body=LAYER_NORM[name]))[0] == 0
 
 
+def test_a_subclass_of_torchs_norm_is_no_answer(graded: Callable[..., tuple[float, str]]) -> None:
+    """It does no more than torch's own."""
+    cell = "class LayerNorm(nn.LayerNorm):\n    def __init__(self, d_model, eps=1e-5):\n        super().__init__(d_model, eps=eps)"
+    score, message = graded("05_encoder", "layer-norm", cell)
+    assert score <= 0.25  # for the values that weight and bias start with
+    assert message.startswith("`F.layer_norm` is excluded in this exercise.")
+
+
 @pytest.mark.parametrize("name", CROSS_ENTROPY)
 def test_no_cross_entropy_of_the_library_is_accepted(name: str, graded: Callable[..., tuple[float, str]]) -> None:
     """The function, the module, the operator, and a thread."""
@@ -300,7 +305,7 @@ def test_a_finished_attention_of_torch_is_no_answer(graded: Callable[..., tuple[
     """nn.MultiheadAttention inside a class of one's own earns nothing where heads are to be built."""
     score, message = graded("04_multi_head_attention", "multi-head-attention", FINISHED)
     assert score <= 0.25  # it raises ValueError as asked, without any attention
-    assert "finished attention" in message
+    assert "`nn.MultiheadAttention` is excluded in this exercise. Build it from the parts that you wrote." in message
 
 
 STAND_INS = {
@@ -343,54 +348,61 @@ def test_stand_ins_that_a_lesson_hands_out_may_be_used(graded: Callable[..., tup
     assert graded("05_encoder", "encoder-layer", "\n".join(lines)) == (6, "")
 
 
-@pytest.mark.parametrize(
-    ("source", "name"),
-    [
-        ("torch._C._nn.gelu", "_C"),
-        ("from torch import _C as c", "_C"),
-        ("import torch.utils._python_dispatch", "_python_dispatch"),
-        ("getattr(torch, '_C')", "_C"),
-        ("exec('1')", "exec"),
-        ("%time 1\nimport ctypes", "ctypes"),
-        ("here = %pwd\nimport ctypes", "ctypes"),
-        ("%time import ctypes", "ctypes"),
-        ("%timeit torch.compile(f)", ""),
-        ("#" * 100_001 + "\nimport ctypes", "ctypes"),
-        ("# torch._C, ctypes and exec", ""),
-        ('"""Not by torch._C, nor by ctypes."""', ""),
-        ("torch.compile(f)\nmodel.eval()\nre.compile('x')", ""),
-        ("_c = 1\ngc_count = 2\nd_C = 3", ""),
-        ("library = {}\nstate = library\nself._state = state", ""),
-        ("from torch import library", "library"),
-        ("torch.library.define", "library"),
-        ("__builtins__['ex' + 'ec']", "__builtins__"),
-        ("def broken(:", ""),
-        ("(" * 5000, ""),
-    ],
-)
-def test_the_syntax_tree_shows_names_that_lead_around(source: str, name: str) -> None:
-    """Names count; comments, docstrings and methods of the same name do not."""
-    assert name_around([source]) == name
+REFUSES_SIZES = {"sinusoidal-encoding": 0.5}
+LEFT_TO_KERNELS = [each for each in attacks() if not refused_by_text(each)]
 
 
-def test_nodes_of_the_graph_are_no_way_around_where_derivatives_are_allowed() -> None:
-    """A node can be called, which computes a derivative without being asked for one."""
-    source = "torch.logsumexp(x, -1).grad_fn(one)"
-    assert (name_around([source]), name_around([source], derivatives=True)) == ("", "grad_fn")
+@pytest.mark.parametrize("attack", LEFT_TO_KERNELS, ids=lambda attack: attack.name)
+def test_what_the_text_does_not_show_earns_nothing(
+    attack: Attack, graded: Callable[[str, str, str], tuple[float, str]]
+) -> None:
+    """After the call, called back by torch, in a thread, through a stand-in: the kernels refuse it.
 
-
-ATTACKS = Path(__file__).parents[1] / "submissions" / "out_of_sight"
-
-
-@pytest.mark.parametrize("path", sorted(ATTACKS.glob("*.txt")), ids=lambda path: path.stem)
-def test_nothing_is_done_out_of_sight(path: Path, graded: Callable[..., tuple[float, str]]) -> None:
-    """In another process, after the call, through a stand-in, or under the name of a module of ours.
-
-    A quarter of a point is left where an answer refuses wrong sizes by itself.
+    What is left is what an answer earns that refuses wrong sizes and does nothing else.
     """
-    first, _, cell = path.read_text().partition("\n")
-    lesson, exercise = first.lstrip("# ").split()
-    assert graded(lesson, exercise, cell)[0] <= 0.25
+    score, _ = graded(attack.lesson, attack.exercise, attack.cell)
+    assert score <= REFUSES_SIZES.get(attack.exercise, 0.25)
+
+
+def test_an_answer_that_is_refused_by_its_text_is_not_run(
+    graded: Callable[[str, str, str], tuple[float, str]],
+) -> None:
+    """The student reads the line, and what to use instead."""
+    cell = "def softmax(x, dim=-1):\n    return torch.ops.aten.softmax.int(x, dim)"
+    assert graded("03_attention", "softmax", cell) == (
+        0,
+        "Line 2 uses `torch.ops.aten`. This exercise is to be written with ordinary tensor operations.",
+    )
+
+
+def test_a_message_says_what_to_build_the_answer_from(
+    graded: Callable[[str, str, str], tuple[float, str]],
+) -> None:
+    """Of a function that is excluded, and of a derivative."""
+    cell = "def softmax(x, dim=-1):\n    return x.softmax(dim)"
+    said = "`torch.softmax` is excluded in this exercise. Build it from `exp` and `sum`."
+    assert graded("03_attention", "softmax", cell) == (0, said)
+    score, message = graded("03_attention", "softmax", SOFTMAX["grad"])
+    assert score == 0
+    assert message == (
+        "Line 4 asks torch for a derivative (`grad`). This exercise is to be written without one. "
+        "Build it from `exp` and `sum`."
+    )
+
+
+def test_an_answer_may_fall_back_on_its_own_work(
+    graded: Callable[[str, str, str], tuple[float, str]],
+) -> None:
+    """Excluded functions raise an ordinary exception; what an answer does then is judged as usual."""
+    cell = """
+def softmax(x, dim=-1):
+    try:
+        return torch.softmax(x, dim)
+    except RuntimeError:
+        e = (x - x.amax(dim, keepdim=True)).exp()
+        return e / e.sum(dim, keepdim=True)
+"""
+    assert graded("03_attention", "softmax", cell) == (2, "")
 
 
 PRINTS = NORM.format(
@@ -407,24 +419,9 @@ def test_a_large_library_may_be_imported(line: str, graded: Callable[..., tuple[
     assert graded("03_attention", "softmax", f"{cell}    return e / e.sum(dim, keepdim=True)") == (2, "")
 
 
-def test_a_finished_model_may_not(graded: Callable[..., tuple[float, str]]) -> None:
-    """It brings all of attention."""
-    cell = "from transformers.models.bert.modeling_bert import BertSelfAttention\n"
-    cell += "def softmax(x, dim=-1):\n    e = (x - x.amax(dim, keepdim=True)).exp()\n"
-    score, _ = graded("03_attention", "softmax", f"{cell}    return e / e.sum(dim, keepdim=True)")
-    assert score == 0
-
-
 def test_an_answer_may_print_what_it_sees(graded: Callable[..., tuple[float, str]]) -> None:
     """To print a tensor, torch itself switches its overrides off."""
     assert graded("05_encoder", "layer-norm", PRINTS) == (3, "")
-
-
-def test_what_is_not_told_of_contains_no_word(grader: Grader) -> None:
-    """Reading a tensor's attributes or size computes nothing that any exercise excludes."""
-    for lesson in grader.course.lessons():
-        for exercise in load_lesson(grader.course, lesson).exercises:
-            assert not [name for name in LOOKS if WordIn(exercise.words)[name]], exercise.id
 
 
 SLICES = NORM.format(

@@ -7,20 +7,17 @@ import torch
 from autograder.probe import wire
 from autograder.probe.functions import CallFunction
 from autograder.probe.operation import make
-from autograder.sandbox.request import Request, Watch
+from autograder.sandbox.request import Request
 
 
 def test_the_frame_holds_all_that_is_asked() -> None:
-    """The operation with its inputs, the name, the seed, the limit, and what to look for."""
+    """The operation with its inputs, the name, the seed and the limit."""
     asked = CallFunction([torch.arange(6.0).view(2, 3)])
-    request = Request(asked, "softmax", 7, 2.5, Watch(["softmax"], below=True, lesson="03_attention"))
+    request = Request(asked, "softmax", 7, 2.5)
     size, _ = struct.unpack_from("!II", request.frame)
     order = wire.unpack(request.frame[8 : 8 + size], request.frame[8 + size :])
     again = make(order.pop("operation"), order.pop("fields"))
     assert isinstance(again, CallFunction)
     assert torch.equal(again.args[0], asked.args[0])
-    assert order == {
-        "do": "observe", "name": "softmax", "seed": 7, "seconds": 2.5, "words": ["softmax"], "below": True,
-        "lesson": "03_attention",
-    }  # fmt: skip
+    assert order == {"do": "observe", "name": "softmax", "seed": 7, "seconds": 2.5}
     assert request.frame is request.frame

@@ -12,7 +12,7 @@ from autograder.grading.grader import Grader
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 
-LESSON, EXERCISE = "03_attention", "self-attention-head"
+LESSON, EXERCISE = "03_attention", "attention-cost"  # which excludes nothing, so that anything may run
 NEEDLES = "@NEEDLES@"
 
 SEARCH = '''
@@ -71,12 +71,11 @@ def search():
                 look(path.read_bytes(), str(path))
 
 
-class SelfAttentionHead(nn.Module):
-    def __init__(self, d_model, d_k=None):
-        if "searched" not in globals():
-            search()
-            globals()["searched"] = True
-        raise KeyError if found else ValueError
+def attention_cost(*sizes, **named):
+    if "searched" not in globals():
+        search()
+        globals()["searched"] = True
+    raise KeyError if found else ValueError
 '''
 
 pytestmark = [
@@ -88,8 +87,10 @@ pytestmark = [
 def needles(course: Course) -> list[str]:
     """Return what must not be found: the key, model answers, and the titles of checks; those of mistakes are public."""
     exercise = load_lesson(course, LESSON)[EXERCISE]
-    lines = [line.strip() for line in exercise.answer.splitlines() if "# (" in line]
-    titles = [check.title for check in exercise.checks]
+    lines = [line.strip() for line in exercise.answer.splitlines() if "pairs" in line]
+    assert lines
+    public = (course.root / "coursework/examples" / f"{LESSON}.json").read_text()
+    titles = [check.title for check in exercise.checks if check.title not in public]
     modules = ["autograder.judge", "lessons.attention", "autograder.grading.grader", "gradebook.db", "course.results"]
     upstream = load_lesson(course, LESSON).upstream(exercise)
     right = "\n".join(inspect.getsource(other.reference) for other in upstream)
@@ -114,7 +115,7 @@ def test_a_search_of_the_process_finds_nothing(
     backwards = [text[::-1] for text in sought]
     cell = SEARCH.replace(NEEDLES, repr(backwards))
     with Grader(course) as grader:
-        path = hand_in(LESSON, self_attention_head=cell)
+        path = hand_in(LESSON, attention_cost=cell)
         report = grader.grade(LESSON, path).report
     messages = {check.message for check in report.exercise(EXERCISE).checks}
     kind = "a ValueError" if hidden else "a KeyError"

@@ -59,7 +59,7 @@ def test_a_grader_that_cannot_be_made_leaves_no_process(
         raise SandboxMissingError("no sandbox")
 
     monkeypatch.setattr("autograder.grading.pool.start", remember)
-    monkeypatch.setattr(grader_module, "find_bubblewrap", missing)
+    monkeypatch.setattr(grader_module, "require_sandbox", missing)
     with pytest.raises(SandboxMissingError, match="no sandbox"):
         make_grader(Course(tmp_path), SANDBOXED)
     assert [each.process.poll() is None for each in made] == [False]

@@ -41,8 +41,7 @@ BETWEEN = {
     "message": "raise Late",
     "name-of-an-exception": "raise LateByName",
     "fork": "os.register_at_fork(after_in_child=fill)",
-    "collector": "gc.set_threshold(1)\nfrom autograder.probe.library_calls import _active\n"
-    "gc.callbacks.append(lambda *_: _active[1:] or fill())",
+    "collector": "gc.set_threshold(1)\ngc.callbacks.append(lambda *_: tables or fill())",
 }
 OFF = """
 from torch.overrides import _pop_mode_temporarily

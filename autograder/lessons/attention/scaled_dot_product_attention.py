@@ -7,6 +7,7 @@ from autograder.judge.authoring import (
     Check,
     Comparison,
     Draw,
+    Excludes,
     ExerciseChecks,
     Operation,
     call,
@@ -16,9 +17,10 @@ from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.attention import reference
 
-LIBRARY = "`F.scaled_dot_product_attention` does the work here. Build it from your own scores and softmax."
+EXCLUDES = Excludes(
+    ["scaled_dot_product", "finished_attention"], instead="Build it from your own scores and softmax."
+)
 WEAK = ("weak-fill",)  # what leaks through it has to be more than the tolerance
-FORBIDDEN = ("scaled_dot_product", "flex_attention", "flash_attention", "efficient_attention")
 
 
 def _about_weights(seen: Comparison) -> str | None:
@@ -55,7 +57,7 @@ def _nothing_to_see(draw: Draw) -> Operation:
 
 
 exercise = ExerciseChecks(reference=reference.scaled_dot_product_attention,
-    judge=matches_reference(_about_weights), forbidden=dict.fromkeys(FORBIDDEN, LIBRARY), examples=[
+    judge=matches_reference(_about_weights), excludes=EXCLUDES, examples=[
         example(lambda d: call(d.normal(2, 3, scale=2.0), d.normal(3, 3, scale=2.0), d.normal(3, 2)), "heat"),
         example(lambda d: call(d.normal(2, 3), d.normal(3, 3), d.normal(3, 2),
                                mask=torch.tensor([[True, False, True], [False, False, False]])), "heat"),

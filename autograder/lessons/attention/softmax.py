@@ -2,16 +2,24 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
+from autograder.judge.authoring import (
+    Check,
+    Comparison,
+    Draw,
+    Excludes,
+    ExerciseChecks,
+    call,
+    example,
+)
 from autograder.judge.explain import near
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.attention import reference
-from autograder.probe.words import AUTOGRAD
 
-LIBRARY = "The library's softmax does the work here. Write the exponential and the sum yourself."
-DERIVATIVE = "A derivative computed by torch does the work here. Write the exponential and the sum yourself."
-FORBIDDEN = ("softmax", "softmin", "scaled_dot_product", "cross_entropy")
+EXCLUDES = Excludes(
+    ["softmax", "scaled_dot_product", "cross_entropy", "finished_attention", "derivatives"],
+    instead="Build it from `exp` and `sum`.",
+)
 LARGE = torch.tensor([[1e4], [-1e4], [0.0]])
 DISTANT = torch.tensor([[40.0], [-40.0], [-150.0]])
 FAR_BELOW = torch.tensor([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -150.0])
@@ -42,7 +50,7 @@ def _sums_to_one(value: torch.Tensor, dim: int) -> bool:
 
 
 exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_sums),
-    forbidden=dict.fromkeys(FORBIDDEN, LIBRARY) | {AUTOGRAD: DERIVATIVE},
+    excludes=EXCLUDES,
     examples=[
         example(lambda d: call(d.normal(2, 3, scale=2.0))),
         example(lambda d: call(d.normal(2, 2, 3), dim=1)),

@@ -25,7 +25,10 @@ class CollectMaps(Operation):
     """Let the answer collect the maps of a Transformer with given weights, once per entry of `calls`.
 
     `sizes` are the vocabularies, d_model, heads, layers and d_ff. With `passed`, encoder and decoder
-    are handed to the constructor. With `facts`, the result is what became of the model instead.
+    are handed to the constructor. With `facts`, the result is what became of the model instead. Whether
+    its weights are unchanged is read from its `state`, before and after, and whether the last maps are from
+    `maps`, as they were returned and after a further call. The rest is about the model itself and
+    stays a claim.
     """
 
     sizes: Sequence[int]
@@ -63,6 +66,15 @@ class CollectMaps(Operation):
             return self._facts(model, before, results[-1])
         return results[0] if len(results) == 1 else results
 
+    def read(self, value: Any) -> Any:
+        """Compare states and maps, if the result is what became of the model."""
+        if not self.facts:
+            return value
+        (before, after), (kept, maps) = value["state"], value["maps"]
+        same = before.keys() == after.keys() and all(torch.equal(before[k], after[k]) for k in before)
+        found = {key: value[key] for key in value if key not in ("state", "maps")}
+        return {**found, "weights unchanged": same, "changed later": not _equal(kept, maps)}
+
     def _model(self) -> nn.Module:
         source, target, d_model, heads, layers, d_ff = self.sizes
         parts = {}
@@ -84,10 +96,9 @@ class CollectMaps(Operation):
             "hooks left": sum(_hooks(part) for part in model.modules()),
             "train mode afterwards": model.training,
             "parts in another mode": sum(p.training != model.training for p in model.modules()),
-            "weights unchanged": before.keys() == after.keys()
-            and all(torch.equal(value, after[name]) for name, value in before.items()),
             "trainable afterwards": all(weight.requires_grad for weight in model.parameters()),
-            "changed later": not _equal(kept, maps),
+            "state": [before, dict(after)],
+            "maps": [kept, maps],
         }
 
 
@@ -99,17 +110,17 @@ def _require_tensors(found: Any) -> Any:
     return found
 
 
+def _equal(one: Any, other: Any) -> bool:
+    pairs = zip(tree_leaves(one), tree_leaves(other), strict=False)
+    return all(torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b for a, b in pairs)
+
+
 def _hooks(part: nn.Module) -> int:
     """Count what is registered on a module, and a `forward` that replaces its own."""
     replaced = part.__dict__.get("forward")
     own = replaced is None or getattr(replaced, "__func__", None) is type(part).forward
     registered = (part._forward_hooks, part._forward_pre_hooks, part._backward_hooks)
     return sum(len(hooks) for hooks in registered) + (not own)
-
-
-def _equal(one: Any, other: Any) -> bool:
-    pairs = zip(tree_leaves(one), tree_leaves(other), strict=False)
-    return all(torch.equal(a, b) if isinstance(a, torch.Tensor) else a is b for a, b in pairs)
 
 
 @dataclass(frozen=True)
@@ -242,6 +253,8 @@ class RunSilenced(Operation):
 
     `sizes` are d_model and the number of heads. The result is the output for x (B, S, D), or, with
     `facts`, what became of the attention after the context, which `interrupted` leaves by an exception.
+    Whether `output` and `weights` are as before is read from both. Whether weights are `trainable` and
+    `hooks` gone is about the attention itself and stays a claim.
     """
 
     sizes: Sequence[int]
@@ -252,11 +265,6 @@ class RunSilenced(Operation):
     interrupted: bool = False
 
     handed: ClassVar[Sequence[str]] = ("x",)
-
-    @property
-    def arguments(self) -> Sequence[Any]:
-        """The vectors."""
-        return [self.x]
 
     @property
     def names(self) -> frozenset[str]:
@@ -278,10 +286,20 @@ class RunSilenced(Operation):
                 raise InterruptedHereError
         if not self.facts:
             return inside
-        after = attention.state_dict()
         return {
-            "output": torch.allclose(attention(self.x, self.x, self.x)[0], whole, atol=1e-5),
-            "weights": set(after) == set(before) and all(torch.equal(after[k], before[k]) for k in before),
+            "output": [whole, attention(self.x, self.x, self.x)[0]],
+            "weights": [before, dict(attention.state_dict())],
             "trainable": all(parameter.requires_grad for parameter in attention.parameters()),
             "hooks": not any(part._forward_pre_hooks or part._forward_hooks for part in attention.modules()),
+        }
+
+    def read(self, value: Any) -> Any:
+        """Compare outputs and weights, if the result is what became of the attention."""
+        if not self.facts:
+            return value
+        (whole, again), (before, after) = value["output"], value["weights"]
+        return {
+            **{key: value[key] for key in ("trainable", "hooks")},
+            "output": torch.allclose(again, whole, atol=1e-5),
+            "weights": set(after) == set(before) and all(torch.equal(after[k], before[k]) for k in before),
         }

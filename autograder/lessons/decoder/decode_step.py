@@ -3,7 +3,15 @@
 import torch
 
 from autograder.judge import weights
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
+from autograder.judge.authoring import (
+    FINISHED_ATTENTION,
+    Check,
+    Comparison,
+    Draw,
+    ExerciseChecks,
+    Question,
+    example,
+)
 from autograder.judge.explain import facts, near
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
@@ -48,7 +56,7 @@ RIGHT = matches_reference(_where, any_form=True)
 FACTS = facts({"one position a call": "The feed-forward network gets more than one position in a call. "
                                       "Its results for earlier positions aren't needed again."}, _where)
 
-exercise = ExerciseChecks(reference=reference.decode_step, judge=RIGHT, handed_stand_in=True,
+exercise = ExerciseChecks(reference=reference.decode_step, judge=RIGHT, excludes=FINISHED_ATTENTION,
     examples=[
         example(lambda d: Question([d.normal(1, 3, 4)], through="coursework.instant.parts:decode_step",
                                    shown="decode_step(layer, x[:, t : t + 1], cache)  # for t = 0, 1, 2")),

@@ -7,13 +7,20 @@ from typing import Any
 import torch
 
 from autograder.judge import dropout, masks, modules, weights
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, example, module
+from autograder.judge.authoring import (
+    FINISHED_ATTENTION,
+    Check,
+    Draw,
+    ExerciseChecks,
+    Operation,
+    example,
+    module,
+)
 from autograder.judge.explain import are_probabilities, positions_change
 from autograder.judge.gradients import gradients_match, unregistered
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.decoder import reference
-from autograder.probe.dropout import DropoutFact
 from autograder.probe.modules import CallModule, ReadState
 
 V, D, HEADS, D_FF, MAX_LEN = 13, 8, 2, 10, 20
@@ -65,7 +72,7 @@ def _registered(draw: Draw) -> Operation:
     return modules.asked_as(ReadState, asked, paths=list(asked.weights), facts=["registered"])
 
 
-def _dropout(draw: Draw, rate: float, *silent: str, **fields: Any) -> DropoutFact:
+def _dropout(draw: Draw, rate: float, *silent: str, **fields: Any) -> dropout.DropoutFact:
     """Ask for a fact about two layers; weights at paths that hold one of `silent` are zero.
 
     Those of the values always are: dropout on attention weights cannot show then.
@@ -73,7 +80,7 @@ def _dropout(draw: Draw, rate: float, *silent: str, **fields: Any) -> DropoutFac
     loaded = weights.zeroed(weights.decoder(draw, TWO_LAYERS), "w_v.", *silent)
     loaded["project.bias"][0] = -9.0  # never the best word: ids, returned for logits, are not all 0
     call = [_ids(draw, 6, 6, 6, 6), draw.normal(4, 3, D)]
-    return DropoutFact([*TWO_LAYERS, rate], loaded, [call], **fields)
+    return dropout.DropoutFact([*TWO_LAYERS, rate], loaded, [call], **fields)
 
 
 def _drops_layers(draw: Draw) -> Operation:
@@ -100,6 +107,7 @@ def _defaults(draw: Draw) -> Sequence[Operation]:
 
 
 exercise = ExerciseChecks(reference=reference.Decoder, judge=matches_reference(are_probabilities),
+    excludes=FINISHED_ATTENTION,
     examples=[
         example(lambda d: _sized(d, [6, 4, 1, 2, 6, 8], torch.tensor([[1, 5, 4]]), d.normal(1, 2, 4))),
         example(lambda d: _sized(d, [6, 4, 2, 2, 6, 8], torch.tensor([[1, 5], [1, 4]]), d.normal(2,

@@ -6,7 +6,7 @@ from functools import partial
 import torch
 
 from autograder.judge import masks, modules
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, example
+from autograder.judge.authoring import FINISHED_ATTENTION, Check, Draw, ExerciseChecks, example
 from autograder.judge.explain import ends_in_norm, positions_change
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
@@ -26,6 +26,7 @@ def _batch(draw: Draw, batch: int, target: int, source: int, width: int = D) -> 
 
 
 exercise = ExerciseChecks(reference=reference.DecoderLayer, judge=matches_reference(LAST),
+    excludes=FINISHED_ATTENTION,
     examples=[
         example(lambda d: _layer(d, _batch(d, 1, 2, 3, 4), init=[4, 2, 6, 0.0])),
         example(lambda d: _layer(d, [*_batch(d, 2, 3, 2, 4), masks.causal(3), masks.padding([1,

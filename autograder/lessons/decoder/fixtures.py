@@ -19,6 +19,9 @@ from autograder.probe.answer import (
 from autograder.probe.operation import Operation
 from coursework import scope
 
+# Taken while there still is one: a run keeps only what its lesson hands out.
+CAUSAL_DECODER_LAYER: Any = scope.stand_in("CausalDecoderLayer")
+
 
 @dataclass(frozen=True)
 class DecodeSteps(Operation):
@@ -33,11 +36,6 @@ class DecodeSteps(Operation):
     texts: Sequence[Sequence[torch.Tensor]] = ()
 
     handed: ClassVar[Sequence[str]] = ("texts",)
-
-    @property
-    def arguments(self) -> Sequence[Any]:
-        """The texts."""
-        return self.texts
 
     @property
     def names(self) -> frozenset[str]:
@@ -55,8 +53,7 @@ class DecodeSteps(Operation):
 
     def layer(self) -> nn.Module:
         """Return the layer, in eval mode and in the texts' dtype."""
-        kind: Any = scope.stand_in("CausalDecoderLayer")
-        layer: nn.Module = kind(*self.init)
+        layer: nn.Module = CAUSAL_DECODER_LAYER(*self.init)
         for path, value in self.weights.items():
             load(layer, path, value)
         return layer.to(self.texts[0][0].dtype).eval()
@@ -81,7 +78,10 @@ class DecodeSteps(Operation):
 
 @dataclass(frozen=True)
 class DecodeFacts(DecodeSteps):
-    """Let the function decode; the result also says whether the feed-forward sees one position a call."""
+    """Let the function decode; the result also says whether the feed-forward sees one position a call.
+
+    That is about what was called, and stays a claim.
+    """
 
     def run(self, answer: Answer) -> Any:
         """Build the layer, watch its feed-forward network, and decode."""

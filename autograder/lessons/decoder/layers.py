@@ -6,7 +6,6 @@ import torch
 
 from autograder.judge import dropout, modules, weights
 from autograder.judge.authoring import Check, Draw, module
-from autograder.probe.dropout import DropoutFact
 from autograder.probe.modules import CallModule
 
 D, HEADS, D_FF = 12, 3, 20
@@ -33,7 +32,7 @@ def dropout_checks(ask: Callable[[Draw, Init, int, int], CallModule], title: str
     """
     return [
         Check("eval-repeats", "in eval mode, nothing is dropped",
-              lambda d: modules.asked_as(DropoutFact, ask(d, (D, HEADS, D_FF, 0.8), 2, 5), fact="repeats"),
+              lambda d: _repeats(ask(d, (D, HEADS, D_FF, 0.8), 2, 5)),
               dropout.holds, 0.5),
         Check("train-drops-sub-layers", title,
               lambda d: _drops_sublayers(ask(d, (D, HEADS, D_FF, dropout.NEARLY_ALL), 2, 5)),
@@ -45,18 +44,22 @@ def dropout_checks(ask: Callable[[Draw, Init, int, int], CallModule], title: str
     ]
 
 
-def _drops_sublayers(asked: CallModule) -> DropoutFact:
+def _repeats(asked: CallModule) -> dropout.DropoutFact:
+    return modules.asked_as(dropout.DropoutFact, asked, fact="repeats")
+
+
+def _drops_sublayers(asked: CallModule) -> dropout.DropoutFact:
     silence = weights.last_layers({**asked.weights})
-    return modules.asked_as(DropoutFact, asked, fact="drops parts", silence=silence)
+    return modules.asked_as(dropout.DropoutFact, asked, fact="drops parts", silence=silence)
 
 
-def _drops_inside(asked: CallModule) -> DropoutFact:
+def _drops_inside(asked: CallModule) -> dropout.DropoutFact:
     """Look at a feed-forward of one hidden unit, which is on at every position, and at nothing else."""
     drawn = weights.silenced({**asked.weights}, "self_attention", "cross_attention") | ALWAYS_ON
     silence = ["feed_forward.linear2.weight"]
-    return modules.asked_as(DropoutFact, asked, weights=drawn, fact="drops inside", silence=silence)
+    return modules.asked_as(dropout.DropoutFact, asked, weights=drawn, fact="drops inside", silence=silence)
 
 
-def _drops_nothing(asked: CallModule) -> DropoutFact:
+def _drops_nothing(asked: CallModule) -> dropout.DropoutFact:
     drawn = weights.zeroed({**asked.weights}, "w_v.")  # dropout on attention weights cannot show then
-    return modules.asked_as(DropoutFact, asked, weights=drawn, fact="drops nothing")
+    return modules.asked_as(dropout.DropoutFact, asked, weights=drawn, fact="drops nothing")

@@ -30,25 +30,36 @@ class Embed(FunctionGradients):
     """Call the function with `args`, ids (B, S) and a table (V, D); some row must be unused.
 
     The result is `output`, `product`, whether the function multiplies by the table, and with a
-    `cotangent` (B, S, D) also `gradients`, one for each argument.
+    `cotangent` (B, S, D) also `gradients`, one for each argument. A product is read from `spoilt`, what
+    the function gives for a table with NaN in unused rows. That a product function was called with
+    that table is about the process itself, and stays a claim.
     """
 
     def run(self, answer: Answer) -> Any:
         """Call the function, and call it again with a watched table."""
         embed, backward = answer.find(), self.cotangent is not None
         found = super().run(answer) if backward else {"output": embed(*self.args)}
-        return {**found, "product": multiplies(embed, *self.args)}
+        output, called = call_with_spoilt(embed, *self.args)
+        return {**found, "spoilt": output, "product": called}
+
+    def read(self, value: Any) -> Any:
+        """Read from the result for the spoilt table whether it was multiplied by."""
+        found = {key: value[key] for key in value if key != "spoilt"}
+        multiplied = not torch.isfinite(value["spoilt"]).all()
+        return {**found, "product": bool(value["product"] or multiplied)}
 
 
-def multiplies(function: Callable[..., Any], ids: torch.Tensor, table: torch.Tensor) -> bool:
-    """Return whether `function(ids, table)` multiplies by the table; it is handed a copy."""
+def call_with_spoilt(
+    function: Callable[..., Any], ids: torch.Tensor, table: torch.Tensor
+) -> tuple[Any, bool]:
+    """Call with NaN in the rows that no id asks for; say also if a product was called with the table."""
     unused = torch.ones(len(table), dtype=torch.bool)
     unused[ids.flatten()] = False
     spoilt = table.detach().clone()
     spoilt[unused] = torch.nan
     with _ProductsWith(spoilt) as products:
         output = function(ids, spoilt)
-    return products.seen or not bool(torch.isfinite(output).all())
+    return output, products.seen
 
 
 class _ProductsWith(TorchFunctionMode):
@@ -70,4 +81,7 @@ class _ProductsWith(TorchFunctionMode):
         if not isinstance(operand, torch.Tensor) or operand.layout is not torch.strided:
             return False
         whole = operand.numel() >= self._table.numel() > 0
-        return whole and operand.data_ptr() == self._table.data_ptr()
+        try:
+            return whole and operand.data_ptr() == self._table.data_ptr()
+        except RuntimeError:  # under vmap tensors have no memory; there the product shows as NaN
+            return False

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from autograder.judge import dropout, explain, masks, modules, weights
 from autograder.judge.authoring import (
+    FINISHED_ATTENTION,
     Check,
     Comparison,
     Draw,
@@ -100,7 +101,8 @@ def _drops_sublayers(d: Draw) -> Operation:
     return replace(asked, weights=weights.zeroed({**asked.weights}, "w_v."))
 
 
-exercise = ExerciseChecks(reference=reference.EncoderLayer, judge=matches_reference(LAST),
+exercise = ExerciseChecks(reference=reference.EncoderLayer, stand_in=reference.EncoderLayerFromParts,
+    excludes=FINISHED_ATTENTION, judge=matches_reference(LAST),
     examples=[
         example(lambda d: _layer(d, [4, 2, 6], [d.normal(1, 3, 4)])),
         example(lambda d: _layer(d, [2, 1, 3], [d.normal(2, 3, 2), masks.padding([1, 3])])),

@@ -1,6 +1,7 @@
 """Checks of `FeedForward`."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import torch
 
@@ -19,7 +20,7 @@ from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.encoder import reference
-from autograder.lessons.encoder.fixtures import Survivors
+from autograder.probe.answer import returned_tensor
 from autograder.probe.modules import CallModule
 
 
@@ -60,6 +61,21 @@ def _survivors(*rate: float) -> Operation:
     drawn = {"linear1.weight": torch.zeros(8, 8), "linear1.bias": torch.ones(8),
              "linear2.weight": torch.eye(8), "linear2.bias": torch.zeros(8)}
     return Survivors([8, 8, *rate], drawn, [[torch.ones(10, 40, 8)]], train=True)
+
+
+@dataclass(frozen=True)
+class Survivors(CallModule):
+    """Call once in train mode, with weights for which every output is 1 if nothing is dropped.
+
+    What is read is the same at every draw and, unlike DropoutFact's rate, needs no output of eval mode.
+    """
+
+    sent_as: ClassVar = CallModule
+
+    def read(self, value: Any) -> dict[str, Any]:
+        """Return the factor by which what is left is scaled, and whether there are zeros."""
+        output = returned_tensor(value)
+        return {"largest": round(output.max().item(), 3), "some zeros": bool((output == 0).any())}
 
 
 SHARE = facts({

@@ -10,6 +10,7 @@ from autograder.judge.authoring import (
     Check,
     Comparison,
     Draw,
+    Excludes,
     ExerciseChecks,
     Operation,
     example,
@@ -23,7 +24,7 @@ from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.encoder import reference
 from autograder.probe.modules import CallModule, ReadState
 
-LIBRARY = "PyTorch's own layer norm does the work here. Write out the mean, the variance and the formula."
+EXCLUDES = Excludes(["norms"], instead="Build it from the mean, the variance and the formula.")
 
 
 def _wrong_token(seen: Comparison) -> str | None:
@@ -72,11 +73,10 @@ def _alone(d: Draw) -> Operation:
     return modules.alone_twice(module([6], weights.norm(d, "", 6), [x]))
 
 
-FORBIDDEN = ("layer_norm", "group_norm", "batch_norm", "instance_norm", "rms_norm")
 
 
 exercise = ExerciseChecks(reference=reference.LayerNorm, judge=matches_reference(_wrong_token),
-    forbidden=dict.fromkeys(FORBIDDEN, LIBRARY),
+    excludes=EXCLUDES,
     examples=[
         example(lambda d: _norm(d, (1, 2, 3))),
         example(lambda _: module([4], {}, [torch.tensor([[[1.0, 2.0, 3.0, 6.0], [0.01, 0.0, -0.01, 0.0]]])])),

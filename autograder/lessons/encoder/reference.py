@@ -84,6 +84,37 @@ class EncoderLayer(nn.Module):
         return found
 
 
+class EncoderLayerFromParts(nn.Module):
+    """The same layer by torch's functions, for exercises that exclude torch's finished layers."""
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.heads, self.p = num_heads, dropout
+        self.self_attention = nn.ModuleDict(
+            {f"w_{name}": nn.Linear(d_model, d_model) for name in "qkvo"}
+        )
+        self.feed_forward = nn.ModuleDict(
+            {"linear1": nn.Linear(d_model, d_ff), "linear2": nn.Linear(d_ff, d_model)}
+        )
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """(B,S,D), mask that broadcasts to (B,S,S) -> (B,S,D)."""
+        q, k, v = (
+            self.self_attention[f"w_{name}"](x).unflatten(-1, (self.heads, -1)).movedim(-2, 1)
+            for name in "qkv"
+        )
+        if mask is not None:
+            mask = mask.expand(x.size(0), x.size(1), x.size(1))[:, None]
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        read = self.self_attention["w_o"](mixed.movedim(1, -2).flatten(-2))
+        x = self.norm1(x + F.dropout(read, self.p, self.training))
+        hidden = F.dropout(self.feed_forward["linear1"](x).clamp(min=0), self.p, self.training)
+        hidden = F.dropout(self.feed_forward["linear2"](hidden), self.p, self.training)
+        result: torch.Tensor = self.norm2(x + hidden)
+        return result
+
+
 class Encoder(nn.Module):
     """An embedding table, sines and cosines, and encoder layers."""
 

@@ -18,11 +18,11 @@ CLOSE = 1e-3
 
 @dataclass(frozen=True)
 class DropoutOnWeights(ModuleOperation):
-    """Call an attention whose loaded weights make every value 1, and say what dropout does to it.
+    """Call an attention whose loaded weights make every value 1, and tell what dropout does to it.
 
-    The result holds two facts, which are the same at every draw. `changes`: the output differs from
-    the one in eval mode without dropout. `together`: all features of a head are scaled alike, as
-    they are when whole weights are dropped.
+    The result is the output with dropout, and without it in eval mode. Two facts are read from them, which
+    are the same at every draw. `changes`: the outputs differ. `together`: all features of a head are
+    scaled alike, as they are when whole weights are dropped.
     """
 
     @property
@@ -30,10 +30,15 @@ class DropoutOnWeights(ModuleOperation):
         """What can be wrong with the output."""
         return {"query": "The output should have the shape of the query."}
 
-    def run(self, answer: Answer) -> Mapping[str, bool]:
-        """Build and call with dropout and without, and compare."""
+    def run(self, answer: Answer) -> Any:
+        """Build and call, twice."""
         without = replace(self, init=self.init[:2], train=False)
-        factors = (self.output(answer) / without.output(answer)).nan_to_num(1.0)  # 0 / 0 is no change
+        return [asked.output(asked.build(answer)(*self.calls[0])) for asked in (self, without)]
+
+    def read(self, value: Any) -> dict[str, bool]:
+        """Compare the outputs, head by head."""
+        live, calm = map(self.output, value)
+        factors = (live / calm).nan_to_num(1.0)  # 0 / 0 is no change
         heads = factors.reshape(*factors.shape[:-1], self.init[1], -1)  # (B, T_q, H, K)
         spread = heads.amax(-1) - heads.amin(-1)
         return {
@@ -41,9 +46,9 @@ class DropoutOnWeights(ModuleOperation):
             "together": bool(spread.max() < CLOSE),
         }
 
-    def output(self, answer: Answer) -> torch.Tensor:
-        """Build, and return the output; StructureError if it is not of the query's shape."""
-        found = first_tensor(self.build(answer)(*self.calls[0])).detach()
+    def output(self, value: Any) -> torch.Tensor:
+        """Return the output, alone or with weights; StructureError if it is not of the query's shape."""
+        found = first_tensor(value)
         if found.shape != self.calls[0][0].shape:
             raise StructureError("query", detail=str(tuple(found.shape)))
         return found
@@ -56,7 +61,7 @@ class CopyFromTorch(Operation):
     `init` is d_model and num_heads, `weights` the parameters of torch's layer. The result holds the
     parameters at `paths`, with `call` also the output for these arguments. With `afterwards`, 1 is
     added to torch's layer before the result is read. With `facts`, `trainable` and `source kept` say
-    what the function left of the two layers.
+    what the function left of the two layers. The first is about the layer itself and stays a claim.
     """
 
     init: Sequence[int]
@@ -85,28 +90,32 @@ class CopyFromTorch(Operation):
         if self.double:
             theirs, mine = theirs.double(), mine.double()
         answer.find()(mine, theirs)
-        return self._read(mine, theirs)
+        return self._result(mine, theirs)
+
+    def read(self, value: Any) -> Any:
+        """Read `source kept` from the parameters of torch's layer."""
+        if not self.facts:
+            return value
+        source, loaded = value["source"], self.weights.items()
+        kept = all(torch.equal(source[path], right) for path, right in loaded)
+        return {**{key: value[key] for key in value if key != "source"}, "source kept": kept}
 
     def source(self) -> nn.Module:
         """Make the layer to copy from; its weights are loaded afterwards."""
         d_model, num_heads = self.init
         return nn.MultiheadAttention(d_model, num_heads, batch_first=self.batch_first)
 
-    def _read(self, mine: nn.Module, theirs: nn.Module) -> dict[str, Any]:
-        found: dict[str, Any] = self._facts(mine, theirs) if self.facts else {}
+    def _result(self, mine: nn.Module, theirs: nn.Module) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if self.facts:
+            learnt = {id(p) for p in mine.parameters() if p.requires_grad}
+            found["trainable"] = all(id(attribute(mine, path)) in learnt for path in OWN)
+            found["source"] = {path: attribute(theirs, path).detach() for path in self.weights}
         for parameter in theirs.parameters() if self.afterwards else ():
             parameter.data.add_(1.0)
         if self.call:
             found["output"] = mine(*self.call)[0].detach()
         return found | {path: attribute(mine, path).detach() for path in self.paths}
-
-    def _facts(self, mine: nn.Module, theirs: nn.Module) -> dict[str, bool]:
-        learnt = {id(p) for p in mine.parameters() if p.requires_grad}
-        source = self.weights.items()
-        return {
-            "trainable": all(id(attribute(mine, path)) in learnt for path in OWN),
-            "source kept": all(torch.equal(attribute(theirs, path), v) for path, v in source),
-        }
 
 
 class BertHeads(nn.Module):

@@ -58,7 +58,6 @@ def _content(value: torch.Tensor, pieces: dict[str, torch.Tensor]) -> str:
 
 
 exercise = ExerciseChecks(reference=reference.load_from_torch, judge=matches_reference(_first_wrong),
-    finished_layers=True,
     examples=[
         example(lambda _: Question(through="coursework.instant.parts:load_from_torch",
                                    shown="load_from_torch(mine, nn.MultiheadAttention(2, 1))")),

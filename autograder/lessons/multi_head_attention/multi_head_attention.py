@@ -5,7 +5,15 @@ from collections.abc import Sequence
 import torch
 
 from autograder.judge import masks, modules, weights
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, example, module
+from autograder.judge.authoring import (
+    FINISHED_ATTENTION,
+    Check,
+    Draw,
+    ExerciseChecks,
+    Operation,
+    example,
+    module,
+)
 from autograder.judge.explain import facts, samples_mix
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
@@ -67,6 +75,7 @@ def _dropout(draw: Draw, *rate: float, train: bool) -> Operation:
 
 
 exercise = ExerciseChecks(reference=reference.MultiHeadAttention, judge=matches_reference(PAIR),
+    excludes=FINISHED_ATTENTION,
     examples=[
         example(lambda d: _attend(d, 4, 2, [d.normal(1, 2, 4), d.normal(1, 3, 4), d.normal(1, 3,
                 4)]), "heat"),

@@ -4,13 +4,13 @@ import torch
 
 from autograder.judge import modules
 from autograder.judge.authoring import Check, Comparison, ExerciseChecks, example, module
+from autograder.judge.dropout import DropoutFact
 from autograder.judge.explain import facts
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import failed, matches_reference, no_side_effects, part_of
 from autograder.judge.properties import defaults, properties
 from autograder.lessons.positional_encoding import judges, reference
 from autograder.model.exercise import Verdict
-from autograder.probe.dropout import DropoutFact
 from autograder.probe.modules import ReadState
 
 DROPPED = 0.11  # how far the share of zeros may be from the rate

@@ -24,36 +24,6 @@ LOST = 3  # what the scripted model says if it is not called as it should be
 RATE = 0.5  # the learning rate of training
 
 
-@dataclass(frozen=True)
-class MatrixStarts(ModuleOperation):
-    """Build the class; the result says how the matrix at each of `paths` was initialised, row 0 left out.
-
-    It is "Xavier-uniform" (Glorot and Bengio 2010, equation 16), or the first way in which it is not.
-    """
-
-    paths: Sequence[str] = ()
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The paths of the matrices."""
-        return super().names | frozenset(self.paths)
-
-    def run(self, answer: Answer) -> Any:
-        """Build, and look at each matrix."""
-        built = self.build(answer)
-        return {path: _start(attribute(built, path).detach()) for path in self.paths}
-
-
-def _start(matrix: torch.Tensor) -> str:
-    bound = (6 / sum(matrix.shape)) ** 0.5
-    values = matrix[1:]  # row 0 of an embedding is <pad>
-    spread = float(values.std()) / (bound / 3**0.5)
-    if not 0.8 <= spread <= 1.2:
-        return "too wide" if spread > 1.2 else "too narrow"
-    largest = float(values.abs().max()) / bound
-    return "Xavier-uniform" if 0.9 < largest < 1 + 1e-4 else "not uniform"
-
-
 class OwnEncoder(nn.Module):
     """An encoder like no other: it adds to each token the mean of the tokens that its mask shows."""
 
@@ -94,24 +64,32 @@ def _means(x: torch.Tensor, mask: torch.Tensor | None, queries: int) -> torch.Te
 class PassParts(ModuleOperation):
     """Build the class with an encoder and a decoder passed in, and call it once with (src, tgt).
 
-    The result says whether they are in use and untouched, and holds the logits, zero at <pad>.
+    The result holds the table of each part afterwards, the logits, zero at <pad>, and whether the parts
+    are in use, which is about the model itself and stays a claim.
     """
 
     @property
     def names(self) -> frozenset[str]:
-        """The two parts, and what the model returns."""
+        """The two parts, and the logits."""
         return super().names | {"encoder", "decoder", "logits"}
 
     def run(self, answer: Answer) -> Any:
-        """Build, compare the parts, call."""
+        """Build, look at the parts, call."""
         parts: dict[str, nn.Module] = {"encoder": OwnEncoder(), "decoder": OwnDecoder()}
-        before = {name: part.get_parameter("table").detach().clone() for name, part in parts.items()}
         model = answer.find()(*self.init, **parts).eval()
-        facts = {f"{name} in use": attribute(model, name) is part for name, part in parts.items()}
-        for name, part in parts.items():
-            facts[f"{name} untouched"] = torch.equal(part.get_parameter("table"), before[name])
+        used = {f"{name} in use": attribute(model, name) is part for name, part in parts.items()}
+        tables = {f"{name} table": part.get_parameter("table").clone() for name, part in parts.items()}
         src, tgt = self.calls[0]
-        return {**facts, "logits": model(src, tgt).masked_fill((tgt == 0)[..., None], 0.0)}
+        logits = model(src, tgt).masked_fill((tgt == 0)[..., None], 0.0)
+        return {**used, **tables, "logits": logits}
+
+    def read(self, value: Any) -> Any:
+        """Read from the table of each part whether it is untouched."""
+        found = {key: value[key] for key in ("encoder in use", "decoder in use")}
+        for name, part in (("encoder", OwnEncoder()), ("decoder", OwnDecoder())):
+            table = part.get_parameter("table")
+            found[f"{name} untouched"] = torch.equal(value[f"{name} table"], table)
+        return {**found, "logits": value["logits"]}
 
 
 class Scripted(nn.Module):
@@ -187,7 +165,6 @@ def token_of_end(end: int, factor: int) -> int:
 class Decode(Operation):
     """Let the function decode from a scripted model; the result is its ids (B, at most max_len).
 
-    Trailing columns of nothing but padding are dropped, because a function may return them or not.
     `factor` is the model's; `kwargs` (`sos_id`, `eos_id`) go to the function and to the model; `train` is
     its mode.
     """
@@ -201,30 +178,26 @@ class Decode(Operation):
 
     handed: ClassVar[Sequence[str]] = ("src",)
 
-    @property
-    def arguments(self) -> Sequence[Any]:
-        """The source."""
-        return [self.src]
-
     def run(self, answer: Answer) -> Any:
-        """Decode and trim."""
-        return self._trimmed(self.decode(answer)[1])
+        """Decode."""
+        return self.decode(answer)[1]
+
+    def read(self, value: Any) -> Any:
+        """Drop trailing columns of nothing but padding: a function may return them or not."""
+        if not isinstance(value, torch.Tensor) or value.dim() != 2 or value.size(1) > self.max_len:
+            return value
+        used = (value != self.pad_id).any(dim=0).nonzero()
+        return value[:, : int(used[-1]) + 1] if len(used) else value
 
     def decode(self, answer: Answer) -> tuple[Scripted, Any]:
         """Return the model after decoding, and what the function returned."""
         model = Scripted(self.factor, self.pad_id, **self.kwargs).train(self.train)
         return model, answer.find()(model, self.src, self.max_len, **self.kwargs)
 
-    def _trimmed(self, ids: Any) -> Any:
-        if not isinstance(ids, torch.Tensor) or ids.dim() != 2 or ids.size(1) > self.max_len:
-            return ids
-        used = (ids != self.pad_id).any(dim=0).nonzero()
-        return ids[:, : int(used[-1]) + 1] if len(used) else ids
-
 
 @dataclass(frozen=True)
 class DecodeFacts(Decode):
-    """Let the function decode from a scripted model; the result is what it did to the model."""
+    """Let the function decode from a scripted model; the result is what it did to the model: claims."""
 
     def run(self, answer: Answer) -> Any:
         """Decode, and read the model's notes."""
@@ -291,7 +264,7 @@ class TrainSteps(Operation):
     """Let the function train a small model, one step for each (src, tgt) of `batches`.
 
     `train` is the model's mode at first; `kwargs` go to the function. The result holds the losses,
-    the weights and the mode afterwards, and how often the optimiser stepped.
+    the weights and the mode afterwards, and how often the optimiser stepped. The last two are claims.
     """
 
     weights: Mapping[str, torch.Tensor]
@@ -334,10 +307,7 @@ class ModeAfterwards(TrainSteps):
 
 @dataclass(frozen=True)
 class SampleShares(Operation):
-    """Draw `draws` ids for each row of logits (B, V); the result is how often each came, (B, V).
-
-    An id of another form than one per row is returned as it came.
-    """
+    """Draw `draws` ids for each row of logits (B, V), and read how often each came, (B, V)."""
 
     logits: torch.Tensor
     kwargs: Mapping[str, Any] = field(default_factory=dict)
@@ -345,43 +315,37 @@ class SampleShares(Operation):
     seed: int = 1
 
     handed: ClassVar[Sequence[str]] = ("logits", "kwargs")
-
-    @property
-    def arguments(self) -> Sequence[Any]:
-        """The logits and the options."""
-        return [self.logits, *self.kwargs.values()]
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The options."""
-        return frozenset(self.kwargs)
+    named: ClassVar[Sequence[str]] = ("kwargs",)
 
     def run(self, answer: Answer) -> Any:
-        """Draw for all rows in one call, and count."""
-        rows, size = self.logits.shape
+        """Draw for all rows in one call."""
         many = self.logits.repeat_interleave(self.draws, dim=0)
         generator = torch.Generator().manual_seed(self.seed)
-        drawn = answer.find()(many, **self.kwargs, generator=generator)
-        if not isinstance(drawn, torch.Tensor) or drawn.shape != (len(many),):
-            return drawn
-        if drawn.dtype != torch.int64 or drawn.min() < 0 or drawn.max() >= size:
-            return drawn
-        counts = torch.stack([torch.bincount(row, minlength=size) for row in drawn.view(rows, -1)])
+        return answer.find()(many, **self.kwargs, generator=generator)
+
+    def read(self, value: Any) -> Any:
+        """Count ids (B · draws,); those of another form are returned as they came.
+
+        Raises ValueError for what has the form of shares already.
+        """
+        rows, size = self.logits.shape
+        if isinstance(value, torch.Tensor) and value.shape == (rows, size):
+            raise ValueError(f"{rows * self.draws} ids are expected")
+        if not isinstance(value, torch.Tensor) or value.shape != (rows * self.draws,):
+            return value
+        if value.dtype != torch.int64 or value.min() < 0 or value.max() >= size:
+            return value
+        counts = torch.stack([torch.bincount(row, minlength=size) for row in value.view(rows, -1)])
         return counts / self.draws
 
 
 @dataclass(frozen=True)
 class SampleTwice(Operation):
-    """Draw from logits (B, V) with one seed twice and with another; the result says what agrees."""
+    """Draw from logits (B, V) with one seed twice, and with another, and read what agrees."""
 
     logits: torch.Tensor
 
     handed: ClassVar[Sequence[str]] = ("logits",)
-
-    @property
-    def arguments(self) -> Sequence[Any]:
-        """The logits."""
-        return [self.logits]
 
     @property
     def names(self) -> frozenset[str]:
@@ -390,10 +354,12 @@ class SampleTwice(Operation):
 
     def run(self, answer: Answer) -> Any:
         """Draw three times."""
-        sample = answer.find()
-        first, second, third = (
-            sample(self.logits, generator=torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)
-        )
+        sample, generators = answer.find(), [torch.Generator().manual_seed(seed) for seed in (1, 1, 2)]
+        return [sample(self.logits, generator=generator) for generator in generators]
+
+    def read(self, value: Any) -> dict[str, bool]:
+        """Compare the first draw with the two others."""
+        first, second, third = value
         return {
             "same seed, same words": torch.equal(first, second),
             "another seed, other words": not torch.equal(first, third),

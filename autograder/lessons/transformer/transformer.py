@@ -1,14 +1,15 @@
 """Checks of `Transformer`."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
 
 from autograder.judge import masks, modules, weights
 from autograder.judge.authoring import (
+    FINISHED_ATTENTION,
     Check,
     Comparison,
     Draw,
@@ -23,8 +24,8 @@ from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.transformer import reference
-from autograder.lessons.transformer.fixtures import WIDTH, WORDS, MatrixStarts, PassParts
-from autograder.probe.modules import CallModule, ChangedPositions, ReadState
+from autograder.lessons.transformer.fixtures import WIDTH, WORDS, PassParts
+from autograder.probe.modules import CallModule, ReadState
 
 SOURCE, TARGET = 11, 13  # vocabulary sizes
 SIZES = [SOURCE, TARGET, 8, 4, 2, 12]  # then d_model, heads, layers, d_ff
@@ -39,6 +40,57 @@ PARTS = {
     "encoder untouched": "The weights of the encoder that was passed in were changed.",
     "decoder untouched": "The weights of the decoder that was passed in were changed.",
 }
+
+
+@dataclass(frozen=True)
+class MatrixStarts(ReadState):
+    """Build the class and tell how the matrix at each of `paths` was initialised.
+
+    It is "Xavier-uniform" (Glorot and Bengio 2010, equation 16), or the first way in which it is not.
+    """
+
+    sent_as: ClassVar = ReadState
+
+    def read(self, value: Any) -> dict[str, str]:
+        """Look at each matrix."""
+        return {path: _start(value[path]) for path in self.paths}
+
+
+def _start(matrix: torch.Tensor) -> str:
+    bound = (6 / sum(matrix.shape)) ** 0.5
+    values = matrix[1:]  # row 0 of an embedding is <pad>
+    spread = float(values.std()) / (bound / 3**0.5)
+    if not 0.8 <= spread <= 1.2:
+        return "too wide" if spread > 1.2 else "too narrow"
+    largest = float(values.abs().max()) / bound
+    return "Xavier-uniform" if 0.9 < largest < 1 + 1e-4 else "not uniform"
+
+
+@dataclass(frozen=True)
+class CallWithPadding(CallModule):
+    """Call a module; `real` holds a mask (B, L) for each call, or None.
+
+    Outputs where it is False are blanked, because nobody relies on what padding comes to.
+    """
+
+    real: Sequence[torch.Tensor | None] = ()
+
+    sent_as: ClassVar = CallModule
+
+    def read(self, value: Any) -> Any:
+        """Blank padding in outputs of the right form."""
+        if len(self.calls) == 1:
+            return _blanked(value, *self.real)
+        if not isinstance(value, list) or len(value) != len(self.real):
+            return value
+        return [_blanked(*pair) for pair in zip(value, self.real, strict=True)]
+
+
+def _blanked(result: Any, real: torch.Tensor | None) -> Any:
+    fits = isinstance(result, torch.Tensor) and real is not None and result.dim() == 3
+    if fits and real is not None and result.shape[:2] == real.shape:
+        return result.masked_fill(~real[..., None], 0.0)
+    return result
 
 
 def _padded_samples_wrong(seen: Comparison) -> str | None:
@@ -86,9 +138,11 @@ def _model(
     draw: Draw, *calls: list[torch.Tensor], parts: Sequence[str] = (),
     real: Sequence[torch.Tensor | None] = (), **init_kwargs: Any,
 ) -> CallModule:
-    """Call a model with drawn weights; `parts` and `real` are those of CallModule."""
-    asked = module(SIZES, weights.transformer(draw, SIZES), *calls, **init_kwargs)
-    return replace(asked, parts=parts, real=real)
+    """Call a model with drawn weights; `parts` and `real` are those of CallWithPadding."""
+    drawn = weights.transformer(draw, SIZES)
+    if real:
+        return CallWithPadding(SIZES, drawn, calls, init_kwargs, parts=parts, real=real)
+    return CallModule(SIZES, drawn, calls, init_kwargs, parts=parts)
 
 
 def _encodes(draw: Draw) -> Operation:
@@ -119,12 +173,12 @@ def _other_padding(draw: Draw) -> Operation:
 
 def _more_padding(draw: Draw) -> Operation:
     src, tgt = _src(draw, 7, 4, 6), _tgt(draw, 5, 5, 5)
-    return ChangedPositions(SIZES, calls=[[src, tgt], [F.pad(src, (0, 3)), tgt]])
+    return modules.ChangedPositions(SIZES, calls=[[src, tgt], [F.pad(src, (0, 3)), tgt]])
 
 
 def _alone(draw: Draw) -> Operation:
     src, tgt = _src(draw, 4, 7, 6), _tgt(draw, 5, 5, 5)
-    return ChangedPositions(SIZES, calls=[[src, tgt], [src[:1, :4].clone(), tgt[:1].clone()]])
+    return modules.ChangedPositions(SIZES, calls=[[src, tgt], [src[:1, :4].clone(), tgt[:1].clone()]])
 
 
 def _first_matrices(draw: Draw) -> Operation:
@@ -173,6 +227,7 @@ def _small(draw: Draw, *call: torch.Tensor, train: bool = False, **options: floa
 
 
 exercise = ExerciseChecks(reference=reference.Transformer, judge=matches_reference(*EXPLAINERS),
+    excludes=FINISHED_ATTENTION,
     examples=[
         example(lambda d: _small(d, torch.tensor([[5, 4, 6]]), torch.tensor([[1, 7]]))),
         example(lambda d: _small(d, torch.tensor([[5, 0, 0], [4, 7, 6]]), torch.tensor([[1, 6, 4],

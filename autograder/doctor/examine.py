@@ -1,0 +1,41 @@
+"""All checks of the machine, in the order of the table."""
+
+from collections.abc import Iterable, Iterator
+
+from autograder.doctor import course, extras, machine, sandbox
+from autograder.doctor.finding import Check, Finding, Status, problem
+from autograder.model.course import Course
+
+CHECKS = (
+    Check("Python", machine.python),
+    Check("packages", machine.packages),
+    Check("torch", machine.torch),
+    Check("libseccomp", sandbox.libseccomp),
+    Check("bubblewrap", sandbox.bubblewrap),
+    Check("excluded functions", sandbox.excluded),
+    Check("course folder", course.writable),
+    Check("disk", machine.disk),
+    Check("memory", machine.memory),
+    Check("nbgrader's configuration", course.configuration),
+    Check("gradebook", course.gradebook),
+    Check("exchange", course.exchange),
+    Check("Chromium", extras.chromium),
+    Check("fonts", extras.fonts),
+    Check("pretrained model", extras.word_vectors),
+    Check("Shakespeare", extras.shakespeare),
+)
+
+
+def examine(place: Course, checks: Iterable[Check] = CHECKS) -> Iterator[tuple[str, Finding]]:
+    """Yield the name of each check and what it finds. A check that fails itself found a problem."""
+    for check in checks:
+        try:
+            yield check.name, check.look(place)
+        except Exception as error:  # such as a package that cannot be imported
+            said = f"could not be looked at: {type(error).__name__}: {error}"
+            yield check.name, problem(said, "run 'make setup', and report this if it stays")
+
+
+def is_fit(found: Iterable[Finding]) -> bool:
+    """Return whether nothing that grading needs is broken."""
+    return all(each.status != Status.PROBLEM for each in found)

@@ -1,0 +1,47 @@
+"""What a check of the machine finds: that something is fine, or what is the matter and what to do."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from autograder.model.course import Course
+
+
+class Status(StrEnum):
+    """How a check ended. Grading needs what has a problem; what has a warning, something else needs."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found, in a sentence, and what to do about it."""
+
+    status: Status
+    said: str
+    fix: str = ""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing to look at, by the name that the table shows."""
+
+    name: str
+    look: Callable[[Course], Finding]
+
+
+def ok(said: str) -> Finding:
+    """Nothing has to be done."""
+    return Finding(Status.OK, said)
+
+
+def warning(said: str, fix: str) -> Finding:
+    """Grading works, but something else does not."""
+    return Finding(Status.WARNING, said, fix)
+
+
+def problem(said: str, fix: str) -> Finding:
+    """Grading does not work."""
+    return Finding(Status.PROBLEM, said, fix)

@@ -1,0 +1,246 @@
+"""What an exercise may exclude, and how: the kernels of the excluded operators are overridden.
+
+Whatever path leads to an operator, by a function, a method, a module, a script, a thread or `torch.ops`, it
+ends in a kernel, so that is where it is refused. Kernels are overridden through `torch.library`, which is
+public. `not_refused` calls every excluded function once, and says which this version of torch still runs.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Final
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+# The dispatch keys of all kinds of tensors on a CPU. A key for which an operator has no kernel does no harm.
+EVERY_CPU_TENSOR: Final = ("CPU", "SparseCPU", "NestedTensorCPU", "MkldnnCPU", "QuantizedCPU")
+# Made of other operators. Torch refuses kernels of these for the rarer tensors.
+COMPOSITE: Final = ("_batch_norm_impl_index", "rms_norm", "cross_entropy_loss")
+FINISHED: Final = "nn.MultiheadAttention"
+
+
+class ExcludedFunctionError(RuntimeError):
+    """A function was called that the exercise excludes."""
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Functions of torch that some exercises exclude together.
+
+    Args:
+        operators: the name that a student knows, by the operator that does the work.
+        calls: a call of every public function that leads to one of the operators, by its name.
+        python: functions written in Python that do the work as well.
+    """
+
+    operators: Mapping[str, str]
+    calls: Mapping[str, Callable[[], Any]]
+    python: Sequence[Callable[..., Any]] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What is refused, by the names that students know."""
+        return frozenset(self.operators.values()) | {_public_name(each) for each in self.python}
+
+
+def _if_there(name: str) -> list[Callable[..., Any]]:
+    """Return a function of torch.nn.functional that not every version has."""
+    return [getattr(F, name)] if hasattr(F, name) else []
+
+
+def _public_name(function: Callable[..., Any]) -> str:
+    """Return what a function of torch's, or the class whose forward it is, is called in a lesson."""
+    name = function.__qualname__.removesuffix(".forward")
+    return f"nn.{name}" if hasattr(nn, name) else f"F.{name}"
+
+
+def _square() -> torch.Tensor:
+    return torch.ones(2, 4, 4)
+
+
+def _attend(*, train: bool) -> Any:
+    layer = nn.MultiheadAttention(4, 2, batch_first=True).train(train)
+    with torch.set_grad_enabled(train):
+        return layer(_square(), _square(), _square())
+
+
+def _encode(*, train: bool) -> Any:
+    layer = nn.TransformerEncoderLayer(4, 2, 4, batch_first=True).train(train)
+    with torch.set_grad_enabled(train):
+        return layer(_square())
+
+
+SOFTMAX: Final = Exclusion(
+    operators={
+        "_softmax": "torch.softmax",
+        "_softmax.out": "torch.softmax",
+        "_log_softmax": "torch.log_softmax",
+        "_log_softmax.out": "torch.log_softmax",
+        "_safe_softmax": "torch.softmax",
+        "_masked_softmax": "torch.softmax",
+        "_sparse_softmax": "torch.sparse.softmax",
+        "_sparse_log_softmax": "torch.sparse.log_softmax",
+    },
+    calls={
+        "torch.softmax": lambda: torch.softmax(_square(), -1),
+        "torch.log_softmax": lambda: torch.log_softmax(_square(), -1),
+        "F.softmin": lambda: F.softmin(_square(), -1),
+        "nn.Softmax": lambda: nn.Softmax(-1)(_square()),
+        "torch.special.softmax": lambda: torch.special.softmax(_square(), -1),
+        "torch.sparse.softmax": lambda: torch.sparse.softmax(_square()[0].to_sparse(), 1),
+        "F.cross_entropy": lambda: F.cross_entropy(_square()[0], torch.zeros(4, dtype=torch.long)),
+    },
+)
+SCALED_DOT_PRODUCT: Final = Exclusion(
+    operators={
+        "_scaled_dot_product_flash_attention_for_cpu": "F.scaled_dot_product_attention",
+        "_scaled_dot_product_attention_math": "F.scaled_dot_product_attention",
+        "_scaled_dot_product_fused_attention_overrideable": "F.scaled_dot_product_attention",
+    },
+    calls={
+        "F.scaled_dot_product_attention": lambda: F.scaled_dot_product_attention(
+            *(_square()[:, None],) * 3
+        ),
+        "F.scaled_dot_product_attention with a mask": lambda: F.scaled_dot_product_attention(
+            *(_square().requires_grad_(),) * 3, attn_mask=torch.ones(4, 4, dtype=torch.bool)
+        ),
+    },
+)
+NORMS: Final = Exclusion(
+    operators={
+        "native_layer_norm": "F.layer_norm",
+        "native_layer_norm.out": "F.layer_norm",
+        "native_group_norm": "F.group_norm",
+        "native_group_norm.out": "F.group_norm",
+        "native_batch_norm": "F.batch_norm",
+        "native_batch_norm.out": "F.batch_norm",
+        "_native_batch_norm_legit": "F.batch_norm",
+        "_native_batch_norm_legit.no_stats": "F.batch_norm",
+        "_batch_norm_impl_index": "F.batch_norm",
+        "_batch_norm_with_update": "F.batch_norm",
+        "rms_norm": "F.rms_norm",
+        "_fused_rms_norm": "F.rms_norm",
+    },
+    calls={
+        "F.layer_norm": lambda: F.layer_norm(_square(), (4,)),
+        "nn.LayerNorm": lambda: nn.LayerNorm(4)(_square()),
+        "F.group_norm": lambda: F.group_norm(_square(), 1),
+        "F.batch_norm": lambda: F.batch_norm(_square(), None, None, training=True),
+        "F.instance_norm": lambda: F.instance_norm(_square()),
+        "F.rms_norm": lambda: F.rms_norm(_square(), (4,)),
+        "F.local_response_norm": lambda: F.local_response_norm(_square(), 2),
+    },
+    python=(F.local_response_norm,),
+)
+CROSS_ENTROPY: Final = Exclusion(
+    operators={"cross_entropy_loss": "F.cross_entropy"},
+    calls={
+        "F.cross_entropy": lambda: F.cross_entropy(_square()[0], torch.zeros(4, dtype=torch.long)),
+        "nn.CrossEntropyLoss": lambda: nn.CrossEntropyLoss(label_smoothing=0.1)(
+            _square()[0].requires_grad_(), torch.zeros(4, dtype=torch.long)
+        ),
+    },
+    python=(F.cross_entropy, *_if_there("linear_cross_entropy")),
+)
+FINISHED_ATTENTION: Final = Exclusion(
+    operators={
+        "_native_multi_head_attention": FINISHED,
+        "_transformer_encoder_layer_fwd": "nn.TransformerEncoderLayer",
+    },
+    calls={
+        FINISHED: lambda: _attend(train=True),
+        f"{FINISHED} in eval mode": lambda: _attend(train=False),
+        "nn.TransformerEncoderLayer": lambda: _encode(train=True),
+        "nn.TransformerEncoderLayer in eval mode": lambda: _encode(train=False),
+        "nn.TransformerDecoderLayer": lambda: nn.TransformerDecoderLayer(4, 2, 4)(
+            _square(), _square()
+        ),
+    },
+    python=(
+        F.multi_head_attention_forward,
+        *(
+            layer.forward
+            for layer in (
+                *(
+                    nn.MultiheadAttention,
+                    nn.Transformer,
+                    nn.TransformerEncoder,
+                    nn.TransformerDecoder,
+                ),
+                *(nn.TransformerEncoderLayer, nn.TransformerDecoderLayer),
+            )
+        ),
+    ),
+)
+DERIVATIVES: Final = "derivatives"  # excluded by the text alone: no kernel computes nothing else
+EXCLUSIONS: Final[Mapping[str, Exclusion]] = {
+    "softmax": SOFTMAX,
+    "scaled_dot_product": SCALED_DOT_PRODUCT,
+    "norms": NORMS,
+    "cross_entropy": CROSS_ENTROPY,
+    "finished_attention": FINISHED_ATTENTION,
+}
+
+_overridden: Final[list[torch.library.Library]] = []  # an override lasts as long as its library
+
+
+def exclude(names: Iterable[str], called: Callable[[str], None]) -> None:
+    """Refuse the functions of some exclusions in this process, and in those that it forks, from now on.
+
+    A call raises ExcludedFunctionError, after `called` was told the name that a student knows. Names of
+    exclusions that have no kernels, such as DERIVATIVES, are left to `coursework.source_rules`.
+    """
+    make: Any = torch.library.Library
+    library = make("aten", "IMPL")
+    _overridden.append(library)
+    for exclusion in [EXCLUSIONS[name] for name in names if name in EXCLUSIONS]:
+        for (operator, known), key in product(exclusion.operators.items(), EVERY_CPU_TENSOR):
+            if operator in COMPOSITE and key != "CPU":
+                continue
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # torch warns of every override
+                library.impl(operator, _refusal(known, called), key)
+        for function in exclusion.python:
+            _replace(function, called)
+
+
+def _refusal(name: str, called: Callable[[str], None]) -> Callable[..., Any]:
+    def refuse(*_: Any, **__: Any) -> Any:
+        called(name)
+        raise ExcludedFunctionError(f"`{name}` is excluded in this exercise.")
+
+    return refuse
+
+
+def _replace(function: Any, called: Callable[[str], None]) -> None:
+    """Have a Python function refuse, also for those who took hold of it before."""
+    refuse = _refusal(_public_name(function), called)
+
+    def refused(*_: Any, _refuse: Callable[..., Any], **__: Any) -> Any:
+        return _refuse()
+
+    function.__code__, function.__defaults__ = refused.__code__, None
+    function.__kwdefaults__ = {"_refuse": refuse}
+
+
+def not_refused() -> list[str]:
+    """Exclude everything, call every excluded function, and return the names of those that ran.
+
+    To be called in a process of its own, which excludes them from then on.
+    """
+    exclude(EXCLUSIONS, lambda _name: None)
+    calls = {name: call for each in EXCLUSIONS.values() for name, call in each.calls.items()}
+    return sorted(name for name, call in calls.items() if _runs(call))
+
+
+def _runs(call: Callable[[], Any]) -> bool:
+    try:
+        call()
+    except ExcludedFunctionError:
+        return False
+    except Exception:  # whatever else it is, the function was not refused
+        return True
+    return True
