@@ -371,7 +371,7 @@ def test_an_answer_that_is_refused_by_its_text_is_not_run(
     cell = "def softmax(x, dim=-1):\n    return torch.ops.aten.softmax.int(x, dim)"
     assert graded("03_attention", "softmax", cell) == (
         0,
-        "Line 2 uses `torch.ops.aten`. This exercise is to be written with ordinary tensor operations.",
+        "Line 2 uses `torch.ops`. This exercise is to be written with ordinary tensor operations.",
     )
 
 
