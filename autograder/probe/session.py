@@ -74,7 +74,9 @@ def serve(channel: socket.socket, inherited: Inherited, no_processes: bytes) -> 
     with contextlib.suppress(EOFError):
         while True:
             answer = _answer(session, wire.receive(channel))
-            wire.send(channel, {**answer, "noted": session.settle()})
+            # Only a cell replaces anything here. To look again would copy memory that forks share.
+            noted = session.settle() if "cell" in answer else notes.take()
+            wire.send(channel, {**answer, "noted": noted})
 
 
 def _answer(session: Session, command: dict[str, Any]) -> dict[str, Any]:
