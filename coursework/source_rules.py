@@ -87,9 +87,9 @@ def first_refusal(cells: Sequence[str], *, derivatives: bool = False) -> Refusal
     return _first_refusal(tuple(cells), derivatives)
 
 
-@lru_cache(maxsize=2048)  # a cell is read for several exercises
+@lru_cache(maxsize=2048)
 def _first_refusal(cells: tuple[str, ...], derivatives: bool) -> Refusal | None:
-    texts = [_Text(source) for source in cells]
+    texts = [_cell(source) for source in cells]
     known = Known()
     for text in texts:
         known.learn(text.tree or ast.Module([], []))
@@ -105,7 +105,7 @@ def odd_names(source: str) -> list[str]:
 
     They change no score: an instructor may want to look at them.
     """
-    tree = _Text(source).tree or ast.Module([], [])
+    tree = _cell(source).tree or ast.Module([], [])
     found = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
     texts = {text for text in found if isinstance(text, str)}
     return sorted(text for text in texts - SPECIAL if re.fullmatch(r"__\w+__|_C|_\w*softmax", text))
@@ -141,6 +141,11 @@ class _Text:
             yield Refusal(1, f"is in a cell of more than {LONGEST:,} characters")
         elif self.tree is not None:
             yield from _Reader(known, derivatives).read(self.tree)
+
+
+@lru_cache(maxsize=2048)  # a cell is read for several exercises, and for odd names
+def _cell(source: str) -> _Text:
+    return _Text(source)
 
 
 class _Reader:

@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, NoReturn
 
 from autograder.keeper import forks
+from autograder.keeper.huge_pages import collapse_memory
 from autograder.keeper.resource_monitor import ResourceMonitor
 from autograder.probe import isolate, session, wire
 from autograder.probe.inherited import Inherited
@@ -30,6 +31,7 @@ from autograder.probe.shell import make_shell
 from autograder.probe.streams import silence
 from coursework.exclusions import not_refused
 
+FEW_RUNS = 3  # before memory is moved to huge pages, which costs what some five runs gain by it
 MONITOR_SECONDS = 0.05  # between two looks at the resources of a run
 LATE = {  # what packages import when they first need it, which else every run would do
     "torch": ("torch.utils._device", "torch.profiler._cupti_monitor"),
@@ -59,9 +61,13 @@ def main() -> None:
     isolate.new_session_keyring()
     inherited, not_refused = warm_up(wire.receive(control)["modules"])
     wire.send(control, {"warm": "ready", "not_refused": not_refused})
+    runs = 0
     with contextlib.suppress(EOFError):
         while True:
-            _serve(control, inherited, programs)
+            started = _serve(control, inherited, programs) == "run"
+            runs += started
+            if started and runs == FEW_RUNS:
+                collapse_memory()
     with contextlib.suppress(ChildProcessError):
         while True:
             os.wait()
@@ -115,8 +121,8 @@ def _import(modules: Iterable[str]) -> None:
                 importlib.import_module(name)
 
 
-def _serve(control: socket.socket, inherited: Inherited, programs: Programs) -> None:
-    """Carry out one command.
+def _serve(control: socket.socket, inherited: Inherited, programs: Programs) -> str:
+    """Carry out one command, and return its word.
 
     `run` comes with a channel; `stop` and `used` with the number of a run. The answer to `used` is the
     processor time of its processes: the kernel counts it, and no run can hide it. `import` is followed by
@@ -136,6 +142,7 @@ def _serve(control: socket.socket, inherited: Inherited, programs: Programs) -> 
         _import(wire.receive(control)["modules"])
         inherited.remember()
         wire.send(control, {"warm": "ready"})
+    return word
 
 
 def _stop_run(keeper: int) -> None:
