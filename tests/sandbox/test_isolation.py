@@ -253,10 +253,13 @@ def test_a_fork_bomb_never_has_more_processes_than_there_may_be(warm: WarmProces
         bomb = pool.submit(run.cell, "import os\nwhile True: os.fork()", 10)
         while not bomb.done():
             most = max(most, monitor.threads(warm._process.pid))
+        kinds = {kind for kind, _ in run.take_notes()}
         if ended := bomb.exception():
             assert isinstance(ended, RunEndedError)
-            assert "too-much" in {kind for kind, _ in run.take_notes()}
-        else:  # an ordinary user is bound by RLIMIT_NPROC, so a fork fails before the keeper is asked
+            # RLIMIT_NPROC binds an ordinary user, so a fork may fail before the keeper is asked. Then two
+            # processes answer for the cell, which is noise.
+            assert kinds & ({"too-much"} if os.geteuid() == 0 else {"too-much", "noise"})
+        else:
             assert os.geteuid() != 0
             assert (bomb.result() or {})["type"] == "BlockingIOError"
     monitor.close()
