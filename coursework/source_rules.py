@@ -155,9 +155,8 @@ class _Reader:
         self._known, self._derivatives = known, derivatives
         self._imported: set[str] = set()  # names under which a derivative was imported
         self._rebound: set[str] = set()  # of `self`, where it is no longer the object
-        self._timed: set[ast.AST] = (
-            set()
-        )  # calls of `globals()` that hand names to `timeit`, or are searched
+        # Calls of `globals()` that hand names to `timeit`, or are searched.
+        self._timed: set[ast.AST] = set()
 
     def read(self, tree: ast.Module) -> Iterator[Refusal]:
         """Yield the refusals of a tree in the order of its lines."""

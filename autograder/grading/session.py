@@ -237,8 +237,7 @@ class GradingSession:
         """Return what the answer, or a cell that it needs, is not to be written with; None for nothing."""
         locked = {part.source for part in self.parts if part.role is Role.LOCKED}
         sources = [source for source in self._sources(exercise) if source not in locked]
-        derivatives = bool(exercise.excludes and exercise.excludes.derivatives)
-        refusal = first_refusal(sources, derivatives=derivatives)
+        refusal = _refused(exercise, sources)
         odd = [f"the text {name!r}" for source in sources for name in odd_names(source)]
         odd += [refusal.what] if refusal and refusal.reflection else []
         self.incidents.add(exercise.id, ((Kind.REFLECTION, what) for what in odd))
@@ -249,8 +248,7 @@ class GradingSession:
         test = (Role.TEST, exercise.id)
         before = takewhile(lambda part: (part.role, part.exercise) != test, self.parts)
         written = [part.source for part in before if part.runs and part.role is not Role.LOCKED]
-        derivatives = bool(exercise.excludes and exercise.excludes.derivatives)
-        return first_refusal(written, derivatives=derivatives) is None
+        return _refused(exercise, written) is None
 
     def _report(
         self, exercise: Exercise, best: ExerciseRun, *others: ExerciseRun
@@ -265,6 +263,12 @@ class GradingSession:
         return outcomes.graded(
             self.oracle.lesson.name, exercise, best, next(filter(None, found), [])
         )
+
+
+def _refused(exercise: Exercise, cells: Sequence[str]) -> Refusal | None:
+    """Return the first thing in some cells that an exercise's answer is not to be written with."""
+    derivatives = bool(exercise.excludes and exercise.excludes.derivatives)
+    return first_refusal(cells, derivatives=derivatives)
 
 
 def _out_of_memory(raised: Mapping[str, Any]) -> bool:
