@@ -131,7 +131,8 @@ class ExerciseRunner:
     `MAX_CRASHES` crashes, the remaining checks fail without being run.
 
     Messages quote `source`, the student's cell. Each probe first runs `cells`, with the parts that
-    `stand_ins` define in place: for a process that has not run the notebook.
+    `stand_ins` define in place: for a process that has not run the notebook. One that has and that `kept`
+    what the names meant at this exercise asks it in a probe that is shared with others.
     """
 
     def __init__(
@@ -144,11 +145,13 @@ class ExerciseRunner:
         stand_ins: Sequence[str] = (),
         source: str,
         cells: Sequence[str] = (),
+        kept: bool = False,
     ) -> None:
         self.oracle, self.exercise = oracle, exercise
         self.result = ExerciseRun(exercise)
         self._process, self._out_of_time = process, out_of_time
         self._stand_ins, self._source, self._cells = stand_ins, source, cells
+        self._kept = kept
 
     def run(self) -> ExerciseRun:
         """Run every check, and once more some of those that passed."""
@@ -167,7 +170,8 @@ class ExerciseRunner:
                 self._run_again(probe)
             if not self.result.perfect and not self._called_excluded:
                 self._try_examples(probe)
-            self._close(probe)
+            if not self._kept:
+                self._close(probe)
         return self.result
 
     @property
@@ -187,6 +191,8 @@ class ExerciseRunner:
         try:
             excluded = self.exercise.excludes.names if self.exercise.excludes else ()
             lesson = self.oracle.lesson.name
+            if self._kept:
+                return self._process.turn(PROBE_SECONDS, self.exercise.id, lesson, excluded)
             return self._process.probe(
                 PROBE_SECONDS, self._stand_ins, self._cells, lesson, excluded
             )

@@ -1,4 +1,8 @@
-"""Grades one submission: runs its cells in order, and grades each exercise at its test cell.
+"""Grades one submission: runs its cells in order, and grades each exercise as it is at its test cell.
+
+At first that is done at the end of the notebook, in one fork for all exercises that exclude the same
+functions: a fork costs more than the questions that are asked in it. What is not right then is graded again
+alone.
 
 A cell that ends the process costs its own exercise only. The notebook is run again without that cell,
 and the exercises that were already graded keep their scores.
@@ -6,7 +10,7 @@ and the exercises that were already graded keep their scores.
 
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 from typing import Any
@@ -64,6 +68,7 @@ class GradingSession:
         self._reports: dict[str, ExerciseReport] = {}
         self._raised: dict[str, Raised] = {}  # by the cell of an exercise
         self._skipped: set[int] = set()  # indices of cells that ended the process
+        self._first_pass = True
         self._apart: Run | None = None  # in which exercises are graded alone, while it is clean
         self._own_seconds = 0.0
         self._started = time.monotonic() if started is None else started
@@ -80,6 +85,7 @@ class GradingSession:
                     self._run_notebook(run)
                     run.leave()
                     self.incidents.add(None, run.take_notes())
+                self._first_pass = False
         finally:
             self._clear(self._apart)
         for exercise in self._open():
@@ -99,16 +105,21 @@ class GradingSession:
 
     def _run_notebook(self, run: Run) -> None:
         """Run the notebook from the top, until its end or until its process has ended."""
+        kept: set[str] = set()
         for index, part in enumerate(self.parts):
             if self._out_of_time() or not run.alive:
                 return
             if part.role is Role.TEST:
-                self._grade_exercise(part.exercise, run)
+                self._reach(part.exercise, run, kept)
             elif part.runs and index not in self._skipped:
                 self._run_cell(index, part, run)
-        for exercise in self._open():  # the cell with its test is gone
+        for exercise in self._open():
+            if exercise.id not in kept:  # the cell with its test is gone
+                self._reach(exercise.id, run, kept)
+        clean = run.leave()
+        for exercise in sorted(self._open(), key=_excluded):
             if run.alive:
-                self._grade_exercise(exercise.id, run)
+                self._keep(exercise.id, partial(self._graded, run=run, clean=clean))
 
     def _run_cell(self, index: int, part: Part, run: Run) -> None:
         """Run one cell. One that ends the process is skipped from now on, and fails its exercise."""
@@ -147,10 +158,20 @@ class GradingSession:
         if raised and raised.get("type") == "SystemExit":
             self.incidents.add(part.exercise, [(Kind.ENDED, "exit()")])
 
-    def _grade_exercise(self, exercise_id: str | None, run: Run) -> None:
-        """Grade an exercise, unless it is graded already."""
-        if exercise_id in {exercise.id for exercise in self._open()}:
-            self._keep(exercise_id, partial(self._graded, run=run))
+    def _reach(self, exercise_id: str | None, run: Run, kept: set[str]) -> None:
+        """Keep how an exercise is at its test cell, to be graded later, or grade it now.
+
+        It is graded now once a cell has ended a run, since another may, and where it excludes functions but
+        some cell of the notebook could not stand in its answer.
+        """
+        exercise = next((each for each in self._open() if each.id == exercise_id), None)
+        if exercise is None:
+            return
+        later = self._first_pass and self._all_allowed(exercise, self.parts)
+        if later and run.keep(exercise.id):
+            kept.add(exercise.id)
+        elif run.alive:
+            self._keep(exercise.id, partial(self._graded, run=run))
 
     def _keep(self, exercise_id: str, grade: Callable[[Exercise], ExerciseReport]) -> None:
         """Keep the report that `grade` gives. A fault of the grader leaves it to a person."""
@@ -171,16 +192,20 @@ class GradingSession:
             return self._report(exercise, fresh)
         return outcomes.cell_ended(exercise, ending, ANSWER_SECONDS)
 
-    def _graded(self, exercise: Exercise, run: Run) -> ExerciseReport:
+    def _graded(self, exercise: Exercise, run: Run, clean: bool | None = None) -> ExerciseReport:
         """Grade the answer as it stands in the notebook, and if need be alone; keep the better.
 
         Where the exercise excludes functions, its text is read first. If another cell before it would not
-        be allowed in the answer, or left something behind, the answer is only run alone.
+        be allowed in the answer, or left something behind, the answer is only run alone. `clean` says that
+        nothing was left behind, if that is known: then the run has kept how the exercise was.
         """
         if exercise.excludes and (refusal := self._refusal(exercise)):
             return outcomes.not_allowed(exercise, refusal)
-        by_itself = exercise.excludes and not (self._all_allowed(exercise) and run.leave())
-        runs = [] if by_itself else [self._run_checks(exercise, run)]
+        kept = clean is not None
+        by_itself = exercise.excludes and not (
+            clean if kept else self._all_allowed(exercise, self._before(exercise)) and run.leave()
+        )
+        runs = [] if by_itself else [self._run_checks(exercise, run, kept=kept)]
         self.incidents.add(exercise.id, run.take_notes())
         if not runs or (not runs[0].perfect and not self._out_of_time()):
             runs.insert(0, self._run_alone(exercise))
@@ -222,6 +247,8 @@ class GradingSession:
         run: Run,
         stand_ins: Sequence[str] = (),
         cells: Sequence[str] = (),
+        *,
+        kept: bool = False,
     ) -> ExerciseRun:
         return ExerciseRunner(
             self.oracle,
@@ -231,6 +258,7 @@ class GradingSession:
             source=self._answers[exercise.id].source,
             stand_ins=stand_ins,
             cells=cells,
+            kept=kept,
         ).run()
 
     def _refusal(self, exercise: Exercise) -> Refusal | None:
@@ -243,12 +271,15 @@ class GradingSession:
         self.incidents.add(exercise.id, ((Kind.REFLECTION, what) for what in odd))
         return refusal
 
-    def _all_allowed(self, exercise: Exercise) -> bool:
-        """Return whether every cell before an exercise could stand in its answer."""
+    def _before(self, exercise: Exercise) -> Iterable[Part]:
         test = (Role.TEST, exercise.id)
-        before = takewhile(lambda part: (part.role, part.exercise) != test, self.parts)
-        written = [part.source for part in before if part.runs and part.role is not Role.LOCKED]
-        return _refused(exercise, written) is None
+        return takewhile(lambda part: (part.role, part.exercise) != test, self.parts)
+
+    @staticmethod
+    def _all_allowed(exercise: Exercise, parts: Iterable[Part]) -> bool:
+        """Return whether an exercise excludes nothing, or each of some cells could stand in its answer."""
+        written = [part.source for part in parts if part.runs and part.role is not Role.LOCKED]
+        return not exercise.excludes or _refused(exercise, written) is None
 
     def _report(
         self, exercise: Exercise, best: ExerciseRun, *others: ExerciseRun
@@ -263,6 +294,10 @@ class GradingSession:
         return outcomes.graded(
             self.oracle.lesson.name, exercise, best, next(filter(None, found), [])
         )
+
+
+def _excluded(exercise: Exercise) -> tuple[str, ...]:
+    return tuple(exercise.excludes.names) if exercise.excludes else ()
 
 
 def _refused(exercise: Exercise, cells: Sequence[str]) -> Refusal | None:

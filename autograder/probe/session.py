@@ -3,8 +3,10 @@
 The grader sends one command at a time, and each gets one answer:
 
 - `cell`: run a cell. The answer describes the exception it raised, if any.
+- `keep`: remember what each name means now.
 - `probe`: fork. The fork takes stand-ins, runs cells, and then answers `observe` commands until
-  `end`. After that the session itself answers with the fork's exit status.
+  `end`. After that the session itself answers with the fork's exit status. On `turn`, its names mean
+  what was kept.
 - `leave`: look for processes and files that were left behind.
 """
 
@@ -13,7 +15,7 @@ import math
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
@@ -47,6 +49,7 @@ class Session:
     notes: Notes
     hook: AuditHook
     no_processes: bytes
+    kept: dict[str, dict[str, Any]] = field(default_factory=dict)  # names and meanings, by exercise
 
     @property
     def shell(self) -> QuietShell:
@@ -84,9 +87,12 @@ def _answer(session: Session, command: dict[str, Any]) -> dict[str, Any]:
         return _run_cell(session, command)
     if command["do"] == "probe":
         return _probe(session, command)
+    if command["do"] == "keep":
+        session.kept[command["exercise"]] = dict(session.shell.user_ns)
+        return {"kept": command["exercise"]}
     if command["do"] == "leave":
         return _leave(session)
-    raise wire.WireError(f"unknown command {command['do']!r}: expected cell, probe or leave")
+    raise wire.WireError(f"unknown command {command['do']!r}: expected cell, keep, probe or leave")
 
 
 def _leave(session: Session) -> dict[str, Any]:
@@ -144,7 +150,10 @@ def _serve_probe(session: Session, command: dict[str, Any]) -> None:
         # Without cells all is as the session left it. To look again would copy memory that forks share.
         noted = session.settle(after_a_call=not ran)
         wire.send(channel, {"probe": "ready", "noted": noted})
-        while (order := wire.receive(channel))["do"] == "observe":
+        while (order := wire.receive(channel))["do"] != "end":
+            if order["do"] == "turn":
+                _turn(session, order["exercise"])
+                continue
             asked = make(order["operation"], order["fields"])
             called.clear()
             with time_limit(order["seconds"]) as clock:
@@ -157,6 +166,17 @@ def _serve_probe(session: Session, command: dict[str, Any]) -> None:
     except BaseException:
         os._exit(FAILED)
     os._exit(0)
+
+
+def _turn(session: Session, exercise: str) -> None:
+    """Go back to what each name meant at an exercise: a cell further down may define it anew.
+
+    Functions look names up in the shell's own dictionary, so this is filled, not replaced.
+    """
+    names = session.shell.user_ns
+    names.clear()
+    names.update(session.kept[exercise])
+    wire.send(session.channel, {"probe": "ready", "noted": session.notes.take()})
 
 
 def _prepare(shell: QuietShell, command: dict[str, Any]) -> None:

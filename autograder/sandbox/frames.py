@@ -66,8 +66,14 @@ class CellDone(Frame):
     raised: RaisedFrame | None
 
 
+class Kept(Frame):
+    """The answer to `keep`."""
+
+    kept: Line
+
+
 class ProbeReady(Frame):
-    """The answer to `probe`, from the probe."""
+    """The answer to `probe` and to `turn`, from the probe."""
 
     probe: Literal["ready"]
 

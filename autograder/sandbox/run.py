@@ -60,6 +60,7 @@ class Run:
         self._warm, self._channel, self._number = warm, channel, number
         self._deadline = deadline
         self._notes: list[Note] = []
+        self._shared: tuple[tuple[str, ...], Probe] | None = None  # what it excludes, and the probe
         self.seconds = 0.0  # of processor time, as the run itself says
         self.alive = True
 
@@ -75,6 +76,7 @@ class Run:
         good as a fresh one.
         """
         with contextlib.suppress(RunEndedError):
+            self._end_shared()
             answer = self._ask(wire.pack({"do": "leave"}), GRACE_SECONDS, frames.SessionOver)
             return isinstance(answer, frames.SessionOver) and answer.clean
         return False
@@ -90,6 +92,34 @@ class Run:
         assert isinstance(answer, frames.CellDone)
         return answer.raised.model_dump(exclude_unset=True) if answer.raised else None
 
+    def keep(self, exercise: str) -> bool:
+        """Have the run remember what each name means now, for `turn`. Return whether it did."""
+        with contextlib.suppress(RunEndedError):
+            self._ask(wire.pack({"do": "keep", "exercise": exercise}), GRACE_SECONDS, frames.Kept)
+            return True
+        return False
+
+    def turn(
+        self, seconds: float, exercise: str, lesson: str = "", excluded: Sequence[str] = ()
+    ) -> "Probe":
+        """Return a probe whose names mean what `keep` remembered for an exercise.
+
+        It is the same one for all exercises that exclude the same, as long as it lives, and ends with the
+        next command to the run. Raises RunEndedError if the run ended.
+        """
+        shared = self._shared[1] if self._shared and self._shared[0] == tuple(excluded) else None
+        if shared is None or not shared.ready:
+            shared = self.probe(seconds, lesson=lesson, excluded=excluded)
+            self._shared = tuple(excluded), shared
+        if shared.ready:
+            shared.turn(exercise)
+        return shared
+
+    def _end_shared(self) -> None:
+        if self._shared is not None:
+            (_, shared), self._shared = self._shared, None
+            shared.close()
+
     def probe(
         self,
         seconds: float,
@@ -103,6 +133,7 @@ class Run:
         After the cells, the functions of the exclusions `excluded` are refused. Raises RunEndedError if
         the run itself ended. A probe that ended is returned, not ready.
         """
+        self._end_shared()
         sources = {"stand_ins": list(stand_ins), "cells": list(cells)}
         about = {"lesson": lesson, "excluded": list(excluded)}
         command = {"do": "probe", "seconds": seconds, **sources, **about}
@@ -231,6 +262,13 @@ class Probe:
         return {name: getattr(answer, name) for name in ("value", "changed", "excluded")} | {
             "raised": answer.raised.model_dump(exclude_unset=True) if answer.raised else None
         }
+
+    def turn(self, exercise: str) -> None:
+        """Have its names mean what the run kept for an exercise. Raises RunEndedError if the run ended."""
+        command = wire.pack({"do": "turn", "exercise": exercise})
+        answer = self._run._ask(command, GRACE_SECONDS, frames.ProbeReady, frames.ProbeEnded)
+        if isinstance(answer, frames.ProbeEnded):
+            self._ending = self._run.ending(answer.code)
 
     def close(self) -> None:
         """End the probe. Raises RunEndedError if the run ended meanwhile."""
