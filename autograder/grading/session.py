@@ -35,6 +35,7 @@ from coursework.source_rules import Refusal, first_refusal, odd_names
 ANSWER_SECONDS = 20.0
 OWN_CELL_SECONDS = 10.0  # for a cell that the student added
 OWN_CELLS_SECONDS = 40.0  # for all of those together; the rest is skipped
+LONG_SECONDS = 10.0  # after which an exercise is graded as soon as it is reached
 TOTAL_SECONDS = 200.0  # after which no check is begun
 LAST_SECONDS = 240.0  # after which no answer is waited for
 
@@ -105,7 +106,7 @@ class GradingSession:
 
     def _run_notebook(self, run: Run) -> None:
         """Run the notebook from the top, until its end or until its process has ended."""
-        kept: set[str] = set()
+        kept: list[Exercise] = []
         for index, part in enumerate(self.parts):
             if self._out_of_time() or not run.alive:
                 return
@@ -113,13 +114,9 @@ class GradingSession:
                 self._reach(part.exercise, run, kept)
             elif part.runs and index not in self._skipped:
                 self._run_cell(index, part, run)
-        for exercise in self._open():
-            if exercise.id not in kept:  # the cell with its test is gone
-                self._reach(exercise.id, run, kept)
-        clean = run.leave()
-        for exercise in sorted(self._open(), key=_excluded):
-            if run.alive:
-                self._keep(exercise.id, partial(self._graded, run=run, clean=clean))
+        for exercise in self._open():  # the cell with its test may be gone
+            self._reach(exercise.id, run, kept)
+        self._grade_kept(run, kept)
 
     def _run_cell(self, index: int, part: Part, run: Run) -> None:
         """Run one cell. One that ends the process is skipped from now on, and fails its exercise."""
@@ -158,20 +155,30 @@ class GradingSession:
         if raised and raised.get("type") == "SystemExit":
             self.incidents.add(part.exercise, [(Kind.ENDED, "exit()")])
 
-    def _reach(self, exercise_id: str | None, run: Run, kept: set[str]) -> None:
+    def _reach(self, exercise_id: str | None, run: Run, kept: list[Exercise]) -> None:
         """Keep how an exercise is at its test cell, to be graded later, or grade it now.
 
-        It is graded now once a cell has ended a run, since another may, and where it excludes functions but
-        some cell of the notebook could not stand in its answer.
+        It is graded now where it excludes functions but some cell of the notebook could not stand in its
+        answer, and once a cell has ended a run or taken long: another may, and nothing would be graded.
         """
         exercise = next((each for each in self._open() if each.id == exercise_id), None)
-        if exercise is None:
+        if exercise is None or exercise in kept:
             return
-        later = self._first_pass and self._all_allowed(exercise, self.parts)
+        long = time.monotonic() > self._started + LONG_SECONDS
+        if long:
+            self._grade_kept(run, kept)
+        later = self._first_pass and not long and self._all_allowed(exercise, self.parts)
         if later and run.keep(exercise.id):
-            kept.add(exercise.id)
+            kept.append(exercise)
         elif run.alive:
             self._keep(exercise.id, partial(self._graded, run=run))
+
+    def _grade_kept(self, run: Run, kept: list[Exercise]) -> None:
+        clean = bool(kept) and run.leave()
+        for exercise in sorted(kept, key=_excluded):
+            if run.alive:
+                self._keep(exercise.id, partial(self._graded, run=run, clean=clean))
+        kept.clear()
 
     def _keep(self, exercise_id: str, grade: Callable[[Exercise], ExerciseReport]) -> None:
         """Keep the report that `grade` gives. A fault of the grader leaves it to a person."""

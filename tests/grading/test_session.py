@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from autograder.grading.grader import Grader
 from autograder.lessons.loading import load_lesson
 from autograder.model.exercise import Check, Comparison, Exercise, Verdict
 from autograder.model.report import GRADER_ERROR, CheckReport, Outcome, Report
+from autograder.sandbox.run import Probe, Run
 
 HandIn = Callable[..., Path]
 LESSON = "03_attention"
@@ -76,6 +78,35 @@ def test_a_loop_without_end_is_a_timeout(grader: Grader, hand_in: HandIn) -> Non
     assert others_are_full(report, "causal-mask")
 
 
+def test_an_exercise_is_graded_as_it_is_at_its_test_cell(
+    grader: Grader, hand_in: HandIn
+) -> None:
+    """A name that another exercise's cell defines anew, further down, neither earns nor costs points."""
+    wrong, right = "def causal_mask(size):\n    return None", "torch.ones(n, n, dtype=bool).tril()"
+    spoiled = lambda answer: f"{answer}\nsoftmax = attention_scores = None\n"  # noqa: E731
+    mended = lambda answer: f"{answer}\ncausal_mask = lambda n: {right}\n"  # noqa: E731
+    path = hand_in(LESSON, causal_mask=wrong, padding_mask=lambda a: mended(spoiled(a)))
+    report = grader.grade(LESSON, path).report
+    assert report.exercise("causal-mask").score == 0
+    assert all(report.exercise(each).score for each in ("softmax", "attention-scores"))
+
+
+def test_exercises_that_exclude_the_same_share_a_fork(
+    grader: Grader, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A notebook of right answers takes a fork for each set of excluded functions, and no more."""
+    forks: list[tuple[str, ...]] = []
+    fork = Run.probe
+
+    def counted(run: Run, *args: Any, **about: Any) -> Probe:
+        forks.append(tuple(about["excluded"]))
+        return fork(run, *args, **about)
+
+    monkeypatch.setattr(Run, "probe", counted)
+    grader.grade(LESSON, hand_in(LESSON))
+    assert len(forks) == len({*forks}) == 4
+
+
 def test_a_mistake_upstream_costs_once(grader: Grader, hand_in: HandIn) -> None:
     """With a wrong softmax, attention is graded with a right one in its place."""
     report = grader.grade(
@@ -110,6 +141,7 @@ def test_a_notebook_that_takes_too_long_is_stopped(
     grader: Grader, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When its time is over, the remaining exercises time out, and the others keep their scores."""
+    monkeypatch.setattr(session, "LONG_SECONDS", 2.0)
     monkeypatch.setattr(session, "TOTAL_SECONDS", 4.0)
     slow = "import time; time.sleep(3)\n"
     path = hand_in(
