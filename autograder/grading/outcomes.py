@@ -54,9 +54,9 @@ def not_allowed(exercise: Exercise, refusal: Refusal) -> ExerciseReport:
     """Return the report of an answer whose text is not run, because its exercise excludes functions."""
     assert exercise.excludes is not None
     if refusal.derivative:
-        advice = f"This exercise is to be written without one. {exercise.excludes.instead}"
+        advice = f"Write this exercise without one. {exercise.excludes.instead}"
     else:
-        advice = "This exercise is to be written with ordinary tensor operations."
+        advice = "Write this exercise with ordinary tensor operations."
     message = f"{refusal.place} {refusal.what}. {advice}"
     report = _report(
         exercise, Outcome.FAILED, 0.0, [_failed(c.id, c.title, message) for c in exercise.checks]

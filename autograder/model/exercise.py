@@ -164,7 +164,7 @@ class PublicExample:
 
 @dataclass(frozen=True)
 class Excludes:
-    """What an answer is to be written without, because it would do the exercise's work.
+    """Functions that an answer may not use, because they would do the exercise's work.
 
     Args:
         names: exclusions of `coursework.exclusions`, such as "softmax" or "finished_attention".
@@ -183,7 +183,7 @@ class Excludes:
         known = {*EXCLUSIONS, DERIVATIVES}
         if unknown := sorted({*self.names} - known):
             raise CheckDefinitionError(
-                f"no exclusion {', '.join(unknown)}: expected some of {', '.join(sorted(known))}"
+                f"unknown exclusion {', '.join(unknown)}: expected one or more of {', '.join(sorted(known))}"
             )
 
     @property

@@ -20,8 +20,8 @@ UBUNTUS = "etc/apparmor.d/bwrap-userns-restrict"
 LOAD = f"sudo cp '{PROFILE}' /etc/apparmor.d/bwrap && sudo apparmor_parser -r /etc/apparmor.d/bwrap"
 UNLOAD = f"sudo ln -s /{UBUNTUS} /etc/apparmor.d/disable/ && sudo apparmor_parser -R /{UBUNTUS}"
 GO_ON = (
-    "Or add --unsandboxed: submissions then run with your own rights, which is only for code that you "
-    "trust, and every page says so. 'autograder doctor' checks this machine."
+    "Or add --unsandboxed, but only for code that you trust: submissions then run with your own rights, "
+    "and every page says so. 'autograder doctor' checks this machine."
 )
 # How to start a container in which bubblewrap can make namespaces and mount /proc.
 CONTAINERS = {
@@ -32,7 +32,7 @@ CONTAINERS = {
     "Kubernetes": 'give it the securityContext {"seccompProfile": {"type": "Unconfined"}}; '
     "docs/cluster.md says more",
 }
-ANY_CONTAINER = "start it without its filter of system calls, and with nothing of /proc masked"
+ANY_CONTAINER = "start it without its seccomp filter, and with no part of /proc masked"
 IN_CGROUP = {"Kubernetes": "kubepods", "Docker": "docker|containerd", "Podman": "libpod"}
 
 
@@ -64,7 +64,7 @@ class Machine:
 def not_installed(what: str) -> SandboxMissingError:
     """Return the error for a machine without bubblewrap or libseccomp."""
     if sys.platform != "linux":
-        where = "a machine with Linux, a virtual machine, or WSL 2 on Windows"
+        where = "a Linux machine, a Linux virtual machine, or WSL 2 on Windows"
         return _refusal("it needs Linux", f"To grade in the sandbox, use {where}.")
     return _refusal(f"{what} is not installed", f"To install what it needs: {INSTALL}")
 
@@ -75,7 +75,7 @@ def cannot_start(said: str, machine: Machine | None = None) -> SandboxMissingErr
     quoted = f"bubblewrap is installed, but cannot start ({said})"
     if not causes:
         return _refusal(
-            f"{quoted}; no setting of the kernel that is known to forbid it is on",
+            f"{quoted}; no setting of the kernel is known to cause this",
             "Ask the administrator of this machine to allow user namespaces. This command has to end "
             "without a message: bwrap --ro-bind / / --unshare-all true",
         )
@@ -95,7 +95,10 @@ def _causes(machine: Machine) -> Iterator[tuple[str, str]]:
     on_host = "on the host: " if machine.container else ""
     if machine.container:
         fix = CONTAINERS.get(machine.container, ANY_CONTAINER)
-        yield f"it runs in a container ({machine.container}), which may not do so by default", fix
+        yield (
+            f"it runs in a container ({machine.container}), which forbids new namespaces by default",
+            fix,
+        )
     if machine.most == 0:
         fix = "sudo sysctl -w user.max_user_namespaces=15000"
         yield "user.max_user_namespaces is 0", on_host + fix
@@ -113,7 +116,7 @@ def _forbidden_by_apparmor(machine: Machine) -> tuple[str, str]:
 
     The path in a profile is one of the host, so in a container only the setting can be changed.
     """
-    reason = "AppArmor forbids it (kernel.apparmor_restrict_unprivileged_userns is 1)"
+    reason = "AppArmor forbids user namespaces (kernel.apparmor_restrict_unprivileged_userns is 1)"
     if machine.container:
         off = "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
         return reason, f"on the host: {off}"
@@ -131,7 +134,7 @@ def _number(path: Path) -> int | None:
 
 
 def _container(root: Path, environment: Mapping[str, str]) -> str:
-    """Return the kind of container that this is, '' if it is none."""
+    """Return the kind of container that this is, '' outside of containers."""
     if "KUBERNETES_SERVICE_HOST" in environment:
         return "Kubernetes"
     if (root / "run/.containerenv").exists():

@@ -1,7 +1,7 @@
-"""Tries whether the sandbox starts on this machine: the namespaces and filters of a run, without torch.
+"""Checks whether the sandbox starts on this machine: the namespaces and filters of a run, without torch.
 
-That bubblewrap is installed says little. Ubuntu, hardened kernels and most containers forbid the namespaces
-that it makes, or those that each run makes inside it (see `autograder.sandbox.explain`).
+bubblewrap may be installed and still fail to start. Ubuntu, hardened kernels and most containers forbid
+the namespaces that it makes, or those that each run makes inside it (see `autograder.sandbox.explain`).
 """
 
 import subprocess
@@ -30,7 +30,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(run, 0)[1]))
 def require_sandbox() -> None:
     """Return if the sandbox starts; takes 0.1 s at the first call.
 
-    Raises SandboxMissingError, which says in three lines what is the matter and what to do.
+    Raises SandboxMissingError, which says in three lines what is wrong and how to fix it.
     """
     _try(bubblewrap.find_bubblewrap(), filter_programs())
 
@@ -46,7 +46,7 @@ def sandbox_problem() -> SandboxMissingError | None:
 
 @lru_cache(maxsize=4)
 def _try(_bwrap: str, rules: str) -> None:
-    """Run the trial with the bubblewrap that is found. A success is remembered, a failure is not."""
+    """Run the trial with the bubblewrap that was found. Successes are cached, failures are not."""
     program = [bubblewrap.python(), "-S", "-c", PROGRAM, rules]
     try:
         done = subprocess.run(  # noqa: S603 - our own program, in the sandbox

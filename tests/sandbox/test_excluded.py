@@ -371,7 +371,7 @@ def test_an_answer_that_is_refused_by_its_text_is_not_run(
     cell = "def softmax(x, dim=-1):\n    return torch.ops.aten.softmax.int(x, dim)"
     assert graded("03_attention", "softmax", cell) == (
         0,
-        "Line 2 uses `torch.ops`. This exercise is to be written with ordinary tensor operations.",
+        "Line 2 uses `torch.ops`. Write this exercise with ordinary tensor operations.",
     )
 
 
@@ -385,7 +385,7 @@ def test_a_message_says_what_to_build_the_answer_from(
     score, message = graded("03_attention", "softmax", SOFTMAX["grad"])
     assert score == 0
     assert message == (
-        "Line 4 asks torch for a derivative (`grad`). This exercise is to be written without one. "
+        "Line 4 asks torch for a derivative (`grad`). Write this exercise without one. "
         "Build it from `exp` and `sum`."
     )
 
