@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Self
 from weakref import WeakKeyDictionary
 
 from autograder.grading.shown_example import questions, read_result
@@ -80,6 +81,11 @@ class ExerciseRun:
         return len(self.checks) == len(self.exercise.checks) and all(c.passed for c in self.checks)
 
     @property
+    def failed(self) -> set[str]:
+        """The ids of the checks that failed."""
+        return {check.id for check in self.checks if not check.passed}
+
+    @property
     def timed_out(self) -> bool:
         """Whether some check did not end in time."""
         return any(isinstance(ending, RunTimedOutError) for ending in self.endings)
@@ -125,10 +131,10 @@ class ExerciseRun:
 
 
 class ExerciseRunner:
-    """Runs the checks of one exercise once, on a process that has run what comes before.
+    """Runs the checks of one exercise, on a process that has run what comes before.
 
-    A check that ends its probe fails, and the next one gets a new probe. After a time-out or
-    `MAX_CRASHES` crashes, the remaining checks fail without being run.
+    Use it as a context manager: it keeps a probe open. A check that ends its probe fails, and the next one
+    gets a new probe. After a time-out or `MAX_CRASHES` crashes, the remaining checks fail without being run.
 
     Messages quote `source`, the student's cell. Each probe first runs `cells`, with the parts that
     `stand_ins` define in place: for a process that has not run the notebook. One that has and that `kept`
@@ -152,27 +158,45 @@ class ExerciseRunner:
         self._process, self._out_of_time = process, out_of_time
         self._stand_ins, self._source, self._cells = stand_ins, source, cells
         self._kept = kept
+        self._probe: Probe | None = None
 
-    def run(self) -> ExerciseRun:
-        """Run every check, and once more some of those that passed."""
-        used, probe = self._process.seconds, None
+    def run(self, first: ExerciseRun | None = None) -> ExerciseRun:
+        """Run every check, and once more some of those that passed.
+
+        After a `first` run elsewhere, what failed there is run first. If it fails here too, this run cannot
+        score more, so the other checks stay as they were.
+        """
+        used, result = self._process.seconds, self.result
+        again = set() if first is None or first.endings else first.failed
         for check in self.exercise.checks:
-            if self._should_stop():
-                self.result.checks.append(_report(check, Verdict(passed=False, message=NOT_RUN)))
-                continue
-            if probe is None or not probe.ready:
-                probe = self._open_probe()
-            report, evidence = self._tried(check, probe)
-            self.result.checks.append(report)
-            self.result.evidence.append(evidence)
-        if probe is not None:
-            if self._process.seconds - used < SLOW_SECONDS:
-                self._run_again(probe)
-            if not self.result.perfect and not self._called_excluded:
-                self._try_examples(probe)
-            if not self._kept:
-                self._close(probe)
-        return self.result
+            if check.id in again:
+                self._run_check(check)
+        if first and again and not result.endings and not any(c.passed for c in result.checks):
+            result.checks += [each for each in first.checks if each.id not in again]
+            result.evidence += [each for each in first.evidence if each.check.id not in again]
+        else:
+            for check in self.exercise.checks:
+                if check.id not in again:
+                    self._run_check(check)
+            if self._probe is not None and self._process.seconds - used < SLOW_SECONDS:
+                self._run_again(self._probe)
+        order = [check.id for check in self.exercise.checks]
+        result.checks.sort(key=lambda report: order.index(report.id))
+        result.evidence.sort(key=lambda seen: order.index(seen.check.id))
+        return result
+
+    def _run_check(self, check: Check) -> None:
+        if self._should_stop():
+            self.result.checks.append(_report(check, Verdict(passed=False, message=NOT_RUN)))
+            return
+        report, evidence = self._tried(check, self._ready_probe())
+        self.result.checks.append(report)
+        self.result.evidence.append(evidence)
+
+    def _ready_probe(self) -> Probe | None:
+        if self._probe is None or not self._probe.ready:
+            self._probe = self._open_probe()
+        return self._probe
 
     @property
     def _called_excluded(self) -> bool:
@@ -228,8 +252,12 @@ class ExerciseRunner:
             result.checks[index] = _report(first.check, Verdict(passed=False, message=CHANGED))
             result.evidence[index] = replace(first, got=got, passed=False)
 
-    def _try_examples(self, probe: Probe) -> None:
+    def try_examples(self) -> None:
         """Ask the public examples, for the feedback; whatever goes wrong here costs nothing."""
+        if self.result.perfect or self._called_excluded or not self._process.alive:
+            return
+        if self._should_stop() or (probe := self._ready_probe()) is None:
+            return
         for question in questions(self.oracle.lesson.name, self.exercise):
             fields = {name: getattr(question, name) for name in Question.__dataclass_fields__}
             if not probe.ready or self._out_of_time():
@@ -273,9 +301,14 @@ class ExerciseRunner:
             _requests[test_input] = Request(*asked)
         return _requests[test_input]
 
-    def _close(self, probe: Probe) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the probe, unless other exercises share it."""
         try:
-            probe.close()
+            if self._probe is not None and not self._kept:
+                self._probe.close()
         except RunEndedError as ending:
             if not self.result.perfect:
                 self.result.endings.append(ending)

@@ -212,23 +212,28 @@ class GradingSession:
         by_itself = exercise.excludes and not (
             clean if kept else self._all_allowed(exercise, self._before(exercise)) and run.leave()
         )
-        runs = [] if by_itself else [self._run_checks(exercise, run, kept=kept)]
+        with self._runner(exercise, run, kept=kept) as runner:
+            runs = [] if by_itself else [runner.run()]
+            if not runs or (not runs[0].perfect and not self._out_of_time()):
+                runs.insert(0, self._run_alone(exercise, *runs))
+            runs.sort(key=lambda done: -done.merit)  # of two that are equal, alone stays first
+            if runs[0] is runner.result:
+                runner.try_examples()
         self.incidents.add(exercise.id, run.take_notes())
-        if not runs or (not runs[0].perfect and not self._out_of_time()):
-            runs.insert(0, self._run_alone(exercise))
-        runs.sort(key=lambda done: -done.merit)  # of two that are equal, alone stays first
         return self._report(exercise, *runs)
 
-    def _run_alone(self, exercise: Exercise) -> ExerciseRun:
+    def _run_alone(self, exercise: Exercise, first: ExerciseRun | None = None) -> ExerciseRun:
         """Run the checks without the notebook: the answer, the helpers it needs, and right parts.
 
-        No cell is ever run in this run itself, so it serves one exercise after the other, as long as
-        the probes leave nothing behind.
+        Those that failed in a `first` run come first. No cell is ever run in this run itself, so it serves
+        one exercise after the other, as long as the probes leave nothing behind.
         """
         cells = [IMPORT_BASICS, *self._sources(exercise)]
         run, self._apart = self._apart or self._run(), None
         try:
-            done = self._run_checks(exercise, run, self.oracle.stand_ins(exercise), cells)
+            with self._runner(exercise, run, self.oracle.stand_ins(exercise), cells) as runner:
+                done = runner.run(first)
+                runner.try_examples()
             if run.leave():
                 self._apart = run
             self.incidents.add(exercise.id, run.take_notes())
@@ -248,7 +253,7 @@ class GradingSession:
         helpers = needed_cells(self.parts, exercise.id, given)
         return [*helpers, self._answers[exercise.id].source]
 
-    def _run_checks(
+    def _runner(
         self,
         exercise: Exercise,
         run: Run,
@@ -256,7 +261,7 @@ class GradingSession:
         cells: Sequence[str] = (),
         *,
         kept: bool = False,
-    ) -> ExerciseRun:
+    ) -> ExerciseRunner:
         return ExerciseRunner(
             self.oracle,
             exercise,
@@ -266,7 +271,7 @@ class GradingSession:
             stand_ins=stand_ins,
             cells=cells,
             kept=kept,
-        ).run()
+        )
 
     def _refusal(self, exercise: Exercise) -> Refusal | None:
         """Return what the answer, or a cell that it needs, is not to be written with; None for nothing."""
