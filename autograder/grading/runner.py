@@ -21,7 +21,6 @@ from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Ve
 from autograder.model.observation import Observation
 from autograder.model.report import CheckReport, Outcome
 from autograder.probe.example import TryExample
-from autograder.probe.limits import WALL_FACTOR
 from autograder.sandbox.request import Request
 from autograder.sandbox.run import Probe, Run
 from coursework.instant.examples import Question, Result
@@ -60,7 +59,7 @@ def describe_end(ending: RunEndedError, seconds: float) -> str:
     if isinstance(ending, RunOutOfTimeError):
         return OUT_OF_TIME
     if isinstance(ending, RunWaitedError):
-        return WAITED.format(seconds=seconds * WALL_FACTOR)
+        return WAITED.format(seconds=seconds)
     return TIMED_OUT.format(seconds=seconds) if isinstance(ending, RunTimedOutError) else CRASHED
 
 

@@ -14,7 +14,7 @@ MAX_MEMORY = 4 * 2**30  # bytes; a page that several processes share counts once
 MAX_SECONDS = 300.0  # of processor time, of all processes together
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICKS = os.sysconf("SC_CLK_TCK")
-PARENT, USER_TIME, SYSTEM_TIME, CHILDREN_USER, CHILDREN_SYSTEM = 1, 11, 12, 13, 14
+STATE, PARENT, USER_TIME, SYSTEM_TIME, CHILDREN_USER, CHILDREN_SYSTEM = 0, 1, 11, 12, 13, 14
 THREADS, STARTED, RESIDENT = 17, 19, 21  # positions after the name, which is in brackets
 
 
@@ -29,6 +29,7 @@ class Process:
     memory: int
     seconds: float
     of_children: float
+    computes: bool  # now, or when it next gets the processor
 
 
 class ResourceMonitor:
@@ -56,9 +57,14 @@ class ResourceMonitor:
         """Return how many threads a process and its descendants have, main threads included."""
         return sum(each.threads for each in self.family(ancestor))
 
-    def seconds(self, ancestor: int) -> float:
-        """Return the processor time that a process and its descendants have used so far."""
-        return sum(each.seconds + each.of_children for each in self.family(ancestor))
+    def usage(self, ancestor: int) -> tuple[float, bool]:
+        """Return the processor time in seconds that a process and its descendants have used so far.
+
+        And whether any of them computes, rather than waiting for something or having been stopped.
+        """
+        family = self.family(ancestor)
+        seconds = sum(each.seconds + each.of_children for each in family)
+        return seconds, any(each.computes for each in family)
 
     def family(self, ancestor: int) -> list[Process]:
         """Return a process and its descendants, as far as they live."""
@@ -100,10 +106,8 @@ class ResourceMonitor:
 
 def _process(pid: int, stat: str) -> Process:
     """Read a line of /proc/PID/stat. The name in it may hold anything, brackets included."""
-    fields = [
-        int(field) if field.lstrip("-").isdigit() else 0
-        for field in stat.rpartition(")")[2].split()
-    ]
+    texts = stat.rpartition(")")[2].split()
+    fields = [int(text) if text.lstrip("-").isdigit() else 0 for text in texts]
     return Process(
         pid=pid,
         parent=fields[PARENT],
@@ -112,4 +116,5 @@ def _process(pid: int, stat: str) -> Process:
         memory=fields[RESIDENT] * PAGE,
         seconds=(fields[USER_TIME] + fields[SYSTEM_TIME]) / TICKS,
         of_children=(fields[CHILDREN_USER] + fields[CHILDREN_SYSTEM]) / TICKS,
+        computes=texts[STATE] in ("R", "D"),
     )

@@ -32,7 +32,7 @@ from autograder.probe.streams import silence
 from coursework.exclusions import not_refused
 
 FEW_RUNS = 3  # before memory is moved to huge pages, which costs what some five runs gain by it
-MONITOR_SECONDS = 0.05  # between two looks at the resources of a run
+MONITOR_SECONDS = 0.1  # between two looks at the resources of a run
 LATE = {  # what packages import when they first need it, which else every run would do
     "torch": ("torch.utils._device", "torch.profiler._cupti_monitor"),
     "IPython": ("bdb",),
@@ -125,8 +125,8 @@ def _serve(control: socket.socket, inherited: Inherited, programs: Programs) -> 
     """Carry out one command, and return its word.
 
     `run` comes with a channel; `stop` and `used` with the number of a run. The answer to `used` is the
-    processor time of its processes: the kernel counts it, and no run can hide it. `import` is followed by
-    the names of further modules.
+    processor time of its processes, and whether one computes now: the kernel says so, and no run can hide
+    it. `import` is followed by the names of further modules.
     """
     message, descriptors, _, _ = socket.recv_fds(control, wire.COMMAND_SIZE, 1)
     if not message:
@@ -137,7 +137,8 @@ def _serve(control: socket.socket, inherited: Inherited, programs: Programs) -> 
     elif word == "stop":
         _stop_run(int(number))
     elif word == "used":
-        wire.send(control, {"seconds": _used(int(number))})
+        seconds, computes = _used(int(number))
+        wire.send(control, {"seconds": seconds, "computes": computes})
     elif word == "import":
         _import(wire.receive(control)["modules"])
         inherited.remember()
@@ -152,10 +153,10 @@ def _stop_run(keeper: int) -> None:
         os.waitpid(keeper, 0)
 
 
-def _used(keeper: int) -> float:
+def _used(keeper: int) -> tuple[float, bool]:
     monitor = ResourceMonitor()
     try:
-        return monitor.seconds(keeper)
+        return monitor.usage(keeper)
     finally:
         monitor.close()
 

@@ -51,7 +51,7 @@ class RunTimedOutError(RunEndedError):
 
 
 class RunWaitedError(RunTimedOutError):
-    """It did not come back in several times its time, though it had not used up its processor time."""
+    """It waited for something for longer than it may take, and computed nothing meanwhile."""
 
 
 class RunOutOfTimeError(RunTimedOutError):

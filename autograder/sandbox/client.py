@@ -80,10 +80,14 @@ class WarmProcess:
             number = int(self._reply()["run"])
         return Run(self, ours, number, deadline)
 
-    def used(self, number: int) -> float:
-        """Return the processor time in seconds that a run has used, by the kernel's count."""
+    def used(self, number: int) -> tuple[float, bool]:
+        """Return the processor time in seconds that a run has used, and whether it computes now.
+
+        Both as the kernel says.
+        """
         self._control.sendall(wire.command("used", number))
-        return float(self._reply()["seconds"])
+        reply = self._reply()
+        return float(reply["seconds"]), bool(reply["computes"])
 
     def _reply(self) -> Any:
         return wire.receive(self._control, time.monotonic() + START_SECONDS)

@@ -21,7 +21,6 @@ from autograder.model.errors import (
     RunWaitedError,
 )
 from autograder.probe import wire
-from autograder.probe.limits import WALL_FACTOR
 from autograder.probe.notes import Kind, Note
 from autograder.sandbox import frames
 from autograder.sandbox.frames import Answer
@@ -30,19 +29,20 @@ from autograder.sandbox.request import Request
 GRACE_SECONDS = 3.0  # how much longer to wait than the process may take by its own clock
 FRAME_SECONDS = 10.0  # for an answer to arrive in full once its first byte is there
 END_SECONDS = 10.0  # for the kernel to clear away a run that was killed
-LOOK_SECONDS = 1.0  # between two looks at the processor time that a run has used
-FAMILY_FACTOR = 1.5  # how much longer all its processes may compute than the one that was asked
+LOOK_SECONDS = 1.0  # between two looks at what a run does
+# A run that does not compute now, and used less processor time than this since the last look, waits.
+IDLE_SECONDS = 0.2
+# What computes gets as much on a busy machine as on an idle one: several times its time, on the clock.
+WALL_FACTOR = 6.0
 
-# Exit statuses, as Python and as a shell report a signal
-OUT_OF_TIME = (-signal.SIGPROF, 128 + signal.SIGPROF)
-WAITED = (-signal.SIGALRM, 128 + signal.SIGALRM)
+OUT_OF_TIME = (-signal.SIGPROF, 128 + signal.SIGPROF)  # as Python and as a shell report a signal
 
 
 class Keeper(Protocol):
     """What a run needs of the warm process that it was forked from."""
 
-    def used(self, number: int) -> float:
-        """Return the processor time in seconds that a run has used, by the kernel's count."""
+    def used(self, number: int) -> tuple[float, bool]:
+        """Return the processor time in seconds that a run has used, and whether it computes now."""
 
     def stop(self, number: int) -> None:
         """End a run, whatever it is doing."""
@@ -177,29 +177,35 @@ class Run:
             raise RunCrashedError(str(problem)) from problem
 
     def _wait(self, deadline: float, seconds: float) -> None:
-        """Wait for the first byte of an answer, and look now and then at the processor time used.
+        """Wait for the first byte of an answer, and look now and then at what the run does.
 
-        The run has a clock of its own for that, which code can switch off; this one it cannot.
-        Raises TimeoutError after the deadline, RunTimedOutError if the time is used up.
+        The run has a clock of its own, which code can switch off; this one it cannot. Raises TimeoutError
+        after the deadline, RunTimedOutError if the processor time is used up, and RunWaitedError if as much
+        time has gone by in which nothing was computed.
         """
-        allowed = seconds * FAMILY_FACTOR + GRACE_SECONDS
-        used_before = None
+        first = last = None
+        idle = 0.0
         while not select.select([self._channel], [], [], LOOK_SECONDS)[0]:
             if time.monotonic() > deadline:
                 raise TimeoutError("no answer in time")
-            used = self._warm.used(self._number)
-            used_before = used if used_before is None else used_before
-            if used - used_before > allowed:
+            used, computes = self._warm.used(self._number)
+            first = used if first is None else first
+            if used - first > seconds + GRACE_SECONDS:
                 self._notes.append(
                     (Kind.TOO_MUCH, "processor time, with its own clock switched off")
                 )
                 raise RunTimedOutError("used up its processor time")
+            waits = not computes and used - (first if last is None else last) < IDLE_SECONDS
+            idle += LOOK_SECONDS if waits else 0.0
+            if idle > seconds:
+                raise RunWaitedError("waited, and computed nothing")
+            last = used
 
     def ending(self, code: int) -> RunEndedError:
         """Return the error for a process's exit status, and note it unless a limit explains it."""
         detail = f"exit status {code}"
-        if code in (*OUT_OF_TIME, *WAITED):
-            return (RunWaitedError if code in WAITED else RunTimedOutError)(detail)
+        if code in OUT_OF_TIME:
+            return RunTimedOutError(detail)
         if not any(kind == Kind.TOO_MUCH for kind, _ in self._notes):
             self._notes.append((Kind.ENDED, detail))
         return RunCrashedError(detail)

@@ -16,6 +16,7 @@ from autograder.model.errors import (
     RunEndedError,
     RunOutOfTimeError,
     RunTimedOutError,
+    RunWaitedError,
 )
 from autograder.probe.functions import CallFunction
 from autograder.sandbox import bubblewrap
@@ -359,6 +360,24 @@ def test_a_loop_without_alarms_ends_by_the_kernels_count(
     monkeypatch.setattr("autograder.sandbox.run.WALL_FACTOR", 100.0)
     with pytest.raises(RunTimedOutError, match="processor time"):
         run.cell(f"{ALARMS_OFF}{before}while True: pass", 2)
+
+
+@pytest.mark.parametrize(
+    "waiting",
+    [
+        "import time\ntime.sleep(60)",
+        "import asyncio\nloop = asyncio.new_event_loop()\nloop.run_forever()",
+        "import threading\nthreading.Event().wait()",
+        "import time\ntime.monotonic = time.time = lambda: 0.0\nwhile True: time.sleep(0.05)",
+        "os.kill(os.getpid(), signal.SIGSTOP)",
+    ],
+)
+def test_what_waits_ends_when_its_time_is_over(run: Run, waiting: str) -> None:
+    """Nothing tells a run how long it may wait: the kernel says that it computes nothing."""
+    started = time.monotonic()
+    with pytest.raises(RunWaitedError):
+        run.cell(f"{ALARMS_OFF}{waiting}", 2)
+    assert time.monotonic() - started < 6
 
 
 def test_no_process_is_started_where_functions_are_excluded(warm: WarmProcess) -> None:
