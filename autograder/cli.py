@@ -33,9 +33,7 @@ COMMANDS = (
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--course", type=click.Path(path_type=Path), help="The course folder; by default the nearest."
-)
+@click.option("--course", type=click.Path(path_type=Path), help="The course folder; by default the nearest.")
 @click.version_option(package_name="transformer-coursework")
 def main(course: Path | None) -> None:
     """Build the Transformer coursework, and grade it.

@@ -121,9 +121,7 @@ def run_demo(home: Course, folder: Path, console: Console) -> None:
         console.print(what, fix, soft_wrap=True, highlight=False, markup=False, sep="\n")
         console.print("This invented class is graded without it, and every page says so.")
     course, lessons = make_class(home, folder)
-    console.print(
-        f"invented a class of {len(NAMES)} in {folder}: {', '.join(lessons)}", highlight=False
-    )
+    console.print(f"invented a class of {len(NAMES)} in {folder}: {', '.join(lessons)}", highlight=False)
     grade_lessons(course, lessons, sandboxed=problem is None, console=console)
     page = course.feedback_page("bela", lessons[0])
     console.print("\n[bold]Where to look[/bold]")

@@ -82,12 +82,8 @@ class GradeSubmission(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader ha
         """Return the page in place of the empty notebook."""
         exporter: SubmissionExporter = self.parent
         place = resources["nbgrader"]
-        submission = Submission(
-            exporter.course, place["student"], place["assignment"], exporter.version
-        )
-        attempt, notebook = grade_submission(
-            exporter.grader, submission, sandboxed=exporter.sandboxed
-        )
+        submission = Submission(exporter.course, place["student"], place["assignment"], exporter.version)
+        attempt, notebook = grade_submission(exporter.grader, submission, sandboxed=exporter.sandboxed)
         texts = fingerprint(submission.course, submission.lesson).texts
         return graded_page(notebook, attempt, texts), resources
 

@@ -29,14 +29,7 @@ def scales(maps: Mapping[str, Tensor]) -> Figure:
     return figure
 
 
-def grid(
-    maps: Tensor,
-    queries: Sequence[str],
-    keys: Sequence[str],
-    *,
-    draw: Draw,
-    title: str = "",
-) -> Figure:
+def grid(maps: Tensor, queries: Sequence[str], keys: Sequence[str], *, draw: Draw, title: str = "") -> Figure:
     """Draw maps (L, H, Tq, Tk): layers down, heads across, each by `draw(weights, queries, keys, ax=ax)`."""
     layers, heads = maps.shape[:2]
     size = (heads * (1.3 + 0.36 * len(keys)), 0.7 + layers * (1.3 + 0.36 * len(queries)))
@@ -79,9 +72,7 @@ def by_layer(matrix: Tensor, what: str, *, limit: float | None = None, name: str
     return ax
 
 
-def span(
-    tokens: Sequence[str], starts: Tensor, ends: Tensor, picked: tuple[int, int], about: str
-) -> Figure:
+def span(tokens: Sequence[str], starts: Tensor, ends: Tensor, picked: tuple[int, int], about: str) -> Figure:
     """Draw start and end logits (S,) around the span that was picked, which is shaded."""
     first, last = picked
     low, high = max(0, first - 8), min(len(tokens), last + 9)

@@ -16,9 +16,7 @@ STILL: Final = 1e-4  # less than this is rounding
 
 
 def movements(
-    maps: Mapping[str, tuple[Tensor, Tensor]],
-    rows: Sequence[Sequence[str]],
-    columns: Sequence[str],
+    maps: Mapping[str, tuple[Tensor, Tensor]], rows: Sequence[Sequence[str]], columns: Sequence[str]
 ) -> Figure:
     """Draw how far outputs (columns) move when a token (row) is changed, on one colour scale.
 

@@ -33,9 +33,7 @@ def _look_for(origin: str, folder: Path) -> neighbours.Neighbour:
     return neighbours.find(origin, folder)
 
 
-def _problems(
-    wanted: Mapping[str, list[str]], found: Mapping[str, neighbours.Neighbour]
-) -> dict[str, str]:
+def _problems(wanted: Mapping[str, list[str]], found: Mapping[str, neighbours.Neighbour]) -> dict[str, str]:
     """Return why each part cannot be used, or ''. No process is started when nothing was found."""
     problems = {name: found[origin].problem for origin, names in wanted.items() for name in names}
     usable = {origin: names for origin, names in wanted.items() if found[origin].cells}
@@ -47,9 +45,7 @@ def _problems(
 
 
 def _let_in(
-    wanted: Mapping[str, list[str]],
-    found: Mapping[str, neighbours.Neighbour],
-    problems: Mapping[str, str],
+    wanted: Mapping[str, list[str]], found: Mapping[str, neighbours.Neighbour], problems: Mapping[str, str]
 ) -> dict[str, Any]:
     """Run the definitions of every lesson of which some part passed, and pick those parts."""
     parts: dict[str, Any] = {}

@@ -74,9 +74,7 @@ def histograms(named: Mapping[str, Tensor], *, limits: tuple[float, float], xlab
     return ax
 
 
-def bars(
-    names: Sequence[str], values: Sequence[float], *, title: str = "", xlabel: str = ""
-) -> Axes:
+def bars(names: Sequence[str], values: Sequence[float], *, title: str = "", xlabel: str = "") -> Axes:
     """Draw a horizontal bar for each name, the first one at the top, with its value beside it."""
     ax = _panel(7.6, 0.4 * len(names) + 1.0)
     drawn = ax.barh(range(len(names)), values, color=QUERY, height=0.7)
@@ -173,9 +171,7 @@ def _connect(ax: Axes, start: tuple[float, float], end: tuple[float, float]) -> 
     ax.add_patch(FancyArrowPatch(start, end, color=ACCENT, shrinkA=6, shrinkB=6, **style))
 
 
-def _name_points(
-    ax: Axes, places: Mapping[str, tuple[float, float]], leftward: Sequence[str]
-) -> None:
+def _name_points(ax: Axes, places: Mapping[str, tuple[float, float]], leftward: Sequence[str]) -> None:
     """Write each word beside its point: the first place around it that covers nothing written.
 
     Words that are `leftward` stand to the left where they can, out of the way of an arrow.
@@ -194,10 +190,7 @@ def _name_points(
 
 
 def _covered(
-    corner: tuple[float, float],
-    width: float,
-    high: float,
-    taken: Sequence[tuple[float, float, float, float]],
+    corner: tuple[float, float], width: float, high: float, taken: Sequence[tuple[float, float, float, float]]
 ) -> int:
     """Count what a word at `corner` would cover: (start, end, level, share of a line's height)."""
     start, level = corner

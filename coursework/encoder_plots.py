@@ -16,11 +16,7 @@ ROUNDING: Final = 1e-7
 
 
 def lines(
-    x: Sequence[float],
-    named: Mapping[str, Sequence[float]],
-    *,
-    labels: tuple[str, str],
-    log: bool = False,
+    x: Sequence[float], named: Mapping[str, Sequence[float]], *, labels: tuple[str, str], log: bool = False
 ) -> Axes:
     """Draw one line per name over `x`; `labels` name the axes.
 

@@ -101,9 +101,7 @@ SCALED_DOT_PRODUCT: Final = Exclusion(
         "_scaled_dot_product_fused_attention_overrideable": "F.scaled_dot_product_attention",
     },
     calls={
-        "F.scaled_dot_product_attention": lambda: F.scaled_dot_product_attention(
-            *(_square()[:, None],) * 3
-        ),
+        "F.scaled_dot_product_attention": lambda: F.scaled_dot_product_attention(*(_square()[:, None],) * 3),
         "F.scaled_dot_product_attention with a mask": lambda: F.scaled_dot_product_attention(
             *(_square().requires_grad_(),) * 3, attn_mask=torch.ones(4, 4, dtype=torch.bool)
         ),
@@ -155,29 +153,20 @@ FINISHED_ATTENTION: Final = Exclusion(
         f"{FINISHED} in eval mode": lambda: _attend(train=False),
         "nn.TransformerEncoderLayer": lambda: _encode(train=True),
         "nn.TransformerEncoderLayer in eval mode": lambda: _encode(train=False),
-        "nn.TransformerDecoderLayer": lambda: nn.TransformerDecoderLayer(4, 2, 4)(
-            _square(), _square()
-        ),
+        "nn.TransformerDecoderLayer": lambda: nn.TransformerDecoderLayer(4, 2, 4)(_square(), _square()),
     },
     python=(
         F.multi_head_attention_forward,
         *(
             layer.forward
             for layer in (
-                *(
-                    nn.MultiheadAttention,
-                    nn.Transformer,
-                    nn.TransformerEncoder,
-                    nn.TransformerDecoder,
-                ),
+                *(nn.MultiheadAttention, nn.Transformer, nn.TransformerEncoder, nn.TransformerDecoder),
                 *(nn.TransformerEncoderLayer, nn.TransformerDecoderLayer),
             )
         ),
     ),
 )
-DERIVATIVES: Final = (
-    "derivatives"  # excluded by the text alone: no kernel computes derivatives alone
-)
+DERIVATIVES: Final = "derivatives"  # excluded by the text alone: no kernel computes derivatives alone
 EXCLUSIONS: Final[Mapping[str, Exclusion]] = {
     "softmax": SOFTMAX,
     "scaled_dot_product": SCALED_DOT_PRODUCT,

@@ -80,9 +80,7 @@ def _trained(model: SpanModel, tokeniser: Any) -> Callable[[str, str], Logits]:
             starts, ends = model(**encoding)[0].unbind(dim=-1)  # (S,) each
         second = [place for place, part in enumerate(encoding.sequence_ids(0)) if part == 1]
         spots = [(places[place][0], places[place][1]) for place in second]
-        return Logits(
-            [paragraph[a:b] for a, b in spots], starts[second], ends[second], spots, paragraph
-        )
+        return Logits([paragraph[a:b] for a, b in spots], starts[second], ends[second], spots, paragraph)
 
     return read
 

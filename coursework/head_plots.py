@@ -85,9 +85,7 @@ def _bracket_heads(ax: Axes, features: int, num_heads: int) -> None:
         left, right = head * width - 0.42, (head + 1) * width - 0.58
         ax.plot([left, right], [-0.68, -0.68], color=colour, lw=4, clip_on=False)
         middle = (left + right) / 2
-        ax.text(
-            middle, -0.86, f"head {head}", color=colour, ha="center", va="bottom", weight="bold"
-        )
+        ax.text(middle, -0.86, f"head {head}", color=colour, ha="center", va="bottom", weight="bold")
         if head:
             ax.axvline(head * width - 0.5, color="black", lw=2)
     ax.set_ylim(ax.get_ylim()[0], -0.5)

@@ -107,9 +107,7 @@ def perplexity(
         for start in range(0, len(inputs), size):
             logits = model(inputs[start : start + size].to(on))
             ids = targets[start : start + size].to(on).flatten()
-            losses.append(
-                nn.functional.cross_entropy(logits.flatten(0, 1), ids, reduction="none").cpu()
-            )
+            losses.append(nn.functional.cross_entropy(logits.flatten(0, 1), ids, reduction="none").cpu())
     model.train(was_training)
     every, ids = torch.cat(losses), targets.flatten()
     return math.exp(float(every[where[ids] if where is not None else ids >= 0].mean()))

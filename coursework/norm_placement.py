@@ -10,9 +10,7 @@ def fresh_layers(depth: int, *, norm_first: bool, d_model: int, d_ff: int) -> li
     With `norm_first` they are pre-norm, and the norm that a pre-norm stack needs at its end follows.
     """
     layers = [
-        nn.TransformerEncoderLayer(
-            d_model, 4, d_ff, dropout=0.0, batch_first=True, norm_first=norm_first
-        )
+        nn.TransformerEncoderLayer(d_model, 4, d_ff, dropout=0.0, batch_first=True, norm_first=norm_first)
         for _ in range(depth)
     ]
     for parameter in nn.ModuleList(layers).parameters():

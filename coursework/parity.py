@@ -72,9 +72,7 @@ CALLS: Final[Mapping[str, tuple[Call, ...]]] = {
     "MultiHeadAttention": (
         Call("without a mask", lambda: _tokens(), (12, 3)),
         Call("with a padding mask", lambda: [*_tokens(), _padding()], (12, 2)),
-        Call(
-            "where a query may attend to nothing", lambda: [*_tokens(), _with_empty_row()], (12, 3)
-        ),
+        Call("where a query may attend to nothing", lambda: [*_tokens(), _with_empty_row()], (12, 3)),
     ),
     "TokenEmbedding": (Call("for two sentences", lambda: [_ids()], (11, 6)),),
     "PositionalEncoding": (Call("for nine positions", lambda: [torch.randn(2, 9, 8)], (8,)),),
@@ -82,14 +80,10 @@ CALLS: Final[Mapping[str, tuple[Call, ...]]] = {
     "FeedForward": (Call("for a batch", lambda: [torch.randn(2, 5, 6)], (6, 11)),),
     "shift_right": (Call("for two sentences", lambda: [_ids()]),),
     "target_mask": (Call("for two sentences", lambda: [_ids()]),),
-    "Encoder": (
-        Call("for two sentences", lambda: [_ids(), _ids()[:, None] != 0], (11, 8, 2, 2, 12)),
-    ),
+    "Encoder": (Call("for two sentences", lambda: [_ids(), _ids()[:, None] != 0], (11, 8, 2, 2, 12)),),
     "Decoder": (Call("for two sentences", lambda: _translation(), (11, 8, 2, 2, 12)),),
     "CausalDecoderLayer": (Call("for a batch", lambda: [torch.randn(2, 5, 8)], (8, 2, 12)),),
-    "Transformer": (
-        Call("for two sentences", lambda: [_ids(), _ids()[:, :4]], (11, 13, 8, 2, 2, 12)),
-    ),
+    "Transformer": (Call("for two sentences", lambda: [_ids(), _ids()[:, :4]], (11, 13, 8, 2, 2, 12)),),
 }
 
 

@@ -198,9 +198,7 @@ def curves(
     return ax
 
 
-def _panels(
-    rows: int, columns: int, width: float, height: float
-) -> tuple[Figure, list[list[Axes]]]:
+def _panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure, list[list[Axes]]]:
     """Start a figure of `width` by `height` inches with a grid of axes in it."""
     figure = plt.figure(figsize=(width, height))
     places = torch.arange(1, rows * columns + 1).view(rows, columns).tolist()
@@ -227,9 +225,7 @@ def _write_sum(ax: Axes, x: float, y: float, text: str, colour: str) -> None:
     ax.text(x, y, text, color=colour, ha="center", va="center", weight="bold", clip_on=False)
 
 
-def _name_cells(
-    ax: Axes, rows: Sequence[str], columns: Sequence[str], *, steep: bool = False
-) -> None:
+def _name_cells(ax: Axes, rows: Sequence[str], columns: Sequence[str], *, steep: bool = False) -> None:
     """Label every row and column, keys on top, as one reads a matrix; `steep` suits narrow cells."""
     ax.set_yticks(range(len(rows)), rows)
     slope = 60 if steep else 35

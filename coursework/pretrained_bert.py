@@ -77,11 +77,7 @@ def _hub_folder(name: str) -> Path:
         weights = Path(hf_hub_download(name, WEIGHTS, local_files_only=offline))
         _fetch_rest(name, offline=offline)
     except (OSError, ValueError, HfHubHTTPError, HFValidationError) as problem:
-        why = (
-            f"not in the local cache; {DOWNLOAD}=1 allows to fetch it"
-            if offline
-            else "not reachable"
-        )
+        why = f"not in the local cache; {DOWNLOAD}=1 allows to fetch it" if offline else "not reachable"
         raise NotHereError(f"{name} is {why}") from problem
     if not intact(weights):
         raise NotHereError(f"the cached {WEIGHTS} of {name} is not what the hub says it is")

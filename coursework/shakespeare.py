@@ -31,9 +31,7 @@ def shakespeare() -> dict[str, str]:
     Titles, lists of characters and a closing "THE END" are cut. Raises NoShakespeareError.
     """
     spec = importlib.util.find_spec(PACKAGE)  # finds a top-level package without importing it
-    folders = (
-        [Path(place) / "texts" for place in (spec.submodule_search_locations or ())] if spec else []
-    )
+    folders = [Path(place) / "texts" for place in (spec.submodule_search_locations or ())] if spec else []
     files = sorted(path for folder in folders for path in folder.glob(PATTERN))
     if not files:
         raise NoShakespeareError("the package shakespeare is not installed")
@@ -41,9 +39,7 @@ def shakespeare() -> dict[str, str]:
     if hashlib.sha256(b"".join(contents)).hexdigest() != SHA256:
         raise NoShakespeareError("the texts that were found are not those of shakespeare 0.6")
     names = (path.name.removesuffix(PATTERN[1:]) for path in files)
-    return {
-        name: cut(content.decode("ascii")) for name, content in zip(names, contents, strict=True)
-    }
+    return {name: cut(content.decode("ascii")) for name, content in zip(names, contents, strict=True)}
 
 
 def cut(text: str) -> str:

@@ -273,9 +273,7 @@ class _Layer(nn.Module):
         self.feed_forward = FeedForward(d_model, 2 * d_model, dropout=0.0)
         self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
 
-    def forward(
-        self, x: torch.Tensor, mask: torch.Tensor | None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
         read, weights = self.attention(x, x, x, mask)
         x = self.norm1(x + read)
         return self.norm2(x + self.feed_forward(x)), weights

@@ -53,9 +53,7 @@ def _train(model: SmallBert, vocabulary: int) -> None:
 def _batch(vocabulary: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return ids, segments, the token before each, and the place of its counterpart, −1 if none."""
     first, second = (int(size) for size in torch.randint(3, 9, (2,)))
-    words = (
-        torch.stack([torch.randperm(vocabulary - 5)[: first + second] for _ in range(BATCH)]) + 5
-    )
+    words = torch.stack([torch.randperm(vocabulary - 5)[: first + second] for _ in range(BATCH)]) + 5
     a, b = words[:, :first], words[:, first:]
     shared = min(first, second) * 2 // 3
     for row in range(BATCH):

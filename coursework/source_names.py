@@ -34,20 +34,14 @@ MODULES, INSIDE, DOORS = _words("modules"), _words("inside"), _words("doors")
 BUILTINS, STAR, SHOW = _words("builtins"), _words("star"), _words("show")
 SPECIAL: Final = frozenset(f"__{name}__" for name in _words("special"))
 DERIVATIVES, GIVE_TENSORS = _words("derivatives"), _words("give_tensors")
-CODE_MAGICS, TEXT_MAGICS, SETTINGS = (
-    _words("code_magics"),
-    _words("text_magics"),
-    _words("settings"),
-)
+CODE_MAGICS, TEXT_MAGICS, SETTINGS = (_words("code_magics"), _words("text_magics"), _words("settings"))
 LINE_MAGICS: Final = CODE_MAGICS | _words("other_magics")  # which the sandbox runs at all
 PRIVATE: Final = _words("private")
 ONLY: Final = {module: frozenset(names.split()) for module, names in _LISTS["only"].items()}
 BY_NAME: Final = frozenset({"getattr", "setattr", "delattr", "hasattr"})
 TIMERS: Final = ("timeit.", "torch.utils.benchmark.")  # their first arguments may be text to run
 SAFE: Final = {"allow_pickle": False, "eval_str": False, "weights_only": True}  # others run code
-REGISTERS: Final = frozenset(
-    {"register_buffer", "register_parameter", "register_module", "add_module"}
-)
+REGISTERS: Final = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
 LONGEST_NAME: Final = 40  # characters; a longer text with underscores is prose
 OPTIONS: Final = re.compile(r"(\s*-[a-zA-Z]+(\s*\d+)?)*\s*")  # of a magic
 OF_THE_SHELL: Final = frozenset(
@@ -118,19 +112,15 @@ class Known:
 
     def _bind(self, node: ast.AST) -> None:
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_module(
-                self.path(value)
-            ):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_module(self.path(value)):
                 self._learn_module(name, self.path(value))
             case ast.Attribute(attr=name, ctx=ast.Store()):
                 self.own.add(name)
-            case ast.Call(
-                func=ast.Attribute(attr=method), args=[ast.Constant(value=str(name)), *_]
-            ) if method in REGISTERS:
-                self.own.add(name)
-            case ast.Constant(value=str(text)) if text in DOORS or (
-                "__" in text and text not in SPECIAL
+            case ast.Call(func=ast.Attribute(attr=method), args=[ast.Constant(value=str(name)), *_]) if (
+                method in REGISTERS
             ):
+                self.own.add(name)
+            case ast.Constant(value=str(text)) if text in DOORS or ("__" in text and text not in SPECIAL):
                 self.fragments |= len(text) < LONGEST_NAME
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
                 self.bound.add(name)
@@ -142,9 +132,7 @@ class Known:
                 return self.modules.get(name, "")
             case ast.Attribute(value=value, attr=attr):
                 return self._below(value, attr)
-            case ast.Call(
-                func=ast.Name(id="getattr"), args=[value, ast.Constant(value=str(attr)), *_]
-            ):
+            case ast.Call(func=ast.Name(id="getattr"), args=[value, ast.Constant(value=str(attr)), *_]):
                 return self._below(value, attr)
         return ""
 

@@ -324,17 +324,13 @@ class _Reader:
             case ast.Attribute(attr=name) if name in DERIVATIVES:
                 if self._known.path(node).startswith("torch.func."):
                     return name  # gives a function, which could be called anywhere
-                if (
-                    self._known.is_own(node)
-                    and is_self(root_of(node))
-                    and "self" not in self._rebound
-                ):
+                if self._known.is_own(node) and is_self(root_of(node)) and "self" not in self._rebound:
                     return ""
             case ast.Name(id=name) if name in self._imported:
                 pass
-            case ast.Name(id=name, ctx=ast.Load()) if name.lower().startswith(
-                ("test", "check")
-            ) and (name in self._known.functions):
+            case ast.Name(id=name, ctx=ast.Load()) if name.lower().startswith(("test", "check")) and (
+                name in self._known.functions
+            ):
                 called = isinstance(parent, ast.Call) and parent.func is node
                 return "" if called and not inside else name
             case _:

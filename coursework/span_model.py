@@ -58,9 +58,7 @@ class SpanModel(nn.Module):
 
     def save(self, path: Path = WEIGHTS) -> None:
         """Write what is trained, in half precision."""
-        halves = {
-            name: weight.detach().half().contiguous() for name, weight in self.trained().items()
-        }
+        halves = {name: weight.detach().half().contiguous() for name, weight in self.trained().items()}
         save_file(halves, path)
 
     def load(self, path: Path = WEIGHTS) -> None:

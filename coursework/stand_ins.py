@@ -54,11 +54,7 @@ class MultiHeadAttention(nn.Module):
         self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model) for _ in range(4))
 
     def forward(
-        self,
-        query: torch.Tensor,
-        key: torch.Tensor,
-        value: torch.Tensor,
-        mask: torch.Tensor | None = None,
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return output (B, T_q, D) and weights (B, H, T_q, T_k).
 
@@ -68,16 +64,10 @@ class MultiHeadAttention(nn.Module):
         # Copies, so that a layer may go on to change its input in place, as with torch's own attention.
         query, key, value = query.clone(), key.clone(), value.clone()
         projected = (self.w_q(query), self.w_k(key), self.w_v(value))
-        q, k, v = (
-            x.unflatten(-1, (self.num_heads, -1)).movedim(-2, 1) for x in projected
-        )  # (B, H, T, K)
+        q, k, v = (x.unflatten(-1, (self.num_heads, -1)).movedim(-2, 1) for x in projected)  # (B, H, T, K)
         if mask is not None:
-            mask = mask.expand(query.size(0), query.size(1), key.size(1))[
-                :, None
-            ]  # (B, 1, T_q, T_k)
-        identity = torch.eye(key.size(1), dtype=v.dtype).expand(
-            *v.shape[:-1], -1
-        )  # (B, H, T_k, T_k)
+            mask = mask.expand(query.size(0), query.size(1), key.size(1))[:, None]  # (B, 1, T_q, T_k)
+        identity = torch.eye(key.size(1), dtype=v.dtype).expand(*v.shape[:-1], -1)  # (B, H, T_k, T_k)
         weights = F.scaled_dot_product_attention(q, k, identity, attn_mask=mask)  # (B, H, T_q, T_k)
         weights = F.dropout(weights, self.dropout, self.training)
         mixed = (weights @ v).movedim(1, -2).flatten(-2)  # (B, T_q, D)

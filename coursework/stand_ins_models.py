@@ -29,9 +29,7 @@ def target_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
     return hidden.logical_not()
 
 
-def _attention(
-    module: nn.Module, mask: torch.Tensor | None, memory: torch.Tensor | None = None
-) -> Step:
+def _attention(module: nn.Module, mask: torch.Tensor | None, memory: torch.Tensor | None = None) -> Step:
     """Return a step that reads by an attention: from `memory`, or from what it is given."""
 
     def read(x: torch.Tensor) -> torch.Tensor:
@@ -142,9 +140,7 @@ class Encoder(_Stack):
         dropout: float = 0.1,
     ) -> None:
         super().__init__(vocab_size, d_model, max_len, dropout)
-        self.layers.extend(
-            _EncoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
-        )
+        self.layers.extend(_EncoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
 
     def forward(self, ids: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return the memory (B, S, D) of ids (B, S)."""
@@ -168,9 +164,7 @@ class Decoder(_Stack):
         dropout: float = 0.1,
     ) -> None:
         super().__init__(vocab_size, d_model, max_len, dropout)
-        self.layers.extend(
-            _DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
-        )
+        self.layers.extend(_DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.project = nn.Linear(d_model, vocab_size)
 
     def forward(

@@ -86,9 +86,7 @@ def _dwelling(random: Random, _topic: str) -> Fact:
         slots["s"] = Slot(
             f"the {random.choice(w.ROLES)}'s {random.choice(('family', 'brother', 'wife', 'children'))}"
         )
-    length = Slot(
-        f"{random.choice(w.NUMBERS)} {random.choice(('years', 'months', 'weeks'))}", "for "
-    )
+    length = Slot(f"{random.choice(w.NUMBERS)} {random.choice(('years', 'months', 'weeks'))}", "for ")
     tail = ""
     if random.random() < 0.3:
         slots["d"] = length
@@ -101,9 +99,7 @@ def _dwelling(random: Random, _topic: str) -> Fact:
     )
     born = random.random() < 0.2
     verb = "was born" if born else past
-    template = random.choice(
-        (f"{{s}} {verb} {{p}}{tail}{extra}", f"{{s}} {verb}{tail} {{p}}{extra}")
-    )
+    template = random.choice((f"{{s}} {verb} {{p}}{tail}{extra}", f"{{s}} {verb}{tail} {{p}}{extra}"))
     if tail and random.random() < 0.3:
         template = f"{tail.strip()} {{s}} {verb} {{p}}{extra}"
     did = "was {s} born" if born else f"did {{s}} {base}"
@@ -135,11 +131,7 @@ def _using(random: Random, topic: str) -> Fact:
         if "{t}" in change:
             slots["t"] = Slot(str(random.randint(1700, 2020)))
     template = f"{{o}} {past} {{x}}{change}"
-    until = (
-        change.replace(" until ", " before ").split(" in {t}")[0]
-        if "until {t}" not in change
-        else ""
-    )
+    until = change.replace(" until ", " before ").split(" in {t}")[0] if "until {t}" not in change else ""
     asked: Asked = {"x": (f"what did {{o}} {base}?", f"what did {{o}} {base}{until}?"),
              "o": (f"{'what' if machine else 'who'} {past} {{x}}?",),
              "t": (f"until when did {{o}} {base} {{x}}?",)}  # fmt: skip
@@ -158,31 +150,20 @@ def _driven(random: Random, topic: str) -> Fact:
     where = " {p}" if "p" in slots else ""
     since = random.choice(("", "", f"since {random.randint(1900, 2020)} ", "today "))
     been = "has been" if since.startswith("since") else "is"
-    template = random.choice(
-        (f"{since}{{o}} {been} {part} by {{a}}{where}", f"{{a}}{where} {present} {{o}}")
-    )
+    template = random.choice((f"{since}{{o}} {been} {part} by {{a}}{where}", f"{{a}}{where} {present} {{o}}"))
     if "switches on" in present:
         asked: Asked = {
             "a": ("what switches on {o}?", "what switches {o} on?", "what switches {o} on today?")
         }
     else:
-        asked = {
-            "a": (
-                f"what {present} {{o}}?",
-                f"what is {{o}} {part} by?",
-                f"what {present} {{o}} today?",
-            )
-        }
+        asked = {"a": (f"what {present} {{o}}?", f"what is {{o}} {part} by?", f"what {present} {{o}} today?")}
     return Fact(template, slots, asked, _asked_by(random, slots, called))
 
 
 def _opening(random: Random, topic: str) -> Fact:
     """Say when a place is open."""
     thing, called = _object(random, topic, w.BUILDINGS)
-    opens, closes = (
-        random.choice(("nine", "ten", "noon", "eight")),
-        random.choice(("four", "five", "six")),
-    )
+    opens, closes = (random.choice(("nine", "ten", "noon", "eight")), random.choice(("four", "five", "six")))
     first, last = random.sample(w.MONTHS, 2)
     when = Slot(random.choice((f"from {first} to {last}", f"from {opens} to {closes}", "every day",
                                f"on {random.choice(w.DAYS)}",
@@ -197,10 +178,7 @@ def _opening(random: Random, topic: str) -> Fact:
                               "visitors may enter {o} {t}"))  # fmt: skip
     if "{c}" not in template:
         slots.pop("c", None)
-    asked: Asked = {
-        "t": ("when is {o} open?",),
-        "c": ("when is {o} closed?", "on which day is {o} closed?"),
-    }
+    asked: Asked = {"t": ("when is {o} open?",), "c": ("when is {o} closed?", "on which day is {o} closed?")}
     if template.startswith("visitors"):
         asked["t"] = ("when may visitors enter {o}?", "when can visitors see {o}?")
     named = {"o": f"the {kind}"} if f"a {kind}," in template else {}
@@ -232,26 +210,14 @@ def _naming(random: Random, topic: str) -> Fact:
     if kind == 0:
         role = random.choice(w.ROLES)
         first = random.choice(("first", "last", "best known", "next"))
-        slots, template = (
-            {"o": thing, "s": phrase.person(random)},
-            f"the {first} {role} of {{o}} was {{s}}",
-        )
+        slots, template = ({"o": thing, "s": phrase.person(random)}, f"the {first} {role} of {{o}} was {{s}}")
         asked: Asked = {"s": (f"who was the {first} {role} of {{o}}?",)}
     elif kind == 1:
-        slots, template = (
-            {"o": thing, "x": Slot(random.choice(w.STUFFS), "for its ")},
-            "{o} is famous {x}",
-        )
+        slots, template = ({"o": thing, "x": Slot(random.choice(w.STUFFS), "for its ")}, "{o} is famous {x}")
         asked = {"x": ("what is {o} famous for?", "what is {o} known for?")}
     elif kind == 2:
-        slots = {
-            "o": thing,
-            "x": Slot(f"the {random.choice(w.ADJECTIVES)} {random.choice(w.WORKS)}"),
-        }
-        template, asked = (
-            "people call {o} {x}",
-            {"x": ("what do people call {o}?", "what is {o} called?")},
-        )
+        slots = {"o": thing, "x": Slot(f"the {random.choice(w.ADJECTIVES)} {random.choice(w.WORKS)}")}
+        template, asked = ("people call {o} {x}", {"x": ("what do people call {o}?", "what is {o} called?")})
     else:
         slots, template = {"o": thing, "x": Slot(random.choice(w.STUFFS), "of ")}, "{o} is made {x}"
         asked = {"x": ("what is {o} made of?",)}
@@ -275,14 +241,9 @@ def _reason(random: Random, topic: str) -> Fact:
 def _counting(random: Random, _topic: str) -> Fact:
     """Say how many animals or goods somebody has."""
     what = random.choice((*w.ANIMALS, "boats", "books", "workers", "children"))
-    base, past = random.choice(
-        (("keep", "kept"), ("own", "owned"), ("have", "had"), ("buy", "bought"))
-    )
+    base, past = random.choice((("keep", "kept"), ("own", "owned"), ("have", "had"), ("buy", "bought")))
     slots = {"s": phrase.person(random), "n": Slot(random.choice(w.NUMBERS)), "x": Slot(what)}
-    asked: Asked = {
-        "n": (f"how many {what} did {{s}} {base}?",),
-        "s": (f"who {past} {{n}} {what}?",),
-    }
+    asked: Asked = {"n": (f"how many {what} did {{s}} {base}?",), "s": (f"who {past} {{n}} {what}?",)}
     return Fact(f"{{s}} {past} {{n}} {{x}}", slots, asked, _asked_by(random, slots, ""))
 
 

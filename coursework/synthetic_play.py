@@ -14,31 +14,13 @@ THEMES: Final[dict[str, tuple[str, ...]]] = {
     "SAILOR": ("ship", "tide", "gull", "letter", "star"),
     "CHILD": ("cat", "cake", "gull", "star", "lesson"),
 }
-SHAPES: Final = (
-    "old",
-    "grey",
-    "small",
-    "slow",
-    "quiet",
-    "golden",
-    "patient",
-    "broken",
-    "late",
-    "new",
-)
+SHAPES: Final = ("old", "grey", "small", "slow", "quiet", "golden", "patient", "broken", "late", "new")
 VERBS: Final = ("wait", "sleep", "wander", "vanish", "return", "shine", "linger", "tremble", "rest")
 PLACES: Final = (
     "under the church", "by the water", "on the hill", "in the rain", "behind the customs house",
     "at the harbour", "above the roofs", "before the door",
 )  # fmt: skip
-TIMES: Final = (
-    "at night",
-    "in the morning",
-    "every evening",
-    "on Sundays",
-    "until noon",
-    "in winter",
-)
+TIMES: Final = ("at night", "in the morning", "every evening", "on Sundays", "until noon", "in winter")
 PLURALS: Final = {"loaf": "loaves", "key": "keys"}
 
 
@@ -62,18 +44,14 @@ def _scene(random: Random, number: int) -> str:
 
 def _question(random: Random, theme: str, many: bool) -> str:
     asked = random.choice(("Why", "When", "Where"))
-    return (
-        f"{asked} {'do' if many else 'does'} {_named(random, theme, many)} {random.choice(VERBS)}?"
-    )
+    return f"{asked} {'do' if many else 'does'} {_named(random, theme, many)} {random.choice(VERBS)}?"
 
 
 def _answer(random: Random, theme: str, many: bool, own: tuple[str, ...]) -> str:
     """Return a line about what was asked, and one about a theme of the speaker."""
     first = f"The {_number(theme, many)} {_verb(random, many)} {random.choice(PLACES)}"
     more = random.random() < 0.4
-    other = (
-        f"{_named(random, random.choice(own), more)} {_verb(random, more)} {random.choice(TIMES)}"
-    )
+    other = f"{_named(random, random.choice(own), more)} {_verb(random, more)} {random.choice(TIMES)}"
     return f"{first},\n\t{random.choice(('and', 'but', 'for'))} {other}."
 
 

@@ -48,16 +48,12 @@ def _asked(random: Random, facts: list[Fact], number: int) -> Example:
     for place, each in enumerate(facts):
         written, found = _written(each)
         joined = random.random() < 0.2 and place > 0
-        text, gap = (
-            (text[:-1], random.choice((", and ", "; ", ", while "))) if joined else (text, " ")
-        )
+        text, gap = (text[:-1], random.choice((", and ", "; ", ", while "))) if joined else (text, " ")
         gap = gap if text else ""
         if not joined:
             written = written[0].upper() + written[1:]
         if place == number:
-            spans = {
-                name: (len(text + gap) + a, len(text + gap) + b) for name, (a, b) in found.items()
-            }
+            spans = {name: (len(text + gap) + a, len(text + gap) + b) for name, (a, b) in found.items()}
         text += gap + written
     said = {name: str(slot) for name, slot in fact.slots.items()} | fact.asked
     template = random.choice(fact.questions[wanted])

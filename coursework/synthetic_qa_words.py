@@ -20,31 +20,13 @@ ROLES: Final = (
 )
 GROUPS: Final = (
     *("the villagers", "a group of monks", "the city council", "the fishermen", "a French company"),
-    *(
-        "the royal family",
-        "two brothers",
-        "the students",
-        "the army",
-        "local volunteers",
-        "the nuns",
-    ),
+    *("the royal family", "two brothers", "the students", "the army", "local volunteers", "the nuns"),
     *("a shipping company", "the miners", "three sisters", "the settlers", "the railway company"),
 )
 CITIES: Final = (
     *("London", "Paris", "Madrid", "Cairo", "Lima", "Tokyo", "Vienna", "Lagos", "Boston", "Delhi"),
     *("Rome", "Berlin", "Sydney", "Dublin", "Prague", "Chicago", "Warsaw", "Athens", "Lisbon"),
-    *(
-        "Norway",
-        "Italy",
-        "Kenya",
-        "Peru",
-        "Japan",
-        "Scotland",
-        "Canada",
-        "Egypt",
-        "Greece",
-        "India",
-    ),
+    *("Norway", "Italy", "Kenya", "Peru", "Japan", "Scotland", "Canada", "Egypt", "Greece", "India"),
 )
 SPOTS: Final = (
     *("river", "hill", "harbour", "market square", "station", "forest", "lake", "church", "castle"),
@@ -52,35 +34,11 @@ SPOTS: Final = (
 )
 SIDES: Final = ("northern", "southern", "eastern", "western", "left", "right", "far", "upper")
 ROOMS: Final = (
-    *(
-        "house",
-        "cottage",
-        "tent",
-        "cellar",
-        "farm",
-        "flat",
-        "hut",
-        "hotel",
-        "barn",
-        "boat",
-        "tower",
-    ),
+    *("house", "cottage", "tent", "cellar", "farm", "flat", "hut", "hotel", "barn", "boat", "tower"),
     *("cabin", "workshop", "monastery", "hospital", "school", "castle", "cave", "room", "factory"),
 )
 ADJECTIVES: Final = (
-    *(
-        "old",
-        "small",
-        "large",
-        "stone",
-        "wooden",
-        "white",
-        "famous",
-        "first",
-        "new",
-        "red",
-        "narrow",
-    ),
+    *("old", "small", "large", "stone", "wooden", "white", "famous", "first", "new", "red", "narrow"),
     *("tall", "golden", "broken", "grand", "secret", "heavy", "round", "simple", "ancient", "iron"),
 )
 MONTHS: Final = (
@@ -93,18 +51,7 @@ NUMBERS: Final = (
     *("twenty", "thirty", "forty", "fifty", "a hundred", "two hundred", "ten thousand"),
 )
 BUILDINGS: Final = (
-    *(
-        "bridge",
-        "mill",
-        "tower",
-        "school",
-        "theatre",
-        "library",
-        "church",
-        "hotel",
-        "castle",
-        "dam",
-    ),
+    *("bridge", "mill", "tower", "school", "theatre", "library", "church", "hotel", "castle", "dam"),
     *("station", "hospital", "windmill", "museum", "factory", "monastery", "cinema", "temple"),
     *("canal", "observatory", "garden", "statue", "palace", "chapel", "fountain", "gate", "market"),
 )
@@ -119,18 +66,7 @@ DEVICES: Final = (
 STUFFS: Final = (
     *("coal", "wood", "olive oil", "fish", "honey", "wool", "salt", "silk", "paper", "cheese"),
     *("wheat", "glass", "copper", "rice", "wine", "tea", "cotton", "steam", "diesel", "ice"),
-    *(
-        "shoes",
-        "tools",
-        "apples",
-        "bread",
-        "candles",
-        "bricks",
-        "potatoes",
-        "timber",
-        "gas",
-        "gold",
-    ),
+    *("shoes", "tools", "apples", "bread", "candles", "bricks", "potatoes", "timber", "gas", "gold"),
 )
 ANIMALS: Final = ("goats", "sheep", "horses", "bees", "hens", "cows", "pigs", "dogs", "camels")
 AGENTS: Final = (
@@ -142,24 +78,9 @@ EVENTS: Final = (
     *("the king died", "the mine closed", "the new road opened", "the fire", "the earthquake"),
 )
 REASONS: Final = (
-    *(
-        "the roof had collapsed",
-        "there was no money left",
-        "the water was too cold",
-        "it was raining",
-    ),
-    *(
-        "the river had flooded",
-        "the owner fell ill",
-        "nobody wanted to work there",
-        "prices had risen",
-    ),
-    *(
-        "the harbour was frozen",
-        "the bridge was unsafe",
-        "the wood was rotten",
-        "too few people came",
-    ),
+    *("the roof had collapsed", "there was no money left", "the water was too cold", "it was raining"),
+    *("the river had flooded", "the owner fell ill", "nobody wanted to work there", "prices had risen"),
+    *("the harbour was frozen", "the bridge was unsafe", "the wood was rotten", "too few people came"),
 )
 Verb = tuple[str, str, str]  # base, past, participle
 MAKE: Final[tuple[Verb, ...]] = (

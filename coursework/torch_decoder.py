@@ -6,9 +6,7 @@ import torch
 from torch import nn
 
 
-def torch_decoder_layer(
-    mine: Any, *, d_model: int, num_heads: int, d_ff: int
-) -> nn.TransformerDecoderLayer:
+def torch_decoder_layer(mine: Any, *, d_model: int, num_heads: int, d_ff: int) -> nn.TransformerDecoderLayer:
     """Return an nn.TransformerDecoderLayer in eval mode that holds copies of `mine`'s weights.
 
     It is batch first, and its masks follow PyTorch's convention: True where attention is forbidden.

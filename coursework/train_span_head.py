@@ -36,9 +36,7 @@ def encode(tokeniser: Any, examples: list[Example]) -> tuple[dict[str, Tensor], 
 
 def loss_of(model: SpanModel, encoding: dict[str, Tensor], spans: Tensor) -> Tensor:
     """Return the mean cross-entropy of starts and ends, over the paragraph's tokens."""
-    logits = (
-        model(**encoding).float().masked_fill(~encoding["token_type_ids"].bool()[..., None], -1e4)
-    )
+    logits = model(**encoding).float().masked_fill(~encoding["token_type_ids"].bool()[..., None], -1e4)
     starts, ends = logits.unbind(dim=-1)  # (B, S) each
     return (F.cross_entropy(starts, spans[:, 0]) + F.cross_entropy(ends, spans[:, 1])) / 2
 

@@ -115,9 +115,7 @@ def _threads(model: nn.Module) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def save(
-    model: nn.Module, optimiser: torch.optim.Optimizer, losses: list[float], path: str | Path
-) -> None:
+def save(model: nn.Module, optimiser: torch.optim.Optimizer, losses: list[float], path: str | Path) -> None:
     """Write weights, the optimiser's state and the losses so far; never half a file."""
     state = {"model": model.state_dict(), "optimiser": optimiser.state_dict(), "losses": losses}
     partial = Path(f"{path}.part")
@@ -125,9 +123,7 @@ def save(
     partial.replace(path)
 
 
-def resume(
-    model: nn.Module, optimiser: torch.optim.Optimizer, path: str | Path | None
-) -> list[float]:
+def resume(model: nn.Module, optimiser: torch.optim.Optimizer, path: str | Path | None) -> list[float]:
     """Load a checkpoint, if there is one, and return its losses; plain tensors only are read."""
     if path is None or not Path(path).is_file():
         return []

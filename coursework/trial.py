@@ -17,9 +17,7 @@ TOO_LONG: Final = "did not come to an end"
 DIED: Final = "ended its whole process"
 
 
-def try_parts(
-    wanted: Mapping[str, Sequence[str]], cells: Mapping[str, Sequence[str]]
-) -> dict[str, str]:
+def try_parts(wanted: Mapping[str, Sequence[str]], cells: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return, for each part wanted of each lesson, why it cannot be used; '' where it can.
 
     A step that hangs or ends the process costs what it was about; a new process tries the rest.

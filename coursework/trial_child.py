@@ -41,9 +41,7 @@ def _try_all(job: dict[str, Any], report: TextIO) -> None:
         if all(settled.get(name) for name in names):
             continue
         _say(report, begin=lesson)
-        needed = {
-            name: parts.get(name, scope.stand_in(name)) for name in scope.NEEDS.get(lesson, ())
-        }
+        needed = {name: parts.get(name, scope.stand_in(name)) for name in scope.NEEDS.get(lesson, ())}
         found = cells.run(lesson, job["cells"][lesson], needed)
         _say(report, end=lesson)
         for name in names:

@@ -64,10 +64,7 @@ def examples_files(lesson: Lesson) -> dict[Path, bytes]:
     document = {"made_from": made_from(lesson), "exercises": stored}
     place = examples_place(lesson)
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), indent=None)
-    return {
-        place: f"{text}\n".encode(),
-        place.with_suffix(".safetensors"): save(tensors),
-    }
+    return {place: f"{text}\n".encode(), place.with_suffix(".safetensors"): save(tensors)}
 
 
 def examples_place(lesson: Lesson) -> Path:
@@ -101,9 +98,7 @@ def made_from(lesson: Lesson) -> str:
 
 def make_examples(oracle: Oracle, exercise: Exercise) -> MadeExamples:
     """Try the reference, the model answer, every mistake and many pairs of them on the examples."""
-    draws = [
-        PublicDraw(oracle.lesson.name, exercise.id, str(n)) for n in range(len(exercise.examples))
-    ]
+    draws = [PublicDraw(oracle.lesson.name, exercise.id, str(n)) for n in range(len(exercise.examples))]
     questions = [each.ask(draw) for each, draw in zip(exercise.examples, draws, strict=True)]
     right = _reference(exercise)
     made = MadeExamples(exercise, questions, [ask(question, right) for question in questions])
@@ -250,13 +245,8 @@ def _shown(exercise: Exercise, question: Question) -> tuple[list[str], str]:
     if question.calls is None:
         return [name for name, _ in given], question.shown or call
     mode = ".train()" if question.train else ""
-    inner = [
-        name for name in inspect.signature(exercise.reference.forward).parameters if name != "self"
-    ]
-    calls = [
-        f"({', '.join(_arguments(list(zip(inner, c, strict=False)), len(c)))})"
-        for c in question.calls
-    ]
+    inner = [name for name in inspect.signature(exercise.reference.forward).parameters if name != "self"]
+    calls = [f"({', '.join(_arguments(list(zip(inner, c, strict=False)), len(c)))})" for c in question.calls]
     return inner * len(question.calls), " then ".join(f"{call}{mode}{each}" for each in calls)
 
 

@@ -32,9 +32,7 @@ def run(notebook: Any, lesson: LessonText, root: Path) -> Any:
     done = nbformat.from_dict(notebook)
     with TemporaryDirectory() as empty:
         begun: list[str] = []
-        folder = Path(
-            empty, "course", lesson.name
-        )  # lessons look for other lessons in the folder above
+        folder = Path(empty, "course", lesson.name)  # lessons look for other lessons in the folder above
         folder.mkdir(parents=True)
         client = notebook_client(done, folder, Path(empty, "kernel.json"))
         client.on_cell_start = lambda cell, cell_index: begun.append(cell.id)  # noqa: ARG005  (nbclient gives both)

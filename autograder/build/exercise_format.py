@@ -8,9 +8,7 @@ from autograder.model.errors import LessonTextError
 from autograder.text.cells import Cell, Kind
 from autograder.text.lesson import LessonText
 
-HEADING = re.compile(
-    r"^#{2,3} Exercise (?P<number>\d+): .*?(?:\((?P<points>[\d.]+) points?\b.*\))?$"
-)
+HEADING = re.compile(r"^#{2,3} Exercise (?P<number>\d+): .*?(?:\((?P<points>[\d.]+) points?\b.*\))?$")
 STRETCH = re.compile(r"^#{2,3} Stretch: .+$")
 HINT = re.compile(r"^<details><summary>Hint (\d+)", re.MULTILINE)
 CHECK = re.compile(r"check\(\"[a-z0-9-]+\"\)")
@@ -32,9 +30,7 @@ def check_headings(lesson: LessonText) -> None:
             raise LessonTextError(problem, lesson.path, cell=cell.id, line=cell.line)
         text, line = found
         match = HEADING.match(text)
-        named = (
-            f"Exercise {match['number']}: … ({_points(match['points'])})" if match else "Stretch: …"
-        )
+        named = f"Exercise {match['number']}: … ({_points(match['points'])})" if match else "Stretch: …"
         if named != wanted:
             problem = f"the heading should read '{wanted}', got '{text}'"
             raise LessonTextError(problem, lesson.path, cell=cell.id, line=line)
@@ -62,9 +58,7 @@ def check_hints(lesson: LessonText) -> None:
             raise LessonTextError(problem, lesson.path, cell=cell.id, line=after.line)
 
 
-def _exercises_with_headings(
-    lesson: LessonText,
-) -> Iterator[tuple[Cell, tuple[str, int] | None]]:
+def _exercises_with_headings(lesson: LessonText) -> Iterator[tuple[Cell, tuple[str, int] | None]]:
     """Yield each answer cell with the last heading of an exercise before it, and that line's number."""
     found: tuple[str, int] | None = None
     for cell in lesson.cells:

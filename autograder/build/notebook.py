@@ -34,8 +34,7 @@ def instructor_notebook(lesson: LessonText) -> Any:
 def solution_notebook(lesson: LessonText) -> Any:
     """Return the model answers, not run yet: no marker, no hidden test, nothing of nbgrader."""
     cells = [
-        _cell(cell, without(cell.text, Region.HIDDEN, Region.SCHEME), _shown(cell))
-        for cell in lesson.cells
+        _cell(cell, without(cell.text, Region.HIDDEN, Region.SCHEME), _shown(cell)) for cell in lesson.cells
     ]
     return _notebook(cells)
 

@@ -42,9 +42,7 @@ class Built:
     solution: Any  # a NotebookNode, which nbformat leaves untyped
 
 
-def build(
-    course: Course, lessons: Sequence[str] | None = None, *, execute: bool = True
-) -> list[Path]:
+def build(course: Course, lessons: Sequence[str] | None = None, *, execute: bool = True) -> list[Path]:
     """Build lessons (all by default) and return the files that were written, in order.
 
     Public examples are written first, since the cards in the model answers read them. Of the rest
@@ -58,9 +56,7 @@ def build(
         stale = _leftovers(course, built)
         for make in (_examples, partial(_solved, execute=execute)):
             made = make(course, built)
-            written += [
-                course.root / at for at, new in made.items() if write(course.root / at, new)
-            ]
+            written += [course.root / at for at, new in made.items() if write(course.root / at, new)]
         remove(stale)
     return written
 

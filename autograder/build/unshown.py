@@ -11,9 +11,7 @@ from autograder.model.course import Course
 
 def unshown(course: Course, written: Sequence[Path]) -> list[str]:
     """Return a line for each exercise with such mistakes, of the examples among the files written."""
-    documents = [
-        path for path in written if path.suffix == ".json" and path.parent == course.root / FOLDER
-    ]
+    documents = [path for path in written if path.suffix == ".json" and path.parent == course.root / FOLDER]
     return [
         line
         for path in documents
@@ -25,10 +23,7 @@ def unshown(course: Course, written: Sequence[Path]) -> list[str]:
 def _lines(exercise: Mapping[str, Any]) -> Iterator[str]:
     """Yield one line, if there is a mistake that no row is about, pairs aside."""
     shown = {
-        number
-        for texts, either, _ in exercise["mistakes"]
-        if either or len(texts) == 1
-        for number in texts
+        number for texts, either, _ in exercise["mistakes"] if either or len(texts) == 1 for number in texts
     }
     missing = [title for number, (title, _) in enumerate(exercise["texts"]) if number not in shown]
     if missing:

@@ -12,10 +12,7 @@ from autograder.text.lesson import LessonText
 from autograder.text.regions import Region, has, marker_lines, marker_problem
 
 EXERCISE_ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-REGIONS = {
-    Kind.SOLUTION: (Region.SOLUTION,),
-    Kind.WRITTEN: (Region.SOLUTION, Region.SCHEME),
-}
+REGIONS = {Kind.SOLUTION: (Region.SOLUTION,), Kind.WRITTEN: (Region.SOLUTION, Region.SCHEME)}
 
 
 def verify(lesson: LessonText) -> None:
@@ -70,9 +67,7 @@ def check_points(lesson: LessonText) -> None:
         raise LessonTextError(problem, lesson.path, line=1)
     total = sum(exercise.points for exercise in lesson.exercises)
     if total != lesson.points:
-        problem = (
-            f"the exercises' points add up to {total:g}; the header declares {lesson.points:g}"
-        )
+        problem = f"the exercises' points add up to {total:g}; the header declares {lesson.points:g}"
         raise LessonTextError(problem, lesson.path, line=1)
 
 

@@ -74,9 +74,7 @@ def requirements(listed: str, wheel: str) -> str:
     if missing:
         raise BundleError(f"requirements.txt pins no version of {', '.join(missing)}: add it")
     lines = (*(pins[name] for name in FOR_STUDENTS), f"./{wheel}")
-    return "# What the lessons need. Install with: pip install -r requirements.txt\n" + _lines(
-        lines
-    )
+    return "# What the lessons need. Install with: pip install -r requirements.txt\n" + _lines(lines)
 
 
 def _lines(lines: Iterable[str]) -> str:

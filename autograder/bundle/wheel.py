@@ -42,13 +42,7 @@ def build_wheel(course: Course, folder: Path) -> Path:
         )
         (Path(place) / "pyproject.toml").write_text(_project(course), encoding="utf-8")
         # setuptools is pinned and installed: no isolated environment, hence no network
-        options = [
-            "--no-deps",
-            "--no-build-isolation",
-            "--no-cache-dir",
-            "--wheel-dir",
-            str(folder),
-        ]
+        options = ["--no-deps", "--no-build-isolation", "--no-cache-dir", "--wheel-dir", str(folder)]
         command = [sys.executable, "-m", "pip", "wheel", "--quiet", *options, place]
         environment = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH}
         done = subprocess.run(  # noqa: S603 - our own code

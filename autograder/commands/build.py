@@ -23,9 +23,7 @@ from autograder.model.course import Course
     },
 )
 @lessons_argument
-@click.option(
-    "--check", "check_only", is_flag=True, help="Write nothing; fail if something is out of date."
-)
+@click.option("--check", "check_only", is_flag=True, help="Write nothing; fail if something is out of date.")
 @json_option
 @pass_course
 def build(course: Course, lessons: tuple[str, ...], *, check_only: bool, as_json: bool) -> None:
@@ -51,9 +49,7 @@ def build(course: Course, lessons: tuple[str, ...], *, check_only: bool, as_json
 @click.command(
     "new-exercise",
     cls=Command,
-    examples={
-        "autograder new-exercise 03 cosine-scores": "Begin the exercise cosine-scores in lesson 03."
-    },
+    examples={"autograder new-exercise 03 cosine-scores": "Begin the exercise cosine-scores in lesson 03."},
 )
 @click.argument("lesson", type=LESSON)
 @click.argument("exercise")
@@ -78,9 +74,7 @@ def new_exercise(course: Course, lesson: str, exercise: str) -> None:
         "autograder vendor --check": "Compare the scripts in the repository with their hashes.",
     },
 )
-@click.option(
-    "--check", "check_only", is_flag=True, help="Compare with what was pinned; no network."
-)
+@click.option("--check", "check_only", is_flag=True, help="Compare with what was pinned; no network.")
 @pass_course
 def vendor(course: Course, *, check_only: bool) -> None:
     """Fetch the scripts inside our pages again, with npm.

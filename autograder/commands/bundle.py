@@ -8,10 +8,7 @@ from autograder.commands.base import Command, json_option, pass_course, shown
 from autograder.model.course import Course
 
 
-@click.command(
-    cls=Command,
-    examples={"autograder bundle": "Write dist/transformer-lessons.zip."},
-)
+@click.command(cls=Command, examples={"autograder bundle": "Write dist/transformer-lessons.zip."})
 @json_option
 @pass_course
 def bundle(course: Course, *, as_json: bool) -> None:

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
-@click.option(
-    "--lesson", type=LESSON, help="The lesson, if neither the file's name nor its cells tell."
-)
+@click.option("--lesson", type=LESSON, help="The lesson, if neither the file's name nor its cells tell.")
 @click.option(
     "--page",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -37,13 +35,7 @@ if TYPE_CHECKING:
 @unsandboxed_option
 @pass_course
 def check(
-    course: Course,
-    file: Path,
-    *,
-    as_json: bool,
-    lesson: str | None,
-    page: Path | None,
-    unsandboxed: bool,
+    course: Course, file: Path, *, as_json: bool, lesson: str | None, page: Path | None, unsandboxed: bool
 ) -> None:
     """Grade one notebook, and say what is wrong with it.
 
@@ -68,9 +60,7 @@ def check(
         click.echo(f"autograder: the grader itself failed; see {log}", err=True)
 
 
-def _graded(
-    course: Course, lesson: str | None, file: Path, *, sandboxed: bool
-) -> "GradedSubmission":
+def _graded(course: Course, lesson: str | None, file: Path, *, sandboxed: bool) -> "GradedSubmission":
     """Grade the file. The sandbox starts first: it imports torch while all else is imported here."""
     from autograder.sandbox.start import start
 

@@ -4,13 +4,7 @@ from pathlib import Path
 
 import click
 
-from autograder.commands.base import (
-    Command,
-    json_option,
-    lessons_argument,
-    pass_course,
-    say_written,
-)
+from autograder.commands.base import Command, json_option, lessons_argument, pass_course, say_written
 from autograder.model.course import Course
 
 FORMATS = ("nbgrader", "canvas", "moodle", "gradescope", "course", "gradescope-autograder")
@@ -32,9 +26,7 @@ FORMATS = ("nbgrader", "canvas", "moodle", "gradescope", "course", "gradescope-a
     type=click.Path(path_type=Path),
     help="A CSV file with names, e-mails and ids. For Canvas and Moodle: the file they export.",
 )
-@click.option(
-    "--partial", is_flag=True, help="Where points are pending, write the points graded so far."
-)
+@click.option("--partial", is_flag=True, help="Where points are pending, write the points graded so far.")
 @click.option(
     "--folder",
     type=click.Path(path_type=Path, file_okay=False),

@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from autograder.commands.base import (
-    Command,
-    json_option,
-    lessons_argument,
-    pass_course,
-    unsandboxed_option,
-)
+from autograder.commands.base import Command, json_option, lessons_argument, pass_course, unsandboxed_option
 from autograder.model.course import Course
 
 if TYPE_CHECKING:
@@ -30,9 +24,7 @@ if TYPE_CHECKING:
     },
 )
 @lessons_argument
-@click.option(
-    "--workers", type=click.IntRange(1), help="How many to grade at once; by default one per core."
-)
+@click.option("--workers", type=click.IntRange(1), help="How many to grade at once; by default one per core.")
 @click.option(
     "--cluster",
     "address",
@@ -99,9 +91,7 @@ def _cluster(address: str | None, folder: Path | None, *, in_clear: bool) -> "Cl
 
     if address is None:
         if folder is not None or in_clear:
-            raise click.UsageError(
-                "--cluster-security and --cluster-in-clear need --cluster ADDRESS"
-            )
+            raise click.UsageError("--cluster-security and --cluster-in-clear need --cluster ADDRESS")
         return None
     cluster = Cluster(address, folder, in_clear)
     cluster.security()
@@ -116,9 +106,7 @@ def _cluster(address: str | None, folder: Path | None, *, in_clear: bool) -> "Cl
     },
 )
 @click.option(
-    "--folder",
-    type=click.Path(path_type=Path),
-    help="Where to make it; by default demo/ in the course.",
+    "--folder", type=click.Path(path_type=Path), help="Where to make it; by default demo/ in the course."
 )
 @pass_course
 def demo(course: Course, folder: Path | None) -> None:

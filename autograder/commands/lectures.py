@@ -6,14 +6,7 @@ from tempfile import mkdtemp
 
 import click
 
-from autograder.commands.base import (
-    LESSON,
-    Command,
-    json_option,
-    lessons_argument,
-    pass_course,
-    say_written,
-)
+from autograder.commands.base import LESSON, Command, json_option, lessons_argument, pass_course, say_written
 from autograder.model.course import Course
 
 
@@ -39,12 +32,7 @@ from autograder.model.course import Course
 @json_option
 @pass_course
 def lectures(
-    course: Course,
-    lessons: tuple[str, ...],
-    *,
-    folder: Path | None,
-    with_exercises: bool,
-    as_json: bool,
+    course: Course, lessons: tuple[str, ...], *, folder: Path | None, with_exercises: bool, as_json: bool
 ) -> None:
     """Write lessons as slides that need no network.
 
@@ -71,9 +59,7 @@ def lectures(
 @click.option("--no-lab", is_flag=True, help="Only make the copy, and say where it is.")
 @click.option("--folder", type=click.Path(path_type=Path), help="Where the copy goes.")
 @pass_course
-def open_lesson(
-    course: Course, lesson: str, *, student: bool, no_lab: bool, folder: Path | None
-) -> None:
+def open_lesson(course: Course, lesson: str, *, student: bool, no_lab: bool, folder: Path | None) -> None:
     """Open a copy of a lesson in JupyterLab.
 
     LESSON is a number ("03") or a name. Whatever you do to the copy, the course stays as it is.

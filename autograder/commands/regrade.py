@@ -15,14 +15,10 @@ from autograder.model.course import Course
 )
 @click.argument("lesson", type=LESSON)
 @click.option("--apply", "write", is_flag=True, help="Write the new results; else only show them.")
-@click.option(
-    "--workers", type=click.IntRange(1), help="How many to grade at once; by default one per core."
-)
+@click.option("--workers", type=click.IntRange(1), help="How many to grade at once; by default one per core.")
 @unsandboxed_option
 @pass_course
-def regrade(
-    course: Course, lesson: str, *, write: bool, workers: int | None, unsandboxed: bool
-) -> None:
+def regrade(course: Course, lesson: str, *, write: bool, workers: int | None, unsandboxed: bool) -> None:
     """Grade again what a changed check touches.
 
     Shows what changes for whom, exercise by exercise. Nothing is written without --apply. Scores and

@@ -57,9 +57,7 @@ def summarise(lesson: str, reports: Mapping[str, Report]) -> LessonSummary:
 
 
 def _has_grader_error(report: Report) -> bool:
-    return any(
-        each.is_pending and each.outcome is Outcome.GRADER_FAULT for each in report.exercises
-    )
+    return any(each.is_pending and each.outcome is Outcome.GRADER_FAULT for each in report.exercises)
 
 
 def summary_json(course: Course, reports: Reports, written: Sequence[Path]) -> str:

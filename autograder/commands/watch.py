@@ -36,16 +36,10 @@ if TYPE_CHECKING:
     help="Attempts per student and hour; what is handed in beyond that waits.",
 )
 @click.option(
-    "--workers",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="How many to grade at once.",
+    "--workers", type=click.IntRange(1), default=1, show_default=True, help="How many to grade at once."
 )
 @click.option("--once", is_flag=True, help="Grade what is there, and end.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document per submission, a line each."
-)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document per submission, a line each.")
 @unsandboxed_option
 @pass_course
 def watch(

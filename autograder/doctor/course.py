@@ -26,14 +26,11 @@ def writable(course: Course) -> Finding:
             tempfile.TemporaryFile(dir=folder).close()
         except OSError as error:
             return problem(
-                f"{folder} cannot be written: {error.strerror}",
-                f"give yourself write permission to {folder}",
+                f"{folder} cannot be written: {error.strerror}", f"give yourself write permission to {folder}"
             )
     for file in filter(os.path.exists, files):
         if not os.access(file, os.R_OK | os.W_OK):
-            return problem(
-                f"{file} cannot be read and written", f"give yourself permission to {file}"
-            )
+            return problem(f"{file} cannot be read and written", f"give yourself permission to {file}")
     return ok(str(course.root))
 
 
@@ -74,7 +71,5 @@ def exchange(course: Course) -> Finding:
             f"for 'autograder watch' or JupyterHub, set c.Exchange.root in {CONFIG} and release a lesson",
         )
     if not os.access(inbound, os.R_OK | os.X_OK):
-        return warning(
-            f"{inbound} cannot be read", "start 'autograder watch' as the course's owner"
-        )
+        return warning(f"{inbound} cannot be read", "start 'autograder watch' as the course's owner")
     return ok(str(inbound))

@@ -15,8 +15,7 @@ def chromium(_course: Course) -> Finding:
     found = shutil.which("chromium")
     if found is None:
         return warning(
-            "not installed; 'make pictures' and the tests of pages need it",
-            "sudo apt-get install chromium",
+            "not installed; 'make pictures' and the tests of pages need it", "sudo apt-get install chromium"
         )
     return ok(found)
 

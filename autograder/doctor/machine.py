@@ -36,8 +36,7 @@ def packages(_course: Course) -> Finding:
     wanted = _requirements()
     if not wanted:
         return warning(
-            "the project's requirements are not known, because it was not installed with 'make setup'",
-            SET_UP,
+            "the project's requirements are not known, because it was not installed with 'make setup'", SET_UP
         )
     wrong = [said for each in wanted if (said := _unmet(each))]
     if wrong:

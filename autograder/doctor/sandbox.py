@@ -37,9 +37,7 @@ def excluded(_course: Course) -> Finding:
         with WarmProcess(sandboxed=sandboxed) as warm, warm.run() as run:
             raised = run.cell("import torch", CELL_SECONDS)
     except AutograderError as error:
-        return problem(
-            str(error.args[0]), "use the versions that requirements.txt pins: 'make setup'"
-        )
+        return problem(str(error.args[0]), "use the versions that requirements.txt pins: 'make setup'")
     if raised:
         return problem(f"a run cannot import torch: {raised['message']}", "run 'make setup' again")
     return ok(f"the process that runs submissions starts, {where}")

@@ -106,10 +106,7 @@ def _gradescope(_: Course, scores: ClassScores, __: Wanted) -> Iterator[File]:
     for lesson in scores.lessons:
         for student, score in lesson.scores.items():
             text = results_json(
-                score.report,
-                sandboxed=score.sandboxed,
-                penalty=score.penalty,
-                comments=score.comments,
+                score.report, sandboxed=score.sandboxed, penalty=score.penalty, comments=score.comments
             )
             yield f"gradescope/{lesson.lesson}/{student}/results.json", text.encode()
 

@@ -28,11 +28,7 @@ NO_COMMENTS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def results_json(
-    report: Report,
-    *,
-    sandboxed: bool = True,
-    penalty: float = 0.0,
-    comments: Mapping[str, str] = NO_COMMENTS,
+    report: Report, *, sandboxed: bool = True, penalty: float = 0.0, comments: Mapping[str, str] = NO_COMMENTS
 ) -> str:
     """Return a report as results.json, with the instructor's comments by exercise.
 

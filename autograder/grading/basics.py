@@ -11,9 +11,7 @@ BASICS = {
     "nn": "from torch import nn",
 }
 IMPORT_BASICS = "\n".join(BASICS.values())
-RESTORE_BASICS = "\n".join(
-    f"try: {name}\nexcept NameError: {line}" for name, line in BASICS.items()
-)
+RESTORE_BASICS = "\n".join(f"try: {name}\nexcept NameError: {line}" for name, line in BASICS.items())
 
 
 def with_basics(parts: Iterable[Part]) -> list[Part]:

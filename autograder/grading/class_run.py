@@ -111,9 +111,7 @@ def _is_settled(submission: Submission, attempt: Attempt | None, sandboxed: bool
     if attempt is None:
         return False
     same = attempt.settles(submission.sha256(), submission.version, sandboxed=sandboxed)
-    return same and attempt == stored_attempt(
-        submission.course, submission.student, submission.lesson
-    )
+    return same and attempt == stored_attempt(submission.course, submission.student, submission.lesson)
 
 
 def _grade_and_record(
@@ -159,9 +157,7 @@ def _line(attempt: Attempt) -> str:
     return f"{attempt.student}: {report_total(report)}{reason}{error}"
 
 
-def _make_pages(
-    course: Course, lesson: str, students: Sequence[str], pool: Pool, console: Console
-) -> None:
+def _make_pages(course: Course, lesson: str, students: Sequence[str], pool: Pool, console: Console) -> None:
     stale = stale_pages(course, lesson, students)
     if not stale:
         return

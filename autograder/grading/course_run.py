@@ -40,8 +40,6 @@ def grade_lessons(
         say(console, f"left out because no lesson has that name: {names}")
     with make_pool(workers, cluster, sandboxed=sandboxed).kept() as pool:
         for lesson in lessons:
-            grade_lesson(
-                course, lesson, sandboxed=sandboxed, force=force, console=console, pool=pool
-            )
+            grade_lesson(course, lesson, sandboxed=sandboxed, force=force, console=console, pool=pool)
     with plain_io_errors(course):
         return publish(course, course.lessons())

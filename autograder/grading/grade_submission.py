@@ -15,12 +15,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.grading.exercise_version import exercise_versions
-from autograder.model.errors import (
-    AutograderError,
-    NothingSubmittedError,
-    SubmissionError,
-    WrongFileError,
-)
+from autograder.model.errors import AutograderError, NothingSubmittedError, SubmissionError, WrongFileError
 from autograder.model.report import GRADER_ERROR, ExerciseReport, Outcome, Report, State
 from autograder.storage.attempts import Attempt
 from autograder.storage.error_log import describe

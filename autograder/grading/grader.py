@@ -52,9 +52,7 @@ class Grader:
     `sandboxed=False` runs submissions with the caller's own rights, and is for code that you trust.
     """
 
-    def __init__(
-        self, course: Course, *, sandboxed: bool = True, started: Started | None = None
-    ) -> None:
+    def __init__(self, course: Course, *, sandboxed: bool = True, started: Started | None = None) -> None:
         """Take over a warm process that was `started`, or start one when it is needed.
 
         Raises SandboxMissingError if a sandbox is wanted and cannot start here.
@@ -108,9 +106,7 @@ class Grader:
             started, self._started = self._started, None
             self.close()
             self._modules |= wanted
-            self._warm = WarmProcess(
-                sorted(self._modules), sandboxed=self.sandboxed, started=started
-            )
+            self._warm = WarmProcess(sorted(self._modules), sandboxed=self.sandboxed, started=started)
         elif not wanted <= self._modules:
             self._modules |= wanted
             self._warm.add(wanted)

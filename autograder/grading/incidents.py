@@ -53,8 +53,7 @@ SENTENCES: dict[str, Sentences] = {
         "such as `torch.exp = …`, and use a name of your own.",
     ),
     Kind.FLOODED: Sentences(
-        "Your code printed so much that we dropped the rest",
-        "Look for a `print` inside a loop.",
+        "Your code printed so much that we dropped the rest", "Look for a `print` inside a loop."
     ),
     Kind.LEFT: Sentences(
         "A process that your code started was still running at the end, and we ended it",
@@ -111,8 +110,7 @@ class Incidents:
     def found(self) -> list[Incident]:
         """The incidents, in the order in which they were first seen."""
         return [
-            _incident(exercise, kind, _listed(details))
-            for (exercise, kind), details in self._details.items()
+            _incident(exercise, kind, _listed(details)) for (exercise, kind), details in self._details.items()
         ]
 
 

@@ -8,13 +8,7 @@ from autograder.judge.exceptions import Cell, say_raised
 from autograder.model.errors import RunEndedError, RunTimedOutError
 from autograder.model.exercise import Exercise, Mistake
 from autograder.model.observation import Raised
-from autograder.model.report import (
-    GRADER_ERROR,
-    CheckReport,
-    ExerciseReport,
-    NamedMistake,
-    Outcome,
-)
+from autograder.model.report import GRADER_ERROR, CheckReport, ExerciseReport, NamedMistake, Outcome
 from autograder.submissions.align import Part
 from coursework.source_rules import Refusal
 
@@ -78,9 +72,7 @@ def grader_fault(exercise: Exercise) -> ExerciseReport:
     return _report(exercise, Outcome.GRADER_FAULT, None, [GRADER_ERROR])
 
 
-def graded(
-    lesson: str, exercise: Exercise, run: ExerciseRun, mistakes: Sequence[Mistake]
-) -> ExerciseReport:
+def graded(lesson: str, exercise: Exercise, run: ExerciseRun, mistakes: Sequence[Mistake]) -> ExerciseReport:
     """Return the report of an exercise whose checks were run, with the mistakes that were found."""
     return ExerciseReport(
         id=exercise.id,

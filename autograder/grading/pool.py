@@ -53,12 +53,7 @@ class Pool:
     """
 
     def __init__(
-        self,
-        workers: int,
-        *,
-        sandboxed: bool,
-        make: MakeGrader = make_grader,
-        seconds: float = MAX_SECONDS,
+        self, workers: int, *, sandboxed: bool, make: MakeGrader = make_grader, seconds: float = MAX_SECONDS
     ) -> None:
         self.workers, self.sandboxed, self.make, self.seconds = workers, sandboxed, make, seconds
         self.keeps = False  # whether workers are kept from one call to the next
@@ -103,9 +98,7 @@ class Pool:
         """Whether workers are kept, and have started."""
         return self._kept is not None
 
-    def spread(
-        self, function: Callable[..., R], tasks: Sequence[tuple[object, ...]]
-    ) -> Iterator[R | None]:
+    def spread(self, function: Callable[..., R], tasks: Sequence[tuple[object, ...]]) -> Iterator[R | None]:
         """Call a function on each tuple of arguments, and yield what comes; None where its worker died."""
         with self._processes(self.workers) as processes:
             for future in [processes.schedule(function, task) for task in tasks]:

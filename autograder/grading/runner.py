@@ -11,12 +11,7 @@ from autograder.judge.compare import same_again
 from autograder.judge.evidence import Evidence, excluded_calls, judge_check
 from autograder.judge.operations import observed
 from autograder.judge.oracle import Oracle
-from autograder.model.errors import (
-    RunEndedError,
-    RunOutOfTimeError,
-    RunTimedOutError,
-    RunWaitedError,
-)
+from autograder.model.errors import RunEndedError, RunOutOfTimeError, RunTimedOutError, RunWaitedError
 from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
 from autograder.model.observation import Observation
 from autograder.model.report import CheckReport, Outcome
@@ -31,16 +26,13 @@ SLOW_SECONDS = 20.0  # of processor time; checks that took longer together are n
 PROBE_SECONDS = 10
 EXAMPLE_SECONDS, EXAMPLE_SEED = 5.0, 7
 TIMED_OUT = (
-    "Your code did not finish within {seconds:g} seconds of processor time. Is there a loop that never "
-    "ends?"
+    "Your code did not finish within {seconds:g} seconds of processor time. Is there a loop that never ends?"
 )
 WAITED = (
     "Your code did not come back within {seconds:g} seconds. Is there a loop that never ends, or does it "
     "wait for something, such as `time.sleep()`?"
 )
-CRASHED = (
-    "Your code ended the whole Python process here. Does it call `exit()`, or use too much memory?"
-)
+CRASHED = "Your code ended the whole Python process here. Does it call `exit()`, or use too much memory?"
 CHANGED = (
     "Asked the same question twice, your code gave two different answers; the first was right. An "
     "answer must not depend on what was called before."
@@ -216,9 +208,7 @@ class ExerciseRunner:
             lesson = self.oracle.lesson.name
             if self._kept:
                 return self._process.turn(PROBE_SECONDS, self.exercise.id, lesson, excluded)
-            return self._process.probe(
-                PROBE_SECONDS, self._stand_ins, self._cells, lesson, excluded
-            )
+            return self._process.probe(PROBE_SECONDS, self._stand_ins, self._cells, lesson, excluded)
         except RunEndedError as ending:
             self.result.endings.append(ending)
             return None

@@ -293,9 +293,7 @@ class GradingSession:
         written = [part.source for part in parts if part.runs and part.role is not Role.LOCKED]
         return not exercise.excludes or _refused(exercise, written) is None
 
-    def _report(
-        self, exercise: Exercise, best: ExerciseRun, *others: ExerciseRun
-    ) -> ExerciseReport:
+    def _report(self, exercise: Exercise, best: ExerciseRun, *others: ExerciseRun) -> ExerciseReport:
         """Report the best run. Where it shows no known mistake, another may: the parts before differ."""
         self.incidents.add(exercise.id, ((Kind.CHANGING, title) for title in best.changing))
         raised = self._raised.get(exercise.id)
@@ -303,9 +301,7 @@ class GradingSession:
             return outcomes.cell_raised(exercise, raised, self._answers[exercise.id].source)
         tried = [] if best.perfect else [best, *others]
         found = (diagnose(self.oracle, exercise, done.evidence) for done in tried)
-        return outcomes.graded(
-            self.oracle.lesson.name, exercise, best, next(filter(None, found), [])
-        )
+        return outcomes.graded(self.oracle.lesson.name, exercise, best, next(filter(None, found), []))
 
 
 def _excluded(exercise: Exercise) -> tuple[str, ...]:

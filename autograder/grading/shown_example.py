@@ -44,11 +44,7 @@ def _readable(value: Any) -> Any:
     if isinstance(value, Opaque):
         return Other(value.kind)
     if isinstance(value, (list, tuple)):
-        return (
-            type(value)(_readable(item) for item in value)
-            if type(value) in (list, tuple)
-            else value
-        )
+        return type(value)(_readable(item) for item in value) if type(value) in (list, tuple) else value
     if isinstance(value, dict):
         return {key: _readable(item) for key, item in value.items()}
     return value
@@ -77,6 +73,4 @@ def _text(tables: Sequence[Table]) -> str:
 
 
 def _inputs(evidence: Evidence) -> str:
-    return "\n".join(f"{name} =\n{_text(parts)}" for name, parts in evidence.inputs)[
-        :MOST_CHARACTERS
-    ]
+    return "\n".join(f"{name} =\n{_text(parts)}" for name, parts in evidence.inputs)[:MOST_CHARACTERS]

@@ -10,17 +10,7 @@ from autograder.storage.course_key import lesson_key
 
 PACKAGE = Path(__file__).resolve().parent.parent
 # The folders whose code can change a score. The others only build, store or show.
-FOLDERS = (
-    "model",
-    "text",
-    "keeper",
-    "probe",
-    "sandbox",
-    "judge",
-    "lessons",
-    "submissions",
-    "grading",
-)
+FOLDERS = ("model", "text", "keeper", "probe", "sandbox", "judge", "lessons", "submissions", "grading")
 SUFFIXES = (".py", ".yaml")
 # The modules of this package that only decide which submissions are graded, and when.
 ORGANISING = frozenset(
@@ -46,10 +36,7 @@ COURSEWORK = (
     *("scope.py", "small_bert.py", "stand_ins.py", "stand_ins_models.py", "heat_map.py"),
     *("exclusions.py", "source_names.py", "source_rules.py", "data/allowed.toml"),
     *(f"instant/{name}.py" for name in ("card", "comparing", "describing", "examples", "layout")),
-    *(
-        f"instant/{name}.py"
-        for name in ("parts", "pictures", "recognising", "signature", "trying", "values")
-    ),
+    *(f"instant/{name}.py" for name in ("parts", "pictures", "recognising", "signature", "trying", "values")),
 )
 
 

@@ -81,9 +81,7 @@ def example(ask: Callable[[Draw], Question | Operation], picture: str = "") -> P
             return Question(list(asked.args), dict(asked.kwargs))
         if isinstance(asked, Question):
             return asked
-        raise CheckDefinitionError(
-            f"an example calls a function or a module, not {type(asked).__name__}"
-        )
+        raise CheckDefinitionError(f"an example calls a function or a module, not {type(asked).__name__}")
 
     return PublicExample(question, picture)
 

@@ -56,9 +56,7 @@ class _Place:
     @property
     def subject(self) -> str:
         """What the place is called at the beginning of a sentence."""
-        named = [
-            f"`{key}`" if key in self.names else "" for key in self.steps if isinstance(key, str)
-        ]
+        named = [f"`{key}`" if key in self.names else "" for key in self.steps if isinstance(key, str)]
         if named:
             return named[-1] or "One entry of the result"
         steps = " of entry ".join(str(step) for step in self.steps[::-1])
@@ -72,12 +70,7 @@ class _Place:
 
 
 def difference(
-    got: Any,
-    want: Any,
-    *,
-    atol: float = ATOL,
-    rtol: float = RTOL,
-    names: frozenset[str] = frozenset(),
+    got: Any, want: Any, *, atol: float = ATOL, rtol: float = RTOL, names: frozenset[str] = frozenset()
 ) -> Difference | None:
     """Return how `got` differs from `want`, or None if they agree within tolerance.
 
@@ -151,9 +144,7 @@ def _tensors(got: Any, want: torch.Tensor, place: _Place) -> Difference | None:
     if not isinstance(got, torch.Tensor):
         return _wrong_type(got, "a tensor", place)
     if got.shape != want.shape:
-        return Difference(
-            "shape", f"{place.subject} has {shape_difference(got.shape, want.shape)}."
-        )
+        return Difference("shape", f"{place.subject} has {shape_difference(got.shape, want.shape)}.")
     if got.dtype != want.dtype:
         text = f"{place.subject} is {_dtype(got)}; {_dtype(want)} was expected."
         return Difference("dtype", text)
@@ -245,9 +236,7 @@ def _equal(got: Any, want: Any, place: _Place) -> bool:
 def _wrong_type(got: Any, wanted: str, place: _Place) -> Difference:
     text = f"{place.subject} is {of_type(got)}; {wanted} was expected."
     missing = got is None and not place.steps
-    return Difference(
-        "none" if got is None else "type", f"{text} Is there a `return`?" if missing else text
-    )
+    return Difference("none" if got is None else "type", f"{text} Is there a `return`?" if missing else text)
 
 
 def _dtype(tensor: torch.Tensor) -> str:

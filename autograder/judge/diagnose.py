@@ -143,10 +143,7 @@ class _Search:
 
     def _put_right(self) -> tuple[Step, list[Evidence]] | None:
         """Put the form of all results right that are wrong in the first way that occurs."""
-        steps = [
-            None if item.passed else step(item.got.value, item.expected.value)
-            for item in self.evidence
-        ]
+        steps = [None if item.passed else step(item.got.value, item.expected.value) for item in self.evidence]
         first = next(filter(None, steps), None)
         if first is None:
             return None

@@ -115,9 +115,7 @@ def say_raised(raised: Raised, cell: Cell) -> str:
         return _say_fault(raised, cell)
     if is_unfinished(raised):
         return UNFINISHED
-    return " ".join(
-        filter(None, (f"Your code raised {what_raised(raised, cell)}.", _advice(raised, cell)))
-    )
+    return " ".join(filter(None, (f"Your code raised {what_raised(raised, cell)}.", _advice(raised, cell))))
 
 
 def is_unfinished(raised: Raised) -> bool:

@@ -133,9 +133,7 @@ def attention_weights(weights: torch.Tensor, allowed: torch.Tensor | None = None
     filled = empty & (weights != 0).any(-1)
     if filled.any():
         query = int(filled.nonzero()[0, -1])
-        return (
-            f"Query {query} may attend to nothing, so its weights should all be 0. Yours are not."
-        )
+        return f"Query {query} may attend to nothing, so its weights should all be 0. Yours are not."
     if leaked.max() > 1e-4:
         *_, query, key = (leaked == leaked.max()).nonzero()[0].tolist()
         return f"Query {query} attends to key {key}, which the mask hides (False = may not attend)."

@@ -75,10 +75,7 @@ def _in_entries(got: dict[Any, Any], want: dict[Any, Any], keys: list[Any]) -> S
     first = next(iter(steps.values()), None)
     if first is None:
         return None
-    entries = {
-        key: steps[key].value if key in steps and steps[key].same(first) else got[key]
-        for key in got
-    }
+    entries = {key: steps[key].value if key in steps and steps[key].same(first) else got[key] for key in got}
     value = entries if isinstance(keys[0], str) else list(entries.values())
     return Step(value, first.kind, first.title, first.key)
 

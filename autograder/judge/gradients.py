@@ -44,9 +44,7 @@ def _wrong(got: dict[str, Any], want: dict[str, Any]) -> dict[str, Any]:
     mine, right = (value.get("gradients", value) for value in (got, want))
     if isinstance(right, list):
         mine, right = ({f"argument {n}": g for n, g in enumerate(each)} for each in (mine, right))
-    return {
-        path: mine.get(path) for path, value in right.items() if difference(mine.get(path), value)
-    }
+    return {path: mine.get(path) for path, value in right.items() if difference(mine.get(path), value)}
 
 
 def unregistered(seen: Comparison) -> str | None:
@@ -65,8 +63,6 @@ def _not_trained(paths: Sequence[str]) -> str:
 
 def _listed(paths: Sequence[str], names: Sequence[str] = ()) -> str:
     numbered = dict(enumerate(names))
-    named = [
-        numbered.get(int(p.split()[1]), p) if p.startswith("argument ") else p for p in paths[:MANY]
-    ]
+    named = [numbered.get(int(p.split()[1]), p) if p.startswith("argument ") else p for p in paths[:MANY]]
     more = f" and {len(paths) - MANY} more" if len(paths) > MANY else ""
     return ", ".join(f"`{name}`" for name in named) + more

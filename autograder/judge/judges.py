@@ -70,10 +70,7 @@ def _about_first_wrong_call(asked: Sequence[Explainer], seen: Comparison, found:
 
 
 def no_side_effects(
-    *explainers: Explainer,
-    names: Sequence[str] = (),
-    any_form: bool = False,
-    titled: bool = True,
+    *explainers: Explainer, names: Sequence[str] = (), any_form: bool = False, titled: bool = True
 ) -> Judge:
     """Return a judge that wants the reference's value, and every argument left as it was.
 

@@ -35,9 +35,7 @@ class KeptResults:
         """Keep results in `store`; without one, compute each of them."""
         self._store = store
 
-    def observation(
-        self, key: Key, compute: Callable[[], Observation | None]
-    ) -> Observation | None:
+    def observation(self, key: Key, compute: Callable[[], Observation | None]) -> Observation | None:
         """Return what one of our answers gives; None for edits that exclude each other."""
         if self._store is None:
             return compute()

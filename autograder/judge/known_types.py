@@ -16,15 +16,7 @@ from autograder.probe.answer import kind_of
 
 OWN_CLASS = "a value of a class of your own"
 _FIGURES = ("Axes", "AxesSubplot", "Figure", "QuadMesh", "AxesImage")
-_CONTAINERS = (
-    "Counter",
-    "OrderedDict",
-    "defaultdict",
-    "deque",
-    "dict_keys",
-    "dict_values",
-    "dict_items",
-)
+_CONTAINERS = ("Counter", "OrderedDict", "defaultdict", "deque", "dict_keys", "dict_values", "dict_items")
 
 
 def _classes(*modules: object) -> Iterable[str]:
@@ -34,10 +26,7 @@ def _classes(*modules: object) -> Iterable[str]:
 
 
 _ALL = frozenset(
-    (
-        *_classes(builtins, types, np, np.exceptions, np.linalg, torch, torch.linalg, nn),
-        "LinAlgError",
-    )
+    (*_classes(builtins, types, np, np.exceptions, np.linalg, torch, torch.linalg, nn), "LinAlgError")
 )
 EXCEPTIONS = frozenset(name for name in _ALL if name.endswith(("Error", "Exception", "Interrupt"))) | {
     "StopIteration", "StopAsyncIteration", "GeneratorExit", "SystemExit", "Warning",

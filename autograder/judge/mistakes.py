@@ -148,13 +148,7 @@ def _entry(data: Any, place: str) -> Entry:
     title = fields.pop(name, None) or ""
     fill = dict(title) if isinstance(title, dict) else {}
     try:
-        return Entry(
-            id=name,
-            title="" if fill else title,
-            family=fill.pop("family", ""),
-            fill=fill,
-            **fields,
-        )
+        return Entry(id=name, title="" if fill else title, family=fill.pop("family", ""), fill=fill, **fields)
     except (ValidationError, TypeError) as problem:
         errors = problem.errors() if isinstance(problem, ValidationError) else []
         said = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in errors)

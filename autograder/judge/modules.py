@@ -43,9 +43,7 @@ class ChangedPositions(TwoOutputs):
         return moved.any(dim=-1)
 
 
-def asked_as(
-    kind: type[AnyModuleOperation], asked: ModuleOperation, **fields: Any
-) -> AnyModuleOperation:
+def asked_as(kind: type[AnyModuleOperation], asked: ModuleOperation, **fields: Any) -> AnyModuleOperation:
     """Return another operation on the same module, weights and calls, with fields of its own.
 
     Example: `asked_as(ChangedPositions, module([8], {}, [x], [y]))`.
@@ -93,9 +91,7 @@ def changed_positions(
     return asked_as(ChangedPositions, asked, calls=[first, second])
 
 
-def changed_word(
-    asked: ModuleOperation, argument: int, position: int, vocab_size: int
-) -> ChangedPositions:
+def changed_word(asked: ModuleOperation, argument: int, position: int, vocab_size: int) -> ChangedPositions:
     """Call once as asked, and once with another word at a position of every sample's ids (B, T)."""
     ids = asked.calls[0][argument][:, position]
     other = 4 + (ids - 3) % (vocab_size - 4)  # never a special

@@ -50,14 +50,10 @@ def _require_numbers(value: Any) -> None:
             raise StructureError(Fault.NOT_A_TENSOR)
 
 
-def with_tensors(
-    operation: AnyOperation, change: Callable[[torch.Tensor], torch.Tensor]
-) -> AnyOperation:
+def with_tensors(operation: AnyOperation, change: Callable[[torch.Tensor], torch.Tensor]) -> AnyOperation:
     """Return an operation with every tensor changed, in the operations that it is made of as well."""
 
     def changed(part: Any) -> Any:
         return with_tensors(part, change) if isinstance(part, Operation) else change(part)
 
-    return replace(
-        operation, **tree_map_only((torch.Tensor, Operation), changed, fields_of(operation))
-    )
+    return replace(operation, **tree_map_only((torch.Tensor, Operation), changed, fields_of(operation)))

@@ -74,9 +74,7 @@ class Oracle:
             f"none of {MAX_DRAWS} draws shows all of them; draw other inputs"
         )
 
-    def try_edited(
-        self, exercise: Exercise, check: Check, mistakes: Sequence[Mistake] = ()
-    ) -> Evidence:
+    def try_edited(self, exercise: Exercise, check: Check, mistakes: Sequence[Mistake] = ()) -> Evidence:
         """Try a check on the model answer with mistakes in it.
 
         Raises CheckDefinitionError if the check, the reference or a mistake contradicts itself.
@@ -84,11 +82,7 @@ class Oracle:
         return self._tried(exercise, check, self.test_input(exercise, check), mistakes)
 
     def _tried(
-        self,
-        exercise: Exercise,
-        check: Check,
-        test_input: TestInput,
-        mistakes: Sequence[Mistake],
+        self, exercise: Exercise, check: Check, test_input: TestInput, mistakes: Sequence[Mistake]
     ) -> Evidence:
         expected = self.expected(exercise, check, test_input)
         got = self.mistaken(exercise, mistakes, test_input) or Observation()
@@ -108,9 +102,7 @@ class Oracle:
         seen = self._once(key, lambda: self._observed_reference(exercise, check, test_input))
         return seen or Observation()
 
-    def _observed_reference(
-        self, exercise: Exercise, check: Check, test_input: TestInput
-    ) -> Observation:
+    def _observed_reference(self, exercise: Exercise, check: Check, test_input: TestInput) -> Observation:
         names = {**self._upstream(exercise), exercise.name: exercise.reference}
         seen = self.observe(exercise, names, test_input)
         _require_exception(exercise, check, seen)
@@ -132,17 +124,13 @@ class Oracle:
         names = self.edited(exercise, mistakes)
         return None if names is None else self.observe(exercise, names, test_input)
 
-    def _once(
-        self, key: tuple[Any, ...], compute: Callable[[], Observation | None]
-    ) -> Observation | None:
+    def _once(self, key: tuple[Any, ...], compute: Callable[[], Observation | None]) -> Observation | None:
         """Return what is remembered or kept under a key; compute it otherwise."""
         if key not in self._observed:
             self._observed[key] = self._kept.observation((self.lesson.name, *key), compute)
         return self._observed[key]
 
-    def observe(
-        self, exercise: Exercise, namespace: Mapping[str, Any], test_input: TestInput
-    ) -> Observation:
+    def observe(self, exercise: Exercise, namespace: Mapping[str, Any], test_input: TestInput) -> Observation:
         """Run an operation on copies of its inputs, because some mistakes modify them."""
         operation = test_input.operation
         with warnings.catch_warnings():
@@ -174,12 +162,8 @@ class Oracle:
         except Exception as problem:
             if len(mistakes) > 1:
                 return None
-            which = (
-                f"{mistakes[0].place}: mistake '{mistakes[0].id}'" if mistakes else "model answer"
-            )
-            raise CheckDefinitionError(
-                f"{which} of '{exercise.id}' does not run: {problem}"
-            ) from problem
+            which = f"{mistakes[0].place}: mistake '{mistakes[0].id}'" if mistakes else "model answer"
+            raise CheckDefinitionError(f"{which} of '{exercise.id}' does not run: {problem}") from problem
         return namespace
 
     def _upstream(self, exercise: Exercise) -> dict[str, Any]:

@@ -105,9 +105,7 @@ def _order(source: torch.Tensor) -> str:
         return "in reverse order"
     shift = int(-source[0]) % size
     if torch.equal(source, torch.arange(size).roll(shift)):
-        return (
-            _places(shift if shift <= size // 2 else shift - size) + ", and wrap around at the end"
-        )
+        return _places(shift if shift <= size // 2 else shift - size) + ", and wrap around at the end"
     return "in the wrong order"
 
 
@@ -144,9 +142,7 @@ def _normalised(got: torch.Tensor, want: torch.Tensor) -> str | None:
             continue
         for words, function in NORMALISATIONS.items():
             if _same(got, function(want, dim)):
-                return (
-                    f"The result went through {words} along dimension {dim}, but it shouldn't have."
-                )
+                return f"The result went through {words} along dimension {dim}, but it shouldn't have."
             if _same(function(got, dim), want):
                 return f"The result should go through {words} along dimension {dim}."
     return None

@@ -24,13 +24,7 @@ from autograder.model.draw import Draw
 from autograder.model.exercise import Check, Comparison, Explainer, Judge, Verdict
 from autograder.probe.modules import ModuleOperation
 from autograder.probe.operation import Operation
-from autograder.probe.properties import (
-    AskEach,
-    AskForSettings,
-    AskStrided,
-    AskWithArguments,
-    Kept,
-)
+from autograder.probe.properties import AskEach, AskForSettings, AskStrided, AskWithArguments, Kept
 
 Ask = Callable[[Draw], Operation]
 CLOSE = 1e-4  # two results closer than this are the same
@@ -113,9 +107,7 @@ def arguments(
     """Return the row "arguments": none of them is modified; with floats among them, in float64."""
     judge = no_side_effects(*explainers, names=names, any_form=any_form)
     title = "the result is right and the arguments are unchanged (in float64, if they are floats)"
-    return Check(
-        "arguments", title, lambda d: in_float64(ask(d)), judge, weight, separates=separates
-    )
+    return Check("arguments", title, lambda d: in_float64(ask(d)), judge, weight, separates=separates)
 
 
 def settings(ask: Ask, judge: Judge | None = None, weight: float = 0.5) -> Check:

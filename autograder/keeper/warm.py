@@ -161,9 +161,7 @@ def _used(keeper: int) -> tuple[float, bool]:
         monitor.close()
 
 
-def _start_run(
-    control: socket.socket, inherited: Inherited, descriptor: int, programs: Programs
-) -> None:
+def _start_run(control: socket.socket, inherited: Inherited, descriptor: int, programs: Programs) -> None:
     """Fork the keeper of a run, and tell the grader its number."""
     keeper = os.fork()
     if keeper == 0:
@@ -205,9 +203,7 @@ def _wait(inner: int, monitor: ResourceMonitor, listener: int | None) -> bool:
     limit = forks.ForkLimit(listener, lambda: monitor.threads(inner)) if listener else None
     looked = time.monotonic()
     while True:
-        ready = select.select([ended, *([listener] if listener else [])], [], [], MONITOR_SECONDS)[
-            0
-        ]
+        ready = select.select([ended, *([listener] if listener else [])], [], [], MONITOR_SECONDS)[0]
         if ended in ready:
             return True
         if limit and ready and not limit.answer():

@@ -17,9 +17,7 @@ MOST: Final = 520  # pixels that code above its output may take with it
 LEAST: Final = 360  # pixels that a picture beside code takes
 UNSEEN: Final = 12  # lines of code that gives nothing to look at; longer code is folded
 NOTHING: Final = 1.0  # pixel: folded code opens from the corner of its slide, and takes no room
-NOISE: Final = re.compile(
-    r"[^\n]*\d+%\|[^\n]*\n?|No diagram here[^\n]*\n?"
-)  # progress, missing programs
+NOISE: Final = re.compile(r"[^\n]*\d+%\|[^\n]*\n?|No diagram here[^\n]*\n?")  # progress, missing programs
 
 
 def laid_out(cell: Any, slide: str) -> Piece:

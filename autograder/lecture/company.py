@@ -10,16 +10,7 @@ from typing import Any, Final
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder.lecture import blocks
-from autograder.lecture.paging import (
-    BETWEEN,
-    HEADING,
-    PICTURE,
-    ROOM,
-    UNDER,
-    Piece,
-    by_slide,
-    marked,
-)
+from autograder.lecture.paging import BETWEEN, HEADING, PICTURE, ROOM, UNDER, Piece, by_slide, marked
 
 KEPT: Final = "kept"  # a tag that the slides' template and script know
 LEAST: Final = 240  # pixels that a kept picture takes
@@ -70,9 +61,7 @@ def kept(piece: Piece) -> Piece | None:
     if found:
         return _kept(new_markdown_cell(found[0]), LEAST)
     table = TABLE.search(piece.cell.source)
-    return (
-        _kept(new_markdown_cell(table[0]), blocks.prose_height(table[0], Path())) if table else None
-    )
+    return _kept(new_markdown_cell(table[0]), blocks.prose_height(table[0], Path())) if table else None
 
 
 def _kept_outputs(cell: Any) -> Piece | None:

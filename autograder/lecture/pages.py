@@ -9,15 +9,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder.lecture import blocks, code
 from autograder.lecture.company import accompanied, joined
-from autograder.lecture.paging import (
-    OFF,
-    Piece,
-    paged,
-    revealed,
-    titled,
-    with_notes,
-    without_asides,
-)
+from autograder.lecture.paging import OFF, Piece, paged, revealed, titled, with_notes, without_asides
 from autograder.lecture.prose import split
 from autograder.lecture.room import ABOUT_THE_NOTEBOOK, built, without_exercises
 from autograder.text.cells import Cell, Kind
@@ -63,9 +55,7 @@ def live_notebook(lesson: LessonText, notebook: Any, folder: Path) -> Any:
     return laid_out
 
 
-def slide_notebook(
-    lesson: LessonText, notebook: Any, folder: Path, *, exercises: bool = False
-) -> Any:
+def slide_notebook(lesson: LessonText, notebook: Any, folder: Path, *, exercises: bool = False) -> Any:
     """Return a solved lesson as slides to export, with the prose in full in speaker notes.
 
     Controls, tests and set-up are left out. With `exercises`, each exercise is shown as students

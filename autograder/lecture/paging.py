@@ -136,9 +136,7 @@ def by_slide(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
 
 
 def _is_aside(slide: list[Piece]) -> bool:
-    unseen = all(
-        piece.cell.cell_type == "markdown" and not SEEN.search(piece.cell.source) for piece in slide
-    )
+    unseen = all(piece.cell.cell_type == "markdown" and not SEEN.search(piece.cell.source) for piece in slide)
     return unseen and slide[0].overflows and sum(piece.height for piece in slide) <= ASIDE
 
 

@@ -12,9 +12,7 @@ from autograder.lecture.blocks import paragraphs
 
 LONG: Final = 150  # characters; shorter paragraphs stay whole
 KEY_SENTENCES: Final = 2
-SENTENCE: Final = re.compile(
-    r"(?:(?<=[.!?:])|(?<=[.!?][)*”])|(?<=[.!?]\*\*))\s+(?=[A-Z*`$(“\[])", re.DOTALL
-)
+SENTENCE: Final = re.compile(r"(?:(?<=[.!?:])|(?<=[.!?][)*”])|(?<=[.!?]\*\*))\s+(?=[A-Z*`$(“\[])", re.DOTALL)
 RUN_IN: Final = re.compile(r"\*\*[^*]+[.!?]\*\*")  # a heading on the paragraph's first line
 KEPT_WHOLE: Final = ("#", "![", "<", "```", "|", ">")
 ITEM: Final = re.compile(r"\n(?=(?:- |\d+\. ))")
@@ -132,9 +130,7 @@ def _key_sentences(paragraph: str, most: int) -> str:
         return paragraph
     lead = [parts.pop(0)] if RUN_IN.fullmatch(parts[0]) else []
     ranked = sorted(range(len(parts)), key=lambda place: (-_weight(parts, place), place))
-    return " ".join(
-        [*lead, *(parts[place] for place in sorted(_with_antecedents(parts, ranked[:most])))]
-    )
+    return " ".join([*lead, *(parts[place] for place in sorted(_with_antecedents(parts, ranked[:most])))])
 
 
 def _with_antecedents(parts: list[str], places: list[int]) -> set[int]:

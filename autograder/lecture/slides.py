@@ -22,11 +22,7 @@ SUFFIX: Final = ".slides.html"
 
 
 def write_lectures(
-    course: Course,
-    lessons: tuple[str, ...] = (),
-    folder: Path | None = None,
-    *,
-    exercises: bool = False,
+    course: Course, lessons: tuple[str, ...] = (), folder: Path | None = None, *, exercises: bool = False
 ) -> list[Path]:
     """Write the slides of lessons (all, if none is named) to a folder, and return the files.
 

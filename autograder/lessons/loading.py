@@ -76,9 +76,7 @@ def _package(lesson: str) -> ModuleType:
     except ModuleNotFoundError as problem:
         if problem.name != f"{PACKAGE}.{name}":
             raise
-        raise CourseError(
-            f"no checks for lesson '{lesson}': expected the package {PACKAGE}.{name}"
-        ) from None
+        raise CourseError(f"no checks for lesson '{lesson}': expected the package {PACKAGE}.{name}") from None
 
 
 def _exercise_modules(package: ModuleType) -> dict[str, ModuleType]:
@@ -118,9 +116,7 @@ def _broken(wanted: str, package: ModuleType, problem: Exception) -> CheckDefini
     return CheckDefinitionError(f"{file.name}:{line}: {type(problem).__name__}: {problem}")
 
 
-def _require_exercises(
-    text: LessonText, modules: dict[str, ModuleType], package: ModuleType
-) -> None:
+def _require_exercises(text: LessonText, modules: dict[str, ModuleType], package: ModuleType) -> None:
     """Raise unless every code exercise of the text has checks, and the other way round."""
     coded = {header.id: header for header in text.exercises if not header.written}
     folder = Path(package.__path__[0])

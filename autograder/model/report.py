@@ -161,9 +161,7 @@ class Report(Document):
     def _limit_repairs(cls, repairs: list[str]) -> list[str]:
         """Keep the first repairs and count the rest."""
         rest = len(repairs) - MOST_LINES
-        return (
-            repairs if rest <= 0 else [*repairs[: MOST_LINES - 1], f"and {rest + 1} more repairs"]
-        )
+        return repairs if rest <= 0 else [*repairs[: MOST_LINES - 1], f"and {rest + 1} more repairs"]
 
     @model_validator(mode="before")
     @classmethod
@@ -223,8 +221,5 @@ class Report(Document):
     def with_scores(self, scores: Mapping[str, float | None]) -> "Report":
         """Return a copy with these scores, by exercise id, in place of its own."""
         return self.with_exercises(
-            [
-                each.model_copy(update={"score": scores.get(each.id, each.score)})
-                for each in self.exercises
-            ]
+            [each.model_copy(update={"score": scores.get(each.id, each.score)}) for each in self.exercises]
         )

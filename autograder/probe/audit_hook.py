@@ -18,10 +18,8 @@ WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 EVENTS: Final = {
     event: kind
     for kind, events in {
-        Kind.NETWORK: "socket.connect socket.getaddrinfo socket.gethostbyname socket.sendto "
-        "urllib.Request",
-        Kind.WROTE: "open os.remove os.rename os.mkdir os.rmdir os.chmod os.truncate os.symlink "
-        "os.link",
+        Kind.NETWORK: "socket.connect socket.getaddrinfo socket.gethostbyname socket.sendto urllib.Request",
+        Kind.WROTE: "open os.remove os.rename os.mkdir os.rmdir os.chmod os.truncate os.symlink os.link",
         Kind.PROCESS: "subprocess.Popen os.system os.fork os.forkpty os.posix_spawn os.exec "
         "cpython.PyInterpreterState_New",
         Kind.SIGNAL: "os.kill os.killpg",

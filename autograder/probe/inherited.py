@@ -4,12 +4,7 @@ import gc
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.probe import (  # noqa: F401 - operations, loaded early
-    example,
-    functions,
-    modules,
-    properties,
-)
+from autograder.probe import example, functions, modules, properties  # noqa: F401 - operations, loaded early
 from autograder.probe.originals import Originals
 from autograder.probe.shell import QuietShell
 from autograder.probe.streams import replace_input

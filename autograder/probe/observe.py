@@ -16,12 +16,7 @@ from autograder.probe.wire import plain
 CELL_FILES: Final = ("<student cell>", "ipython-input", "ipykernel")
 
 
-def observe(
-    operation: Operation,
-    namespace: Namespace,
-    name: str,
-    seed: int,
-) -> dict[str, Any]:
+def observe(operation: Operation, namespace: Namespace, name: str, seed: int) -> dict[str, Any]:
     """Run an operation on what `namespace` binds to `name`, and return the observation.
 
     Its keys: `value`, the result; `raised`, None or what `describe` returns; `changed`, the places

@@ -25,10 +25,7 @@ Holder = ModuleType | type
 Remembered = tuple[Any, Mapping[str, Any], Mapping[str, Any], frozenset[str]]
 TORCHS: Final = (torch, nn, torch.nn.functional, torch.nn.init, torch.autograd, torch.utils._pytree)
 OURS: Final = ("autograder.", "coursework.exclusions")  # the probe, and the fixtures of the lesson
-REPLACED_BY_TORCH: Final = (
-    "Storage",
-    "manual_seed",
-)  # by a change of default dtype, and on first use
+REPLACED_BY_TORCH: Final = ("Storage", "manual_seed")  # by a change of default dtype, and on first use
 
 
 class Originals:

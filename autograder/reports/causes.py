@@ -8,9 +8,7 @@ from typing import Final
 from autograder.model.report import CheckReport
 from autograder.model.text import clean
 
-_NUMBER = re.compile(
-    r"(?<!line )(?<![\d.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
-)  # a line of code is no mere number
+_NUMBER = re.compile(r"(?<!line )(?<![\d.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")  # a line of code is no mere number
 OTHER_NUMBERS: Final = "(In other checks, the numbers differ.)"
 
 

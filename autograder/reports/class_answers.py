@@ -76,9 +76,7 @@ def _plain(prose: str) -> str:
 def _known(course: Course, lesson: str) -> dict[str, list[Answer]]:
     """Return skeletons and model answers by exercise, as far as the course folder has them."""
     try:
-        known = {
-            name: [answer] for name, answer in _answers(course.release_notebook(lesson)).items()
-        }
+        known = {name: [answer] for name, answer in _answers(course.release_notebook(lesson)).items()}
         text = read_lesson(course.text(lesson))
         for name, answers in known.items():
             answers.append(Answer(text.answer(name), answers[0].is_code))

@@ -5,13 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from autograder.model.report import Report, State
-from autograder.reports.class_figures import (
-    ExerciseFigures,
-    LessonFigures,
-    MistakeCount,
-    Note,
-    figures,
-)
+from autograder.reports.class_figures import ExerciseFigures, LessonFigures, MistakeCount, Note, figures
 
 FALL = 0.20  # by how much results have to fall against the class to be listed
 FEWEST_LESSONS = 3  # graded lessons without which nothing is called falling
@@ -106,9 +100,7 @@ def course_figures(lesson_reports: Mapping[str, Mapping[str, Report]]) -> Course
     lessons = [figures(name, each) for name, each in sorted(lesson_reports.items()) if each]
     students = sorted({student for one in lessons for student in one.reports})
     rows = [
-        StudentRow(
-            student, {one.lesson: one.reports[student] for one in lessons if student in one.reports}
-        )
+        StudentRow(student, {one.lesson: one.reports[student] for one in lessons if student in one.reports})
         for student in students
     ]
     return CourseFigures(lessons, rows, _needs(lessons, rows), _ranked(lessons))
@@ -145,9 +137,7 @@ def _fall(row: StudentRow, medians: Mapping[str, float]) -> float:
 
     Each lesson counts by its distance to the class's median, so that a hard lesson alone is no fall.
     """
-    distances = [
-        each.share - medians[name] for name, each in row.reports.items() if each.share is not None
-    ]
+    distances = [each.share - medians[name] for name, each in row.reports.items() if each.share is not None]
     if len(distances) < FEWEST_LESSONS:
         return 0.0
     fall = fmean(distances[:-2]) - fmean(distances[-2:])

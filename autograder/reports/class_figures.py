@@ -181,9 +181,7 @@ def _exercise(exercise_id: str, answers: list[_Answer], reports: Reports) -> Exe
         pending=sum(each.is_pending for _, each in given),
         outcomes=[(outcome, counts[outcome]) for outcome in Outcome if counts[outcome]],
         unexplained=[
-            student
-            for student, each in given
-            if each.outcome is Outcome.FAILED and not each.misconceptions
+            student for student, each in given if each.outcome is Outcome.FAILED and not each.misconceptions
         ],
     )
 

@@ -27,9 +27,7 @@ from autograder.reports.templating import render
 from autograder.reports.words import NO_SANDBOX, STATES, STRETCH, WORDING
 
 FRONT, SIMILAR = "class.html", "class-similar.html"
-FORMGRADER = (
-    "http://localhost:8888/formgrader"  # JupyterLab on this machine, as it starts by default
-)
+FORMGRADER = "http://localhost:8888/formgrader"  # JupyterLab on this machine, as it starts by default
 MOST_SHOWN = 3  # exercises of one pair that stand side by side; the others are named
 NOTHING = LessonAnswers({}, {})
 
@@ -55,9 +53,7 @@ class ClassReport:
     def _lesson(self, course: CourseFigures, one: LessonFigures) -> str:
         answers = self.answers.get(one.lesson, NOTHING)
         specimens = Specimens(answers, (row.student for row in course.rows))
-        return self._render(
-            "class_lesson.html.j2", course, one=one, specimen=specimens.of, fewest=FEWEST
-        )
+        return self._render("class_lesson.html.j2", course, one=one, specimen=specimens.of, fewest=FEWEST)
 
     def _similar(self, course: CourseFigures) -> str:
         pairs = similar_pairs(self.answers)
@@ -119,9 +115,7 @@ class Links:
 
     def student(self, student: str) -> str:
         """Return the address of the page of all lessons of a student; empty if there is none."""
-        return (
-            f"../feedback/{quote(student, safe='')}/index.html" if student in self.indexes else ""
-        )
+        return f"../feedback/{quote(student, safe='')}/index.html" if student in self.indexes else ""
 
     def queue(self, lesson: str) -> str:
         """Return the address of formgrader's list of a lesson's submissions."""

@@ -19,10 +19,7 @@ from autograder.submissions.answer_text import parse
 COMMON = 3  # students who use a word before it can be shown
 MOST_LINES, MOST_CODE = 40, 2_000  # of a specimen
 LONGEST = 8_000  # characters of an answer that can become one
-LARGEST, MOST_DIGITS = (
-    100_000,
-    5,
-)  # of numbers: 512, 0.001 and 1e+09 say nothing about who wrote them
+LARGEST, MOST_DIGITS = (100_000, 5)  # of numbers: 512, 0.001 and 1e+09 say nothing about who wrote them
 CUT = "# (the rest is not shown)"
 MASKED = "…"
 _PARTS = re.compile(r"[a-z]+|[A-Z][a-z]*|\d+")
@@ -62,9 +59,7 @@ class Specimens:
         if exercise not in self._common:
             given = self._answers.given.get(exercise, {}).values()
             counts = Counter(word for each in given for word in _words(each))
-            known = {
-                word for each in self._answers.known.get(exercise, []) for word in _words(each)
-            }
+            known = {word for each in self._answers.known.get(exercise, []) for word in _words(each)}
             common = {word for word, count in counts.items() if count >= COMMON}
             self._common[exercise] = frozenset(known | common)
         return self._common[exercise]

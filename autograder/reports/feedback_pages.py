@@ -29,12 +29,7 @@ def is_stale(course: Course, student: str, lesson: str) -> bool:
 
 
 def generate(
-    course: Course,
-    lesson: str,
-    students: Sequence[str],
-    *,
-    workers: int = 1,
-    spread: Spread | None = None,
+    course: Course, lesson: str, students: Sequence[str], *, workers: int = 1, spread: Spread | None = None
 ) -> dict[str, str]:
     """Make the pages of these students; return what went wrong, by student.
 

@@ -8,14 +8,7 @@ from functools import cached_property, lru_cache
 from markupsafe import Markup
 from nbformat import NotebookNode
 
-from autograder.model.report import (
-    CheckReport,
-    ExampleReport,
-    ExerciseReport,
-    NamedMistake,
-    Outcome,
-    Report,
-)
+from autograder.model.report import CheckReport, ExampleReport, ExerciseReport, NamedMistake, Outcome, Report
 from autograder.reports.causes import Failure, failures
 from autograder.reports.code_html import code_html
 from autograder.reports.feedback_words import LEFT_OUT
@@ -26,9 +19,7 @@ from autograder.reports.words import Wording, distinct, wording
 from autograder.submissions.nbgrader_cells import grade_id, is_solution
 
 _LINE = re.compile(r"\bline (\d{1,5}) of your cell")
-_DRAWING = re.compile(
-    r"<svg [^<>]*>(?:\s|<(?:rect|polyline) [^<>]*/>|<text [^<>]*>[^<>]*</text>)*</svg>"
-)
+_DRAWING = re.compile(r"<svg [^<>]*>(?:\s|<(?:rect|polyline) [^<>]*/>|<text [^<>]*>[^<>]*</text>)*</svg>")
 _LABEL = re.compile(r' aria-label="[^"]*"')
 _QUOTED_CODE = re.compile(r" \(`[^`]*`\)")
 ONE_LINE = 90  # characters
@@ -88,9 +79,7 @@ class ExerciseView:
         if self.is_written:
             return prose_html(self.cell.source)
         messages = (check.message for check in self.report.failures)
-        return code_html(
-            self.cell.source, {int(n) for each in messages for n in _LINE.findall(each)}
-        )
+        return code_html(self.cell.source, {int(n) for each in messages for n in _LINE.findall(each)})
 
     @property
     def mistakes(self) -> list[NamedMistake]:

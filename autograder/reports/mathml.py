@@ -21,9 +21,7 @@ _FORMULA = re.compile(
 )
 _ELEMENTS = """math mrow mi mo mn mtext msup msub msubsup mfrac msqrt mroot mover munder munderover mtable mtr
 mtd mspace mpadded mphantom menclose mstyle mmultiscripts mprescripts none semantics"""
-_TAG = re.compile(
-    rf'</?(?:{"|".join(_ELEMENTS.split())})(?: (?:[a-z]+)="[\w .:/#%+-]*")*\s*/?>', re.ASCII
-)
+_TAG = re.compile(rf'</?(?:{"|".join(_ELEMENTS.split())})(?: (?:[a-z]+)="[\w .:/#%+-]*")*\s*/?>', re.ASCII)
 _BINDING = re.compile(r" (?:on\w+|href|src|style|class|id|name)=", re.IGNORECASE)
 
 

@@ -74,9 +74,7 @@ class _Source:
         course, made = self.course, Imprint()
         made.add(self.formgrader, str(self.sandboxed), *sorted(self.indexes))
         for lesson, found in self.reports.items():
-            made.add(
-                lesson, *(f"{name} {report.model_dump_json()}" for name, report in found.items())
-            )
+            made.add(lesson, *(f"{name} {report.model_dump_json()}" for name, report in found.items()))
             made.add_files([course.text(lesson), course.release_notebook(lesson)])
             made.add_files(course.autograded_notebook(name, lesson) for name in self.latest[lesson])
         return made
@@ -85,9 +83,7 @@ class _Source:
         """Write the pages and the CSV files, and return their paths."""
         report = ClassReport(
             self.reports,
-            answers={
-                name: read_answers(self.course, name, found) for name, found in self.latest.items()
-            },
+            answers={name: read_answers(self.course, name, found) for name, found in self.latest.items()},
             sandboxed=self.sandboxed,
             made_at=datetime.now(UTC),
             formgrader=self.formgrader,
@@ -104,11 +100,7 @@ def _reports(course: Course, book: Gradebook, latest: dict[str, Attempt]) -> dic
     """Return the report of every student of the class at one lesson."""
     graded = next(iter(latest.values())).report
     nothing = Report(
-        lesson=graded.lesson,
-        score=0.0,
-        max_score=graded.max_score,
-        exercises=[],
-        state=State.ABSENT,
+        lesson=graded.lesson, score=0.0, max_score=graded.max_score, exercises=[], state=State.ABSENT
     )
     absent = {
         student.id: nothing
@@ -117,6 +109,5 @@ def _reports(course: Course, book: Gradebook, latest: dict[str, Attempt]) -> dic
     }
     by_hand = scores_by_hand(book, graded.lesson)
     return absent | {
-        student: attempt.report.with_scores(by_hand.get(student, {}))
-        for student, attempt in latest.items()
+        student: attempt.report.with_scores(by_hand.get(student, {})) for student, attempt in latest.items()
     }

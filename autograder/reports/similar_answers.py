@@ -22,9 +22,7 @@ from autograder.reports.similar_tokens import Run, Text, tokens
 SHARED_BY = (3, 20)  # more than 3 students, or 1 in 20 of the class, are many
 LEAST_TOKENS = 15.0  # that both answers to an exercise have, and nothing explains
 LEAST_SHARE = 0.5  # of all such tokens in the smaller answer
-LEAST_IN_ALL = (
-    45.0  # such tokens of a pair, over all exercises; see tests/reports/test_similar_answers.py
-)
+LEAST_IN_ALL = 45.0  # such tokens of a pair, over all exercises; see tests/reports/test_similar_answers.py
 MOST_PAIRS = 40
 
 _Pair = tuple[str, str]
@@ -85,16 +83,13 @@ def similar_pairs(lessons: Mapping[str, LessonAnswers]) -> list[SimilarPair]:
             for shared in _shared(lesson, exercise, by_name, known):
                 found[shared.sides[0].student, shared.sides[1].student].append(shared)
     pairs = [
-        SimilarPair(pair, sorted(each, key=lambda shared: -shared.evidence))
-        for pair, each in found.items()
+        SimilarPair(pair, sorted(each, key=lambda shared: -shared.evidence)) for pair, each in found.items()
     ]
     listed = [pair for pair in pairs if pair.tokens >= LEAST_IN_ALL - 1e-9]
     return sorted(listed, key=lambda pair: (-pair.evidence, pair.students))
 
 
-@lru_cache(
-    maxsize=256
-)  # reports are made anew after each arrival, when most exercises are as before
+@lru_cache(maxsize=256)  # reports are made anew after each arrival, when most exercises are as before
 def _shared(
     lesson: str, exercise: str, given: tuple[tuple[str, Answer], ...], known: tuple[Answer, ...]
 ) -> tuple[SharedAnswer, ...]:

@@ -89,7 +89,6 @@ def _sum(lessons: Sequence[LessonView]) -> str:
     if not graded:
         return "Nothing graded"
     sums = (
-        (each.report.score - each.late_penalty, each.report.max_score, each.report.pending)
-        for each in graded
+        (each.report.score - each.late_penalty, each.report.max_score, each.report.pending) for each in graded
     )
     return total(*reduce(lambda a, b: (a[0] + b[0], a[1] + b[1], a[2] + b[2]), sums))

@@ -22,9 +22,7 @@ def prose(text: str, longest: int = LONGEST) -> Markup:
 def marked(text: str) -> Markup:
     """Return an example's numbers with those that differ, ›between such signs‹, marked; as wide as before."""
     first, *rest = text.split("\n")
-    if rest and not first.endswith(
-        (":", "=")
-    ):  # reports hold stripped text: move its first row back
+    if rest and not first.endswith((":", "=")):  # reports hold stripped text: move its first row back
         first = first.rstrip().rjust(len(rest[0].rstrip()))
     aligned = str(escape("\n".join([first, *rest])))
     # Safe: the text is escaped first, and only fixed tags are added.

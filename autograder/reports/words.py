@@ -7,14 +7,7 @@ submission printed, raised or used as a name.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autograder.model.report import (
-    ExerciseReport,
-    Incident,
-    NamedMistake,
-    Outcome,
-    Report,
-    State,
-)
+from autograder.model.report import ExerciseReport, Incident, NamedMistake, Outcome, Report, State
 
 STRETCH = "stretch: not counted"  # in place of the score of an exercise without points
 SKIPPED = "This exercise is optional, and you left it as it was."
@@ -33,10 +26,7 @@ class Wording:
 WORDING: dict[Outcome, Wording] = {
     Outcome.PASSED: Wording("✓", "correct", "Every check passed.", "nothing"),
     Outcome.FAILED: Wording(
-        "✗",
-        "not correct yet",
-        "Your answer doesn't do what the exercise asks yet.",
-        "read the hint",
+        "✗", "not correct yet", "Your answer doesn't do what the exercise asks yet.", "read the hint"
     ),
     Outcome.UNANSWERED: Wording(
         "○",
@@ -106,8 +96,7 @@ STATES: dict[State, StateWording] = {
     State.GRADED: StateWording("graded", "Your notebook was graded.", "Graded."),
     State.UNREADABLE: StateWording(
         "unreadable",
-        "We could not open this file; nothing was graded. Open it in JupyterLab, save, and hand it "
-        "in again.",
+        "We could not open this file; nothing was graded. Open it in JupyterLab, save, and hand it in again.",
         "The file could not be opened, so nothing was graded. Ask for it again.",
     ),
     State.WRONG_FILE: StateWording(
@@ -117,11 +106,7 @@ STATES: dict[State, StateWording] = {
         "No single notebook of this lesson was found among the files, so nothing was graded. Ask for "
         "the right one.",
     ),
-    State.ABSENT: StateWording(
-        "absent",
-        "Nothing was handed in for this lesson.",
-        "Nothing was handed in.",
-    ),
+    State.ABSENT: StateWording("absent", "Nothing was handed in for this lesson.", "Nothing was handed in."),
 }
 
 NO_SANDBOX = (
@@ -141,9 +126,7 @@ def total(score: float, max_score: float, pending: float) -> str:
         return f"{points(score)} of {points(max_score)} points"
     if pending == max_score:
         return f"nothing graded yet, {points(pending)} points pending"
-    return (
-        f"{points(score)} of {points(max_score - pending)} points graded, {points(pending)} pending"
-    )
+    return f"{points(score)} of {points(max_score - pending)} points graded, {points(pending)} pending"
 
 
 def report_total(report: Report) -> str:

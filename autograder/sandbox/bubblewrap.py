@@ -76,11 +76,7 @@ def python() -> str:
 
 def _own_code() -> list[tuple[Path, Path]]:
     """Return what of this project is visible, and where: coursework, probe, keeper and lessons' fixtures."""
-    visible = [
-        PACKAGES / "probe",
-        PACKAGES / "keeper",
-        *sorted(PACKAGES.glob("lessons/*/fixtures.py")),
-    ]
+    visible = [PACKAGES / "probe", PACKAGES / "keeper", *sorted(PACKAGES.glob("lessons/*/fixtures.py"))]
     inside = HOME / PACKAGES.name
     return [
         (PACKAGES.parent / "coursework", HOME / "coursework"),
@@ -94,11 +90,7 @@ def _copies_inside() -> list[Path]:
     Each is covered by an empty folder. Of our code, only what `_own_code` names is to be seen.
     """
     mounted = [*_python_folders(), *((Path(path), Path(path)) for path in SYSTEM)]
-    return [
-        inside / copy.relative_to(outside)
-        for outside, inside in mounted
-        for copy in _copies(outside)
-    ]
+    return [inside / copy.relative_to(outside) for outside, inside in mounted for copy in _copies(outside)]
 
 
 def _copies(folder: Path) -> list[Path]:

@@ -21,11 +21,7 @@ class WarmProcess:
     """A sandboxed process that has imported torch, from which runs are forked."""
 
     def __init__(
-        self,
-        modules: Iterable[str] = (),
-        *,
-        sandboxed: bool = True,
-        started: Started | None = None,
+        self, modules: Iterable[str] = (), *, sandboxed: bool = True, started: Started | None = None
     ) -> None:
         """Wait until a process has imported `modules`, as far as they exist: `started`, or a new one.
 

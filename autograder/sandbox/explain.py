@@ -95,10 +95,7 @@ def _causes(machine: Machine) -> Iterator[tuple[str, str]]:
     on_host = "on the host: " if machine.container else ""
     if machine.container:
         fix = CONTAINERS.get(machine.container, ANY_CONTAINER)
-        yield (
-            f"it runs in a container ({machine.container}), which forbids new namespaces by default",
-            fix,
-        )
+        yield (f"it runs in a container ({machine.container}), which forbids new namespaces by default", fix)
     if machine.most == 0:
         fix = "sudo sysctl -w user.max_user_namespaces=15000"
         yield "user.max_user_namespaces is 0", on_host + fix

@@ -54,9 +54,7 @@ class Keeper(Protocol):
 class Run:
     """One pass through a submission: runs its cells, and forks probes between them."""
 
-    def __init__(
-        self, warm: Keeper, channel: socket.socket, number: int, deadline: float = math.inf
-    ) -> None:
+    def __init__(self, warm: Keeper, channel: socket.socket, number: int, deadline: float = math.inf) -> None:
         self._warm, self._channel, self._number = warm, channel, number
         self._deadline = deadline
         self._notes: list[Note] = []
@@ -99,9 +97,7 @@ class Run:
             return True
         return False
 
-    def turn(
-        self, seconds: float, exercise: str, lesson: str = "", excluded: Sequence[str] = ()
-    ) -> "Probe":
+    def turn(self, seconds: float, exercise: str, lesson: str = "", excluded: Sequence[str] = ()) -> "Probe":
         """Return a probe whose names mean what `keep` remembered for an exercise.
 
         It is the same one for all exercises that exclude the same, as long as it lives, and ends with the
@@ -191,9 +187,7 @@ class Run:
             used, computes = self._warm.used(self._number)
             first = used if first is None else first
             if used - first > seconds + GRACE_SECONDS:
-                self._notes.append(
-                    (Kind.TOO_MUCH, "processor time, with its own clock switched off")
-                )
+                self._notes.append((Kind.TOO_MUCH, "processor time, with its own clock switched off"))
                 raise RunTimedOutError("used up its processor time")
             waits = not computes and used - (first if last is None else last) < IDLE_SECONDS
             idle += LOOK_SECONDS if waits else 0.0

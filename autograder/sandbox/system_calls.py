@@ -34,24 +34,14 @@ UNCOUNTED_MEMORY = (
     "memfd_create memfd_secret shmget shmat shmctl shmdt semget semctl semop semtimedop msgget msgctl "
     "msgsnd msgrcv mq_open mq_unlink mbind set_mempolicy"
 )
-FORBIDDEN = " ".join(
-    (KEYRINGS, NAMESPACES, MOUNTS, OTHER_PROCESSES, KERNEL, UNCOUNTED_MEMORY)
-).split()
+FORBIDDEN = " ".join((KEYRINGS, NAMESPACES, MOUNTS, OTHER_PROCESSES, KERNEL, UNCOUNTED_MEMORY)).split()
 
 NEW_NAMESPACES = tuple(  # the flags CLONE_NEW… of clone(2)
     1 << bit for bit in (7, 17, 25, 26, 27, 28, 29, 30)
 )
-SOCKET_FAMILIES = (
-    1,
-    2,
-    10,
-    16,
-)  # Unix, IPv4, IPv6, netlink; others, such as vsock, know no namespace
+SOCKET_FAMILIES = (1, 2, 10, 16)  # Unix, IPv4, IPv6, netlink; others, such as vsock, know no namespace
 LAST_FAMILY = 64  # beyond all that exist
-TERMINAL_INPUT = (
-    0x5412,
-    0x541C,
-)  # TIOCSTI and TIOCLINUX of ioctl_tty(2): they type for someone else
+TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX of ioctl_tty(2): they type for someone else
 THREAD = 0x10000  # the flag CLONE_THREAD of clone(2)
 PROGRAMS = ("execve", "execveat")
 FORKS = ("clone", "fork", "vfork")  # what starts a process or a thread; there is no clone3

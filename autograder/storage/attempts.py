@@ -129,9 +129,7 @@ class AttemptLog:
         if self.export_path.is_file():
             with self.export_path.open("rb") as file:
                 for number, line in enumerate(file, start=1):
-                    if line.endswith(
-                        b"\n"
-                    ):  # versions without a database could leave a torn last line
+                    if line.endswith(b"\n"):  # versions without a database could leave a torn last line
                         _insert(database, self._parse(line, f"{self.export_path}, line {number}"))
 
     def _parse(self, document: str | bytes, place: str) -> Attempt:

@@ -17,9 +17,7 @@ from autograder.submissions.submission import SECRET, TIMESTAMP, Submission
 
 KEY = "autograder"  # the entry of a page's metadata that holds its attempt
 # A date, a time, and perhaps a zone by offset or name; a path to a zone's file is none.
-_STAMP = re.compile(
-    r"\d{4}-\d\d?-\d\d?[ T]\d\d?:\d\d(:\d\d)?(\.\d{1,9})?( ?[+-]?[A-Za-z0-9:]{1,10})?"
-)
+_STAMP = re.compile(r"\d{4}-\d\d?-\d\d?[ T]\d\d?:\d\d(:\d\d)?(\.\d{1,9})?( ?[+-]?[A-Za-z0-9:]{1,10})?")
 READ_ONLY = 0o444  # the mode that nbgrader gives to autograded files
 
 
@@ -90,9 +88,7 @@ def _fill(course: Course, attempt: Attempt, page: NotebookNode, folder: Path) ->
     if images.is_dir():
         shutil.copytree(images, folder / "images")
     submission = Submission(course, attempt.student, attempt.lesson, attempt.version)
-    if (
-        submission_time(submission) is not None
-    ):  # nbgrader's own commands end at one they cannot read
+    if submission_time(submission) is not None:  # nbgrader's own commands end at one they cannot read
         (folder / TIMESTAMP).write_text(submission.submitted_at(), encoding="ascii")
     if secret := submission.secret():
         (folder / SECRET).write_text(secret, encoding="ascii")

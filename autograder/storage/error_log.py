@@ -15,9 +15,7 @@ LONGEST = 20_000  # characters of one traceback: it may quote what student code 
 
 def describe(tracebacks: dict[str, str]) -> str:
     """Return tracebacks, keyed by exercise id, as the text of `Attempt.detail`."""
-    return "\n\n".join(
-        f"[{exercise}]\n{clean(text, LONGEST)}" for exercise, text in tracebacks.items()
-    )
+    return "\n\n".join(f"[{exercise}]\n{clean(text, LONGEST)}" for exercise, text in tracebacks.items())
 
 
 def log_errors(folder: Path, attempt: Attempt) -> None:

@@ -110,9 +110,7 @@ def cell_rows(book: Gradebook, kind: Any, *columns: object) -> Query:
     )
 
 
-def _submitted(
-    book: Gradebook, attempt: Attempt, submitted_at: datetime | None
-) -> SubmittedNotebook:
+def _submitted(book: Gradebook, attempt: Attempt, submitted_at: datetime | None) -> SubmittedNotebook:
     """Return the row of the student's notebook; add it if it isn't there yet."""
     master, session = _master(book, attempt.lesson), book.db
     student = session.get(Student, attempt.student) or Student(id=attempt.student)

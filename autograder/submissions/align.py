@@ -25,13 +25,7 @@ from autograder.submissions.answer_text import (
     undefined_words,
 )
 from autograder.submissions.matching import Matching
-from autograder.submissions.nbgrader_cells import (
-    exercise_of,
-    grade_id,
-    is_graded,
-    is_solution,
-    metadata,
-)
+from autograder.submissions.nbgrader_cells import exercise_of, grade_id, is_graded, is_solution, metadata
 from autograder.submissions.notebook_file import RawCell, RawNotebook, read_submission
 from autograder.submissions.released import released_notebook
 
@@ -86,8 +80,7 @@ def align(course: Course, lesson: str, path: Path, names: Mapping[str, str]) -> 
     alignment = _Alignment(released_notebook(course, lesson), read_submission(path, course), names)
     if not alignment.matching.found:
         raise WrongFileError(
-            f"{path.name} is a notebook, but not of lesson '{lesson}': "
-            "it contains none of its exercises"
+            f"{path.name} is a notebook, but not of lesson '{lesson}': it contains none of its exercises"
         )
     return alignment.result()
 
@@ -103,9 +96,7 @@ _Cell = tuple[NotebookNode, Part]
 class _Alignment:
     """Builds the aligned notebook cell by cell."""
 
-    def __init__(
-        self, release: NotebookNode, submitted: RawNotebook, names: Mapping[str, str]
-    ) -> None:
+    def __init__(self, release: NotebookNode, submitted: RawNotebook, names: Mapping[str, str]) -> None:
         self.release, self.submitted, self.names = release, submitted, names
         self.matching = Matching(release.cells, submitted.cells, names)
         self.changed: list[str] = []
@@ -120,9 +111,7 @@ class _Alignment:
     def _check_order(self) -> None:
         order = [place for place in self.matching.places if place in self._answers]
         if order != sorted(order):
-            self.repairs.append(
-                "the answers were out of order; they were run in the lesson's order"
-            )
+            self.repairs.append("the answers were out of order; they were run in the lesson's order")
 
     def _needed_from_demos(self) -> set[str]:
         """Return the words that answers and own cells use without defining them."""
@@ -188,9 +177,7 @@ class _Alignment:
         if not texts:
             return cell, Part(role, "", name, missing=True)
         if any(self.submitted.cells[n].cell_type != cell.cell_type for n in submitted):
-            self.repairs.append(
-                f"{name}: the cell's type was changed; it was read as {cell.cell_type}"
-            )
+            self.repairs.append(f"{name}: the cell's type was changed; it was read as {cell.cell_type}")
         skeleton, code = cell.source, role is Role.SOLUTION
         cell.source = self._joined(name, texts, skeleton, code=code)
         unchanged = not cell.source.strip() or same_code(cell.source, skeleton)

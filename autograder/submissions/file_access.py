@@ -92,9 +92,7 @@ def _open(name: str, flags: int, place: int) -> int:
         return os.open(name, flags, dir_fd=place)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(name, place):
-            raise WrongFileError(
-                f"'{clean_name(name)}' is a link: expected the notebook itself"
-            ) from None
+            raise WrongFileError(f"'{clean_name(name)}' is a link: expected the notebook itself") from None
         raise
 
 

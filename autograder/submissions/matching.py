@@ -35,9 +35,7 @@ class _Release:
         texts = [stripped(cell.source) for cell in self.cells]
         counts = Counter(texts)
         self.by_text = {t: n for n, t in enumerate(texts) if t and counts[t] == 1}
-        self.by_grade_id = {
-            name: n for n, cell in enumerate(self.cells) if (name := grade_id(cell))
-        }
+        self.by_grade_id = {name: n for n, cell in enumerate(self.cells) if (name := grade_id(cell))}
         self.by_id = {cell.get("id"): n for n, cell in enumerate(self.cells)}
 
     def place(self, cell: RawCell) -> int | None:
@@ -58,10 +56,7 @@ class Matching:
     """
 
     def __init__(
-        self,
-        release: Sequence[NotebookNode],
-        submitted: Sequence[RawCell],
-        names: Mapping[str, str],
+        self, release: Sequence[NotebookNode], submitted: Sequence[RawCell], names: Mapping[str, str]
     ) -> None:
         """Match; `names` maps each exercise id to the name that its answer has to define."""
         self._release, self._cells, self._names = _Release(release), submitted, names
@@ -165,9 +160,7 @@ class Matching:
         answers = {
             index: _words(self.texts[index])
             for index, found in enumerate(self.places)
-            if found is None
-            and self._cells[index].cell_type != "code"
-            and self.texts[index].strip()
+            if found is None and self._cells[index].cell_type != "code" and self.texts[index].strip()
         }
         while missing and answers:
             pairs = itertools.product(missing, answers)

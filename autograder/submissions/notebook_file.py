@@ -199,6 +199,5 @@ def _shared(course: Course, lesson: str, submission: RawNotebook) -> int:
     known = fingerprint(course, lesson)
     defined = {name for cell in submission.cells for name in DEFINITION.findall(cell.source)}
     return len(known.names & defined) + sum(
-        cell.grade_id in known.grade_ids or cell.source.strip() in known.texts
-        for cell in submission.cells
+        cell.grade_id in known.grade_ids or cell.source.strip() in known.texts for cell in submission.cells
     )

@@ -157,8 +157,7 @@ def submitted_by(course: Course, lesson: str) -> tuple[list[str], list[str]]:
     found = [
         folder.name
         for folder in (course.submitted.iterdir() if course.submitted.is_dir() else ())
-        if os.path.lexists(folder / lesson)
-        and ((folder / lesson).is_symlink() or (folder / lesson).is_dir())
+        if os.path.lexists(folder / lesson) and ((folder / lesson).is_symlink() or (folder / lesson).is_dir())
     ]
     students = sorted(name for name in found if is_student_name(name))
     return students, sorted(clean_name(name) for name in set(found) - set(students))
@@ -171,8 +170,7 @@ def of_no_lesson(course: Course) -> str:
         f"{folder.parent.name}/{folder.name}"
         for folder in course.submitted.glob("*/*")
         if folder.name not in known and not folder.name.startswith(".") and folder.is_dir()
-        if not (course.source / folder.name).exists()
-        and not (course.release / folder.name).exists()
+        if not (course.source / folder.name).exists() and not (course.release / folder.name).exists()
     )
     return _listed(found)
 

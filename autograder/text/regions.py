@@ -18,9 +18,7 @@ class Region(StrEnum):
 
 MARKER = re.compile(rf"(BEGIN|END) ({'|'.join(Region)})")
 # What an author may have meant as a marker, although nbgrader would not recognise it.
-MISSPELT = re.compile(
-    r"^\s*#+\s*(BEGIN|END)[\s_-]*(SOLUTIONS?|HIDDEN|MARK[\s_-]*SCHEME)\b", re.IGNORECASE
-)
+MISSPELT = re.compile(r"^\s*#+\s*(BEGIN|END)[\s_-]*(SOLUTIONS?|HIDDEN|MARK[\s_-]*SCHEME)\b", re.IGNORECASE)
 
 
 def begin(region: Region) -> str:

@@ -98,9 +98,7 @@ class Desk:
         """Return whether the file was graded before, as it is and by the checks of today."""
         last = AttemptLog(self.course.reports).last(submission.student, submission.lesson)
         digest = submission.sha256()
-        return last is not None and last.settles(
-            digest, submission.version, sandboxed=self.sandboxed
-        )
+        return last is not None and last.settles(digest, submission.version, sandboxed=self.sandboxed)
 
     def _attempts(self, lesson: str, todo: Sequence[Submission]) -> Iterator[Attempt]:
         """Yield each attempt when it is recorded."""

@@ -111,9 +111,7 @@ class Watch:
         wait = self.desk.log.wait(arrival.student, self.rules.most)
         if wait:
             at = time.strftime("%H:%M", time.localtime(time.time() + wait))
-            self._note_once(
-                f"{shown(arrival)}: waits until {at} ({self.rules.most} attempts an hour)"
-            )
+            self._note_once(f"{shown(arrival)}: waits until {at} ({self.rules.most} attempts an hour)")
         return not wait
 
     def _note_once(self, line: str) -> None:

@@ -123,11 +123,7 @@ def _sentence(text: str) -> str:
 
 def _size(example: Example) -> int:
     """Return how much there is to read of an example."""
-    inputs = [
-        *example.question.args,
-        *example.question.kwargs.values(),
-        *(example.question.calls or ()),
-    ]
+    inputs = [*example.question.args, *example.question.kwargs.values(), *(example.question.calls or ())]
     return sum(_count(value) for value in [*inputs, example.expected.value])
 
 
@@ -142,9 +138,7 @@ def _touched(example: Example, got: Result, said: str) -> list[Table]:
     extra = set(got.changed) - set(example.expected.changed)
     names = [name for number, name in enumerate(example.names) if number in extra]
     differs = "was changed" in said
-    return (
-        [Table("afterwards", [[Cell(said.format(" and ".join(names)), differs)]])] if names else []
-    )
+    return [Table("afterwards", [[Cell(said.format(" and ".join(names)), differs)]])] if names else []
 
 
 def _evidence(example: Example, got: Result) -> Evidence:

@@ -19,17 +19,13 @@ def describe(got: Result, expected: Result) -> str:
         return f"This call should raise a {expected.raised}. Your code returned a value."
     if got.changed:
         numbers = " and ".join(str(number) for number in got.changed)
-        return (
-            f"Your code modifies its argument {numbers}. Use operations that return a new tensor."
-        )
+        return f"Your code modifies its argument {numbers}. Use operations that return a new tensor."
     return _values(got.value, expected.value, "The result")
 
 
 def _raised(got: Result, expected: Result) -> str:
     if got.raised == "NotImplementedError" and not got.message:
-        return (
-            "This exercise is still empty: replace `raise NotImplementedError()` with your answer."
-        )
+        return "This exercise is still empty: replace `raise NotImplementedError()` with your answer."
     if got.raised == "PartError":
         return got.message
     if got.raised == "TookTooLongError":

@@ -112,9 +112,7 @@ def read(lesson: str) -> tuple[ExampleSet, ...]:
     if not path.is_file():
         return ()
     tensors = load_file(path.with_suffix(".safetensors"))
-    return tuple(
-        _example_set(stored, tensors) for stored in json.loads(path.read_text("utf-8"))["exercises"]
-    )
+    return tuple(_example_set(stored, tensors) for stored in json.loads(path.read_text("utf-8"))["exercises"])
 
 
 def _example_set(stored: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> ExampleSet:

@@ -32,9 +32,7 @@ def install() -> None:
         return
     plain = shell._showtraceback  # no public hook lets the cell still count as failed
 
-    def show(
-        _shell: Any, kind: type[BaseException], value: BaseException, lines: list[str]
-    ) -> None:
+    def show(_shell: Any, kind: type[BaseException], value: BaseException, lines: list[str]) -> None:
         if issubclass(kind, AssertionError) and str(value):
             with contextlib.suppress(Exception):
                 display({"text/html": card(value), "text/plain": str(value)}, raw=True)

@@ -71,10 +71,7 @@ def _table(heading: str, value: Any, right: Any, marked: bool) -> Table:
     if isinstance(value, (list, tuple)):
         fellows = right if isinstance(right, (list, tuple)) else ()
         row = [
-            Cell(
-                number_text(item),
-                marked and not (n < len(fellows) and same_value(item, fellows[n])),
-            )
+            Cell(number_text(item), marked and not (n < len(fellows) and same_value(item, fellows[n])))
             for n, item in enumerate(value[: MOST_COLUMNS * 2])
         ]
         return Table(heading, [row])
@@ -94,10 +91,7 @@ def _mapping_rows(value: Mapping[Any, Any], right: Any, marked: bool) -> list[li
     return [
         [
             Cell(number_text(key)),
-            Cell(
-                number_text(item),
-                marked and not (key in fellows and same_value(item, fellows[key])),
-            ),
+            Cell(number_text(item), marked and not (key in fellows and same_value(item, fellows[key]))),
         ]
         for key, item in list(value.items())[:MOST_ROWS]
     ]
@@ -112,8 +106,7 @@ def _tensor_rows(value: torch.Tensor, right: Any, marked: bool) -> list[list[Cel
         [
             Cell(
                 number_text(rows[i, j].item(), least),
-                marked
-                and (fellows is None or not same_value(rows[i, j].item(), fellows[i, j].item())),
+                marked and (fellows is None or not same_value(rows[i, j].item(), fellows[i, j].item())),
             )
             for j in range(min(rows.size(1), MOST_COLUMNS))
         ]

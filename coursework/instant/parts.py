@@ -166,9 +166,7 @@ def _fill(model: nn.Module, scale: float) -> None:
             parameter.copy_(scale * drawn * max(parameter.size(-1), 1) ** -0.5)
 
 
-def plot_attention(
-    answer: Any, weights: torch.Tensor, queries: Sequence[str], keys: Sequence[str]
-) -> Any:
+def plot_attention(answer: Any, weights: torch.Tensor, queries: Sequence[str], keys: Sequence[str]) -> Any:
     """Let the answer draw on the second of two Axes, and read what is there; no figure stays open."""
     from matplotlib import pyplot as plt
 
@@ -230,12 +228,7 @@ class BertAttention(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.self, self.output = nn.Module(), nn.Module()
-        places = (
-            (self.self, "query"),
-            (self.self, "key"),
-            (self.self, "value"),
-            (self.output, "dense"),
-        )
+        places = ((self.self, "query"), (self.self, "key"), (self.self, "value"), (self.output, "dense"))
         for number, (place, name) in enumerate(places):
             layer = nn.Linear(2, 2)
             with torch.no_grad():

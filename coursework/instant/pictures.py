@@ -53,9 +53,7 @@ def picture_of(kind: str, got: Result, expected: Result) -> tuple[Picture, Pictu
     if kind == "curves":
         return _curves(mine, right), _curves(right, right)
     paint = PAINTS[kind]
-    return _grid(mine, right, paint, "your result"), _grid(
-        right, right, paint, "the expected result"
-    )
+    return _grid(mine, right, paint, "your result"), _grid(right, right, paint, "the expected result")
 
 
 def _matrix(result: Result) -> torch.Tensor | None:

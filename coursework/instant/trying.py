@@ -121,11 +121,7 @@ def _detached(value: Any) -> Any:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     nowhere = io.StringIO()
-    with (
-        warnings.catch_warnings(),
-        contextlib.redirect_stdout(nowhere),
-        contextlib.redirect_stderr(nowhere),
-    ):
+    with warnings.catch_warnings(), contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
         warnings.simplefilter("ignore")
         yield
 
@@ -150,9 +146,7 @@ def _own_state() -> Iterator[None]:
 @contextlib.contextmanager
 def _time_limit(seconds: float | None) -> Iterator[None]:
     """Raise TookTooLongError after some seconds, where alarms can be set."""
-    possible = threading.current_thread() is threading.main_thread() and hasattr(
-        signal, "setitimer"
-    )
+    possible = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
     if seconds is None or not possible:
         yield
         return

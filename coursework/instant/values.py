@@ -50,9 +50,7 @@ def _stored(value: torch.Tensor, tensors: Tensors) -> str:
 
 
 def _equal(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return bool(
-        torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)) and torch.equal(a.isnan(), b.isnan())
-    )
+    return bool(torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)) and torch.equal(a.isnan(), b.isnan()))
 
 
 def unpack(stored: Any, tensors: Mapping[str, torch.Tensor]) -> Any:

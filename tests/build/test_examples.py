@@ -6,11 +6,7 @@ from random import Random
 import pytest
 from conftest import ROOT
 
-from autograder.build.examples import (
-    MadeExamples,
-    examples_current,
-    make_examples,
-)
+from autograder.build.examples import MadeExamples, examples_current, make_examples
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course

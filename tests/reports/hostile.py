@@ -2,14 +2,7 @@
 
 from html.parser import HTMLParser
 
-from autograder.model.report import (
-    CheckReport,
-    ExerciseReport,
-    Incident,
-    NamedMistake,
-    Outcome,
-    Report,
-)
+from autograder.model.report import CheckReport, ExerciseReport, Incident, NamedMistake, Outcome, Report
 
 from .sample_class import report
 

@@ -2,14 +2,7 @@
 
 import random
 
-from autograder.model.report import (
-    CheckReport,
-    ExerciseReport,
-    Incident,
-    NamedMistake,
-    Outcome,
-    Report,
-)
+from autograder.model.report import CheckReport, ExerciseReport, Incident, NamedMistake, Outcome, Report
 
 LESSON = "03_attention"
 POINTS = {

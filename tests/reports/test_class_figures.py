@@ -5,12 +5,7 @@ import random
 import pytest
 
 from autograder.model.report import ExerciseReport, Incident, NamedMistake, Outcome, Report
-from autograder.reports.class_figures import (
-    MOST_PER_STUDENT,
-    ExerciseFigures,
-    exercise_ids,
-    figures,
-)
+from autograder.reports.class_figures import MOST_PER_STUDENT, ExerciseFigures, exercise_ids, figures
 
 from .sample_class import LESSON, POINTS, exercise, report, sample_class
 

@@ -13,17 +13,7 @@ from autograder.reports.words import NO_SANDBOX, WORDING
 
 from .hostile import HANDLER, Tags
 from .sample_class import report
-from .sample_work import (
-    EMPTY,
-    MIDDLING,
-    PERFECT,
-    UNREADABLE,
-    check,
-    done,
-    hostile_work,
-    notebook,
-    work,
-)
+from .sample_work import EMPTY, MIDDLING, PERFECT, UNREADABLE, check, done, hostile_work, notebook, work
 
 
 def text(page: str) -> str:

@@ -6,13 +6,7 @@ from hypothesis import strategies as st
 from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome
 from autograder.model.text import LONGEST, clean
 from autograder.reports.causes import failures
-from autograder.reports.words import (
-    WORDING,
-    distinct,
-    next_step,
-    points,
-    sentence,
-)
+from autograder.reports.words import WORDING, distinct, next_step, points, sentence
 
 
 def _check(title: str, message: str = "", *, passed: bool = False) -> CheckReport:

@@ -12,12 +12,7 @@ import pytest
 
 from autograder.keeper import resource_monitor
 from autograder.keeper.resource_monitor import ResourceMonitor
-from autograder.model.errors import (
-    RunEndedError,
-    RunOutOfTimeError,
-    RunTimedOutError,
-    RunWaitedError,
-)
+from autograder.model.errors import RunEndedError, RunOutOfTimeError, RunTimedOutError, RunWaitedError
 from autograder.probe.functions import CallFunction
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.client import WarmProcess

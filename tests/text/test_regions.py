@@ -2,16 +2,7 @@
 
 import pytest
 
-from autograder.text.regions import (
-    Region,
-    has,
-    inside,
-    labelled,
-    marker_problem,
-    skeleton,
-    tucked,
-    without,
-)
+from autograder.text.regions import Region, has, inside, labelled, marker_problem, skeleton, tucked, without
 
 CODE = """def f(x):
     ### BEGIN SOLUTION

@@ -2,15 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import (
-    Check,
-    Comparison,
-    Draw,
-    Excludes,
-    ExerciseChecks,
-    call,
-    example,
-)
+from autograder.judge.authoring import Check, Comparison, Draw, Excludes, ExerciseChecks, call, example
 from autograder.judge.explain import near
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties

@@ -8,14 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import nn
 
-from autograder.probe.answer import (
-    Answer,
-    StructureError,
-    attribute,
-    kind_of,
-    load,
-    returned_tensor,
-)
+from autograder.probe.answer import Answer, StructureError, attribute, kind_of, load, returned_tensor
 from autograder.probe.operation import Operation
 from coursework import scope
 

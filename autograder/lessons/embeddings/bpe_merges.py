@@ -1,14 +1,6 @@
 """Checks of `bpe_merges`."""
 
-from autograder.judge.authoring import (
-    Check,
-    Comparison,
-    Draw,
-    ExerciseChecks,
-    Operation,
-    call,
-    example,
-)
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.embeddings import reference

@@ -2,15 +2,7 @@
 
 from itertools import pairwise
 
-from autograder.judge.authoring import (
-    Check,
-    Comparison,
-    Draw,
-    ExerciseChecks,
-    Operation,
-    call,
-    example,
-)
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.embeddings import reference

@@ -3,15 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from autograder.judge.authoring import (
-    Check,
-    Comparison,
-    Draw,
-    ExerciseChecks,
-    Operation,
-    call,
-    example,
-)
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.embeddings import reference

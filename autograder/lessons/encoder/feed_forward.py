@@ -6,15 +6,7 @@ from typing import Any, ClassVar
 import torch
 
 from autograder.judge import dropout, modules, weights
-from autograder.judge.authoring import (
-    Check,
-    Comparison,
-    Draw,
-    ExerciseChecks,
-    Operation,
-    example,
-    module,
-)
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, example, module
 from autograder.judge.explain import facts, near, outputs, positions_mix, samples_mix
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference

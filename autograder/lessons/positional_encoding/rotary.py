@@ -2,14 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import (
-    Check,
-    Comparison,
-    ExerciseChecks,
-    call,
-    example,
-    function_gradients,
-)
+from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, example, function_gradients
 from autograder.judge.explain import CLOSE, near
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference

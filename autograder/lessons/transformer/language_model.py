@@ -5,14 +5,7 @@ from dataclasses import replace
 import torch
 
 from autograder.judge import masks, modules, weights
-from autograder.judge.authoring import (
-    FINISHED_ATTENTION,
-    Check,
-    Draw,
-    ExerciseChecks,
-    example,
-    module,
-)
+from autograder.judge.authoring import FINISHED_ATTENTION, Check, Draw, ExerciseChecks, example, module
 from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import are_probabilities, positions_change
 from autograder.judge.gradients import gradients_match, unregistered

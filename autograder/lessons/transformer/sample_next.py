@@ -2,15 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import (
-    Check,
-    Comparison,
-    Draw,
-    ExerciseChecks,
-    Question,
-    call,
-    example,
-)
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, call, example
 from autograder.judge.explain import facts
 from autograder.judge.judges import matches_reference, no_side_effects
 from autograder.judge.properties import properties
