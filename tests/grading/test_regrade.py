@@ -80,7 +80,7 @@ def versions(course: Course) -> dict[str, str]:
         ("double.yaml", {"double"}),
         ("halve.py", {"halve"}),
         ("shared.py", {"double", "halve", "why"}),
-        ("../../judge/compare.py", {"double", "halve", "why"}),
+        ("../../judge/oracle.py", {"double", "halve", "why"}),
         ("../other/reference.py", set()),
     ],
 )

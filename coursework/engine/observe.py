@@ -1,18 +1,22 @@
 """Runs one operation and reports everything that a judge may want to know about it."""
 
 import contextlib
+import math
 import random
 import traceback
+import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import torch
-from torch.utils._pytree import tree_map_only
+from torch.utils._pytree import tree_leaves, tree_map_only
 
-from autograder.probe.answer import Answer, Namespace, StructureError
-from autograder.probe.operation import Operation
-from autograder.probe.wire import plain
+from coursework.engine.observation import Observation
+from coursework.engine.operation import Answer, Fault, Namespace, Operation, StructureError
+from coursework.engine.values import MAX_BLOB, plain
 
+MOST_ENTRIES: Final = MAX_BLOB  # of a tensor that came with the numbers in it
 CELL_FILES: Final = ("<student cell>", "ipython-input", "ipykernel")
 
 
@@ -53,6 +57,30 @@ def _fresh_defaults(seed: int) -> Iterator[None]:
 def _reset_defaults() -> None:
     torch.set_default_dtype(torch.float32)
     torch.set_default_device(None)  # None removes the setting
+
+
+def observed(operation: Operation, seen: Mapping[str, Any]) -> Observation:
+    """Return what a process says of an operation, with facts in place of the outputs that it returned.
+
+    What `read` raises counts as raised by the answer: its outputs have a form that nothing is read from.
+    """
+    found = Observation.of(seen)
+    if found.raised:
+        return found
+    try:
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")  # about numbers that are not ours
+            _require_numbers(found.value)
+            return replace(found, value=operation.read(found.value))
+    except Exception as problem:
+        return Observation.of({**seen, "value": None, "raised": describe(problem)})
+
+
+def _require_numbers(value: Any) -> None:
+    """Raise StructureError for a tensor without entries whose sizes could fill the memory all the same."""
+    for leaf in tree_leaves(value):
+        if isinstance(leaf, torch.Tensor) and math.prod(filter(None, leaf.shape)) > MOST_ENTRIES:
+            raise StructureError(Fault.NOT_A_TENSOR)
 
 
 def describe(problem: BaseException) -> dict[str, Any]:

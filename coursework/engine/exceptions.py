@@ -7,14 +7,18 @@ cell as it was handed in, and names are repeated only if the cell or the table o
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
-from autograder.judge.advice import advice
-from autograder.judge.known_types import exception_name, type_words, with_article
-from autograder.model.observation import Raised
-from autograder.probe.answer import Fault
+import yaml
 
+from coursework.engine.compare import EXCEPTIONS, type_words, with_article
+from coursework.engine.observation import Raised
+from coursework.engine.operation import Fault
+
+ADVICE = Path(__file__).with_name("advice.yaml")
 LONGEST_LINE = 80
 LONGEST_CELL = 100_000  # characters; nobody writes a longer one by hand
 SYNTAX = ("SyntaxError", "IndentationError", "TabError")
@@ -172,3 +176,48 @@ def _say_fault(raised: Raised, cell: Cell) -> str:
 def _shortened(line: str) -> str:
     plain = line.replace("`", "'")
     return plain if len(plain) <= LONGEST_LINE else f"{plain[: LONGEST_LINE - 1]}…"
+
+
+def exception_name(raised: Raised) -> str:
+    """Return an exception's type if it is a known one, else its nearest base that is."""
+    return next((name for name in (raised.kind, *raised.bases) if name in EXCEPTIONS), "Exception")
+
+
+def same_cause(a: Raised, b: Raised) -> bool:
+    """Return whether two exceptions are of one type and about the same thing, as far as advice tells."""
+    return a.kind == b.kind and not a.structural and _cause(a) == _cause(b)
+
+
+def _cause(raised: Raised) -> str:
+    return cause((raised.kind, *raised.bases), raised.message)
+
+
+@cache
+def rows() -> Mapping[str, Mapping[str, str]]:
+    """Return the advice for each type of exception, by a pattern in the message."""
+    found: dict[str, dict[str, str]] = yaml.safe_load(ADVICE.read_text(encoding="utf-8"))
+    return found
+
+
+def advice(kinds: Iterable[str], message: str, may_name: Callable[[str], bool]) -> str:
+    """Return what to try after an exception, "" if nothing is known.
+
+    `kinds` are its types, the nearest first. `may_name` decides whether a name that the message
+    mentions may be repeated.
+    """
+    for kind in kinds:
+        for pattern, said in rows().get(kind, {}).items():
+            found = re.search(pattern, message)
+            name = found.groupdict().get("name") if found else None
+            if found and ("{name}" not in said or (name and may_name(name))):
+                return said.replace("{name}", name or "")
+    return ""
+
+
+def cause(kinds: Iterable[str], message: str) -> str:
+    """Return which row an exception belongs to, whatever it names; "" if none."""
+    for kind in kinds:
+        for pattern in rows().get(kind, {}):
+            if re.search(pattern, message):
+                return f"{kind}: {pattern}"
+    return ""

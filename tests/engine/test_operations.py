@@ -10,18 +10,17 @@ import torch
 from conftest import REAL_COURSE
 from keys import KEY
 
-from autograder.judge.compare import difference, same_form
 from autograder.judge.dropout import DropoutFact
 from autograder.judge.evidence import judge_check
 from autograder.judge.modules import ChangedPositions
-from autograder.judge.operations import observed
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.exercise import Comparison, Exercise
-from autograder.probe.observe import observe
-from autograder.probe.operation import Operation
-from autograder.probe.properties import AskForSettings
-from autograder.probe.wire import Opaque, pack, unpack
+from coursework.engine.compare import difference, same_form
+from coursework.engine.observe import observe, observed
+from coursework.engine.operation import Operation
+from coursework.engine.operations import AskForSettings
+from coursework.engine.values import Opaque, pack, unpack
 
 HOSTILE = [
     *(None, True, 7, "repeats", [], {}, [None, None], [[], []], {"results": None}, Opaque("list")),

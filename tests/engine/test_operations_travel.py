@@ -13,8 +13,8 @@ from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Exercise
-from autograder.probe.operation import Operation, make, packed
-from autograder.probe.wire import pack, unpack
+from coursework.engine.operation import Operation, make, packed
+from coursework.engine.values import pack, unpack
 
 COURSE = Course(ROOT)
 ORACLES = [Oracle(load_lesson(COURSE, lesson), KEY) for lesson in COURSE.lessons()]

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from autograder.probe.functions import backpropagate
+from coursework.engine.operations import backpropagate
 
 
 def test_a_cotangent_gives_what_torch_gives() -> None:

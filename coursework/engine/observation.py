@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.model.errors import RunEndedError
-
 PLACE = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})*")  # a tensor among the arguments
 
 
@@ -38,14 +36,14 @@ class Observation:
     """The result of one operation: a value or an exception, and side effects.
 
     `excluded` are the functions that were called and refused, by the names that students know. `ended` is
-    set instead of everything else if the process did not live to answer.
+    the grader's own exception, instead of everything else, if the process ended before it answered.
     """
 
     value: Any = None
     raised: Raised | None = None
     changed: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
-    ended: RunEndedError | None = None
+    ended: Any = None
 
     @classmethod
     def of(cls, seen: Mapping[str, Any]) -> "Observation":

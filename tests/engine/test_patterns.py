@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from autograder.judge.judges import matches_reference
-from autograder.judge.patterns import pattern
 from autograder.model.exercise import Comparison
-from autograder.model.observation import Observation
-from autograder.probe.functions import CallFunction
+from coursework.engine.observation import Observation
+from coursework.engine.operations import CallFunction
+from coursework.engine.patterns import pattern
 
 torch.manual_seed(0)
 RIGHT = torch.randn(3, 4, 4)

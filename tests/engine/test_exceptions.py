@@ -7,15 +7,14 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from autograder.judge.advice import advice, rows
-from autograder.judge.exceptions import Cell, say_raised
 from autograder.judge.judges import matches_reference
-from autograder.judge.known_types import EXCEPTIONS
 from autograder.model.exercise import Comparison
-from autograder.model.observation import Observation, Raised
-from autograder.probe.answer import Fault
-from autograder.probe.functions import CallFunction
-from autograder.probe.observe import describe
+from coursework.engine.compare import EXCEPTIONS
+from coursework.engine.exceptions import Cell, advice, rows, say_raised
+from coursework.engine.observation import Observation, Raised
+from coursework.engine.observe import describe
+from coursework.engine.operation import Fault
+from coursework.engine.operations import CallFunction
 
 CELL = Cell("import torch\n\ndef f(x):\n    return scroes @ x\n", frozenset(["w_q.weight", "f"]))
 LAYER = nn.Linear(3, 2)

@@ -2,8 +2,8 @@
 
 import torch
 
-from autograder.probe.functions import CallFunction
-from autograder.probe.observe import observe
+from coursework.engine.observe import observe
+from coursework.engine.operations import CallFunction
 
 
 def ask(function: object, *args: object) -> dict[str, object]:

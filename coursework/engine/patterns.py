@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional
 from torch.utils._pytree import tree_leaves
 
-from autograder.judge.compare import MANY_TIMES, times
+from coursework.engine.compare import MANY_TIMES, times
 
 Pattern = Callable[[torch.Tensor, torch.Tensor], str | None]
 CLOSE = 1e-3

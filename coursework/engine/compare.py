@@ -1,21 +1,25 @@
 """Where two values differ, in the first respect that matters: type, shape, dtype, NaN, numbers.
 
 What is said of a difference names a kind and a place, and no value: neither what came, nor what was
-expected. Both depend on inputs that stay the same at every attempt.
+expected. Both depend on inputs that stay the same at every attempt. A shape is described without a size, by
+ratios and numbers of dimensions. Types are named if they are those of Python, torch, NumPy and matplotlib: a
+student's class can be called anything, and so carry what a message must not repeat.
 """
 
+import builtins
 import math
+import types
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
+from torch import nn
 
-from autograder.judge.advice import cause
-from autograder.judge.known_types import of_type, type_words
-from autograder.judge.shapes import shape_difference
-from autograder.model.observation import Observation, Raised
-from autograder.probe.answer import kind_of
-from autograder.probe.wire import Opaque
+from coursework.engine.observation import Observation
+from coursework.engine.operation import kind_of
+from coursework.engine.values import Opaque
 
 ATOL, RTOL = 1e-4, 1e-4
 MANY_TIMES = 1e4  # beyond that, a number means another thing altogether
@@ -114,15 +118,6 @@ def same_again(a: Observation, b: Observation) -> bool:
     if a.raised and b.raised and not (a.ended or b.ended):
         return a.raised.kind == b.raised.kind and a.changed == b.changed
     return same(a, b)
-
-
-def same_cause(a: Raised, b: Raised) -> bool:
-    """Return whether two exceptions are of one type and about the same thing, as far as advice tells."""
-    return a.kind == b.kind and not a.structural and _cause(a) == _cause(b)
-
-
-def _cause(raised: Raised) -> str:
-    return cause((raised.kind, *raised.bases), raised.message)
 
 
 def same_form(got: Any, want: Any) -> bool:
@@ -241,3 +236,104 @@ def _wrong_type(got: Any, wanted: str, place: _Place) -> Difference:
 
 def _dtype(tensor: torch.Tensor) -> str:
     return str(tensor.dtype).removeprefix("torch.")
+
+
+MOST_DIMENSIONS = 8  # more than that are "too many"
+
+
+def shape_difference(got: Sequence[int], want: Sequence[int]) -> str:
+    """Return what is wrong with a shape, to follow "The result has"."""
+    if len(got) != len(want):
+        return _other_number(got, want)
+    wrong = [dim for dim, sizes in enumerate(zip(got, want, strict=True)) if len({*sizes}) > 1]
+    if sorted(got) == sorted(want):
+        if len(wrong) == 2:
+            return f"dimensions {wrong[0]} and {wrong[1]} swapped"
+        return f"dimensions {_listed(wrong)} in the wrong order"
+    if len(wrong) > 1:
+        return f"the wrong size in dimensions {_listed(wrong)}"
+    return f"the wrong size in dimension {wrong[0]}{_one_size(wrong[0], got, want)}"
+
+
+def _other_number(got: Sequence[int], want: Sequence[int]) -> str:
+    """Say that there are too many dimensions or too few, and which one if only one is wrong."""
+    if len(got) == len(want) + 1:
+        extra = _which_is_extra(got, want)
+        return f"one dimension too many{'' if extra is None else _where(extra, len(got), '')}"
+    if len(got) == len(want) - 1:
+        missing = _which_is_extra(want, got)
+        return f"one dimension too few{'' if missing is None else _where(missing, len(want), ' is missing')}"
+    came = str(len(got)) if len(got) <= MOST_DIMENSIONS else "too many"
+    return f"{came} dimension{'' if len(got) == 1 else 's'} instead of {len(want)}"
+
+
+def _which_is_extra(longer: Sequence[int], shorter: Sequence[int]) -> int | None:
+    """Return the last dimension without which two shapes are equal, None if there is none."""
+    fits = [dim for dim in range(len(longer)) if [*longer[:dim], *longer[dim + 1 :]] == [*shorter]]
+    return fits[-1] if fits else None
+
+
+def _where(dim: int, total: int, what: str) -> str:
+    if dim == total - 1:
+        return ", at the end"
+    return ", at the beginning" if dim == 0 else f": dimension {dim}{what}"
+
+
+def _one_size(dim: int, got: Sequence[int], want: Sequence[int]) -> str:
+    """Say how a single wrong size relates to the right one, or to that of another dimension."""
+    came, right = got[dim], want[dim]
+    others = [other for other, size in enumerate(want) if size == came and other != dim]
+    if others:
+        return f": it has the size of dimension {others[0]}"
+    if abs(came - right) == 1:
+        return f": it is 1 too {'large' if came > right else 'small'}"
+    if right and came and (came % right == 0 or right % came == 0):
+        return f": it is {came / right:.3g} times as large as it should be"
+    return f": it is too {'large' if came > right else 'small'}"
+
+
+def _listed(places: Sequence[int]) -> str:
+    *first, last = map(str, places)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+OWN_CLASS = "a value of a class of your own"
+_FIGURES = ("Axes", "AxesSubplot", "Figure", "QuadMesh", "AxesImage")
+_CONTAINERS = ("Counter", "OrderedDict", "defaultdict", "deque", "dict_keys", "dict_values", "dict_items")
+
+
+def _classes(*modules: object) -> Iterable[str]:
+    """Return the names of the public classes of these modules."""
+    found = (value for module in modules for value in vars(module).values())
+    return [value.__name__ for value in found if isinstance(value, type)]
+
+
+_ALL = frozenset(
+    (*_classes(builtins, types, np, np.exceptions, np.linalg, torch, torch.linalg, nn), "LinAlgError")
+)
+EXCEPTIONS = frozenset(name for name in _ALL if name.endswith(("Error", "Exception", "Interrupt"))) | {
+    "StopIteration", "StopAsyncIteration", "GeneratorExit", "SystemExit", "Warning",
+}  # fmt: skip
+TYPES = (_ALL - EXCEPTIONS) | frozenset((*_FIGURES, *_CONTAINERS))
+
+
+def of_type(value: object) -> str:
+    """Return what a value that came back is, such as 'a tuple' or 'None'."""
+    return type_words(kind_of(value))
+
+
+def type_words(name: str) -> str:
+    """Return a type's name with its article; what a student defined is called a class of their own."""
+    if name in ("None", "NoneType"):
+        return "None"
+    if name == "ndarray":
+        return "a NumPy array"
+    if name.startswith("tensor of "):  # what the wire says of a tensor that it does not send
+        return "a sparse, quantised or complex tensor"
+    return with_article("tensor" if name == "Tensor" else name) if name in TYPES else OWN_CLASS
+
+
+def with_article(name: str) -> str:
+    """Return a name with 'a' or 'an' before it."""
+    vowel = name[0].lower() in "aeio" or name.startswith("Unbound")
+    return f"{'an' if vowel else 'a'} {name}"
