@@ -6,6 +6,7 @@ Tags say what a cell is for; regions are found, taken out, and refused where the
 from pathlib import Path
 
 import pytest
+from lesson_fixtures import lesson  # noqa: F401 - a fixture
 from lesson_texts import LESSON, NAME, changed, read_text
 
 from autograder.model.errors import LessonTextError
