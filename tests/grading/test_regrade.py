@@ -9,7 +9,7 @@ import pytest
 from nbgrader.api import Gradebook
 from tiny_course import LESSON, RIGHT, FakeGraded, FakeGrader, hand_in
 
-from autograder.build import register
+from autograder.authoring.gradebook import register
 from autograder.grading import exercise_version, regrade, version
 from autograder.grading.exercise_version import exercise_versions
 from autograder.grading.grade_submission import Result, grade_submission
@@ -174,7 +174,7 @@ def _half() -> Callable[..., Any]:
     return grade
 
 
-@pytest.mark.slow
+@pytest.mark.full("a class is graded twice", seconds=30)
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 def test_what_is_settled_and_what_is_graded_again_make_the_same_report(
     grader: Grader, hand_in: Callable[..., Path]
