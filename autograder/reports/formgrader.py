@@ -14,13 +14,13 @@ from nbformat.v4 import new_markdown_cell
 
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError
+from autograder.model.lesson_text import read_lesson
 from autograder.reports.graded_notebook import in_one_line
 from autograder.reports.templating import render
 from autograder.reports.words import NO_SANDBOX, exercise_total, first_message, wording
 from autograder.storage.attempts import Attempt
 from autograder.storage.autograded import attached_attempt
 from autograder.submissions.nbgrader_cells import grade_id, graded_cells, is_graded, is_solution
-from autograder.text.lesson import read_lesson
 
 Resources = dict[str, Any]  # nbconvert's, with formgrader's entries in it
 OF_FORMGRADER = "submission_id"  # an entry that no other page is made with
