@@ -35,7 +35,6 @@ def run(course: Course) -> Run:
     return run_it
 
 
-@pytest.mark.slow
 def test_every_submission_ends_in_scores_and_a_page(
     course: Course, run: Run, grades: ReadGrades
 ) -> None:
@@ -80,7 +79,6 @@ def test_every_submission_ends_in_scores_and_a_page(
     assert "RuntimeError: the grader fell over" in errors
 
 
-@pytest.mark.slow
 def test_a_second_run_grades_only_what_changed(course: Course, run: Run, grades: ReadGrades) -> None:
     """Unchanged submissions are skipped, unless forced; grader errors are tried again."""
     hand_in(course, "alice", **RIGHT)
@@ -99,7 +97,6 @@ def test_a_second_run_grades_only_what_changed(course: Course, run: Run, grades:
     assert run(force=True)[1][0] == f"{LESSON}: 3 submissions to grade"
 
 
-@pytest.mark.slow
 def test_an_interrupted_run_continues(
     course: Course, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,7 +119,6 @@ def _interrupt(_: object) -> str:
     raise KeyboardInterrupt
 
 
-@pytest.mark.slow
 def test_a_lost_folder_is_written_again(course: Course, run: Run) -> None:
     """A submission counts as done only while its graded notebook is there."""
     hand_in(course, "alice", **RIGHT)
@@ -132,7 +128,6 @@ def test_a_lost_folder_is_written_again(course: Course, run: Run) -> None:
     assert course.autograded_notebook("alice", LESSON).is_file()
 
 
-@pytest.mark.slow
 def test_scores_of_submissions_that_vanished_stay(
     course: Course, run: Run, grades: ReadGrades
 ) -> None:
@@ -172,7 +167,6 @@ def test_a_page_that_fails_costs_no_points(
     assert said[-1] == "  alice: no feedback page (TemplateError: x); the scores are recorded"
 
 
-@pytest.mark.slow
 def test_a_score_made_without_a_sandbox_is_replaced(course: Course, run: Run) -> None:
     """Such a submission is graded again once there is a sandbox; the reverse is not true."""
     hand_in(course, "alice", **RIGHT)

@@ -174,7 +174,7 @@ def _half() -> Callable[..., Any]:
     return grade
 
 
-@pytest.mark.slow
+@pytest.mark.full("a class is graded twice", seconds=30)
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 def test_what_is_settled_and_what_is_graded_again_make_the_same_report(
     grader: Grader, hand_in: Callable[..., Path]

@@ -29,7 +29,8 @@ from autograder.probe import wire
 COURSE = Course(ROOT)
 LESSONS = [load_lesson(COURSE, name) for name in COURSE.lessons()]
 FEWEST = 2  # of each exercise
-KEYS = [KEY, *(pytest.param(key, marks=pytest.mark.slow) for key in keys(2))]
+MORE = pytest.mark.full("two more keys: minutes of processor time", seconds=1)
+KEYS = [KEY, *(pytest.param(key, marks=MORE) for key in keys(2))]
 
 
 @cache

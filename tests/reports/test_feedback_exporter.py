@@ -172,7 +172,6 @@ def test_a_page_that_was_cut_short_is_made_again(course: Course) -> None:
     assert page.read_text(encoding="utf-8") == whole
 
 
-@pytest.mark.slow
 def test_many_pages_are_made_in_several_processes(course: Course) -> None:
     """Every page is there, and a failure in another process is reported."""
     students = [f"s{number:02}" for number in range(5)]

@@ -30,8 +30,7 @@ from .page_attacks import ATTACKS, CLICKS
 CHROMIUM = shutil.which("chromium")
 SECONDS = 120  # on a busy machine
 pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
+    pytest.mark.full("Chromium, and nbgrader's own server", seconds=60),
     pytest.mark.timeout(1200),
     pytest.mark.usefixtures("same_grader"),
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),

@@ -16,7 +16,7 @@ from .sample_class import LESSON
 from .sample_work import EMPTY, FIRST_SCREENS, MIDDLING, PERFECT, attempt, hostile_work, work
 
 __all__ = ["browser"]
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
+pytestmark = [pytest.mark.full("Chromium"), pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 WIDE, PHONE = (1280, 720), (390, 844)
 HOME = Course(Path(__file__).parents[2])
 PAGES: dict[str, Callable[[], str]] = {
