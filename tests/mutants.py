@@ -7,7 +7,8 @@ from typing import Any
 from autograder.judge.diagnose import diagnose
 from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.oracle import Oracle
-from autograder.model.exercise import Comparison, Edit, Exercise, Mistake
+from autograder.model.exercise import Edit, Exercise, Mistake
+from coursework.engine.describe import Comparison
 
 
 def evidence(

@@ -8,7 +8,7 @@ from autograder.model.errors import RunEndedError, RunTimedOutError
 from autograder.model.exercise import Exercise, Mistake
 from autograder.model.report import GRADER_ERROR, CheckReport, ExerciseReport, NamedMistake, Outcome
 from autograder.submissions.align import Part
-from coursework.engine.exceptions import Cell, say_raised
+from coursework.engine.exceptions import StudentCell, say_raised
 from coursework.engine.observation import Raised
 from coursework.source_rules import Refusal
 
@@ -39,7 +39,7 @@ def cell_raised(exercise: Exercise, raised: Raised, source: str) -> ExerciseRepo
     The exception is put into words like one of a check: the probes of earlier exercises could have
     left something for this cell to say.
     """
-    said = say_raised(raised, Cell(source, frozenset([exercise.name])))
+    said = say_raised(raised, StudentCell(source, frozenset([exercise.name])))
     check = _failed("runs", "the cell runs", said)
     return _report(exercise, Outcome.ERROR, 0.0, [check])
 

@@ -6,25 +6,25 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 from weakref import WeakKeyDictionary
 
-from autograder.grading.shown_example import questions, read_result
+from autograder.grading.shown_example import operations
 from autograder.judge.evidence import Evidence, excluded_calls, judge_check
 from autograder.judge.oracle import Oracle
 from autograder.model.errors import RunEndedError, RunOutOfTimeError, RunTimedOutError, RunWaitedError
-from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
+from autograder.model.exercise import Check, Exercise, TestInput, Verdict
 from autograder.model.report import CheckReport, Outcome
-from autograder.probe.example import TryExample
 from autograder.sandbox.request import Request
 from autograder.sandbox.run import Probe, Run
 from coursework.engine.compare import same_again
+from coursework.engine.describe import Comparison
+from coursework.engine.examples import SEED as EXAMPLE_SEED
 from coursework.engine.observation import Observation
 from coursework.engine.observe import observed
-from coursework.instant.examples import Question, Result
 
 SCORE_STEP = 0.25
 MAX_CRASHES = 2
 SLOW_SECONDS = 20.0  # of processor time; checks that took longer together are not run again
 PROBE_SECONDS = 10
-EXAMPLE_SECONDS, EXAMPLE_SEED = 5.0, 7
+EXAMPLE_SECONDS = 5.0
 TIMED_OUT = (
     "Your code did not finish within {seconds:g} seconds of processor time. Is there a loop that never ends?"
 )
@@ -64,7 +64,7 @@ class ExerciseRun:
     evidence: list[Evidence] = field(default_factory=list)
     endings: list[RunEndedError] = field(default_factory=list)
     changing: list[str] = field(default_factory=list)
-    examples: list[Result] = field(default_factory=list)
+    examples: list[Observation] = field(default_factory=list)
 
     @property
     def perfect(self) -> bool:
@@ -247,19 +247,14 @@ class ExerciseRunner:
             return
         if self._should_stop() or (probe := self._ready_probe()) is None:
             return
-        for question in questions(self.oracle.lesson.name, self.exercise):
-            fields = {name: getattr(question, name) for name in Question.__dataclass_fields__}
+        for operation in operations(self.oracle.lesson.name, self.exercise):
             if not probe.ready or self._out_of_time():
                 return
             try:
-                seen = probe.observe(self._example(TryExample(fields)))
+                seen = probe.observe(Request(operation, self.exercise.name, EXAMPLE_SEED, EXAMPLE_SECONDS))
             except RunEndedError:
                 return
-            if result := read_result(Observation.of(seen).value):
-                self.result.examples.append(result)
-
-    def _example(self, operation: TryExample) -> Request:
-        return Request(operation, self.exercise.name, EXAMPLE_SEED, EXAMPLE_SECONDS)
+            self.result.examples.append(observed(operation, seen))
 
     def _tried(self, check: Check, probe: Probe | None) -> tuple[CheckReport, Evidence]:
         test_input = self.oracle.test_input(self.exercise, check)

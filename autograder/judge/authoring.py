@@ -9,19 +9,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autograder.model.draw import Draw
-from autograder.model.errors import CheckDefinitionError
 from autograder.model.exercise import (
     FINISHED_ATTENTION,
     Check,
-    Comparison,
     Excludes,
     ExerciseChecks,
     Judge,
     PublicExample,
 )
+from coursework.engine.describe import Comparison
 from coursework.engine.operation import Operation
 from coursework.engine.operations import CallFunction, CallModule, FunctionGradients, ReadEntry
-from coursework.instant.examples import Question
+from coursework.engine.parts import CallThrough
 
 __all__ = [
     "FINISHED_ATTENTION",
@@ -31,12 +30,13 @@ __all__ = [
     "Excludes",
     "ExerciseChecks",
     "Operation",
-    "Question",
+    "PublicExample",
     "call",
     "entry",
     "example",
     "function_gradients",
     "module",
+    "through",
 ]
 
 
@@ -64,25 +64,17 @@ def module(
     return CallModule(init, weights, calls, init_kwargs, train)
 
 
-def example(ask: Callable[[Draw], Question | Operation], picture: str = "") -> PublicExample:
-    """Return a small public input: a call as in a table of checks, or a question of its own.
+def example(ask: Callable[[Draw], Operation], picture: str = "", shown: str = "") -> PublicExample:
+    """Return a small public input: a call as in a table of checks, or one `through` a function of `parts`.
 
-    Raises CheckDefinitionError for an operation that is neither a call of a function nor of a module.
+    `picture` and `shown` are those of PublicExample.
     """
+    return PublicExample(ask, picture, shown)
 
-    def question(draw: Draw) -> Question:
-        asked = ask(draw)
-        if isinstance(asked, CallModule):
-            kwargs = dict(asked.init_kwargs)
-            calls = [list(call) for call in asked.calls]
-            return Question(asked.init, kwargs, dict(asked.weights), calls, asked.train)
-        if isinstance(asked, CallFunction):
-            return Question(list(asked.args), dict(asked.kwargs))
-        if isinstance(asked, Question):
-            return asked
-        raise CheckDefinitionError(f"an example calls a function or a module, not {type(asked).__name__}")
 
-    return PublicExample(question, picture)
+def through(name: str, *args: Any, **kwargs: Any) -> CallThrough:
+    """Call a function of `coursework.engine.parts` with the answer and these arguments."""
+    return CallThrough(args, kwargs, name)
 
 
 def entry(key: str, title: str, judge: Judge, *, weight: float = 1.0) -> Check:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from autograder.judge.evidence import Evidence, excluded_calls
 from autograder.judge.forms import Step, step
 from autograder.judge.oracle import Oracle
-from autograder.model.exercise import Comparison, Exercise, Mistake
+from autograder.model.exercise import Exercise, Mistake
+from coursework.engine.describe import Comparison
 from coursework.engine.operations import ReadEntry
 
 MOST_FORMS = 2  # things that are wrong with the form of one result

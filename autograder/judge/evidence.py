@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, replace
 
-from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
+from autograder.model.exercise import Check, Exercise, TestInput, Verdict
 from coursework.engine.compare import same, same_form
+from coursework.engine.describe import Comparison
 from coursework.engine.exceptions import same_cause
 from coursework.engine.observation import Observation
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from autograder.judge.judges import entry_of, matches_reference
-from autograder.model.exercise import Comparison, Judge
+from autograder.judge.judges import matches_reference
+from autograder.model.exercise import Judge
 from coursework.engine.compare import difference
+from coursework.engine.describe import Comparison, entry_of
 
 MANY = 3
 

@@ -17,7 +17,8 @@ from autograder.judge.kept_results import KeptResults
 from autograder.judge.merge import merged
 from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
-from autograder.model.exercise import Check, Comparison, Exercise, Lesson, Mistake, TestInput
+from autograder.model.exercise import Check, Exercise, Lesson, Mistake, TestInput
+from coursework.engine.describe import Comparison
 from coursework.engine.observation import Observation
 from coursework.engine.observe import observe, observed
 from coursework.engine.operation import with_tensors

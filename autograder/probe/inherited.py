@@ -4,11 +4,10 @@ import gc
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.probe import example  # noqa: F401 - an operation, loaded early
 from autograder.probe.originals import Originals
 from autograder.probe.shell import QuietShell
 from autograder.probe.streams import replace_input
-from coursework.engine import operations  # noqa: F401 - loaded early
+from coursework.engine import operations, parts  # noqa: F401 - loaded early: before any stand-in is deleted
 
 
 class Inherited:

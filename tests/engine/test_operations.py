@@ -15,8 +15,9 @@ from autograder.judge.evidence import judge_check
 from autograder.judge.modules import ChangedPositions
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
-from autograder.model.exercise import Comparison, Exercise
+from autograder.model.exercise import Exercise
 from coursework.engine.compare import difference, same_form
+from coursework.engine.describe import Comparison
 from coursework.engine.observe import observe, observed
 from coursework.engine.operation import Operation
 from coursework.engine.operations import AskForSettings

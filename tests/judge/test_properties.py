@@ -17,7 +17,8 @@ from mutants import answer_with
 from autograder.judge.evidence import judge_check
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
-from autograder.model.exercise import ANSWERS, Check, Comparison, Exercise, Lesson
+from autograder.model.exercise import ANSWERS, Check, Exercise, Lesson
+from coursework.engine.describe import Comparison
 
 HELPERS = """
 _planted = []

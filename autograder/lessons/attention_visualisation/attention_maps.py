@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from autograder.judge import explain, weights
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, example, through
 from autograder.judge.judges import matches_reference, no_side_effects
 from autograder.judge.properties import properties
 from autograder.lessons.attention_visualisation import reference
@@ -58,12 +58,10 @@ def _asked(
 
 exercise = ExerciseChecks(reference=reference.attention_maps, judge=matches_reference(_first_wrong_map),
     examples=[
-        example(lambda _: Question([torch.tensor([[5, 4, 6]]), torch.tensor([[1, 7]])],
-                                   through="coursework.instant.parts:attention_maps",
-                                   shown="attention_maps(model, src, tgt)"), "heat"),
-        example(lambda _: Question([torch.tensor([[5, 4, 0]]), torch.tensor([[1, 0]])],
-                                   through="coursework.instant.parts:attention_maps",
-                                   shown="attention_maps(model, src, tgt)"), "heat"),
+        example(lambda _: through("attention_maps", torch.tensor([[5, 4, 6]]), torch.tensor([[1, 7]])),
+                "heat", shown="attention_maps(model, src, tgt)"),
+        example(lambda _: through("attention_maps", torch.tensor([[5, 4, 0]]), torch.tensor([[1, 0]])),
+                "heat", shown="attention_maps(model, src, tgt)"),
     ], checks=[
     Check("three-maps", "three maps, of all layers and heads, for seven source and five target tokens",
           lambda d: _maps(d, 7, 5), weight=2),

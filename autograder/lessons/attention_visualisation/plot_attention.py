@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
+from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, example, through
 from autograder.judge.explain import near
 from autograder.judge.judges import no_side_effects
 from autograder.judge.properties import properties
@@ -75,13 +75,12 @@ JUDGE = no_side_effects(_about_picture, names=["weights", "queries", "keys"], an
 
 exercise = ExerciseChecks(reference=reference.plot_attention, judge=JUDGE,
     examples=[
-        example(lambda _: Question([torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]]), ["a", "b"],
-                ["x", "y", "z"]],
-                                   through="coursework.instant.parts:plot_attention",
-                                   shown="plot_attention(weights, queries, keys, ax=ax)"), "heat"),
-        example(lambda _: Question([torch.full((2, 30), 1 / 30), ["a", "b"], [f"k{n}" for n in range(30)]],
-                                   through="coursework.instant.parts:plot_attention",
-                                   shown="plot_attention(weights, queries, keys, ax=ax)")),
+        example(lambda _: through("plot_attention", torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]]),
+                                  ["a", "b"], ["x", "y", "z"]), "heat",
+                shown="plot_attention(weights, queries, keys, ax=ax)"),
+        example(lambda _: through("plot_attention", torch.full((2, 30), 1 / 30), ["a", "b"],
+                                  [f"k{n}" for n in range(30)]),
+                shown="plot_attention(weights, queries, keys, ax=ax)"),
     ], checks=[
     Check("five-by-seven", "five queries down, seven keys across",
           lambda d: _drawn(d, Q[:5], K[:7]), weight=2),

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, Question, example
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, example, through
 from autograder.judge.explain import facts
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import properties
@@ -26,10 +26,10 @@ def _run(draw: Draw, width: int, heads: int, head: int, **options: bool) -> RunS
 
 exercise = ExerciseChecks(reference=reference.silence_head, judge=matches_reference(),
     examples=[
-        example(lambda d: Question([d.normal(1, 2, 4), 1], through="coursework.instant.parts:silence_head",
-                                   shown="with silence_head(attention, 1): attention(x, x, x)")),
-        example(lambda d: Question([d.normal(1, 2, 4), 0], through="coursework.instant.parts:silence_head",
-                                   shown="with silence_head(attention, 0): attention(x, x, x)")),
+        example(lambda d: through("silence_head", d.normal(1, 2, 4), 1),
+                shown="with silence_head(attention, 1): attention(x, x, x)"),
+        example(lambda d: through("silence_head", d.normal(1, 2, 4), 0),
+                shown="with silence_head(attention, 0): attention(x, x, x)"),
     ], checks=[
     Check("first", "head 0 of three adds nothing to the output, and the other heads do",
           lambda d: _run(d, 12, 3, 0), weight=2),

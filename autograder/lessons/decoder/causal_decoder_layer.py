@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from autograder.judge import masks, modules
 from autograder.judge.authoring import FINISHED_ATTENTION, Check, Draw, ExerciseChecks, example
+from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import positions_change
 from autograder.judge.gradients import gradients_match
 from autograder.judge.properties import arguments, defaults, properties
@@ -25,7 +26,7 @@ exercise = ExerciseChecks(reference=reference.CausalDecoderLayer, excludes=FINIS
     examples=[
         example(lambda d: _layer(d, (1, 3), init=[4, 2, 6, 0.0])),
         example(lambda d: _layer(d, (2, 2), init=[2, 1, 3, 0.0], scale=2)),
-        example(lambda d: replace(_layer(d, (1, 2), init=[2, 1, 3, 1.0]), train=True)),
+        example(lambda d: replace(_layer(d, (1, 2), init=[2, 1, 3, NEARLY_ALL]), train=True)),
     ], checks=[
     Check("main-path", "if both sublayers return zeros, x passes through unchanged",
           lambda d: _layer(d, (2, 4), silent=["self_attention", "feed_forward"])),

@@ -9,8 +9,8 @@ from autograder.judge.authoring import (
     Comparison,
     Draw,
     ExerciseChecks,
-    Question,
     example,
+    through,
 )
 from autograder.judge.explain import facts, near
 from autograder.judge.judges import matches_reference
@@ -58,8 +58,8 @@ FACTS = facts({"one position a call": "The feed-forward network gets more than o
 
 exercise = ExerciseChecks(reference=reference.decode_step, judge=RIGHT, excludes=FINISHED_ATTENTION,
     examples=[
-        example(lambda d: Question([d.normal(1, 3, 4)], through="coursework.instant.parts:decode_step",
-                                   shown="decode_step(layer, x[:, t : t + 1], cache)  # for t = 0, 1, 2")),
+        example(lambda d: through("decode_step", d.normal(1, 3, 4)),
+                shown="decode_step(layer, x[:, t : t + 1], cache)  # for t = 0, 1, 2"),
     ], checks=[
     Check("first", "position 0, without a cache", lambda d: _steps(d, (2, 1)), weight=0.5),
     Check("second", "two positions: the second attends to the first", lambda d: _steps(d, (2, 2))),

@@ -7,6 +7,7 @@ import torch
 
 from autograder.judge import masks, modules
 from autograder.judge.authoring import FINISHED_ATTENTION, Check, Draw, ExerciseChecks, example
+from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import ends_in_norm, positions_change
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
@@ -33,7 +34,7 @@ exercise = ExerciseChecks(reference=reference.DecoderLayer, judge=matches_refere
                 2])], init=[4, 2, 5, 0.0])),
         example(lambda d: _layer(d, [*_batch(d, 2, 2, 2, 2), masks.causal(2), masks.padding([2,
                 1])], init=[2, 1, 3, 0.0])),
-        example(lambda d: replace(_layer(d, _batch(d, 1, 2, 2, 2), init=[2, 1, 3, 1.0]), train=True)),
+        example(lambda d: replace(_layer(d, _batch(d, 1, 2, 2, 2), init=[2, 1, 3, NEARLY_ALL]), train=True)),
     ], checks=[
     Check("self-attention-alone",
           "the self-attention, while the other sublayers return zeros: tokens attend to those before them",

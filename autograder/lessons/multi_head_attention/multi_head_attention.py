@@ -13,7 +13,9 @@ from autograder.judge.authoring import (
     Operation,
     example,
     module,
+    through,
 )
+from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import facts, samples_mix
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
@@ -82,8 +84,8 @@ exercise = ExerciseChecks(reference=reference.MultiHeadAttention, judge=matches_
         example(lambda d: _attend(d, 4, 2, [*[d.normal(2, 3, 4)] * 3, masks.padding([1, 3])]), "heat"),
         example(lambda d: _attend(d, 2, 1, [d.normal(1, 2, 2), d.normal(1, 2, 2), d.normal(1, 2, 2),
                                             torch.tensor([[True, False], [False, False]])]), "heat"),
-        example(lambda d: module([2, 1, 1.0], weights.attention(d, "", 2),
-                                 [d.normal(1, 2, 2)] * 3, train=True)),
+        example(lambda d: through("dropped_attention", d.normal(1, 2, 2), NEARLY_ALL),
+                shown=f"MultiHeadAttention(2, 1, dropout={NEARLY_ALL}).train()(x, x, x)[0]"),
     ], checks=[
     Check("cross", "four queries attend to seven keys, and query, key and value all differ",
           lambda d: _attend(d, 10, 2, _cross(d)), weight=2),

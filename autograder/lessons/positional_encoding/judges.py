@@ -5,9 +5,10 @@ from torch.utils._pytree import tree_map_only
 
 from autograder.judge.authoring import Comparison
 from autograder.judge.explain import CLOSE, near
-from autograder.judge.judges import PASSED, failed, matches_reference, part_of
+from autograder.judge.judges import PASSED, failed, matches_reference
 from autograder.model.exercise import Judge, Verdict
 from coursework.engine.compare import side, times
+from coursework.engine.describe import part_of
 
 LOOSE = 1e-3  # at position 300, two ways of computing a float32 angle differ by up to 2e-4
 

@@ -4,13 +4,14 @@ import torch
 
 from autograder.judge import modules
 from autograder.judge.authoring import Check, Comparison, ExerciseChecks, example, module
-from autograder.judge.dropout import DropoutFact
+from autograder.judge.dropout import NEARLY_ALL, DropoutFact
 from autograder.judge.explain import facts
 from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import failed, matches_reference, no_side_effects, part_of
+from autograder.judge.judges import failed, matches_reference, no_side_effects
 from autograder.judge.properties import defaults, properties
 from autograder.lessons.positional_encoding import judges, reference
 from autograder.model.exercise import Verdict
+from coursework.engine.describe import part_of
 from coursework.engine.operations import ReadState
 
 DROPPED = 0.11  # how far the share of zeros may be from the rate
@@ -50,7 +51,7 @@ exercise = ExerciseChecks(reference=reference.PositionalEncoding, judge=judges.s
         example(lambda d: module([4, 6], {}, [d.normal(1, 3, 4)])),
         example(lambda d: module([2, 5], {}, [d.normal(3, 2, 2)])),
         example(lambda d: module([4, 2], {}, [d.normal(1, 3, 4)])),
-        example(lambda d: module([2, 3, 1.0], {}, [d.normal(1, 2, 2)], train=True)),
+        example(lambda d: module([2, 3, NEARLY_ALL], {}, [d.normal(1, 2, 2)], train=True)),
     ], checks=[
     Check("batch", "position s of every sample gets row s of the table",
           lambda d: module([12, 30], {}, [d.normal(3, 7, 12)]), weight=2),
