@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.judge.diagnose import diagnose
-from autograder.judge.evidence import Evidence, judge_check
-from autograder.judge.oracle import Oracle
+from autograder.judge.oracle import Evidence, Oracle, judge_check
 from autograder.model.exercise import Edit, Exercise, Mistake
 from coursework.engine.describe import Comparison
 

@@ -7,8 +7,7 @@ from typing import Self
 from weakref import WeakKeyDictionary
 
 from autograder.grading.shown_example import operations
-from autograder.judge.evidence import Evidence, excluded_calls, judge_check
-from autograder.judge.oracle import Oracle
+from autograder.judge.oracle import Evidence, Oracle, excluded_calls, judge_check
 from autograder.model.errors import RunEndedError, RunOutOfTimeError, RunTimedOutError, RunWaitedError
 from autograder.model.exercise import Check, Exercise, TestInput, Verdict
 from autograder.model.report import CheckReport, Outcome

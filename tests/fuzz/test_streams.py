@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from keys import KEY
 
 from autograder.judge.diagnose import diagnose
-from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.judges import choice, number, shape_of
-from autograder.judge.oracle import Oracle
+from autograder.judge.oracle import Evidence, Oracle, judge_check
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Check, Exercise, Verdict

@@ -5,7 +5,7 @@ from typing import Any
 
 from autograder.judge import masks, modules
 from autograder.judge.authoring import FINISHED_ATTENTION, Check, Draw, ExerciseChecks, example, module
-from autograder.judge.gradients import gradients_match
+from autograder.judge.judges import gradients_match
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.attention import reference
 from coursework.engine.operations import CallModule

@@ -17,8 +17,7 @@ from autograder.judge.authoring import (
     module,
 )
 from autograder.judge.explain import are_probabilities, positions_change
-from autograder.judge.gradients import gradients_match, unregistered
-from autograder.judge.judges import matches_reference
+from autograder.judge.judges import gradients_match, matches_reference, unregistered
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.decoder import reference
 from coursework.engine.operations import CallModule, ReadState

@@ -9,8 +9,7 @@ from autograder.judge import masks, modules
 from autograder.judge.authoring import FINISHED_ATTENTION, Check, Draw, ExerciseChecks, example
 from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import ends_in_norm, positions_change
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
+from autograder.judge.judges import gradients_match, matches_reference
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.decoder import reference
 from autograder.lessons.decoder.layers import D_FF, D, dropout_checks, layer_call

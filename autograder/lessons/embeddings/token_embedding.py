@@ -7,7 +7,7 @@ import torch
 
 from autograder.judge import modules
 from autograder.judge.authoring import Check, Draw, ExerciseChecks, example, module
-from autograder.judge.gradients import gradients_match
+from autograder.judge.judges import gradients_match
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.embeddings import reference
 from coursework.engine.operations import CallModule

@@ -19,8 +19,7 @@ from autograder.judge.authoring import (
     module,
 )
 from autograder.judge.explain import near
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
+from autograder.judge.judges import gradients_match, matches_reference
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.encoder import reference
 from coursework.engine.operations import CallModule

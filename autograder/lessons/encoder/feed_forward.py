@@ -8,8 +8,7 @@ import torch
 from autograder.judge import dropout, modules, weights
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, example, module
 from autograder.judge.explain import facts, near, outputs, positions_mix, samples_mix
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
+from autograder.judge.judges import gradients_match, matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.encoder import reference
 from coursework.engine.operation import returned_tensor

@@ -5,8 +5,7 @@ import torch
 from autograder.judge import modules
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, example, module
 from autograder.judge.explain import near, positions_mix, samples_mix
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
+from autograder.judge.judges import gradients_match, matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.encoder import reference
 from coursework.engine.operations import CallModule, ReadState

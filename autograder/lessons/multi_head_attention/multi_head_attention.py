@@ -17,8 +17,7 @@ from autograder.judge.authoring import (
 )
 from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import facts, samples_mix
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
+from autograder.judge.judges import gradients_match, matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.multi_head_attention import explainers, reference
 from autograder.lessons.multi_head_attention.fixtures import DropoutOnWeights

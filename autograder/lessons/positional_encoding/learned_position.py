@@ -2,8 +2,7 @@
 
 from autograder.judge import modules
 from autograder.judge.authoring import Check, Draw, ExerciseChecks, example, module
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import no_side_effects
+from autograder.judge.judges import gradients_match, no_side_effects
 from autograder.judge.properties import properties
 from autograder.lessons.positional_encoding import judges, reference
 from coursework.engine.operations import CallModule

@@ -6,8 +6,7 @@ from autograder.judge import modules
 from autograder.judge.authoring import Check, Comparison, ExerciseChecks, example, module
 from autograder.judge.dropout import NEARLY_ALL, DropoutFact
 from autograder.judge.explain import facts
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import failed, matches_reference, no_side_effects
+from autograder.judge.judges import failed, gradients_match, matches_reference, no_side_effects
 from autograder.judge.properties import defaults, properties
 from autograder.lessons.positional_encoding import judges, reference
 from autograder.model.exercise import Verdict

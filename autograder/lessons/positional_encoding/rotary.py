@@ -4,8 +4,7 @@ import torch
 
 from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, example, function_gradients
 from autograder.judge.explain import CLOSE, near
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
+from autograder.judge.judges import gradients_match, matches_reference
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.positional_encoding import judges, reference
 

@@ -12,8 +12,7 @@ from autograder.judge.authoring import (
     example,
     function_gradients,
 )
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
+from autograder.judge.judges import gradients_match, matches_reference
 from autograder.judge.masks import padded_ids
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.transformer import reference

@@ -8,8 +8,7 @@ from autograder.judge import masks, modules, weights
 from autograder.judge.authoring import FINISHED_ATTENTION, Check, Draw, ExerciseChecks, example, module
 from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import are_probabilities, positions_change
-from autograder.judge.gradients import gradients_match, unregistered
-from autograder.judge.judges import matches_reference
+from autograder.judge.judges import gradients_match, matches_reference, unregistered
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.transformer import reference
 from coursework.engine.operations import CallModule, ReadState

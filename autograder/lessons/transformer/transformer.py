@@ -20,8 +20,7 @@ from autograder.judge.authoring import (
 )
 from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import are_probabilities, facts, near, positions_change
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
+from autograder.judge.judges import gradients_match, matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import WIDTH, WORDS, PassParts
