@@ -16,7 +16,7 @@ from autograder.judge.stand_ins import as_reference
 from autograder.model.course import Course
 from autograder.model.errors import CheckDefinitionError, CourseError, LessonTextError
 from autograder.model.exercise import ANSWERS, Check, Exercise, ExerciseChecks, Lesson
-from autograder.text.lesson import ExerciseHeader, LessonText, read_lesson
+from autograder.model.lesson_text import ExerciseHeader, LessonText, read_lesson
 from coursework import scope
 
 PACKAGE = "autograder.lessons"

@@ -13,7 +13,7 @@ from autograder.judge.weights import transformer
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.draw import Draw
-from autograder.probe.answer import load
+from coursework.engine.operation import load
 from coursework.stand_ins_models import Transformer, shift_right, target_mask
 from coursework.whole_parity import into_torch
 

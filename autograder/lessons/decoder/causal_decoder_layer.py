@@ -9,8 +9,8 @@ from autograder.judge.explain import positions_change
 from autograder.judge.gradients import gradients_match
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.decoder.layers import INIT, D, Init, dropout_checks, layer_call
-from autograder.probe.modules import CallModule
 from coursework import stand_ins_models
+from coursework.engine.operations import CallModule
 
 
 def _layer(

@@ -20,8 +20,8 @@ from autograder.judge.explain import are_probabilities, positions_change
 from autograder.judge.gradients import gradients_match, unregistered
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
-from autograder.probe.modules import CallModule, ReadState
 from coursework import stand_ins_models
+from coursework.engine.operations import CallModule, ReadState
 
 V, D, HEADS, D_FF, MAX_LEN = 13, 8, 2, 10, 20
 TWO_LAYERS = (V, D, 2, HEADS, D_FF, MAX_LEN)

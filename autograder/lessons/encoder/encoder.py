@@ -20,8 +20,8 @@ from autograder.judge.authoring import (
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
-from autograder.probe.modules import CallModule
 from coursework import stand_ins_models
+from coursework.engine.operations import CallModule
 
 SIZES = (13, 8, 2, 2, 12)  # vocab_size, d_model, num_layers, num_heads, d_ff
 
