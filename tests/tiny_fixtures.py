@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from autograder.authoring.release import register
 from nbgrader.api import Gradebook
 from tiny_course import LESSON, make_course
 
+from autograder.authoring.release import register
 from autograder.grading import version
 from autograder.model.course import Course
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from autograder.authoring.release import generate, programs_on_path, register, verify_release
 from lesson_texts import NAME, changed
 from nbgrader.api import Gradebook
 
 from autograder.authoring.build import assemble, build
 from autograder.authoring.notebook import as_text, instructor_notebook, read_notebook
+from autograder.authoring.release import generate, programs_on_path, register, verify_release
 from autograder.model.course import Course
 from autograder.model.errors import CourseError, LessonTextError
 from autograder.model.lesson_text import LessonText

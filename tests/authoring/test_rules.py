@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from autograder.authoring.rules import Image, check_code, check_images, images_in, images_of, verify
 from lesson_texts import changed, read_text
 
+from autograder.authoring.rules import Image, check_code, check_images, images_in, images_of, verify
 from autograder.model.errors import LessonTextError
 from autograder.model.lesson_text import LessonText
 

@@ -5,9 +5,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from autograder.authoring.release import programs_on_path
 from conftest import ROOT
 
+from autograder.authoring.release import programs_on_path
 from autograder.doctor import course as checks
 from autograder.model.course import CONFIG, Course
 from autograder.storage.nbgrader_api import open_gradebook

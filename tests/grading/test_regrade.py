@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from autograder.authoring.release import register
 from nbgrader.api import Gradebook
 from tiny_course import LESSON, RIGHT, FakeGraded, FakeGrader, hand_in
 
+from autograder.authoring.release import register
 from autograder.grading import exercise_version, regrade, version
 from autograder.grading.exercise_version import exercise_versions
 from autograder.grading.grade_submission import Result, grade_submission
