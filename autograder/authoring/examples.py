@@ -21,6 +21,7 @@ from autograder.model import draw
 from autograder.model.draw import PUBLIC_KEY, PublicDraw
 from autograder.model.errors import CheckDefinitionError
 from autograder.model.exercise import Exercise, Lesson, Mistake
+from coursework import scope
 from coursework.engine import compare, observe, operations, parts
 from coursework.engine import examples as engine_examples
 from coursework.engine.compare import is_right
@@ -67,7 +68,10 @@ def examples_files(lesson: Lesson) -> dict[Path, bytes]:
     document = {"made_from": made_from(lesson), "exercises": stored}
     place = examples_place(lesson)
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), indent=None)
-    return {place: f"{text}\n".encode(), place.with_suffix(".safetensors"): save(tensors)}
+    return {
+        place: f"{text}\n".encode(),
+        place.with_suffix(".safetensors"): save({name: each.clone() for name, each in tensors.items()}),
+    }
 
 
 def examples_place(lesson: Lesson) -> Path:
@@ -89,7 +93,7 @@ def examples_current(root: Path, lesson: Lesson) -> bool:
 def made_from(lesson: Lesson) -> str:
     """Return a digest of all that examples are made from: answers, declarations, and our own code."""
     digest = hashlib.sha256()
-    modules = (compare, draw, engine_examples, observe, operations, parts)
+    modules = (compare, draw, engine_examples, observe, operations, parts, *scope.HOMES)
     ours = [Path(each.__file__ or "") for each in modules]
     folders = {each.module.parent for each in lesson.exercises if each.module}
     theirs = (path for folder in sorted(folders) for path in sorted(folder.iterdir()))

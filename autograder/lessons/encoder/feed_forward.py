@@ -10,7 +10,7 @@ from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, 
 from autograder.judge.explain import facts, near, outputs, positions_mix, samples_mix
 from autograder.judge.judges import gradients_match, matches_reference
 from autograder.judge.properties import arguments, properties
-from autograder.lessons.encoder import reference
+from coursework import stand_ins
 from coursework.engine.operation import returned_tensor
 from coursework.engine.operations import CallModule
 
@@ -74,7 +74,7 @@ SHARE = facts({
     "largest": "Dropout has the wrong rate, or what is left is not scaled: it "
                "should become 1 / (1 − dropout) times what it was."})
 
-exercise = ExerciseChecks(reference=reference.FeedForward,
+exercise = ExerciseChecks(reference=stand_ins.FeedForward,
     examples=[
         example(lambda d: _feed_forward(d, [2, 4], d.normal(1, 3, 2))),
         example(lambda d: _feed_forward(d, [3, 5], d.normal(2, 1, 3, scale=2.0))),
