@@ -31,7 +31,7 @@ from coursework.engine.observe import try_answer
 from coursework.engine.operation import Operation, packed
 from coursework.engine.operations import ModuleOperation
 from coursework.engine.parts import TRIALS, CallThrough
-from coursework.engine.values import Encoder
+from coursework.engine.values import Encoder, pack
 
 FOLDER = Path("coursework/examples")
 MOST_PAIRS = 1500
@@ -91,23 +91,32 @@ def examples_current(root: Path, lesson: Lesson) -> bool:
 
 
 def made_from(lesson: Lesson) -> str:
-    """Return a digest of all that examples are made from: answers, declarations, and our own code."""
+    """Return a digest of all that examples are made from: inputs, answers, references, mistakes, our code."""
     digest = hashlib.sha256()
     modules = (compare, draw, engine_examples, observe, operations, parts, *scope.HOMES)
     ours = [Path(each.__file__ or "") for each in modules]
-    folders = {each.module.parent for each in lesson.exercises if each.module}
-    theirs = (path for folder in sorted(folders) for path in sorted(folder.iterdir()))
-    for path in (Path(__file__), *ours, *theirs):
-        digest.update(path.read_bytes() if path.suffix in (".py", ".yaml") else b"")
+    folders = sorted({each.module.parent for each in lesson.exercises if each.module})
+    references = [folder / "reference.py" for folder in folders]
+    for path in (Path(__file__), *ours, *filter(Path.is_file, references)):
+        digest.update(path.read_bytes())
     for exercise in lesson.exercises:
-        digest.update(exercise.answer.encode())
+        shown = [(each.picture, each.shown) for each in exercise.examples]
+        mistakes = [(each.id, each.title, each.hint, each.edits, each.also) for each in exercise.mistakes]
+        digest.update(repr((exercise.id, exercise.answer, shown, mistakes)).encode())
+        for operation in _operations(lesson, exercise):
+            digest.update(pack(packed(operation)))
     return digest.hexdigest()
+
+
+def _operations(lesson: Lesson, exercise: Exercise) -> list[Operation]:
+    """Return what the examples of an exercise do with an answer."""
+    draws = [PublicDraw(lesson.name, exercise.id, str(n)) for n in range(len(exercise.examples))]
+    return [each.ask(draw) for each, draw in zip(exercise.examples, draws, strict=True)]
 
 
 def make_examples(oracle: Oracle, exercise: Exercise) -> MadeExamples:
     """Try the reference, the model answer, every mistake and many pairs of them on the examples."""
-    draws = [PublicDraw(oracle.lesson.name, exercise.id, str(n)) for n in range(len(exercise.examples))]
-    operations = [each.ask(draw) for each, draw in zip(exercise.examples, draws, strict=True)]
+    operations = _operations(oracle.lesson, exercise)
     if exercise.reference is None:
         raise CheckDefinitionError(f"'{exercise.id}' has examples, but no reference to run on them")
     made = MadeExamples(exercise, operations, _tried(exercise, operations, exercise.reference))

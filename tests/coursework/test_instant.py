@@ -1,5 +1,6 @@
 """The instant check says what is wrong with an answer, and leaves everything else as it was."""
 
+import linecache
 import random
 import warnings
 from collections.abc import Callable
@@ -88,7 +89,7 @@ def test_a_description_is_of_the_result_that_it_describes() -> None:
         (lambda x, dim=-1: None, "is None; a tensor was expected"),
         (lambda x, dim=-1: torch.softmax(x, dim).double(), "is float64; float32 was expected"),
         (lambda x, dim=-1: torch.softmax(x, dim) * 0 + 7, "Every number is the same"),
-        (lambda y: y.missing, "raised an AttributeError in line"),
+        (lambda y: y.missing, "raised an AttributeError"),
         (lambda x, dim=-1: x.fill_(0), ""),
     ],
 )
@@ -97,6 +98,16 @@ def test_an_unknown_mistake_is_described(answer: Callable[..., Any], said: str) 
     card = tried("softmax", answer)
     assert not card.passed
     assert said in card.title
+
+
+def test_an_exception_is_told_with_the_line_of_the_cell() -> None:
+    """As on the feedback page; the cell is what IPython keeps of it."""
+    cell, place = "def causal_mask(size):\n    return torch.ones(size).missing\n", "/tmp/ipykernel_1/2.py"
+    linecache.cache[place] = (len(cell), None, cell.splitlines(keepends=True), place)
+    scope = {"torch": torch}
+    exec(compile(cell, place, "exec"), scope)
+    title = check("causal-mask", scope).title
+    assert "an AttributeError in line 2 of your cell (`return torch.ones(size).missing`)" in title
 
 
 def test_the_names_of_exercise_and_object_both_work() -> None:
