@@ -7,17 +7,17 @@ from typing import Self
 from weakref import WeakKeyDictionary
 
 from autograder.grading.shown_example import questions, read_result
-from autograder.judge.compare import same_again
 from autograder.judge.evidence import Evidence, excluded_calls, judge_check
-from autograder.judge.operations import observed
 from autograder.judge.oracle import Oracle
 from autograder.model.errors import RunEndedError, RunOutOfTimeError, RunTimedOutError, RunWaitedError
 from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
-from autograder.model.observation import Observation
 from autograder.model.report import CheckReport, Outcome
 from autograder.probe.example import TryExample
 from autograder.sandbox.request import Request
 from autograder.sandbox.run import Probe, Run
+from coursework.engine.compare import same_again
+from coursework.engine.observation import Observation
+from coursework.engine.observe import observed
 from coursework.instant.examples import Question, Result
 
 SCORE_STEP = 0.25

@@ -15,12 +15,12 @@ from torch import nn
 from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.kept_results import KeptResults
 from autograder.judge.merge import merged
-from autograder.judge.operations import observed, with_tensors
 from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
 from autograder.model.exercise import Check, Comparison, Exercise, Lesson, Mistake, TestInput
-from autograder.model.observation import Observation
-from autograder.probe.observe import observe
+from coursework.engine.observation import Observation
+from coursework.engine.observe import observe, observed
+from coursework.engine.operation import with_tensors
 
 MAX_DRAWS = 100
 KEPT = 20_000  # observations; a small one takes a few kilobytes

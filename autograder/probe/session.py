@@ -26,10 +26,10 @@ from autograder.probe.audit_hook import AuditHook
 from autograder.probe.inherited import Inherited
 from autograder.probe.limits import time_limit
 from autograder.probe.notes import Kind, Note, Notes
-from autograder.probe.observe import describe, observe
-from autograder.probe.operation import hide_modules, make
 from autograder.probe.shell import QuietShell
 from autograder.probe.streams import replace_streams
+from coursework.engine.observe import describe, observe
+from coursework.engine.operation import hide_modules, make
 from coursework.exclusions import exclude
 from coursework.scope import keep_handed_out
 
@@ -72,7 +72,7 @@ def serve(channel: socket.socket, inherited: Inherited, no_processes: bytes) -> 
     notes = Notes()
     replace_streams(notes)
     session = Session(channel, inherited, notes, AuditHook(notes), no_processes)
-    hide_modules()
+    hide_modules("autograder", "coursework.engine")
     session.hook.start()
     with contextlib.suppress(EOFError):
         while True:

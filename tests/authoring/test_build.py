@@ -157,7 +157,6 @@ def test_a_course_without_lessons_says_so(tmp_path: Path) -> None:
         build(Course(tmp_path))
 
 
-@pytest.mark.slow
 def test_the_stock_command_makes_the_same_release(course: Course) -> None:
     """`nbgrader generate_assignment`, run by hand, writes the bytes that the build wrote."""
     build(course, execute=False)

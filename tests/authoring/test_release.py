@@ -25,7 +25,6 @@ def _points(course: Course) -> dict[str, float]:
         return {cell.name: cell.max_score for cell in cells}
 
 
-@pytest.mark.slow
 def test_a_lesson_is_recorded_once(course: Course) -> None:
     """Points of every exercise, under the course's own id; again changes nothing; no release."""
     build(course, execute=False)
@@ -37,7 +36,6 @@ def test_a_lesson_is_recorded_once(course: Course) -> None:
     assert not released.exists()
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Object of type")  # nbgrader's own use of sqlalchemy
 def test_marks_outlive_a_second_time(course: Course) -> None:
     """Recording again keeps submissions; another set of exercises is then refused."""

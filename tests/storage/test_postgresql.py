@@ -27,7 +27,7 @@ __all__ = ["built", "course", "same_grader"]
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))[-1:]
 USER = "postgres" if os.geteuid() == 0 else None  # the server does not run as the administrator
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.full("starts a PostgreSQL server", seconds=20),
     pytest.mark.usefixtures("same_grader"),
     pytest.mark.skipif(not PROGRAMS, reason="needs PostgreSQL: apt-get install postgresql"),
 ]

@@ -10,7 +10,7 @@ from autograder.judge.gradients import gradients_match
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.decoder import reference
 from autograder.lessons.decoder.layers import INIT, D, Init, dropout_checks, layer_call
-from autograder.probe.modules import CallModule
+from coursework.engine.operations import CallModule
 
 
 def _layer(

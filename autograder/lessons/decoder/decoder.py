@@ -21,7 +21,7 @@ from autograder.judge.gradients import gradients_match, unregistered
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.decoder import reference
-from autograder.probe.modules import CallModule, ReadState
+from coursework.engine.operations import CallModule, ReadState
 
 V, D, HEADS, D_FF, MAX_LEN = 13, 8, 2, 10, 20
 TWO_LAYERS = (V, D, 2, HEADS, D_FF, MAX_LEN)

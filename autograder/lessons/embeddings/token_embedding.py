@@ -10,7 +10,7 @@ from autograder.judge.authoring import Check, Draw, ExerciseChecks, example, mod
 from autograder.judge.gradients import gradients_match
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.embeddings import reference
-from autograder.probe.modules import CallModule
+from coursework.engine.operations import CallModule
 
 PADDED = torch.tensor([[5, 1, 6, 2, 5], [3, 4, 0, 0, 0], [2, 0, 0, 0, 0], [0, 0, 0, 0, 0]])
 PADDED_WITH_8 = torch.tensor([[3, 9, 0, 1], [8, 5, 8, 0]])

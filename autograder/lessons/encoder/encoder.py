@@ -21,7 +21,7 @@ from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.encoder import reference
-from autograder.probe.modules import CallModule
+from coursework.engine.operations import CallModule
 
 SIZES = (13, 8, 2, 2, 12)  # vocab_size, d_model, num_layers, num_heads, d_ff
 

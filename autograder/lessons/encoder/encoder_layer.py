@@ -23,7 +23,7 @@ from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.encoder import reference
-from autograder.probe.modules import CallModule
+from coursework.engine.operations import CallModule
 
 LAST = explain.ends_in_norm("norm2")
 

@@ -12,8 +12,8 @@ from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.encoder import reference
-from autograder.probe.answer import returned_tensor
-from autograder.probe.modules import CallModule
+from coursework.engine.operation import returned_tensor
+from coursework.engine.operations import CallModule
 
 
 def _feed_forward(d: Draw, init: list[Any], *inputs: torch.Tensor, train: bool = False) -> CallModule:

@@ -20,7 +20,7 @@ from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.multi_head_attention import explainers, reference
 from autograder.lessons.multi_head_attention.fixtures import DropoutOnWeights
-from autograder.probe.modules import CallModule
+from coursework.engine.operations import CallModule
 
 PAIR = explainers.output_and_weights
 DROPS_NOTHING = facts({

@@ -11,7 +11,7 @@ from autograder.judge.judges import failed, matches_reference, no_side_effects, 
 from autograder.judge.properties import defaults, properties
 from autograder.lessons.positional_encoding import judges, reference
 from autograder.model.exercise import Verdict
-from autograder.probe.modules import ReadState
+from coursework.engine.operations import ReadState
 
 DROPPED = 0.11  # how far the share of zeros may be from the rate
 NO_BUFFER = {

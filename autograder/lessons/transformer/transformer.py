@@ -25,7 +25,7 @@ from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import WIDTH, WORDS, PassParts
-from autograder.probe.modules import CallModule, ReadState
+from coursework.engine.operations import CallModule, ReadState
 
 SOURCE, TARGET = 11, 13  # vocabulary sizes
 SIZES = [SOURCE, TARGET, 8, 4, 2, 12]  # then d_model, heads, layers, d_ff
