@@ -2,12 +2,12 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, example
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Comparison, ExerciseChecks, call, entry_of, example, matches_reference, no_side_effects,
+    properties,
+)
 from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.fixtures import Embed
-from coursework.engine.describe import entry_of
 
 LOOKUP = (
     "The values are right, but they don't come from a matrix product: rows are picked out of the table. "

@@ -3,18 +3,9 @@
 import torch
 
 from autograder.judge.authoring import (
-    Check,
-    Comparison,
-    Draw,
-    ExerciseChecks,
-    PublicExample,
-    call,
-    example,
-    through,
+    Check, Comparison, Draw, ExerciseChecks, PublicExample, call, example, facts, matches_reference,
+    no_side_effects, properties, through,
 )
-from autograder.judge.explain import facts
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import properties
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import SampleShares, SampleTwice
 
