@@ -14,7 +14,7 @@ from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.text import clean
 from autograder.reports.graded_notebook import graded_page
-from autograder.reports.progress import grading_progress
+from autograder.reports.terminal import grading_progress
 from autograder.reports.words import report_total
 from autograder.storage import error_log
 from autograder.storage.attempts import Attempt, AttemptLog

@@ -1,10 +1,19 @@
-"""The table that `autograder check` prints, followed by what to do about each exercise."""
+"""What a terminal shows: the report of `autograder check`, and the progress of a class run."""
 
 from collections.abc import Iterable
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.padding import Padding
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -32,6 +41,7 @@ CHECKS_ADVICE = (
     "start with the first failed check. Write down the smallest input it applies to, work out the "
     "result by hand, and print the shape after every line of the code."
 )
+WINDOW = 300.0  # seconds over which the rate is taken: submissions differ a lot
 _COLOUR = {
     Outcome.PASSED: "blue",
     Outcome.NEEDS_MARKING: "cyan",
@@ -174,3 +184,28 @@ def _indent(text: str, console: Console, left: int = 2, style: str = "") -> None
     """Print one indented paragraph; nothing if it is empty."""
     if text:
         console.print(Padding(Text(text, style=style), (0, 0, 0, left)))
+
+
+class RateColumn(ProgressColumn):
+    """The number of submissions graded per minute."""
+
+    def render(self, task: Task) -> Text:
+        """Return the rate, or a dash before there is one."""
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed * 60:.1f} per minute" if speed else "– per minute")
+
+
+def grading_progress(console: Console) -> Progress:
+    """Return a bar that shows in a terminal only, and is gone when the run ends."""
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        RateColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+        speed_estimate_period=WINDOW,
+    )
