@@ -9,7 +9,7 @@ import pytest
 from nbgrader.api import Gradebook
 from tiny_course import LESSON, RIGHT, FakeGraded, FakeGrader, hand_in
 
-from autograder.authoring.gradebook import register
+from autograder.authoring.release import register
 from autograder.grading import exercise_version, regrade, version
 from autograder.grading.exercise_version import exercise_versions
 from autograder.grading.grade_submission import Result, grade_submission
@@ -80,7 +80,7 @@ def versions(course: Course) -> dict[str, str]:
         ("double.yaml", {"double"}),
         ("halve.py", {"halve"}),
         ("shared.py", {"double", "halve", "why"}),
-        ("../../judge/compare.py", {"double", "halve", "why"}),
+        ("../../judge/oracle.py", {"double", "halve", "why"}),
         ("../other/reference.py", set()),
     ],
 )
