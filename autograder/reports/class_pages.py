@@ -29,20 +29,7 @@ FRONT, SIMILAR = "class.html", "class-similar.html"
 FORMGRADER = "http://localhost:8888/formgrader"  # JupyterLab on this machine, as it starts by default
 MOST_SHOWN = 3  # exercises of one pair that stand side by side; the others are named
 NOTHING = LessonAnswers({}, {})
-# The colours of the heat map, from orange for 0 % over grey to blue for 100 %: a background, and its text's.
-# Orange and blue stay apart in every common form of colour blindness, and each cell has its number too.
-Step = tuple[str, str]
-INK, PAPER = "#14181c", "#ffffff"
-LIGHT: tuple[Step, ...] = (
-    ("#a34a00", PAPER), ("#e08214", INK), ("#f4a54a", INK), ("#fdc88a", INK), ("#fbe5c8", INK),
-    ("#eef0f1", INK), ("#d3e5f2", INK), ("#a9cfe8", INK), ("#74b3da", INK), ("#2c7bb6", PAPER),
-    ("#0b5394", PAPER),
-)  # fmt: skip
-DARK: tuple[Step, ...] = (
-    ("#ff9a3d", INK), ("#e08214", INK), ("#a85a0a", PAPER), ("#7d4a14", PAPER), ("#55402a", PAPER),
-    ("#3a4148", PAPER), ("#2b4a61", PAPER), ("#235f88", PAPER), ("#2672a8", PAPER), ("#5aaee0", INK),
-    ("#9bd2f5", INK),
-)  # fmt: skip
+STEPS = 11  # colours of the heat map, from 0 to 100 %
 
 
 @dataclass(frozen=True)
@@ -95,7 +82,7 @@ class ClassReport:
             name=lesson_name,
             correlation=correlation,
             step=step,
-            palettes=(LIGHT, DARK),
+            steps=STEPS,
             no_sandbox="" if self.sandboxed else NO_SANDBOX,
             made_at=self.made_at,
             script=Markup(script),  # noqa: S704 - our own file, nothing is inserted into it
@@ -137,9 +124,8 @@ class Links:
 
 
 def step(share: float) -> int:
-    """Return the number of the step for a share from 0 to 1."""
-    last = len(LIGHT) - 1
-    return min(max(round(share * last), 0), last)
+    """Return the number of the colour for a share from 0 to 1."""
+    return min(max(round(share * (STEPS - 1)), 0), STEPS - 1)
 
 
 def lesson_page(lesson: str) -> str:
