@@ -11,9 +11,9 @@ import torch
 from keys import KEY
 
 import autograder.lessons
-from autograder.build import read_lesson
 from autograder.grading.grader import Grader
 from autograder.model.course import Course
+from autograder.model.lesson_text import read_lesson
 from autograder.storage.results_file import ResultsFile
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from autograder.text.lesson import read_lesson
+from autograder.model.lesson_text import read_lesson
 
 PARTS = ("autograder", "coursework", "images", "release", "solutions", "source", "tests")
 FILES = ("nbgrader_config.py", "pyproject.toml", "CONTRIBUTING.md")

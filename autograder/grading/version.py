@@ -10,7 +10,7 @@ from autograder.storage.course_key import lesson_key
 
 PACKAGE = Path(__file__).resolve().parent.parent
 # The folders whose code can change a score. The others only build, store or show.
-FOLDERS = ("model", "text", "keeper", "probe", "sandbox", "judge", "lessons", "submissions", "grading")
+FOLDERS = ("model", "keeper", "probe", "sandbox", "judge", "lessons", "submissions", "grading")
 SUFFIXES = (".py", ".yaml")
 # The modules of this package that only decide which submissions are graded, and when.
 ORGANISING = frozenset(

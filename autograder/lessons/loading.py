@@ -15,7 +15,7 @@ from autograder.judge.mistakes import load_mistakes
 from autograder.model.course import Course
 from autograder.model.errors import CheckDefinitionError, CourseError, LessonTextError
 from autograder.model.exercise import ANSWERS, Check, Exercise, ExerciseChecks, Lesson
-from autograder.text.lesson import ExerciseHeader, LessonText, read_lesson
+from autograder.model.lesson_text import ExerciseHeader, LessonText, read_lesson
 
 PACKAGE = "autograder.lessons"
 NOT_EXERCISES = ("reference", "fixtures")

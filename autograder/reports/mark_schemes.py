@@ -14,8 +14,8 @@ from nbformat.v4 import new_markdown_cell
 
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError
+from autograder.model.lesson_text import read_lesson
 from autograder.submissions.nbgrader_cells import grade_id, is_graded, is_solution
-from autograder.text.lesson import read_lesson
 
 Resources = dict[str, Any]  # nbconvert's, with formgrader's entries in it
 OF_FORMGRADER = "submission_id"  # an entry that no other page is made with

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from autograder.build import register
+from autograder.authoring.gradebook import register
 from autograder.grading.pool import MakeGrader, make_grader
 from autograder.grading.version import lesson_version
 from autograder.model.course import Course

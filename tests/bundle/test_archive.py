@@ -19,8 +19,8 @@ from autograder.bundle.secrets import refuse_secrets, secrets
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.errors import BundleError
+from autograder.model.lesson_text import read_lesson
 from autograder.storage.course_key import course_key, lesson_key
-from autograder.text.lesson import read_lesson
 
 COURSE = Course(ROOT)
 WHEEL = re.compile(r"transformer_lessons-[\d.]+-py3-none-any\.whl")

@@ -14,8 +14,8 @@ from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderApp
 
 from autograder import nbgrader_plugin
-from autograder.build import read_lesson
 from autograder.model.course import CONFIG, Course
+from autograder.model.lesson_text import read_lesson
 
 LESSON = "03_attention"
 MISTAKE = (" / math.sqrt(k.size(-1))", "")  # what a student forgets

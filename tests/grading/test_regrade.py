@@ -9,7 +9,7 @@ import pytest
 from nbgrader.api import Gradebook
 from tiny_course import LESSON, RIGHT, FakeGraded, FakeGrader, hand_in
 
-from autograder.build import register
+from autograder.authoring.gradebook import register
 from autograder.grading import exercise_version, regrade, version
 from autograder.grading.exercise_version import exercise_versions
 from autograder.grading.grade_submission import Result, grade_submission

@@ -15,7 +15,7 @@ from autograder.model.errors import CourseError
 
 SCORING = (
     "autograder/model/exercise.py",
-    "autograder/text/lesson.py",
+    "autograder/model/lesson_text.py",
     "autograder/probe/functions.py",
     "autograder/sandbox/client.py",
     "autograder/judge/compare.py",
@@ -42,7 +42,7 @@ NOT_SCORING = (
     "autograder/cli.py",
     "autograder/commands/grade.py",
     "autograder/nbgrader_plugin.py",
-    "autograder/build/steps.py",
+    "autograder/authoring/build.py",
     "autograder/bundle/archive.py",
     "autograder/lecture/slides.py",
     "autograder/reports/table.py",
