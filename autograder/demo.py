@@ -11,7 +11,8 @@ from typing import Any
 import nbformat
 from rich.console import Console
 
-from autograder.grading.course_run import grade_lessons
+from autograder.grading.class_run import grade_lessons
+from autograder.grading.pool import Pool
 from autograder.judge.oracle import edited_source
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import CONFIG, Course
@@ -122,13 +123,20 @@ def run_demo(home: Course, folder: Path, console: Console) -> None:
         console.print("This invented class is graded without it, and every page says so.")
     course, lessons = make_class(home, folder)
     console.print(f"invented a class of {len(NAMES)} in {folder}: {', '.join(lessons)}", highlight=False)
-    grade_lessons(course, lessons, sandboxed=problem is None, console=console)
-    page = course.feedback_page("bela", lessons[0])
-    console.print("\n[bold]Where to look[/bold]")
-    for what, path in (
-        ("the class report", course.reports / "class.html"),
-        ("one feedback page", page),
-        ("scores as CSV", course.reports / f"{lessons[0]}.csv"),
-        ("nbgrader's gradebook", course.gradebook),
-    ):
+    first = {
+        "the class report": course.reports / "class.html",
+        "one feedback page": course.feedback_page("bela", lessons[0]),
+    }
+    with Pool(sandboxed=problem is None, persistent=True) as pool:
+        if lessons[1:]:
+            grade_lessons(course, lessons[:1], pool, console=console)
+            _say_where(console, f"While the rest is graded, open the reports of {lessons[0]}", first)
+        grade_lessons(course, lessons[1:] or lessons, pool, console=console)
+    more = {"scores as CSV": course.reports / f"{lessons[0]}.csv", "nbgrader's gradebook": course.gradebook}
+    _say_where(console, "Where to look", first | more)
+
+
+def _say_where(console: Console, title: str, places: dict[str, Path]) -> None:
+    console.print(f"\n[bold]{title}[/bold]")
+    for what, path in places.items():
         console.print(f"  {what:<22}{path}", soft_wrap=True, highlight=False)

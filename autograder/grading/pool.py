@@ -165,9 +165,7 @@ class Pool:
 
 
 def as_graded(
-    submissions: Iterable[Submission],
-    schedule: Callable[[Submission], "Future[R]"],
-    room: Callable[[], int],
+    submissions: Iterable[Submission], schedule: Callable[[Submission], "Future[R]"], room: Callable[[], int]
 ) -> Iterator[tuple[Submission, "Future[R]"]]:
     """Schedule submissions, and yield each with its future when that is done.
 

@@ -24,7 +24,7 @@ from autograder.reports.student_pages import INDEX, NOTEBOOK
 from autograder.reports.titles import titles
 from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.autograded import attached_attempt
-from autograder.storage.student_grades import LessonGrades, student_grades
+from autograder.storage.gradebook import LessonGrades, student_grades
 from autograder.submissions.submission import SECRET
 
 Resources = dict[str, Any]  # nbconvert's, with nbgrader's entries in it

@@ -11,7 +11,7 @@ from nbgrader.converters.base import NbGraderException
 
 from autograder.model.course import Course
 from autograder.model.nbgrader_config import settings
-from autograder.storage.nbgrader_api import course_directory, quiet_logger
+from autograder.storage.gradebook import course_directory, quiet_logger
 
 Spread = Callable[
     [Callable[..., dict[str, str]], Sequence[tuple[object, ...]]], Iterable[dict[str, str] | None]

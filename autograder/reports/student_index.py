@@ -13,7 +13,7 @@ from autograder.reports.student_pages import render_page
 from autograder.reports.titles import Titles, titles
 from autograder.reports.words import NO_SANDBOX, report_total, total
 from autograder.storage.attempts import Attempt
-from autograder.storage.student_grades import LessonGrades
+from autograder.storage.gradebook import LessonGrades
 
 
 @dataclass(frozen=True)

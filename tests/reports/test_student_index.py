@@ -4,7 +4,7 @@ from pathlib import Path
 
 from autograder.model.course import Course
 from autograder.reports.student_index import student_index
-from autograder.storage.student_grades import LessonGrades
+from autograder.storage.gradebook import LessonGrades
 
 from .hostile import Tags
 from .sample_class import LESSON
