@@ -14,7 +14,7 @@ from autograder.grading.grade_submission import Result
 from autograder.grading.pool import Pool
 from autograder.grading.version import lesson_version
 from autograder.model.course import Course
-from autograder.reports import feedback_pages
+from autograder.reports import feedback_exporter
 from autograder.reports.graded_notebook import graded_page
 from autograder.storage.attempts import Attempt
 from autograder.storage.autograded import stored_attempt
@@ -60,8 +60,8 @@ class GradingLoop:
         return same and newest == stored_attempt(self.course, submission.student, self.lesson)
 
     def register(self) -> None:
-        """Make sure that the gradebook knows the lesson; see `authoring.gradebook.register`."""
-        from autograder.authoring.gradebook import register  # takes half a second to import
+        """Make sure that the gradebook knows the lesson; see `authoring.release.register`."""
+        from autograder.authoring.release import register  # takes half a second to import
 
         register(self.course, self.lesson)
 
@@ -92,7 +92,7 @@ class GradingLoop:
 
     def stale(self, students: Iterable[str]) -> list[str]:
         """Return the students whose pages are absent or older than the scores."""
-        return [name for name in students if feedback_pages.is_stale(self.course, name, self.lesson)]
+        return [name for name in students if feedback_exporter.is_stale(self.course, name, self.lesson)]
 
     def make_pages(self, students: Sequence[str], pool: Pool | None = None) -> dict[str, str]:
         """Make these students' pages, in the workers of a pool where that pays.
@@ -100,7 +100,7 @@ class GradingLoop:
         Returns what went wrong, by student.
         """
         if pool is None or not (pool.is_running or len(students) > ALONE):
-            return feedback_pages.generate(self.course, self.lesson, students)
-        return feedback_pages.generate(
+            return feedback_exporter.generate(self.course, self.lesson, students)
+        return feedback_exporter.generate(
             self.course, self.lesson, students, workers=pool.workers, spread=pool.spread
         )

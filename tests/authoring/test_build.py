@@ -125,6 +125,14 @@ def test_check_sees_what_is_stale_and_build_mends_it(built: Course, edit: object
     check(built)
 
 
+def test_a_folder_without_pictures_goes_with_the_last_one(built: Course) -> None:
+    """A lesson that shows no picture any more leaves no empty folder behind."""
+    built.text(NAME).write_text(changed("# ![A square of side two](images/square.svg)", "# Nothing to see."))
+    build(built)
+    assert not (built.release / NAME / "images").exists()
+    assert not (built.solutions / "images").exists()
+
+
 def test_what_counts_are_cells(built: Course) -> None:
     """A notebook saved by an editor, with the same cells, is up to date."""
     path = built.source_notebook(NAME)
@@ -149,7 +157,6 @@ def test_a_course_without_lessons_says_so(tmp_path: Path) -> None:
         build(Course(tmp_path))
 
 
-@pytest.mark.slow
 def test_the_stock_command_makes_the_same_release(course: Course) -> None:
     """`nbgrader generate_assignment`, run by hand, writes the bytes that the build wrote."""
     build(course, execute=False)

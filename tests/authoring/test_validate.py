@@ -51,7 +51,7 @@ def _coursework_of_this_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
-@pytest.mark.slow
+@pytest.mark.full("runs a lesson in a kernel", seconds=20)
 @pytest.mark.parametrize("lesson", COURSE.lessons())
 def test_a_solved_lesson_passes(lesson: str, tmp_path: Path) -> None:
     """Nothing on stderr, no partial credit: what students see is one word."""
@@ -59,7 +59,7 @@ def test_a_solved_lesson_passes(lesson: str, tmp_path: Path) -> None:
     assert said(path).startswith("Success! Your notebook passes all the tests.")
 
 
-@pytest.mark.slow
+@pytest.mark.full("runs a lesson in a kernel", seconds=20)
 def test_an_untouched_lesson_is_told_what_fails(tmp_path: Path) -> None:
     """Each exercise's tests fail, and are shown with the reason."""
     path = prepared(tmp_path / "03_attention.ipynb", lesson="03_attention", solved=False)
@@ -70,7 +70,7 @@ def test_an_untouched_lesson_is_told_what_fails(tmp_path: Path) -> None:
     assert "Still to be answered" in told
 
 
-@pytest.mark.slow
+@pytest.mark.full("runs a lesson in a kernel", seconds=20)
 def test_the_command_says_so_too(tmp_path: Path) -> None:
     """`nbgrader validate` on the file that students get, as it is."""
     path = tmp_path / "01_embeddings.ipynb"

@@ -22,7 +22,7 @@ MISTAKE = (" / math.sqrt(k.size(-1))", "")  # what a student forgets
 Command = Callable[..., None]
 BIN = str(Path(sys.executable).parent)
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
+pytestmark = [pytest.mark.full("nbgrader's exchange, end to end", seconds=60), pytest.mark.sandbox]
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from autograder.model.report import Outcome, Report
 LESSON = "03_attention"
 HOME = Path(__file__).parents[2]
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
+pytestmark = pytest.mark.sandbox
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from autograder.grading.loop import GradingLoop
 from autograder.grading.version import exercise_versions, lesson_version
 from autograder.model.course import Course
 from autograder.model.report import Report
-from autograder.reports import feedback_pages
+from autograder.reports import feedback_exporter
 from autograder.storage.attempts import AttemptLog
 from autograder.submissions.submission import Submission
 
@@ -57,7 +57,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("double.py", "double.yaml", "halve.py", "shared.py"):
         (folder / name).write_text("1\n")
     monkeypatch.setattr(version, "PACKAGE", tmp_path / "grader")
-    monkeypatch.setattr(feedback_pages, "generate", lambda *_, **__: {})
+    monkeypatch.setattr(feedback_exporter, "generate", lambda *_, **__: {})
     exercise_versions.cache_clear()
     asked.clear()
     return folder
@@ -75,7 +75,7 @@ def versions(course: Course) -> dict[str, str]:
         ("double.yaml", {"double"}),
         ("halve.py", {"halve"}),
         ("shared.py", {"double", "halve", "why"}),
-        ("../../judge/compare.py", {"double", "halve", "why"}),
+        ("../../judge/oracle.py", {"double", "halve", "why"}),
         ("../other/reference.py", set()),
     ],
 )
@@ -165,7 +165,7 @@ def _half() -> Callable[..., Any]:
     return grade
 
 
-@pytest.mark.slow
+@pytest.mark.full("a class is graded twice", seconds=30)
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 def test_what_is_settled_and_what_is_graded_again_make_the_same_report(
     grader: Grader, hand_in: Callable[..., Path]

@@ -21,7 +21,7 @@ from autograder.storage import attempts, autograded, gradebook, io_errors
 from autograder.storage.attempts import Attempt, AttemptLog
 
 Run = Callable[[], list[Attempt]]
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("same_grader")]
+pytestmark = pytest.mark.usefixtures("same_grader")
 
 
 @pytest.fixture
