@@ -20,8 +20,7 @@ from autograder.reports.class_answers import read_answers
 from autograder.reports.class_pages import FORMGRADER, ClassReport
 from autograder.reports.csv_file import scores_csv
 from autograder.storage.attempts import Attempt, AttemptLog
-from autograder.storage.gradebook import scores_by_hand
-from autograder.storage.nbgrader_api import open_gradebook
+from autograder.storage.gradebook import open_gradebook, scores_by_hand
 
 PACKAGE = Path(__file__).resolve().parent.parent
 CODE = ("reports", "model")  # the folders whose code can change a page
