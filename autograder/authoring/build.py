@@ -1,30 +1,29 @@
 """The build: parse, verify, notebook, release, verify the release, model answers."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from autograder.authoring.examples import examples_current, examples_files, examples_place
+import nbformat
+
+from autograder.authoring.examples import FOLDER, examples_current, examples_files, examples_place
 from autograder.authoring.execute import run
-from autograder.authoring.files import (
+from autograder.authoring.files import files_in, write
+from autograder.authoring.notebook import (
+    as_text,
     difference,
-    files_in,
-    parse_notebook,
+    instructor_notebook,
     read_notebook,
     refused,
-    remove,
+    solution_notebook,
     was_run,
-    write,
 )
-from autograder.authoring.images import FOLDER, check_images, images_of
-from autograder.authoring.nbgrader_release import generate
-from autograder.authoring.notebook import as_text, instructor_notebook, solution_notebook
+from autograder.authoring.release import generate, verify_release
+from autograder.authoring.rules import IMAGES, check_images, images_of, verify
 from autograder.authoring.validate import validate
-from autograder.authoring.verify import verify
-from autograder.authoring.verify_release import verify_release
 from autograder.lessons.loading import with_checks
 from autograder.model.course import Course
 from autograder.model.errors import CourseError, OutOfDateError
@@ -51,13 +50,20 @@ def build(course: Course, lessons: Sequence[str] | None = None, *, execute: bool
     that breaks a rule, CourseError for files in a lesson's folder that the build did not make.
     """
     written: list[Path] = []
+
+    def write_new(files: dict[Path, bytes]) -> None:
+        written.extend(course.root / at for at, content in files.items() if write(course.root / at, content))
+
     for name in _names(course, lessons):
         built = assemble(course, name)
         stale = _leftovers(course, built)
-        for make in (_examples, partial(_solved, execute=execute)):
-            made = make(course, built)
-            written += [course.root / at for at, new in made.items() if write(course.root / at, new)]
-        remove(stale)
+        if not examples_current(course.root, built.checks):
+            write_new(examples_files(built.checks))
+        write_new(built.files | _solved(course, built, execute=execute))
+        for path in stale:
+            path.unlink()
+            if not any(path.parent.iterdir()):
+                path.parent.rmdir()
     return written
 
 
@@ -82,25 +88,32 @@ def assemble(course: Course, name: str) -> Built:
     check_images(lesson, course.images)
     with TemporaryDirectory() as folder:
         stage = Course(Path(folder).resolve())
-        _stage(stage, course, lesson)
+        write(stage.source_notebook(name), as_text(instructor_notebook(lesson)).encode())
+        for image in images_of(lesson):
+            picture = (course.images / image).read_bytes()
+            write(stage.source / name / IMAGES / image, picture)
+            write(stage.solutions / IMAGES / image, picture)
         verify_release(lesson, read_notebook(generate(stage.root, name) / f"{name}.ipynb"))
         files = {path.relative_to(stage.root): path.read_bytes() for path in files_in(stage.root)}
     return Built(lesson, checks, files, solution_notebook(lesson))
 
 
-def _examples(course: Course, built: Built) -> dict[Path, bytes]:
-    """Return the files of a lesson's public examples, unless those on disk are current."""
-    current = examples_current(course.root, built.checks)
-    return {} if current else examples_files(built.checks)
+def unshown(course: Course, written: Sequence[Path]) -> Iterator[str]:
+    """Yield a line for each exercise with known mistakes that show on none of its public examples.
 
-
-def _stage(stage: Course, course: Course, lesson: LessonText) -> None:
-    notebook = as_text(instructor_notebook(lesson)).encode()
-    write(stage.source_notebook(lesson.name), notebook)
-    for image in images_of(lesson):
-        picture = (course.images / image).read_bytes()
-        write(stage.source / lesson.name / FOLDER / image, picture)
-        write(stage.solutions / FOLDER / image, picture)
+    Only the examples among the files `written` count. Pairs of mistakes are left out.
+    """
+    for path in written:
+        if path.suffix != ".json" or path.parent != course.root / FOLDER:
+            continue
+        for exercise in json.loads(path.read_text(encoding="utf-8"))["exercises"]:
+            rows = (texts for texts, either, _ in exercise["mistakes"] if either or len(texts) == 1)
+            shown = {number for texts in rows for number in texts}
+            missing = [title for number, (title, _) in enumerate(exercise["texts"]) if number not in shown]
+            if missing:
+                total = len(exercise["texts"])
+                share = f"{total - len(missing)} of {total} known mistakes show on an example"
+                yield f"{exercise['exercise']}: {share}; these do not: {'; '.join(missing)}"
 
 
 def _names(course: Course, lessons: Sequence[str] | None) -> list[str]:
@@ -110,52 +123,47 @@ def _names(course: Course, lessons: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _solution_path(course: Course, name: str) -> Path:
-    return course.solutions / f"{name}.ipynb"
-
-
 def _solved(course: Course, built: Built, *, execute: bool) -> dict[Path, bytes]:
-    """Return the lesson's files with its model answers, unless those on disk are current."""
-    path = _solution_path(course, built.lesson.name)
+    """Return the file with a lesson's model answers; nothing if the one on disk is current."""
+    path = course.solved_notebook(built.lesson.name)
     old = read_notebook(path)
-    same = not difference(old, built.solution)
-    if same and (not execute or not _unfinished(old)):
-        return built.files
+    if not difference(old, built.solution) and (not execute or not _unfinished(old)):
+        return {}
     solution = run(built.solution, built.lesson, course.root) if execute else built.solution
-    return built.files | {path.relative_to(course.root): as_text(solution).encode()}
+    return {path.relative_to(course.root): as_text(solution).encode()}
 
 
 def _leftovers(course: Course, built: Built) -> list[Path]:
-    """Return pictures the lesson no longer shows; CourseError for any other file in its folders."""
+    """Return pictures that no lesson shows any more; CourseError for any other file in a lesson's folders."""
     name = built.lesson.name
-    folders = (course.source / name, course.release / name)
-    found = [path for folder in folders for path in files_in(folder)]
+    found = [path for folder in (course.source, course.release) for path in files_in(folder / name)]
     extra = [path for path in found if path.relative_to(course.root) not in built.files]
-    strays = [path for path in extra if path.parent.name != FOLDER]
+    strays = [path for path in extra if path.parent.name != IMAGES]
     if strays:
         problem = f"'{strays[0].relative_to(course.root)}' was not made by the build"
         raise CourseError(f"{problem}: nbgrader hands out all that lies there, so move it away")
-    return extra + _unshown(course)
-
-
-def _unshown(course: Course) -> list[Path]:
-    """Return pictures beside the model answers that no lesson's text names."""
     texts = [course.text(name).read_text(encoding="utf-8") for name in course.lessons()]
-    pictures = files_in(course.solutions / FOLDER)
-    return [p for p in pictures if not any(f"{FOLDER}/{p.name}" in text for text in texts)]
+    pictures = files_in(course.solutions / IMAGES)
+    return extra + [p for p in pictures if not any(f"{IMAGES}/{p.name}" in text for text in texts)]
 
 
 def _stale(course: Course, name: str) -> Iterator[str]:
     built = assemble(course, name)
     for at, content in built.files.items():
-        problem = _difference(course.root / at, content)
+        path = course.root / at
+        if path.suffix == ".ipynb":
+            new = nbformat.reads(content.decode(), as_version=4)
+            problem = difference(read_notebook(path), new)
+        else:
+            same = path.is_file() and path.read_bytes() == content
+            problem = "" if same else "missing or different"
         if problem:
             yield f"{at}: {problem}"
     for path in _leftovers(course, built):
         yield f"{path.relative_to(course.root)}: left over"
     if not examples_current(course.root, built.checks):
         yield f"{examples_place(built.checks)}: missing or different"
-    path = _solution_path(course, name)
+    path = course.solved_notebook(name)
     old = read_notebook(path)
     problem = difference(old, built.solution) or _unfinished(old)
     if problem:
@@ -168,10 +176,3 @@ def _unfinished(solved: Any) -> str:
         return "was not run"
     cell = refused(solved)
     return f"cell '{cell}' shows a card that finds the model answer wrong" if cell else ""
-
-
-def _difference(path: Path, content: bytes) -> str:
-    if path.suffix == ".ipynb":
-        return difference(read_notebook(path), parse_notebook(content))
-    same = path.is_file() and path.read_bytes() == content
-    return "" if same else "missing or different"

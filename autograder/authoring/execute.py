@@ -1,4 +1,7 @@
-"""Running the model answers, so that what a lecture shows is what the code gives."""
+"""Running the model answers, so that what a lecture shows is what the code gives.
+
+The kernel neither loses a message nor waits for another kernel's port.
+"""
 
 import hashlib
 import json
@@ -7,20 +10,27 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from queue import Empty
 from tempfile import TemporaryDirectory, gettempdir
+from time import monotonic
 from typing import Any
 
 import nbformat
+from jupyter_client.asynchronous.client import AsyncKernelClient
+from jupyter_client.channels import AsyncZMQSocketChannel
+from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from traitlets import Type
+from traitlets.config import Config
 
-from autograder.authoring.files import refused
-from autograder.authoring.kernel import notebook_client
-from autograder.authoring.notebook import METADATA
+from autograder.authoring.notebook import METADATA, refused
 from autograder.model.errors import LessonTextError
 from autograder.model.lesson_text import LessonText
 
 ADDRESS = re.compile(r"\b0x[0-9a-f]{8,16}\b")
 WIDGETS = "application/vnd.jupyter.widget-state+json"
+SECONDS_PER_CELL = 900  # training takes two minutes on two cores, and more on a busy machine
+SECONDS_PER_LOOK = 1.0
 
 
 def run(notebook: Any, lesson: LessonText, root: Path) -> Any:
@@ -41,8 +51,59 @@ def run(notebook: Any, lesson: LessonText, root: Path) -> Any:
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             raise _failed(begun[-1] if begun else "", lesson, error) from error
     _check_paths(done, lesson, root)
-    _check_cards(done, lesson)
+    if cell_id := refused(done):
+        problem = "the check finds the model answer wrong; its public examples may be out of date"
+        raise LessonTextError(problem, lesson.path, cell=cell_id, line=_line(lesson, cell_id))
     return steady(done, lesson.name)
+
+
+class PatientChannel(AsyncZMQSocketChannel):
+    """A channel that looks for messages once a second, and not only when it is woken.
+
+    nbclient sends the state of an output widget over the socket on which it waits for a reply, and
+    the reply that comes in that moment wakes nobody (nbclient issue 312).
+    """
+
+    async def get_msg(  # type: ignore[override]  # as jupyter_client's own, of a synchronous class
+        self, timeout: float | None = None
+    ) -> dict[str, Any]:
+        """Return the next message; raise Empty where none comes within `timeout` seconds."""
+        end = float("inf") if timeout is None else monotonic() + timeout
+        while True:
+            try:
+                return await super().get_msg(max(0, min(SECONDS_PER_LOOK, end - monotonic())))
+            except Empty:
+                if monotonic() >= end:
+                    raise
+
+
+class PatientClient(AsyncKernelClient):
+    """A kernel's client whose replies are not lost."""
+
+    shell_channel_class = Type(PatientChannel)
+
+
+def notebook_client(notebook: Any, folder: Path, connection: Path) -> NotebookClient:
+    """Return what runs a notebook in a folder; its kernel writes its sockets beside `connection`.
+
+    The kernel talks over files, because a free TCP port may be taken before it is used: two kernels
+    that start at once can be given the same one (jupyter_client issue 487).
+    """
+    kernel = {
+        "transport": "ipc",
+        "connection_file": str(connection),
+        "client_class": f"{__name__}.{PatientClient.__name__}",
+    }
+    return NotebookClient(
+        notebook,
+        kernel_name="python3",
+        timeout=SECONDS_PER_CELL,
+        record_timing=False,
+        coalesce_streams=True,
+        extra_arguments=["--log-level=ERROR"],
+        resources={"metadata": {"path": str(folder)}},
+        config=Config(KernelManager=kernel),
+    )
 
 
 def steady(notebook: Any, salt: str) -> Any:
@@ -93,13 +154,6 @@ def _check_paths(notebook: Any, lesson: LessonText, root: Path) -> None:
                 problem = f"an output shows a path of this machine, in {found}: print less of it"
                 line = _line(lesson, cell_id)
                 raise LessonTextError(problem, lesson.path, cell=cell_id, line=line)
-
-
-def _check_cards(notebook: Any, lesson: LessonText) -> None:
-    """Raise LessonTextError where the instant check finds a model answer wrong."""
-    if cell_id := refused(notebook):
-        problem = "the check finds the model answer wrong; its public examples may be out of date"
-        raise LessonTextError(problem, lesson.path, cell=cell_id, line=_line(lesson, cell_id))
 
 
 def _texts(shown: Any) -> Iterator[str]:

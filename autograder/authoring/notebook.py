@@ -1,6 +1,10 @@
-"""Notebooks from a lesson's text: nbgrader's instructor notebook, and the model answers."""
+"""Notebooks from a lesson's text, and how they differ from those on disk.
+
+Of a text there are two: nbgrader's instructor notebook, and the model answers.
+"""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -20,6 +24,7 @@ METADATA = {
         "pygments_lexer": "ipython3",
     },
 }
+WRONG = "✗"  # how the card of a wrong answer begins
 HEADING = re.compile(r"^\s*(#{1,3}) ")
 HEADING_SLIDES = {1: "slide", 2: "slide", 3: "subslide"}
 
@@ -99,3 +104,38 @@ def _shown(cell: LessonCell) -> dict[str, Any]:
 def _default_slide(cell: LessonCell) -> str:
     heading = HEADING.match(cell.text) if cell.kind is CellKind.PROSE else None
     return HEADING_SLIDES[len(heading[1])] if heading else ""
+
+
+def read_notebook(path: Path) -> Any:
+    """Return a notebook, or None if it cannot be read."""
+    try:
+        return nbformat.read(path, as_version=4)
+    except (OSError, ValueError, nbformat.validator.NotebookValidationError):
+        return None
+
+
+def difference(old: Any, new: Any) -> str:
+    """Return what differs between two notebooks' cells: sources and metadata; '' for nothing."""
+    if old is None:
+        return "missing or unreadable"
+    for before, after in zip(old.cells, new.cells, strict=False):
+        if any(before.get(key) != after.get(key) for key in ("id", "cell_type", "source", "metadata")):
+            return f"cell '{after.get('id')}' differs"
+    if len(old.cells) != len(new.cells):
+        return f"expected {len(new.cells)} cells, got {len(old.cells)}"
+    return ""
+
+
+def was_run(notebook: Any) -> bool:
+    """Return whether every code cell of a notebook was run."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return all(cell.execution_count for cell in code if cell.source.strip())
+
+
+def refused(notebook: Any) -> str:
+    """Return the id of the first cell with a card that finds its answer wrong; '' for none."""
+    for cell in notebook.cells:
+        texts = [output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", ())]
+        if any(text.startswith(WRONG) for text in texts):
+            return str(cell.id)
+    return ""

@@ -7,7 +7,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from autograder import lessons
 from autograder.authoring.files import write
-from autograder.authoring.verify import EXERCISE_ID
+from autograder.authoring.rules import EXERCISE_ID
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.lesson_text import CellKind, LessonText, read_lesson

@@ -33,7 +33,7 @@ def build(course: Course, lessons: tuple[str, ...], *, check_only: bool, as_json
     against the checks and the known mistakes, and a contradiction is reported with its file and line.
     """
     from autograder.authoring import build as building
-    from autograder.authoring.unshown import unshown
+    from autograder.authoring.build import unshown
 
     if check_only:
         building.check(course, lessons or None)

@@ -8,7 +8,7 @@ from pathlib import Path
 from autograder.authoring.files import files_in
 
 PACKAGE = Path(__file__).resolve().parent.parent
-CODE = ("reports", "model", "text")  # the folders whose code can change a page
+CODE = ("reports", "model")  # the folders whose code can change a page
 FILE = ".made-from.json"
 
 

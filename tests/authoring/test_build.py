@@ -125,6 +125,14 @@ def test_check_sees_what_is_stale_and_build_mends_it(built: Course, edit: object
     check(built)
 
 
+def test_a_folder_without_pictures_goes_with_the_last_one(built: Course) -> None:
+    """A lesson that shows no picture any more leaves no empty folder behind."""
+    built.text(NAME).write_text(changed("# ![A square of side two](images/square.svg)", "# Nothing to see."))
+    build(built)
+    assert not (built.release / NAME / "images").exists()
+    assert not (built.solutions / "images").exists()
+
+
 def test_what_counts_are_cells(built: Course) -> None:
     """A notebook saved by an editor, with the same cells, is up to date."""
     path = built.source_notebook(NAME)

@@ -170,7 +170,7 @@ FAULTS: dict[str, tuple[Edits, str]] = {
         r"double\.py:\d+: check 'fraction' of 'double' breaks: NameError",
     ),
     "a fixture that does not exist": (
-        {"double.py": ("import reference\n", "import reference\nfrom autograder.probe.modules import Nothing\n")},
+        {"double.py": ("import reference\n", "import reference\nfrom coursework.engine.operations import Nothing\n")},
         r"double\.py:\d+: ImportError: cannot import name 'Nothing'",
     ),
     "a model answer that fails": (

@@ -12,8 +12,7 @@ from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.draw import PUBLIC_KEY
 from autograder.model.exercise import Exercise, Lesson, Mistake
-from autograder.probe.functions import CallFunction
-from autograder.probe.modules import CallModule
+from coursework.engine.operations import CallFunction, CallModule
 from coursework.instant.card import card_of
 from coursework.instant.comparing import same_value
 from coursework.instant.examples import ExampleSet, read

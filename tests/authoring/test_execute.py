@@ -1,11 +1,15 @@
 """Model answers are run as a student would run them, and give the same bytes each time."""
 
+import asyncio
 from pathlib import Path
+from queue import Empty
+from typing import Any
 
 import pytest
 from lesson_texts import changed, read_text
+from nbformat.v4 import new_notebook
 
-from autograder.authoring.execute import run
+from autograder.authoring.execute import PatientChannel, PatientClient, notebook_client, run
 from autograder.authoring.notebook import as_text, solution_notebook
 from autograder.model.errors import LessonTextError
 from autograder.model.lesson_text import LessonText
@@ -53,11 +57,7 @@ def test_a_kernel_that_dies_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "code",
-    [
-        "print(math.__spec__, __import__('nbformat').__file__)",
-        "import warnings; warnings.warn('hm')",
-    ],
+    "code", ["print(math.__spec__, __import__('nbformat').__file__)", "import warnings; warnings.warn('hm')"]
 )
 def test_an_output_never_shows_where_it_was_made(tmp_path: Path, code: str) -> None:
     """A path of this machine in an output stops the build; a warning brings one with it."""
@@ -83,3 +83,49 @@ def test_the_kernel_takes_no_port(tmp_path: Path) -> None:
     """Two builds at once cannot be given the same port, because neither asks for one."""
     code = "from ipykernel.kernelapp import IPKernelApp\nprint(IPKernelApp.instance().transport)"
     assert '"text": [\n      "ipc\\n"' in _run(tmp_path, changed(DEMO, code))
+
+
+class SleepingSocket:
+    """A socket that holds a message and wakes nobody; a second look finds it."""
+
+    def __init__(self, looks: float) -> None:
+        self.looks = looks
+
+    async def poll(self, milliseconds: int) -> bool:
+        """Answer at once what a real socket would answer after that time."""
+        await asyncio.sleep(min(milliseconds, 20) / 1000)
+        self.looks -= 1
+        return self.looks < 0
+
+
+class Channel(PatientChannel):
+    """A channel over such a socket, whose messages are always the same."""
+
+    def __init__(self, looks: float) -> None:
+        self.socket = SleepingSocket(looks)
+
+    async def _recv(self, **_: Any) -> dict[str, Any]:
+        return {"content": "reply"}
+
+
+def test_a_message_that_wakes_nobody_is_found_at_the_second_look() -> None:
+    """With and without a limit."""
+    for limit in (None, 60):
+        got = asyncio.run(Channel(1).get_msg(limit))
+        assert got == {"content": "reply"}
+
+
+def test_no_message_within_the_time_is_empty() -> None:
+    """The limit holds, however often the channel looks."""
+    with pytest.raises(Empty):
+        asyncio.run(Channel(float("inf")).get_msg(0.1))
+
+
+def test_a_notebook_is_run_by_such_a_client(tmp_path: Path) -> None:
+    """Over files, so that no two kernels can be given one port."""
+    manager = notebook_client(new_notebook(), tmp_path, tmp_path / "k.json").create_kernel_manager()
+    client = manager.client()
+    assert isinstance(client, PatientClient)
+    assert isinstance(client.shell_channel, PatientChannel)
+    assert manager.transport == "ipc"
+    client.stop_channels()

@@ -17,7 +17,7 @@ from tiny_course import LESSON, RIGHT, FakeGraded, FakeGrader, hand_in
 
 from autograder.grading.pool import Pool
 from autograder.model.course import Course
-from autograder.reports import feedback_pages
+from autograder.reports import feedback_exporter
 from autograder.storage import autograded
 from autograder.storage.attempts import AttemptLog
 from autograder.submissions.submission import Submission
@@ -128,7 +128,7 @@ def grades(course: Course) -> dict[str, dict[str, tuple[Any, ...]]]:
 
 def page(course: Course, student: str) -> str:
     """Return a student's feedback page, which has to be complete and up to date."""
-    assert not feedback_pages.is_stale(course, student, LESSON)
+    assert not feedback_exporter.is_stale(course, student, LESSON)
     text = course.feedback_page(student, LESSON).read_text(encoding="utf-8")
     assert text.rstrip().endswith("</html>")
     return text

@@ -16,7 +16,7 @@ from rich.console import Console
 from tiny_course import LESSON, RIGHT, hand_in, make_fake
 from tiny_fixtures import built, course, same_grader
 
-from autograder.authoring.gradebook import register
+from autograder.authoring.release import register
 from autograder.exports.class_scores import class_scores
 from autograder.grading.class_run import grade_lesson
 from autograder.model.course import CONFIG, Course
