@@ -6,8 +6,8 @@ import pytest
 
 from autograder.doctor import extras
 from autograder.model.course import Course
+from coursework import corpus as plays
 from coursework import pretrained
-from coursework import shakespeare as plays
 
 HERE = Course(Path.cwd())
 
