@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from autograder.grading.runner import ExerciseRun, describe_end
 from autograder.grading.shown_example import shown_example
-from autograder.judge.exceptions import Cell, say_raised
 from autograder.model.errors import RunEndedError, RunTimedOutError
 from autograder.model.exercise import Exercise, Mistake
-from autograder.model.observation import Raised
 from autograder.model.report import GRADER_ERROR, CheckReport, ExerciseReport, NamedMistake, Outcome
 from autograder.submissions.align import Part
+from coursework.engine.exceptions import Cell, say_raised
+from coursework.engine.observation import Raised
 from coursework.source_rules import Refusal
 
 OUT_OF_TIME = "Not run: the notebook as a whole took longer than {seconds:g} seconds."

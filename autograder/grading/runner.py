@@ -1,23 +1,23 @@
 """Runs the checks of one exercise against a submission, and judges what comes back."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 from weakref import WeakKeyDictionary
 
 from autograder.grading.shown_example import questions, read_result
-from autograder.judge.compare import same_again
 from autograder.judge.evidence import Evidence, excluded_calls, judge_check
-from autograder.judge.operations import observed
 from autograder.judge.oracle import Oracle
 from autograder.model.errors import RunEndedError, RunOutOfTimeError, RunTimedOutError, RunWaitedError
 from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
-from autograder.model.observation import Observation
 from autograder.model.report import CheckReport, Outcome
 from autograder.probe.example import TryExample
 from autograder.sandbox.request import Request
 from autograder.sandbox.run import Probe, Run
+from coursework.engine.compare import same_again
+from coursework.engine.observation import Observation
+from coursework.engine.observe import observed
 from coursework.instant.examples import Question, Result
 
 SCORE_STEP = 0.25
@@ -139,7 +139,7 @@ class ExerciseRunner:
         process: Run,
         *,
         out_of_time: Callable[[], bool],
-        stand_ins: Sequence[str] = (),
+        stand_ins: Mapping[str, str] | None = None,
         source: str,
         cells: Sequence[str] = (),
         kept: bool = False,

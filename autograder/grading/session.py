@@ -23,13 +23,13 @@ from autograder.judge.diagnose import diagnose
 from autograder.judge.oracle import Oracle
 from autograder.model.errors import RunCrashedError, RunEndedError
 from autograder.model.exercise import Exercise
-from autograder.model.observation import Observation, Raised
 from autograder.model.report import ExerciseReport, Report
 from autograder.probe.notes import Kind
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Run
 from autograder.submissions.align import Part, Role
 from autograder.submissions.needed import needed_cells
+from coursework.engine.observation import Observation, Raised
 from coursework.source_rules import Refusal, first_refusal, odd_names
 
 ANSWER_SECONDS = 20.0
@@ -257,7 +257,7 @@ class GradingSession:
         self,
         exercise: Exercise,
         run: Run,
-        stand_ins: Sequence[str] = (),
+        stand_ins: Mapping[str, str] | None = None,
         cells: Sequence[str] = (),
         *,
         kept: bool = False,

@@ -4,10 +4,11 @@ import gc
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.probe import example, functions, modules, properties  # noqa: F401 - operations, loaded early
+from autograder.probe import example  # noqa: F401 - an operation, loaded early
 from autograder.probe.originals import Originals
 from autograder.probe.shell import QuietShell
 from autograder.probe.streams import replace_input
+from coursework.engine import operations  # noqa: F401 - loaded early
 
 
 class Inherited:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from autograder.probe import wire
-from autograder.probe.operation import Operation, packed
+from coursework.engine.operation import Operation, packed
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,10 +4,10 @@ import struct
 
 import torch
 
-from autograder.probe import wire
-from autograder.probe.functions import CallFunction
-from autograder.probe.operation import make
 from autograder.sandbox.request import Request
+from coursework.engine import values
+from coursework.engine.operation import make
+from coursework.engine.operations import CallFunction
 
 
 def test_the_frame_holds_all_that_is_asked() -> None:
@@ -15,7 +15,7 @@ def test_the_frame_holds_all_that_is_asked() -> None:
     asked = CallFunction([torch.arange(6.0).view(2, 3)])
     request = Request(asked, "softmax", 7, 2.5)
     size, _ = struct.unpack_from("!II", request.frame)
-    order = wire.unpack(request.frame[8 : 8 + size], request.frame[8 + size :])
+    order = values.unpack(request.frame[8 : 8 + size], request.frame[8 + size :])
     again = make(order.pop("operation"), order.pop("fields"))
     assert isinstance(again, CallFunction)
     assert torch.equal(again.args[0], asked.args[0])
