@@ -1,8 +1,8 @@
 """Checks of `attention_cost`."""
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Comparison, ExerciseChecks, call, example, matches_reference, properties,
+)
 from autograder.lessons.attention import reference
 
 

@@ -2,10 +2,10 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, Excludes, ExerciseChecks, call, example
-from autograder.judge.explain import near
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, Excludes, ExerciseChecks, arguments, call, defaults, example, matches_reference,
+    near, properties,
+)
 from autograder.lessons.attention import reference
 
 EXCLUDES = Excludes(

@@ -6,9 +6,10 @@ from typing import Any
 import torch
 
 from autograder.judge import explain, weights
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, Question, example, matches_reference, no_side_effects,
+    properties,
+)
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import CollectMaps
 

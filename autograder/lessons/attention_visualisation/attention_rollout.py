@@ -5,10 +5,10 @@ import math
 import torch
 
 from autograder.judge import explain
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.masks import causal
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, call, causal, example, matches_reference, no_side_effects,
+    properties,
+)
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.previous_token_score import attentions
 

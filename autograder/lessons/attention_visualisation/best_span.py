@@ -2,9 +2,9 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, arguments, call, example, matches_reference, properties,
+)
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import FindSpan
 

@@ -5,10 +5,9 @@ from typing import Any
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
-from autograder.judge.explain import near
-from autograder.judge.judges import no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, Question, example, near, no_side_effects, properties,
+)
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import DrawHeatMap
 

@@ -2,9 +2,10 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, arguments, call, defaults, example, matches_reference,
+    properties,
+)
 from coursework import stand_ins_models
 
 ENDS = torch.tensor([[9, 9, 9, 9, 9, 2], [9, 9, 9, 2, 0, 0], [9, 9, 2, 0, 0, 0]])

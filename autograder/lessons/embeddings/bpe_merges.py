@@ -1,8 +1,9 @@
 """Checks of `bpe_merges`."""
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, Operation, arguments, call, example, matches_reference,
+    properties,
+)
 from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.words import sampled, shuffled
 

@@ -2,9 +2,10 @@
 
 from itertools import pairwise
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, Operation, arguments, call, defaults, example, matches_reference,
+    properties,
+)
 from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.words import shuffled
 

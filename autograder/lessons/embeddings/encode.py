@@ -1,8 +1,8 @@
 """Checks of `encode`."""
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, arguments, call, example, matches_reference, properties,
+)
 from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.words import sampled, shuffled
 

@@ -3,9 +3,10 @@
 import torch
 import torch.nn.functional as F
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, Operation, arguments, call, example, matches_reference,
+    properties,
+)
 from autograder.lessons.embeddings import reference
 
 OTHER_ORDERS = (

@@ -2,9 +2,10 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, example
-from autograder.judge.judges import entry_of, matches_reference, no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Comparison, ExerciseChecks, call, entry_of, example, matches_reference, no_side_effects,
+    properties,
+)
 from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.fixtures import Embed
 

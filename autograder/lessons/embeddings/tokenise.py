@@ -2,9 +2,9 @@
 
 from itertools import zip_longest
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, call, example, matches_reference, properties,
+)
 from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.words import sampled
 

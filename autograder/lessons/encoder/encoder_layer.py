@@ -9,22 +9,11 @@ import torch.nn.functional as F
 
 from autograder.judge import dropout, explain, masks, modules, weights
 from autograder.judge.authoring import (
-    FINISHED_ATTENTION,
-    Check,
-    Comparison,
-    Draw,
-    ExerciseChecks,
-    Operation,
-    example,
-    module,
+    FINISHED_ATTENTION, CallModule, Check, Comparison, Draw, ExerciseChecks, Operation, arguments, defaults,
+    example, gradients_match, matches_reference, module, near, properties,
 )
-from autograder.judge.explain import near
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.encoder import reference
 from coursework import stand_ins_models
-from coursework.engine.operations import CallModule
 
 LAST = explain.ends_in_norm("norm2")
 

@@ -3,13 +3,11 @@
 import torch
 
 from autograder.judge import modules
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, example, module
-from autograder.judge.explain import near, positions_mix, samples_mix
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.authoring import (
+    CallModule, Check, Comparison, Draw, ExerciseChecks, ReadState, arguments, example, gradients_match,
+    matches_reference, module, near, positions_mix, properties, samples_mix,
+)
 from autograder.lessons.encoder import reference
-from coursework.engine.operations import CallModule, ReadState
 
 WEIGHTS = ("w1.weight", "w2.weight", "w3.weight")
 

@@ -7,22 +7,10 @@ import torch
 
 from autograder.judge import modules, weights
 from autograder.judge.authoring import (
-    Check,
-    Comparison,
-    Draw,
-    Excludes,
-    ExerciseChecks,
-    Operation,
-    example,
-    module,
+    CallModule, Check, Comparison, Draw, Excludes, ExerciseChecks, Operation, ReadState, arguments, defaults,
+    example, gradients_match, matches_reference, module, near, properties, samples_mix, times, without_norm,
 )
-from autograder.judge.explain import near, samples_mix, without_norm
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
 from coursework import stand_ins
-from coursework.engine.compare import times
-from coursework.engine.operations import CallModule, ReadState
 
 EXCLUDES = Excludes(["norms"], instead="Build it from the mean, the variance and the formula.")
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
-from autograder.judge.explain import fact, facts, near
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, Question, example, fact, facts, matches_reference, near,
+    properties,
+)
 from autograder.lessons.multi_head_attention import reference
 from autograder.lessons.multi_head_attention.fixtures import CopyFromTorch
 

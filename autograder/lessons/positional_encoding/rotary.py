@@ -2,11 +2,10 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, example, function_gradients
-from autograder.judge.explain import CLOSE, near
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.authoring import (
+    CLOSE, Check, Comparison, ExerciseChecks, arguments, call, defaults, example, function_gradients,
+    gradients_match, matches_reference, near, properties,
+)
 from autograder.lessons.positional_encoding import judges, reference
 
 

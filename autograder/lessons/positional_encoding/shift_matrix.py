@@ -2,12 +2,10 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, example
-from autograder.judge.explain import CLOSE
-from autograder.judge.judges import PASSED, matches_reference
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    CLOSE, PASSED, Check, Comparison, ExerciseChecks, Verdict, call, example, matches_reference, properties,
+)
 from autograder.lessons.positional_encoding import judges, reference
-from autograder.model.exercise import Verdict
 
 FARTHEST = 200
 

@@ -3,21 +3,10 @@
 import torch
 
 from autograder.judge.authoring import (
-    Check,
-    Comparison,
-    Draw,
-    Excludes,
-    ExerciseChecks,
-    call,
-    example,
-    function_gradients,
+    Check, Comparison, Draw, Excludes, ExerciseChecks, Operation, arguments, call, defaults, example,
+    function_gradients, gradients_match, matches_reference, padded_ids, properties,
 )
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.masks import padded_ids
-from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.transformer import reference
-from coursework.engine.operation import Operation
 
 UNEVEN = ["mean-of-means"]  # sentences of other lengths may have equal mean losses by chance
 PADDED = [*UNEVEN, "pads-counted-in-part"]

@@ -2,10 +2,10 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, call, example
-from autograder.judge.explain import facts
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, Question, call, example, facts, matches_reference,
+    no_side_effects, properties,
+)
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import SampleShares, SampleTwice
 

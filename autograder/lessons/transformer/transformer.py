@@ -9,23 +9,12 @@ import torch.nn.functional as F
 
 from autograder.judge import masks, modules, weights
 from autograder.judge.authoring import (
-    FINISHED_ATTENTION,
-    Check,
-    Comparison,
-    Draw,
-    ExerciseChecks,
-    Operation,
-    example,
-    module,
+    FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Comparison, Draw, ExerciseChecks, Operation, ReadState,
+    are_probabilities, arguments, example, facts, gradients_match, matches_reference, module, near,
+    positions_change, properties,
 )
-from autograder.judge.dropout import NEARLY_ALL
-from autograder.judge.explain import are_probabilities, facts, near, positions_change
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
 from autograder.lessons.transformer.fixtures import WIDTH, WORDS, PassParts
 from coursework import stand_ins_models
-from coursework.engine.operations import CallModule, ReadState
 
 SOURCE, TARGET = 11, 13  # vocabulary sizes
 SIZES = [SOURCE, TARGET, 8, 4, 2, 12]  # then d_model, heads, layers, d_ff
