@@ -17,7 +17,7 @@ from autograder.judge.oracle import edited_source
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import CONFIG, Course
 from autograder.model.exercise import Exercise, Mistake
-from autograder.sandbox.trial import sandbox_problem
+from autograder.sandbox.start import sandbox_problem
 from autograder.submissions.nbgrader_cells import grade_id
 
 NAMES = (

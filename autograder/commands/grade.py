@@ -69,7 +69,7 @@ def grade(
     """
     from autograder.commands.summary import print_summary, summary_json
     from autograder.grading.course_run import grade_lessons, submitted_lessons
-    from autograder.sandbox.trial import require_sandbox
+    from autograder.sandbox.start import require_sandbox
 
     names = list(lessons) or submitted_lessons(course)
     cluster = _cluster(address, certificates, in_clear=in_clear)

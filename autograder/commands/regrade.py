@@ -25,7 +25,7 @@ def regrade(course: Course, lesson: str, *, write: bool, workers: int | None, un
     comments given by hand are never overwritten.
     """
     from autograder.grading import regrade as again
-    from autograder.sandbox.trial import require_sandbox
+    from autograder.sandbox.start import require_sandbox
 
     if not unsandboxed:
         require_sandbox()

@@ -61,7 +61,7 @@ def watch(
     Files that are still being written are left until they are whole. What was graded before a restart
     is not graded again. Stop with Ctrl-C: the submission at hand is finished first.
     """
-    from autograder.sandbox.trial import require_sandbox
+    from autograder.sandbox.start import require_sandbox
     from autograder.watch.desk import Desk
     from autograder.watch.exchange import CourseExchange
     from autograder.watch.inbox import Inbox

@@ -25,8 +25,7 @@ from autograder.model.exercise import Lesson
 from autograder.model.report import Incident, Report
 from autograder.probe.notes import Kind
 from autograder.sandbox.client import WarmProcess
-from autograder.sandbox.start import Started
-from autograder.sandbox.trial import require_sandbox
+from autograder.sandbox.start import Started, require_sandbox
 from autograder.storage.course_key import lesson_key
 from autograder.storage.results_file import ResultsFile
 from autograder.submissions.align import Aligned, align, empty

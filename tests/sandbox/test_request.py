@@ -7,7 +7,7 @@ import torch
 from autograder.probe import wire
 from autograder.probe.functions import CallFunction
 from autograder.probe.operation import make
-from autograder.sandbox.request import Request
+from autograder.sandbox.run import Request
 
 
 def test_the_frame_holds_all_that_is_asked() -> None:
