@@ -5,15 +5,17 @@ PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4
 
 export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test matrix doctor lint build check lectures lesson student bundle lab vendor pictures bench clean
+.PHONY: help setup demo test test-all test-rest matrix doctor lint build check lectures lesson student bundle lab vendor pictures bench clean
 
 help:
 	@echo "make demo    grade an invented class, and say where to look"
-	@echo "make test    everything that has to hold"
+	@echo "make test    lint, and the tests to run after a change: at most 8 minutes on two cores"
+	@echo "make test-all       every test: pairs of mistakes, fifty kills, browsers, a cluster, and more"
 	@echo "make doctor  what this machine has, and what it lacks"
 	@echo "make matrix  the tests that depend on it, with every Python that is here and the newest torch"
 	@echo "make build   notebooks from the lessons' texts"
@@ -37,7 +39,15 @@ demo: $(READY)
 	$(BIN)/autograder demo
 
 test: lint
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+	$(PYTEST) --dist worksteal -m "not full"
+
+# The dearest tests come last, so the workers take a few at a time, in order.
+test-all: lint
+	$(PYTEST) --dist load --maxschedchunk 4
+
+# What `make test` leaves out, as far as BUDGET seconds carry.
+test-rest: $(READY)
+	$(PYTEST) --dist load --maxschedchunk 4 -m full $(if $(BUDGET),--budget $(BUDGET))
 
 matrix:
 	tools/matrix.sh

@@ -33,5 +33,5 @@ c.GenerateFeedback.preprocessors = []
 
 # The formgrader shows a student's markdown without scripts, and its formulas without a network.
 c.HTMLExporter.filters = {"markdown2html": "autograder.reports.mathml.typeset_markdown"}
-# It also shows the mark scheme under each written answer. Students' pages are made without it.
-c.HTMLExporter.preprocessors = ["autograder.reports.mark_schemes.ShowMarkSchemes"]
+# It also shows short feedback under each test cell, and the mark scheme under each written answer.
+c.HTMLExporter.preprocessors = ["autograder.reports.formgrader.FormgraderPage"]

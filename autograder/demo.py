@@ -11,12 +11,12 @@ from typing import Any
 import nbformat
 from rich.console import Console
 
-from autograder.build import LessonText, read_lesson
 from autograder.grading.course_run import grade_lessons
 from autograder.judge.oracle import edited_source
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import CONFIG, Course
 from autograder.model.exercise import Exercise, Mistake
+from autograder.model.lesson_text import LessonText, read_lesson
 from autograder.sandbox.start import sandbox_problem
 from autograder.submissions.nbgrader_cells import grade_id
 

@@ -18,7 +18,7 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool
 
-from autograder.build import register
+from autograder.authoring.release import register
 from autograder.grading.grade_submission import grade_submission
 from autograder.grading.pool import make_grader
 from autograder.grading.staging import stage

@@ -15,7 +15,7 @@ from typing import Final
 
 from pydantic import BaseModel, TypeAdapter
 
-from autograder.build.files import write
+from autograder.authoring.files import write
 from autograder.model.errors import OutOfDateError, VendorError
 
 MANIFEST: Final = Path(__file__).with_name("vendor.json")

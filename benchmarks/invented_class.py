@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from autograder.build import register
+from autograder.authoring.release import register
 from autograder.demo import invented
 from autograder.model.course import CONFIG, Course
 

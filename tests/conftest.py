@@ -1,19 +1,32 @@
-"""Fixtures shared by all tests: the real course, one warm grader, solved notebooks."""
+"""Fixtures shared by all tests: the real course, one warm grader, solved notebooks. And the two runs of the tests.
 
+`make test` leaves out every test marked `full`, and `make test-all` runs them all. The mark says why a test
+is not in the short run, and about how many seconds it takes on an idle core:
+
+    @pytest.mark.full("50 kills: each starts a run", seconds=120)
+
+Marked tests run last, the cheapest first. With `--budget SECONDS`, none is started that would not end in time.
+"""
+
+import os
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import autograder.lessons  # first, because it keeps nbformat from importing a parser that takes a second
+
+# isort: split
 
 import nbformat
 import pytest
 import torch
 from keys import KEY
 
-import autograder.lessons
-from autograder.build import read_lesson
 from autograder.grading.grader import Grader
 from autograder.model.course import Course
+from autograder.model.lesson_text import read_lesson
 from autograder.storage.results_file import ResultsFile
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,6 +34,55 @@ REAL_COURSE = Course(ROOT)
 torch.set_num_threads(1)  # as the grader does: on small tensors a second thread only slows things down
 Edit = Callable[[str], str]
 autograder.lessons.__path__.append(str(ROOT / "tests/checks_for_tests"))
+USUAL_SECONDS = 5  # of a test that is marked `full` without a number
+DEADLINE = "AUTOGRADER_TESTS_END_BY"  # the time at which a budget ends; an environment variable reaches the workers
+LEFT_OUT = "not started: the budget of time is used"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that limits the time of a run."""
+    parser.addoption("--budget", type=float, metavar="SECONDS", help="start no full test that would end later")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Turn a budget into a time of day, once for all workers."""
+    budget = config.getoption("--budget")
+    if budget is not None:
+        os.environ.setdefault(DEADLINE, str(time.time() + budget))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of the full run last, the cheapest first."""
+    items.sort(key=_seconds)
+
+
+def _seconds(item: pytest.Item) -> float:
+    """Return how long a test of the full run takes, 0 for others. Raises UsageError for a mark without a reason."""
+    mark = item.get_closest_marker("full")
+    if mark is None:
+        return 0
+    if len(mark.args) != 1 or not isinstance(mark.args[0], str) or not mark.args[0].strip():
+        raise pytest.UsageError(f"{item.nodeid}: `full` needs a reason, such as full('50 kills')")
+    return float(mark.kwargs.get("seconds", USUAL_SECONDS))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave out what the machine cannot run, and what would end after the budget."""
+    if item.get_closest_marker("sandbox") and shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed")
+    seconds = _seconds(item)
+    if seconds and time.time() + seconds > float(os.environ.get(DEADLINE, "inf")):
+        pytest.skip(LEFT_OUT)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Name the tests that a budget left out."""
+    skipped = terminalreporter.getreports("skipped")
+    names = sorted({report.nodeid for report in skipped if LEFT_OUT in str(report.longrepr)})
+    if names:
+        terminalreporter.section(f"{len(names)} tests were {LEFT_OUT}")
+        terminalreporter.write_line("\n".join(names))
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from lesson_texts import LESSON, make_course, read_text
 
-from autograder.build import build
+from autograder.authoring.build import build
 from autograder.model.course import Course
-from autograder.text.lesson import LessonText
+from autograder.model.lesson_text import LessonText
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from autograder.model.course import CONFIG, Course
-from autograder.text.lesson import LessonText, read_lesson
+from autograder.model.lesson_text import LessonText, read_lesson
 
 NAME = "01_small"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from autograder.text.lesson import read_lesson
+from autograder.model.lesson_text import read_lesson
 
 PARTS = ("autograder", "coursework", "images", "release", "solutions", "source", "tests")
 FILES = ("nbgrader_config.py", "pyproject.toml", "CONTRIBUTING.md")
@@ -85,7 +85,7 @@ def test_the_example_is_short() -> None:
     assert sum(len(code.splitlines()) for code in CODE.values()) <= 64
 
 
-@pytest.mark.slow
+@pytest.mark.full("follows the document to the letter, builds and tests included", seconds=90)
 def test_an_untouched_skeleton_stops_the_build(copy: Path, tmp_path: Path) -> None:
     """Until it is filled in, the build says what is missing; nothing passes by itself."""
     root = shutil.copytree(copy, tmp_path / "skeleton")
@@ -98,7 +98,7 @@ def test_an_untouched_skeleton_stops_the_build(copy: Path, tmp_path: Path) -> No
     assert "03_attention.py:1: the exercises' points add up to 21" in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.full("follows the document to the letter, builds and tests included", seconds=90)
 @pytest.mark.timeout(900)  # it builds, grades and tests as a person would
 def test_following_the_document_names_a_mistake_on_a_feedback_page(copy: Path) -> None:
     """From the skeletons to the page, with the commands of the document; its tests pass as well."""

@@ -17,7 +17,7 @@ __all__ = ["broken_bwrap"]
 LESSON = "03_attention"
 
 
-@pytest.mark.slow
+@pytest.mark.full("grades a class", seconds=45)
 def test_the_demo_marks_its_class(
     course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,7 +61,7 @@ def test_a_second_demo_replaces_the_first(course: Course, tmp_path: Path) -> Non
     shutil.rmtree(folder)
 
 
-@pytest.mark.slow
+@pytest.mark.full("grades a class", seconds=45)
 @pytest.mark.usefixtures("broken_bwrap")
 def test_the_demo_goes_on_without_a_sandbox(
     course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -102,7 +102,7 @@ def test_every_attack_is_listed() -> None:
 
 @pytest.mark.parametrize(
     ("name", "kinds"),
-    [*INCIDENTS.items(), *(pytest.param(*item, marks=pytest.mark.slow) for item in SLOW.items())],
+    [*INCIDENTS.items(), *(pytest.param(*item, marks=pytest.mark.full("waits for a limit", seconds=40)) for item in SLOW.items())],
 )
 def test_an_attack_gains_nothing_and_is_reported(name: str, kinds: set[str], grader: Grader) -> None:
     """The right answer keeps its score, and the wrong one gets no more than without the attack."""
@@ -140,7 +140,7 @@ def _hand_in(course: Course, student: str, notebook: Path) -> None:
     shutil.copy(notebook, path)
 
 
-@pytest.mark.slow
+@pytest.mark.full("a class of attackers", seconds=30)
 def test_hostile_submissions_change_no_other_score(course: Course, tmp_path: Path) -> None:
     """An honest student's scores are the same alone and in a class of attackers."""
     here = Course(tmp_path)

@@ -185,7 +185,6 @@ def test_the_formgraders_button_grades_as_well(course: Course, grades: ReadGrade
     assert stored.student == "alice"
 
 
-@pytest.mark.slow
 def test_other_commands_do_without_the_autograder(course: Course, tmp_path: Path) -> None:
     """generate_assignment works and imports none of our code."""
     blocked = tmp_path / "blocked" / "autograder"

@@ -11,7 +11,7 @@ from unittest.mock import DEFAULT, patch
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.build import build
+from autograder.authoring.build import build
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import SubmissionError
 from autograder.model.report import CheckReport, ExerciseReport, Outcome, Report
@@ -90,7 +90,7 @@ def make_course(root: Path) -> Course:
     course.source.mkdir()
     course.text(LESSON).write_text(TEXT, encoding="utf-8")
     # the lesson has no checks to validate: the fake grader goes by words
-    with patch.multiple("autograder.build.steps", with_checks=DEFAULT, validate=DEFAULT):
+    with patch.multiple("autograder.authoring.build", with_checks=DEFAULT, validate=DEFAULT):
         build(course, [LESSON], execute=False)
     return course
 

@@ -8,7 +8,7 @@ import pytest
 from nbgrader.api import Gradebook
 from tiny_course import LESSON, make_course
 
-from autograder.build import register
+from autograder.authoring.release import register
 from autograder.grading import version
 from autograder.model.course import Course
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from autograder.build.files import files_in, write
+from autograder.authoring.files import files_in, write
 from autograder.bundle.secrets import refuse_secrets
 from autograder.bundle.wheel import build_wheel
 from autograder.model.course import Course

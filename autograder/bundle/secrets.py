@@ -12,9 +12,8 @@ from typing import Final, NamedTuple
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.errors import BundleError
+from autograder.model.lesson_text import LessonText, Region, inside, read_lesson
 from autograder.storage.course_key import lesson_key
-from autograder.text.lesson import LessonText, read_lesson
-from autograder.text.regions import Region, inside
 
 WORDS: Final = ("autograder", "BEGIN SOLUTION", "BEGIN HIDDEN", "MARK SCHEME", 'grade("')
 # Shorter ones may well stand elsewhere: `return x`, or a question that begins "There is no dropout".

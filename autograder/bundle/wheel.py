@@ -25,10 +25,10 @@ description = "What the lessons of the Transformer course import: plots, data, s
 requires-python = "{python}"
 
 [tool.setuptools]
-packages = ["coursework", "coursework.instant"]
+packages = ["coursework", "coursework.engine", "coursework.instant"]
 
 [tool.setuptools.package-data]
-coursework = ["data/*", "examples/*", "instant/*.j2", "vendor/*"]
+coursework = ["data/*", "engine/*.yaml", "examples/*", "instant/*.j2", "vendor/*"]
 """
 
 

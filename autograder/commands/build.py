@@ -32,7 +32,8 @@ def build(course: Course, lessons: tuple[str, ...], *, check_only: bool, as_json
     LESSONS are numbers ("03") or names; without any, all lessons are built. The text is first held
     against the checks and the known mistakes, and a contradiction is reported with its file and line.
     """
-    from autograder import build as building
+    from autograder.authoring import build as building
+    from autograder.authoring.build import unshown
 
     if check_only:
         building.check(course, lessons or None)
@@ -40,7 +41,7 @@ def build(course: Course, lessons: tuple[str, ...], *, check_only: bool, as_json
     else:
         written = building.build(course, lessons or None)
     say_written(course, written, as_json=as_json)
-    for line in building.unshown(course, written):
+    for line in unshown(course, written):
         click.echo(line, err=as_json)
     if not written and not as_json:
         click.echo(f"everything {'is' if check_only else 'was'} up to date")
@@ -60,7 +61,7 @@ def new_exercise(course: Course, lesson: str, exercise: str) -> None:
     The cells go into the text of LESSON, after its last exercise. Two more files hold the checks and
     the known mistakes of EXERCISE, an id in lower case such as "cosine-scores".
     """
-    from autograder.build.scaffold import new_exercise as scaffold
+    from autograder.authoring.scaffold import new_exercise as scaffold
 
     for path in scaffold(course, lesson, exercise):
         click.echo(f"wrote {shown(course, path)}")

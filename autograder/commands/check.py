@@ -75,8 +75,8 @@ def _graded(course: Course, lesson: str | None, file: Path, *, sandboxed: bool) 
 
 
 def _write_page(course: Course, graded: "GradedSubmission", page: Path, *, sandboxed: bool) -> None:
-    from autograder.build.files import write
-    from autograder.reports.feedback_page import page_of_one
+    from autograder.authoring.files import write
+    from autograder.reports.student_pages import page_of_one
 
     made = page_of_one(course, graded.report, graded.notebook, sandboxed=sandboxed)
     try:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autograder.build.files import write
+from autograder.authoring.files import write
 from autograder.exports.canvas import canvas_csv
 from autograder.exports.class_scores import ClassScores, LessonScores, class_scores
 from autograder.exports.course_csv import course_csv

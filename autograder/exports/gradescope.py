@@ -12,11 +12,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from autograder.model.report import ExerciseReport, Outcome, Report
-from autograder.reports.causes import failures
 from autograder.reports.words import (
     NO_SANDBOX,
     STATES,
     distinct,
+    failures,
     next_step,
     place,
     report_total,

@@ -16,7 +16,7 @@ from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from autograder.build.files import files_in
+from autograder.authoring.files import files_in
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
 from autograder.storage.course_key import lesson_key

@@ -57,7 +57,7 @@ def grade_lesson(
             if force or not _is_settled(submission, newest.get(submission.student), sandboxed)
         ]
         if todo:
-            from autograder.build import register  # takes half a second to import
+            from autograder.authoring.release import register  # takes half a second to import
 
             register(course, lesson)
         skipped = len(submissions) - len(todo)

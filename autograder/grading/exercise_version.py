@@ -8,9 +8,8 @@ from pathlib import Path
 
 from autograder.grading import version
 from autograder.model.course import Course
+from autograder.model.lesson_text import CellKind, LessonCell, LessonText, read_lesson
 from autograder.storage.course_key import lesson_key
-from autograder.text.cells import Cell, Kind
-from autograder.text.lesson import LessonText, read_lesson
 
 
 @lru_cache(maxsize=16)
@@ -69,11 +68,11 @@ def _imported(path: Path) -> set[Path]:
 def _cells(text: LessonText, exercise: str) -> Iterator[bytes]:
     """Yield the cells of an exercise; those of none are the code cells besides the exercises."""
     for cell in text.cells:
-        if cell.exercise == exercise and cell.kind is not Kind.PROSE:
+        if cell.exercise == exercise and cell.kind is not CellKind.PROSE:
             yield _described(cell)
 
 
-def _described(cell: Cell) -> bytes:
+def _described(cell: LessonCell) -> bytes:
     return f"{cell.kind} {cell.points} {cell.text}".encode()
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from autograder.grading.shown_example import shown_example
 from autograder.judge.evidence import Evidence, excluded_calls
-from autograder.judge.exceptions import Cell, say_raised
 from autograder.model.errors import RunEndedError, RunOutOfTimeError, RunTimedOutError, RunWaitedError
 from autograder.model.exercise import Exercise, Mistake
-from autograder.model.observation import Raised
 from autograder.model.report import GRADER_ERROR, CheckReport, ExerciseReport, NamedMistake, Outcome
 from autograder.submissions.align import Part
+from coursework.engine.exceptions import Cell, say_raised
+from coursework.engine.observation import Raised
 from coursework.instant.examples import Result
 from coursework.source_rules import Refusal
 

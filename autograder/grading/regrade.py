@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from autograder.build import register
+from autograder.authoring.release import register
 from autograder.grading.exercise_version import exercise_versions
 from autograder.grading.grade_submission import Result
 from autograder.grading.pages import make_pages, stale_pages

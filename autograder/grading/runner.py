@@ -1,7 +1,7 @@
 """Runs the checks of one exercise against a submission, and judges what comes back."""
 
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -9,16 +9,16 @@ from weakref import WeakKeyDictionary
 
 from autograder.grading.outcomes import CheckResults, describe_end
 from autograder.grading.shown_example import questions, read_result
-from autograder.judge.compare import same_again
 from autograder.judge.evidence import Evidence, excluded_calls, judge_check
-from autograder.judge.operations import observed
 from autograder.judge.oracle import Oracle
 from autograder.model.errors import RunEndedError, RunOutOfTimeError
 from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
-from autograder.model.observation import Observation
 from autograder.model.report import CheckReport
 from autograder.probe.example import TryExample
 from autograder.sandbox.run import Probe, Request, Run
+from coursework.engine.compare import same_again
+from coursework.engine.observation import Observation
+from coursework.engine.observe import observed
 
 MAX_CRASHES = 2
 SLOW_SECONDS = 20.0  # of processor time; checks that took longer together are not run again
@@ -50,7 +50,7 @@ class ExerciseRunner:
     process: Run
     out_of_time: Callable[[], bool]
     source: str
-    stand_ins: Sequence[str] = ()
+    stand_ins: Mapping[str, str] | None = None
     cells: Sequence[str] = ()
     kept: bool = False
     result: CheckResults = field(init=False)

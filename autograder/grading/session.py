@@ -25,13 +25,13 @@ from autograder.judge.diagnose import diagnose
 from autograder.judge.oracle import Oracle
 from autograder.model.errors import RunCrashedError, RunEndedError
 from autograder.model.exercise import Exercise
-from autograder.model.observation import Observation, Raised
 from autograder.model.report import ExerciseReport, Report
 from autograder.probe.notes import Kind
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Run
 from autograder.submissions.align import Part, Role
 from autograder.submissions.needed import needed_cells
+from coursework.engine.observation import Observation, Raised
 from coursework.source_rules import Refusal, first_refusal, odd_names
 
 ANSWER_SECONDS = 20.0
@@ -232,7 +232,7 @@ class GradingSession:
     def _graded_alone(
         self, exercise: Exercise, run: Run, first: CheckResults | None = None
     ) -> ExerciseReport:
-        """Grade an answer without the notebook. Report the better of this and a `first` run; of two equals this."""
+        """Grade an answer without the notebook, and report this or a `first` run that is better."""
         if first and self._out_of_time():
             return self._report(exercise, first)
         alone = self._run_alone(exercise, run, first)
@@ -270,7 +270,7 @@ class GradingSession:
         self,
         exercise: Exercise,
         run: Run,
-        stand_ins: Sequence[str] = (),
+        stand_ins: Mapping[str, str] | None = None,
         cells: Sequence[str] = (),
         *,
         kept: bool = False,

@@ -6,7 +6,7 @@ from typing import Any
 
 from autograder.model.exercise import Exercise
 from autograder.model.report import ExampleReport
-from autograder.probe.wire import Opaque
+from coursework.engine.values import Opaque
 from coursework.instant.card import Evidence, card_of
 from coursework.instant.examples import ExampleSet, Question, Result, read
 from coursework.instant.layout import Table, as_text

@@ -10,7 +10,7 @@ from autograder.storage.course_key import lesson_key
 
 PACKAGE = Path(__file__).resolve().parent.parent
 # The folders whose code can change a score. The others only build, store or show.
-FOLDERS = ("model", "text", "keeper", "probe", "sandbox", "judge", "lessons", "submissions", "grading")
+FOLDERS = ("model", "keeper", "probe", "sandbox", "judge", "lessons", "submissions", "grading")
 SUFFIXES = (".py", ".yaml")
 # The modules of this package that only decide which submissions are graded, and when.
 ORGANISING = frozenset(
@@ -31,12 +31,11 @@ ORGANISING = frozenset(
         "regrade",
     )
 )
-# What lessons have in scope, and what checks use of the coursework.
+# What lessons have in scope, and what checks use of the coursework: files, and folders with their code.
 COURSEWORK = (
     *("scope.py", "small_bert.py", "stand_ins.py", "stand_ins_models.py", "heat_map.py"),
     *("exclusions.py", "source_names.py", "source_rules.py", "data/allowed.toml"),
-    *(f"instant/{name}.py" for name in ("card", "comparing", "describing", "examples", "layout")),
-    *(f"instant/{name}.py" for name in ("parts", "pictures", "recognising", "signature", "trying", "values")),
+    *("engine", "instant"),
 )
 
 
@@ -69,5 +68,7 @@ def scoring_files(package: Path, lesson: str = "") -> Iterator[Path]:
             other = lesson and path.parent.parent == lessons and path.parent != own
             if path.suffix in SUFFIXES and not organises and not other:
                 yield path
-    used = (package.parent / "coursework" / name for name in COURSEWORK)
-    yield from (path for path in used if path.is_file())
+    for used in (package.parent / "coursework" / name for name in COURSEWORK):
+        if used.is_file():
+            yield used
+        yield from (path for path in sorted(used.rglob("*")) if path.suffix in SUFFIXES)

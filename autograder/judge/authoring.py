@@ -19,9 +19,8 @@ from autograder.model.exercise import (
     Judge,
     PublicExample,
 )
-from autograder.probe.functions import CallFunction, FunctionGradients, ReadEntry
-from autograder.probe.modules import CallModule
-from autograder.probe.operation import Operation
+from coursework.engine.operation import Operation
+from coursework.engine.operations import CallFunction, CallModule, FunctionGradients, ReadEntry
 from coursework.instant.examples import Question
 
 __all__ = [

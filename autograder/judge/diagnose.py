@@ -11,7 +11,7 @@ from autograder.judge.evidence import Evidence, excluded_calls
 from autograder.judge.forms import Step, step
 from autograder.judge.oracle import Oracle
 from autograder.model.exercise import Comparison, Exercise, Mistake
-from autograder.probe.functions import ReadEntry
+from coursework.engine.operations import ReadEntry
 
 MOST_FORMS = 2  # things that are wrong with the form of one result
 

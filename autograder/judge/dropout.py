@@ -10,8 +10,8 @@ import torch
 
 from autograder.judge.judges import matches_reference
 from autograder.model.exercise import Comparison
-from autograder.probe.answer import returned_tensors
-from autograder.probe.modules import TwoOutputs
+from coursework.engine.operation import returned_tensors
+from coursework.engine.operations import TwoOutputs
 
 NEARLY_ALL = 1 - 1e-7  # drops everything; with exactly 1, scaling up what is left divides by 0
 CLOSE = 1e-3  # two outputs closer than this are the same

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from autograder.judge.compare import same, same_cause, same_form
 from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
-from autograder.model.observation import Observation
+from coursework.engine.compare import same, same_form
+from coursework.engine.exceptions import same_cause
+from coursework.engine.observation import Observation
 
 
 @dataclass(frozen=True)

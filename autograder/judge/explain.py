@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 import torch
 
-from autograder.judge.compare import difference
 from autograder.judge.judges import matches_reference
 from autograder.model.exercise import Comparison, Explainer, Judge
+from coursework.engine.compare import difference
 
 CLOSE = 1e-3
 RANDOM = (

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from autograder.judge.compare import Difference, difference
 from autograder.model.exercise import Mistake
+from coursework.engine.compare import Difference, difference
 
 HINTS = {
     "type": "Print `type(…)` of your result. What does the exercise ask for?",

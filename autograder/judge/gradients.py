@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from autograder.judge.compare import difference
 from autograder.judge.judges import entry_of, matches_reference
 from autograder.model.exercise import Comparison, Judge
+from coursework.engine.compare import difference
 
 MANY = 3
 

@@ -6,14 +6,12 @@ from typing import Any
 
 import torch
 
-from autograder.judge.compare import ATOL, RTOL, Difference, difference, same_form
-from autograder.judge.exceptions import Cell, is_unfinished, say_raised, what_raised
-from autograder.judge.known_types import of_type
-from autograder.judge.patterns import pattern
 from autograder.model.exercise import Comparison, Explainer, Judge, Verdict
-from autograder.model.observation import Raised
-from autograder.probe.functions import CallFunction
-from autograder.probe.modules import ModuleOperation
+from coursework.engine.compare import ATOL, RTOL, Difference, difference, of_type, same_form
+from coursework.engine.exceptions import Cell, is_unfinished, say_raised, what_raised
+from coursework.engine.observation import Raised
+from coursework.engine.operations import CallFunction, ModuleOperation
+from coursework.engine.patterns import pattern
 
 PASSED = Verdict(passed=True)
 UNFIT = (RuntimeError, LookupError, TypeError, AttributeError, ValueError)

@@ -1,19 +1,18 @@
 """Results of our own answers, kept from one run to the next.
 
 Only what the reference and the known mistakes give is kept, never anything of a student's. A document is
-a frame of `wire`: JSON and safetensors. A result that would not come back exactly as it was is not kept.
+a frame of `values`: JSON and safetensors. A result that would not come back exactly as it was is not kept.
 """
 
 import hashlib
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
 import torch
 
-from autograder.model.observation import Observation, Raised
-from autograder.probe import wire
+from coursework.engine import values
+from coursework.engine.observation import Observation, Raised
 
 Key = Sequence[object]
 
@@ -51,7 +50,7 @@ class KeptResults:
         name = hashlib.sha256("\0".join(map(str, key)).encode()).hexdigest()
         document = self._store.get(name)
         if document is not None:
-            return _read(document)
+            return values.unpack_frame(document)
         plain = compute()
         if (document := _written(plain)) is not None:
             self._store.put(name, document)
@@ -61,15 +60,10 @@ class KeptResults:
 def _written(plain: Any) -> bytes | None:
     """Return the document of a result, None if reading it would give anything else."""
     try:
-        document = wire.pack(plain)
-        return document if _identical(_read(document), plain) else None
-    except wire.WireError:
+        document = values.pack(plain)
+        return document if _identical(values.unpack_frame(document), plain) else None
+    except values.WireError:
         return None
-
-
-def _read(document: bytes) -> Any:
-    text_size, _ = struct.unpack_from("!II", document)
-    return wire.unpack(document[8 : 8 + text_size], document[8 + text_size :])
 
 
 def _to_plain(seen: Observation | None) -> Any:
@@ -96,7 +90,7 @@ def _identical(one: Any, other: Any) -> bool:
         return _identical(list(one.items()), list(other.items()))
     if isinstance(one, (list, tuple)):
         return len(one) == len(other) and all(map(_identical, one, other))
-    if isinstance(one, wire.Opaque):
+    if isinstance(one, values.Opaque):
         return (one.kind, one.text) == (other.kind, other.text)
     return one is None or repr(one) == repr(other)  # of floats, also tells NaN and -0.0
 

@@ -9,8 +9,8 @@ import torch
 from torch.utils._pytree import tree_map_only
 
 from autograder.judge.weights import decided
-from autograder.probe.answer import Fault, StructureError, returned_tensors
-from autograder.probe.modules import ModuleGradients, ModuleOperation, TwoOutputs
+from coursework.engine.operation import Fault, StructureError, returned_tensors
+from coursework.engine.operations import ModuleGradients, ModuleOperation, TwoOutputs
 
 SMALL = 0.1
 STILL = 1e-4  # two outputs closer than this are the same: rounding moves them by 2e-6 at most

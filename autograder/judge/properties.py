@@ -19,27 +19,32 @@ from torch.utils._pytree import tree_leaves
 
 from autograder.judge import modules
 from autograder.judge.judges import PASSED, entry_of, failed, matches_reference, no_side_effects
-from autograder.judge.operations import with_tensors
 from autograder.model.draw import Draw
 from autograder.model.exercise import Check, Comparison, Explainer, Judge, Verdict
-from autograder.probe.modules import ModuleOperation
-from autograder.probe.operation import Operation
-from autograder.probe.properties import AskEach, AskForSettings, AskStrided, AskWithArguments, Kept
+from coursework.engine.operation import Operation, with_tensors
+from coursework.engine.operations import (
+    AskEach,
+    AskForSettings,
+    AskStrided,
+    AskWithArguments,
+    ModuleOperation,
+    Setting,
+)
 
 Ask = Callable[[Draw], Operation]
 CLOSE = 1e-4  # two results closer than this are the same
 LEFT = {
-    Kept.GRADIENTS: "Your code switches gradients off and doesn't switch them on again. Use `with "
+    Setting.GRADIENTS: "Your code switches gradients off and doesn't switch them on again. Use `with "
     "torch.no_grad():`, which ends with its block, or leave them on.",
-    Kept.DTYPE: "Your code changes PyTorch's default dtype for everything that runs afterwards. Give the "
-    "dtype to the tensors that need it.",
-    Kept.DEVICE: "Your code changes PyTorch's default device for everything that runs afterwards. Give the "
-    "device to the tensors that need it.",
-    Kept.SEED: "Your code sets PyTorch's random seed, so whatever is drawn afterwards is no longer random. "
-    "Set seeds outside your answer, at the top of the notebook.",
-    Kept.MODE: "After a call, your module or a part of it is in a different mode than before. The caller "
+    Setting.DTYPE: "Your code changes PyTorch's default dtype for everything that runs afterwards. Give "
+    "the dtype to the tensors that need it.",
+    Setting.DEVICE: "Your code changes PyTorch's default device for everything that runs afterwards. Give "
+    "the device to the tensors that need it.",
+    Setting.SEED: "Your code sets PyTorch's random seed, so whatever is drawn afterwards is no longer "
+    "random. Set seeds outside your answer, at the top of the notebook.",
+    Setting.MODE: "After a call, your module or a part of it is in a different mode than before. The caller "
     "chooses between train mode and eval mode.",
-    Kept.WEIGHTS: "A call changes the module's own weights. Only an optimiser should do that.",
+    Setting.WEIGHTS: "A call changes the module's own weights. Only an optimiser should do that.",
 }
 WRONG = "PyTorch's settings are unchanged, but the result is wrong. {message}"
 DEFAULTS = {
@@ -116,7 +121,7 @@ def settings(ask: Ask, judge: Judge | None = None, weight: float = 0.5) -> Check
 
     def decide(seen: Comparison) -> Verdict:
         if not seen.got.raised:
-            changed = [name for name in Kept if seen.got.value.get(name) is not True]
+            changed = [name for name in Setting if seen.got.value.get(name) is not True]
             if changed:
                 return failed(LEFT[changed[0]])
             seen = entry_of(seen, "results")

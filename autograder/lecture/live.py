@@ -6,12 +6,12 @@ from pathlib import Path
 
 import nbformat
 
-from autograder.build.files import write
-from autograder.build.notebook import as_text
+from autograder.authoring.files import write
+from autograder.authoring.notebook import as_text
 from autograder.lecture.pages import live_notebook
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.text.lesson import read_lesson
+from autograder.model.lesson_text import read_lesson
 
 
 def copy_solved(course: Course, lesson: str, folder: Path) -> Path:

@@ -12,8 +12,7 @@ from autograder.lecture.company import accompanied, joined
 from autograder.lecture.paging import OFF, Piece, paged, revealed, titled, with_notes, without_asides
 from autograder.lecture.prose import split
 from autograder.lecture.room import ABOUT_THE_NOTEBOOK, built, without_exercises
-from autograder.text.cells import Cell, Kind
-from autograder.text.lesson import LessonText
+from autograder.model.lesson_text import CellKind, LessonCell, LessonText
 
 ANSWER: Final = "answer"  # a tag that the slides' template knows
 
@@ -61,7 +60,7 @@ def slide_notebook(lesson: LessonText, notebook: Any, folder: Path, *, exercises
     Controls, tests and set-up are left out. With `exercises`, each exercise is shown as students
     see it, with its answer folded; otherwise one line stands in its place.
     """
-    pairs: Iterable[tuple[Cell, Any]] = zip(lesson.cells, notebook.cells, strict=True)
+    pairs: Iterable[tuple[LessonCell, Any]] = zip(lesson.cells, notebook.cells, strict=True)
     pieces: list[Piece] = []
     for about, cell in pairs if exercises else without_exercises(pairs):
         pieces += _exported(lesson, about, cell, folder)
@@ -76,7 +75,7 @@ def _with_cells(notebook: Any, pieces: Iterable[Piece]) -> Any:
     return new
 
 
-def _live(about: Cell, cell: Any, folder: Path) -> Iterator[Piece]:
+def _live(about: LessonCell, cell: Any, folder: Path) -> Iterator[Piece]:
     slide = _slide(about, cell)
     if about.kind.is_markdown and slide not in OFF:
         yield from _prose(cell.source, slide, about.id, folder)
@@ -85,12 +84,12 @@ def _live(about: Cell, cell: Any, folder: Path) -> Iterator[Piece]:
         yield Piece(deepcopy(cell), height, slide)
 
 
-def _exported(lesson: LessonText, about: Cell, cell: Any, folder: Path) -> Iterator[Piece]:
+def _exported(lesson: LessonText, about: LessonCell, cell: Any, folder: Path) -> Iterator[Piece]:
     slide = _slide(about, cell)
-    if about.kind is Kind.SOLUTION:
+    if about.kind is CellKind.SOLUTION:
         yield _code(lesson.skeleton(about.exercise), f"{about.id}-skeleton", about.slide)
         yield _code(cell.source, about.id, tags=(ANSWER,))
-    elif about.kind is Kind.WRITTEN:
+    elif about.kind is CellKind.WRITTEN:
         folded = f"<details><summary>Model answer</summary>\n\n{cell.source}\n\n</details>"
         yield from _prose(folded, about.slide, about.id, folder)
     elif not about.kind.is_markdown:
@@ -140,18 +139,18 @@ def _prose(text: str, slide: str, name: str, folder: Path) -> Iterator[Piece]:
         yield Piece(cell, blocks.prose_height(block, folder), "" if number else slide)
 
 
-def _slide(about: Cell, cell: Any) -> str:
+def _slide(about: LessonCell, cell: Any) -> str:
     """Return the place of a cell: its author's word first; set-up, tests and hints are off."""
     given = cell.metadata.get("slideshow", {}).get("slide_type", "")
-    about_the_notebook = about.kind is Kind.PROSE and ABOUT_THE_NOTEBOOK.match(about.text)
+    about_the_notebook = about.kind is CellKind.PROSE and ABOUT_THE_NOTEBOOK.match(about.text)
     off = about_the_notebook or (not about.slide and _is_off(about, cell))
     return "skip" if off else str(given)
 
 
-def _is_off(about: Cell, cell: Any) -> bool:
+def _is_off(about: LessonCell, cell: Any) -> bool:
     """Return whether a cell is not for the room: set-up, tests, cards of checks, folded hints."""
-    if about.kind is Kind.PROSE:
+    if about.kind is CellKind.PROSE:
         return blocks.is_hint(about.text)
-    if about.kind is Kind.DEMO:
+    if about.kind is CellKind.DEMO:
         return blocks.only_sets_up(cell) or blocks.only_checks(cell)
-    return about.kind in (Kind.SETUP, Kind.TEST)
+    return about.kind in (CellKind.SETUP, CellKind.TEST)

@@ -6,14 +6,14 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Final
 
-from autograder.text.cells import Cell, Kind
+from autograder.model.lesson_text import CellKind, LessonCell
 
 EXERCISE: Final = re.compile(r"^#{2,3} (?:Exercise \d+|Stretch): (?P<title>[^\n]*)", re.MULTILINE)
 POINTS: Final = re.compile(r"\s*\([^)]*\bpoints?\b[^)]*\)|, not counted")
 ABOUT_THE_NOTEBOOK: Final = re.compile(r"\*\*What is assessed\*\*|This lesson (?:uses|builds on) ")
 GLOSSARY: Final = re.compile(r"^#{2,3} Glossary\n.*?(?=^#|\Z)", re.MULTILINE | re.DOTALL)
 
-Pair = tuple[Cell, Any]
+Pair = tuple[LessonCell, Any]
 
 
 def without_exercises(cells: Iterable[Pair]) -> Iterator[Pair]:
@@ -25,11 +25,11 @@ def without_exercises(cells: Iterable[Pair]) -> Iterator[Pair]:
     """
     inside = False
     for about, cell in cells:
-        heading = EXERCISE.search(about.text) if about.kind is Kind.PROSE else None
+        heading = EXERCISE.search(about.text) if about.kind is CellKind.PROSE else None
         if heading:
             inside = True
             yield from _before(about, cell, heading)
-        elif about.kind in (Kind.TEST, Kind.WRITTEN):
+        elif about.kind in (CellKind.TEST, CellKind.WRITTEN):
             inside = False
         elif not inside:
             yield from _without_asides(about, cell)
@@ -41,7 +41,7 @@ def built(text: str) -> str:
     return POINTS.sub("", heading["title"]).strip() if heading else ""
 
 
-def _before(about: Cell, cell: Any, heading: re.Match[str]) -> Iterator[Pair]:
+def _before(about: LessonCell, cell: Any, heading: re.Match[str]) -> Iterator[Pair]:
     """Yield what a cell says before an exercise begins, and the exercise's heading."""
     text = about.text[: heading.start()].strip()
     if text:
@@ -49,9 +49,9 @@ def _before(about: Cell, cell: Any, heading: re.Match[str]) -> Iterator[Pair]:
     yield replace(about, slide=""), _reworded(cell, heading[0])
 
 
-def _without_asides(about: Cell, cell: Any) -> Iterator[Pair]:
+def _without_asides(about: LessonCell, cell: Any) -> Iterator[Pair]:
     """Yield a cell without a glossary; nothing if it is about working with the notebook."""
-    if about.kind is not Kind.PROSE:
+    if about.kind is not CellKind.PROSE:
         yield about, cell
         return
     text = GLOSSARY.sub("", about.text).strip()
@@ -59,7 +59,7 @@ def _without_asides(about: Cell, cell: Any) -> Iterator[Pair]:
         yield _with_text(about, cell, text)
 
 
-def _with_text(about: Cell, cell: Any, text: str) -> Pair:
+def _with_text(about: LessonCell, cell: Any, text: str) -> Pair:
     return replace(about, text=text), _reworded(cell, text)
 
 

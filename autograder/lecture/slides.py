@@ -9,13 +9,13 @@ from typing import Any, Final
 import nbformat
 from nbconvert import SlidesExporter
 
-from autograder.build.files import write
+from autograder.authoring.files import write
 from autograder.lecture.blocks import IMAGE
 from autograder.lecture.formulas import typeset
 from autograder.lecture.pages import slide_notebook
 from autograder.model.course import Course
 from autograder.model.errors import CourseError, LectureError
-from autograder.text.lesson import read_lesson
+from autograder.model.lesson_text import read_lesson
 
 HERE: Final = Path(__file__).parent
 SUFFIX: Final = ".slides.html"

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Final
 
 from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
-from autograder.model.observation import Observation
-from autograder.probe.operation import Operation, fields_of
+from coursework.engine.observation import Observation
+from coursework.engine.operation import Operation, fields_of
 from coursework.exclusions import DERIVATIVES, EXCLUSIONS
 from coursework.instant.examples import Question
 

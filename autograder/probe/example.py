@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import coursework.instant.parts  # noqa: F401 - loaded before any stand-in is deleted
-from autograder.probe.answer import Answer
-from autograder.probe.operation import Operation
+from coursework.engine.operation import Answer, Operation
 from coursework.instant.examples import Question
 from coursework.instant.trying import ask
 

@@ -24,7 +24,8 @@ Holder = ModuleType | type
 # A class, its attributes now, those to put back, and the names that it had.
 Remembered = tuple[Any, Mapping[str, Any], Mapping[str, Any], frozenset[str]]
 TORCHS: Final = (torch, nn, torch.nn.functional, torch.nn.init, torch.autograd, torch.utils._pytree)
-OURS: Final = ("autograder.", "coursework.exclusions")  # the probe, and the fixtures of the lesson
+# The probe, the engine, and the fixtures of the lesson.
+OURS: Final = ("autograder.", "coursework.engine.", "coursework.exclusions")
 REPLACED_BY_TORCH: Final = ("Storage", "manual_seed")  # by a change of default dtype, and on first use
 
 

@@ -12,6 +12,8 @@ of its own, one command after the other, while the session that it came from wai
 - `leave`: look for processes and files that were left behind.
 """
 
+import __future__
+
 import contextlib
 import gc
 import math
@@ -27,12 +29,13 @@ from typing import Any, Final
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.probe import example, functions, isolate, modules, properties, wire  # noqa: F401 - operations, loaded early
+from autograder.probe import example, isolate, wire  # noqa: F401 - an operation, loaded early
 from autograder.probe.notes import AuditHook, Kind, Note, Notes
-from autograder.probe.observe import describe, observe
-from autograder.probe.operation import hide_modules, make
 from autograder.probe.originals import Originals
 from autograder.probe.shell import QuietShell, replace_input, replace_streams
+from coursework.engine import operations  # noqa: F401 - loaded early
+from coursework.engine.observe import describe, observe
+from coursework.engine.operation import hide_modules, make
 from coursework.exclusions import exclude
 from coursework.scope import keep_handed_out
 
@@ -112,7 +115,7 @@ def serve(channel: socket.socket, inherited: Inherited, no_processes: bytes) -> 
     notes = Notes()
     replace_streams(notes)
     session = Session(channel, inherited, notes, AuditHook(notes), no_processes)
-    hide_modules()
+    hide_modules("autograder", "coursework.engine")
     session.hook.start()
     _answer_all(session)
 
@@ -169,20 +172,23 @@ def _prepare(session: Session, command: dict[str, Any]) -> None:
     Student code can look at every frame that leads to it. So the sources of the stand-ins are dropped
     before it runs; what stays is compiled, without names for its text.
     """
-    stand_ins = [compile(s, "<stand-in>", "exec", optimize=2) for s in command.pop("stand_ins")]
+    flags = __future__.annotations.compiler_flag  # they may name what only the grader has imported
+    stand_ins = {
+        name: compile(source, "<stand-in>", "exec", flags, optimize=2)
+        for name, source in command.pop("stand_ins").items()
+    }
     cells = command.pop("cells")
     for cell in cells:
-        for code in stand_ins:
-            _stand_in(code, session.names)
+        for name, code in stand_ins.items():
+            session.names[name] = _stand_in(name, code)
         session.inherited.shell.run_cell(cell, store_history=False, silent=True)
 
 
-def _stand_in(code: CodeType, names: dict[str, Any]) -> None:
-    """Define a right version of an earlier part, whatever the names `torch` or `F` mean by now."""
-    scope = {**names, "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
-    before = dict(scope)
+def _stand_in(name: str, code: CodeType) -> Any:
+    """Return a right version of an earlier part; no name of the student's is in its scope."""
+    scope = {"__name__": "__main__", "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
     exec(code, scope)  # noqa: S102 - a stand-in, sent by the grader
-    names.update({name: value for name, value in scope.items() if before.get(name) is not value})
+    return scope[name]
 
 
 def _run_cell(session: Session, command: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError
-from autograder.text.lesson import read_lesson
+from autograder.model.lesson_text import read_lesson
 
 LONGEST = 20_000  # characters of an answer that are read; nobody writes more by hand
 _TAG = re.compile(r"<[^<>]*>")

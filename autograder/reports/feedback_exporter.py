@@ -1,9 +1,12 @@
-"""What nbgrader's generate_feedback, and formgrader's button for it, make a student's pages with.
+"""Makes students' pages by nbgrader's GenerateFeedback: the exporter that writes them, and many at a time.
 
-nbgrader_config.py names the exporter at nbgrader's extension point.
+nbgrader_config.py names the exporter at nbgrader's extension point, so that the stock command and
+formgrader's button write the same pages.
 """
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +14,24 @@ import nbformat
 from nbconvert.exporters import Exporter
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
+from nbgrader.converters import GenerateFeedback
 from nbgrader.converters.base import NbGraderException
 
 from autograder.model.course import Course
+from autograder.model.nbgrader_config import settings
 from autograder.model.text import clean_name
-from autograder.reports.feedback_page import feedback_page
-from autograder.reports.feedback_view import GradedWork
-from autograder.reports.history import steps
-from autograder.reports.notebook_page import notebook_page
-from autograder.reports.student_index import student_index
-from autograder.reports.student_pages import INDEX, NOTEBOOK
-from autograder.reports.titles import titles
+from autograder.reports.student_pages import INDEX, NOTEBOOK, feedback_page, notebook_page, student_index
+from autograder.reports.student_view import GradedWork, steps, titles
 from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.autograded import attached_attempt
+from autograder.storage.nbgrader_api import course_directory, quiet_logger
 from autograder.storage.student_grades import LessonGrades, student_grades
 from autograder.submissions.submission import SECRET
 
 Resources = dict[str, Any]  # nbconvert's, with nbgrader's entries in it
+Spread = Callable[
+    [Callable[..., dict[str, str]], Sequence[tuple[object, ...]]], Iterable[dict[str, str] | None]
+]
 
 
 class FeedbackExporter(Exporter):  # type: ignore[misc] # nbconvert has no type annotations
@@ -66,47 +70,33 @@ class FeedbackExporter(Exporter):  # type: ignore[misc] # nbconvert has no type 
         course = Course(Path(self.parent.coursedir.root))
         with Gradebook(resources["nbgrader"]["db_url"]) as book:
             grades = student_grades(book, attempt.student)
-        made = _attempts(course, attempt)
-        work = _work(course, nb, attempt, made, grades, is_alone=resources.get("is_alone", False))
-        index = student_index(course, attempt.student, made, grades)
-        pages = {f"../{INDEX}": index}
+        attempts = _attempts(course, attempt)
+        known = grades.get(attempt.lesson, LessonGrades())
+        work = GradedWork(
+            student=attempt.student,
+            titles=titles(course, attempt.lesson),
+            report=attempt.report.with_scores(known.scores),
+            notebook=nb,
+            sandboxed=attempt.sandboxed,
+            comments=known.comments,
+            late_penalty=known.late_penalty,
+            history=steps(attempts[attempt.lesson]),
+            is_alone=resources.get("is_alone", False),
+        )
+        pages = {f"../{INDEX}": student_index(course, attempt.student, attempts, grades)}
         if work.report.is_graded:
             pages[NOTEBOOK] = notebook_page(work)
         resources["outputs"] = {name: page.encode() for name, page in pages.items()}
         return feedback_page(work), resources
 
 
-def _work(
-    course: Course,
-    notebook: NotebookNode,
-    attempt: Attempt,
-    made: dict[str, list[Attempt]],
-    grades: Mapping[str, LessonGrades],
-    *,
-    is_alone: bool,
-) -> GradedWork:
-    """Return what the page shows: the attempt with the gradebook's scores and comments."""
-    known = grades.get(attempt.lesson, LessonGrades())
-    return GradedWork(
-        student=attempt.student,
-        titles=titles(course, attempt.lesson),
-        report=attempt.report.with_scores(known.scores),
-        notebook=notebook,
-        sandboxed=attempt.sandboxed,
-        comments=known.comments,
-        late_penalty=known.late_penalty,
-        history=steps(made[attempt.lesson]),
-        is_alone=is_alone,
-    )
-
-
 def _attempts(course: Course, newest: Attempt) -> dict[str, list[Attempt]]:
     """Return the student's attempts by lesson; the graded notebook's own is the last of its lesson."""
-    made = AttemptLog(course.reports).of_student(newest.student)
-    earlier = made.get(newest.lesson, [])
+    attempts = AttemptLog(course.reports).of_student(newest.student)
+    earlier = attempts.get(newest.lesson, [])
     if newest not in earlier[-1:]:
-        made[newest.lesson] = [*earlier, newest]
-    return made
+        attempts[newest.lesson] = [*earlier, newest]
+    return attempts
 
 
 def _leave_out_foreign(converter: Any) -> None:
@@ -123,3 +113,77 @@ def _leave_out_foreign(converter: Any) -> None:
 def _is_foreign(path: Path) -> bool:
     plain = path.is_dir() or (path.is_file() and path.stat().st_nlink == 1)
     return path.is_symlink() or not plain
+
+
+def is_stale(course: Course, student: str, lesson: str) -> bool:
+    """Return whether a student's page is absent, torn, or older than the autograded notebook.
+
+    A page gets the time of the notebook that it was made from once it is complete.
+    """
+    page = course.feedback_page(student, lesson)
+    notebook = course.autograded_notebook(student, lesson)
+    return not page.is_file() or page.stat().st_mtime_ns != notebook.stat().st_mtime_ns
+
+
+def generate(
+    course: Course, lesson: str, students: Sequence[str], *, workers: int = 1, spread: Spread | None = None
+) -> dict[str, str]:
+    """Make the pages of these students; return what went wrong, by student.
+
+    `spread` calls a function on several tuples of arguments, in as many processes as there are
+    `workers`; None is the result of one that died. A page that fails costs no points and stops no other page.
+    """
+    if spread is None:
+        results: Iterable[dict[str, str] | None] = [make_pages(course, lesson, students)]
+    else:
+        shares = [students[start::workers] for start in range(min(workers, len(students)))]
+        results = spread(make_pages, [(course, lesson, share) for share in shares])
+    problems = {student: problem for each in results for student, problem in (each or {}).items()}
+    stale = [student for student in students if is_stale(course, student, lesson)]
+    return {student: problems.get(student, "nbgrader made none") for student in stale}
+
+
+def make_pages(course: Course, lesson: str, students: Sequence[str]) -> dict[str, str]:
+    """Make pages one after the other; return what went wrong, by student."""
+    try:
+        config = settings(course)
+        folder = course_directory(course, lesson, config)
+        converter = _Pages(course, students, coursedir=folder, config=config, log=quiet_logger())
+        converter.force = True
+        with suppress(NbGraderException):  # says only that a page failed; `problems` says which and why
+            converter.start()
+    except Exception as error:  # reported for each page that is missing now
+        return dict.fromkeys(students, _one_line(error))
+    return converter.problems
+
+
+class _Pages(GenerateFeedback):  # type: ignore[misc] # nbgrader has no type annotations
+    """GenerateFeedback for a list of students: nbgrader's own takes one name or a pattern."""
+
+    def __init__(self, course: Course, students: Sequence[str], **kw: Any) -> None:
+        super().__init__(**kw)
+        self.course, self.students = course, students
+        self.problems: dict[str, str] = {}
+
+    def init_notebooks(self) -> None:
+        """Choose the notebooks of the students' folders."""
+        lesson = self.coursedir.assignment_id
+        paths = [self.course.autograded_notebook(student, lesson) for student in self.students]
+        self.assignments = {str(path.parent): [str(path)] for path in paths}
+        self.notebooks: list[str] = []
+
+    def convert_single_notebook(self, notebook_filename: str) -> None:
+        """Make one page and give it the time of its notebook; note the reason if it fails."""
+        student = Path(notebook_filename).parent.parent.name
+        before = Path(notebook_filename).stat()
+        try:
+            super().convert_single_notebook(notebook_filename)
+            page = self.course.feedback_page(student, self.coursedir.assignment_id)
+            os.utime(page, ns=(before.st_atime_ns, before.st_mtime_ns))
+        except Exception as error:
+            self.problems[student] = _one_line(error)
+            raise
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())

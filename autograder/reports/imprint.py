@@ -5,10 +5,10 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from autograder.build.files import files_in
+from autograder.authoring.files import files_in
 
 PACKAGE = Path(__file__).resolve().parent.parent
-CODE = ("reports", "model", "text")  # the folders whose code can change a page
+CODE = ("reports", "model")  # the folders whose code can change a page
 FILE = ".made-from.json"
 
 

@@ -4,33 +4,196 @@ Each is one file that opens from disk. It holds no script, and its policy allows
 page's own, whatever a submission holds; and nothing loaded but the lesson's own pictures.
 """
 
-import base64
-import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from urllib.parse import quote
 
 from markupsafe import Markup
+from nbformat import NotebookNode
 
-from autograder.reports.templating import render
+from autograder.model.course import Course
+from autograder.model.report import ExerciseReport, Report
+from autograder.reports.student_view import (
+    LEFT_OUT,
+    GradedWork,
+    Group,
+    Standing,
+    Step,
+    Titles,
+    headline,
+    prose_html,
+    steps,
+    titles,
+    what_is_pending,
+)
+from autograder.reports.templating import code_html, policy_hash, render
+from autograder.reports.words import (
+    NO_SANDBOX,
+    STATES,
+    STRETCH,
+    exercise_total,
+    next_step,
+    place,
+    report_total,
+    sentence,
+    total,
+)
+from autograder.storage.attempts import Attempt
+from autograder.storage.student_grades import LessonGrades
+from autograder.submissions.nbgrader_cells import grade_id, is_solution
 
 INDEX, NOTEBOOK = "index.html", "notebook.html"
+MOST = 12  # repairs and incidents shown to the student; the rest are counted
 
 
 @cache
-def _style() -> Markup:
-    """Return the style sheet of all three pages."""
-    return Markup(render("student_style.j2"))  # noqa: S704 - our own file, nothing is inserted into it
-
-
-@cache
-def _policy() -> str:
-    """Return the Content-Security-Policy, which names the style sheet by its digest."""
-    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
-    return (
-        f"default-src 'none'; style-src 'sha256-{digest}'; img-src 'self' file:; base-uri 'none'; "
+def _style() -> tuple[Markup, str]:
+    """Return the style sheet of all three pages, and the policy that names it by its digest."""
+    style = render("student_style.j2")
+    policy = (
+        f"default-src 'none'; style-src '{policy_hash(style)}'; img-src 'self' file:; base-uri 'none'; "
         "form-action 'none'"
+    )
+    return Markup(style), policy  # noqa: S704 - our own file, nothing is inserted into it
+
+
+def _render(template: str, *, sandboxed: bool, **values: object) -> str:
+    style, policy = _style()
+    return render(template, style=style, policy=policy, no_sandbox="" if sandboxed else NO_SANDBOX, **values)
+
+
+def feedback_page(work: GradedWork) -> str:
+    """Return the feedback on one lesson as HTML: what it earned, what is wrong, and what to do now.
+
+    Everything that comes from a submission is escaped or cleaned.
+    """
+    report, exercises, standing = work.report, work.exercises(), Standing(work.report)
+    state, first = STATES[report.state], standing.first_to_fix() if report.is_graded else None
+    shown = [each for each in exercises if not each.report.is_skipped]  # a skipped one is only in the table
+    return _render(
+        "student_feedback.html.j2",
+        sandboxed=work.sandboxed,
+        work=work,
+        report=report,
+        total=report_total(report, work.late_penalty),
+        exercises=exercises,
+        groups={which.value: [each for each in shown if each.group is which] for which in Group},
+        left_out=LEFT_OUT,
+        standing=standing,
+        headline=headline(report),
+        pending=what_is_pending(report),
+        first=first.id if first else "",
+        what_now=f"{state.sentence.partition('. ')[2]} {state.if_that_fails}".strip(),
+        last=work.history[-1] if len(work.history) > 1 else None,
+        exercise_total=exercise_total,
+        sentence=sentence,
+        next_step=next_step,
+        place=place,
+        stretch=STRETCH,
+        most=MOST,
+        index="" if work.is_alone else f"../{INDEX}",
+        notebook="" if work.is_alone or not report.is_graded else NOTEBOOK,
     )
 
 
-def render_page(template: str, **values: object) -> str:
-    """Return a page made from a template that extends `student_page.html.j2`."""
-    return render(template, style=_style(), policy=_policy(), **values)
+def page_of_one(course: Course, report: Report, notebook: NotebookNode, *, sandboxed: bool) -> str:
+    """Return the feedback page of a notebook that was graded by itself, as by `autograder check`.
+
+    It has no student's name and no links to other files.
+    """
+    known = titles(course, report.lesson)
+    return feedback_page(GradedWork("", known, report, notebook, sandboxed, is_alone=True))
+
+
+@dataclass(frozen=True)
+class CellView:
+    """One cell of the graded notebook: its HTML, and the exercise and its points if it is an answer."""
+
+    html: Markup
+    is_prose: bool
+    exercise: str = ""
+    total: str = ""
+
+    @property
+    def may_be_wide(self) -> bool:
+        """Whether it may have to scroll sideways on a phone, and has to be reached with the keyboard."""
+        wide = "<table" in self.html or "<math" in self.html or "<pre" in self.html
+        return self.is_prose and wide
+
+
+def notebook_page(work: GradedWork) -> str:
+    """Return the whole graded notebook as HTML: the lesson's text, and the student's answers in frames.
+
+    It has no script, and shows no outputs: none were kept.
+    """
+    return _render(
+        "student_notebook.html.j2",
+        sandboxed=work.sandboxed,
+        titles=work.titles,
+        cells=list(_cells(work)),
+        page=f"{work.report.lesson}.html",
+        index=f"../{INDEX}",
+    )
+
+
+def _cells(work: GradedWork) -> Iterator[CellView]:
+    """Yield the cells of a graded notebook but the first, which holds the summary."""
+    totals = {each.id: exercise_total(each) for each in work.report.exercises}
+    for cell in work.notebook.cells[1:]:
+        is_code = cell.cell_type == "code"
+        html = code_html(cell.source) if is_code else prose_html(cell.source)
+        exercise = (grade_id(cell) or "") if is_solution(cell) else ""
+        total = totals.pop(exercise, "")  # of two cells with one id, the first is the answer
+        yield CellView(html, not is_code, exercise if total else "", total)
+
+
+@dataclass(frozen=True)
+class LessonView:
+    """One lesson of a student: its attempts, and the newest report with the gradebook's scores."""
+
+    name: str
+    titles: Titles
+    steps: Sequence[Step]
+    report: Report
+    late_penalty: float
+
+    @property
+    def page(self) -> str:
+        """The address of its feedback page, relative to the index."""
+        lesson = quote(self.name, safe="")
+        return f"{lesson}/{lesson}.html"
+
+    @property
+    def to_fix(self) -> Sequence[ExerciseReport]:
+        """The exercises that need work."""
+        return Standing(self.report).to_fix if self.report.is_graded else []
+
+
+def student_index(
+    course: Course,
+    student: str,
+    attempts: Mapping[str, Sequence[Attempt]],
+    grades: Mapping[str, LessonGrades],
+) -> str:
+    """Return a student's index as HTML: every lesson and attempt, with what changed in between.
+
+    `attempts` are those of each lesson, oldest first.
+    """
+    lessons = []
+    for name, made in sorted(attempts.items()):
+        known = grades.get(name, LessonGrades())
+        report = made[-1].report.with_scores(known.scores)
+        lessons.append(LessonView(name, titles(course, name), steps(made), report, known.late_penalty))
+    graded = [each for each in lessons if each.report.is_graded]
+    earned = sum(each.report.score - each.late_penalty for each in graded)
+    most = sum(each.report.max_score for each in graded)
+    pending = sum(each.report.pending for each in graded)
+    return _render(
+        "student_index.html.j2",
+        sandboxed=all(made[-1].sandboxed for made in attempts.values()),
+        student=student,
+        lessons=lessons,
+        total=total(earned, most, pending) if graded else "Nothing graded",
+        report_total=report_total,
+    )

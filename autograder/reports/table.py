@@ -10,12 +10,12 @@ from rich.text import Text
 
 from autograder.model.report import ExampleReport, ExerciseReport, Outcome, Report
 from autograder.model.text import clean
-from autograder.reports.causes import failures
 from autograder.reports.words import (
     NO_SANDBOX,
     STATES,
     WORDING,
     distinct,
+    failures,
     place,
     points,
     report_total,

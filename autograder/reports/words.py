@@ -4,13 +4,33 @@ Every text passes through `clean` before it reaches a reader: a message can cont
 submission printed, raised or used as a name.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
-from autograder.model.report import ExerciseReport, Incident, NamedMistake, Outcome, Report, State
+import yaml
+
+from autograder.model.report import (
+    CheckReport,
+    ExerciseReport,
+    Incident,
+    NamedMistake,
+    Outcome,
+    Report,
+    State,
+)
+from autograder.model.text import clean
 
 STRETCH = "stretch: not counted"  # in place of the score of an exercise without points
 SKIPPED = "This exercise is optional, and you left it as it was."
+NO_SANDBOX = (
+    "Graded without a sandbox: the code ran with the instructor's own rights, so nothing kept it "
+    "away from the tests, the scores or the other answers."
+)
+OTHER_NUMBERS: Final = "(In other checks, the numbers differ.)"
+_NUMBER = re.compile(r"(?<!line )(?<![\d.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")  # a line of code is no mere number
 
 
 @dataclass(frozen=True)
@@ -23,66 +43,6 @@ class Wording:
     todo: str
 
 
-WORDING: dict[Outcome, Wording] = {
-    Outcome.PASSED: Wording("✓", "correct", "Every check passed.", "nothing"),
-    Outcome.FAILED: Wording(
-        "✗", "not correct yet", "Your answer doesn't do what the exercise asks yet.", "read the hint"
-    ),
-    Outcome.UNANSWERED: Wording(
-        "○",
-        "unanswered",
-        "You didn't change the skeleton, so there was nothing to grade. Write your answer where "
-        "the cell says YOUR CODE HERE or YOUR ANSWER HERE. If you are stuck, open the hints below "
-        "the tests.",
-        "write an answer",
-    ),
-    Outcome.ERROR: Wording(
-        "!",
-        "error",
-        "Your code raised an error before it returned a result. The message below says where.",
-        "fix the error",
-    ),
-    Outcome.TIMEOUT: Wording(
-        "◔",
-        "out of time",
-        "Your code was still running when it reached the time limit. Look for a loop that never "
-        "ends, or for a Python loop over single numbers that one tensor operation could replace.",
-        "find what is slow",
-    ),
-    Outcome.CRASHED: Wording(
-        "↯",
-        "crashed",
-        "The Python process died while it ran your code. The usual causes are a tensor that is "
-        "far too large, endless recursion, or a call such as exit(). Restart the kernel and "
-        "run the cells one by one to find the one that crashes.",
-        "find what crashes",
-    ),
-    Outcome.MISSING: Wording(
-        "?",
-        "missing",
-        "We couldn't find this exercise in the notebook you submitted: its cell was deleted or "
-        "changed beyond recognition. Open a fresh copy of the lesson, paste your code into this "
-        "exercise's cell, run it, and submit that copy or show it to your instructor.",
-        "use a fresh copy",
-    ),
-    Outcome.NEEDS_MARKING: Wording(
-        "…",
-        "to be graded",
-        "Your instructor grades this answer by hand. Until then, its points are pending: they count "
-        "neither for you nor against you.",
-        "to be graded by hand",
-    ),
-    Outcome.GRADER_FAULT: Wording(
-        "⚠",
-        "grader error",
-        "The autograder failed on this exercise. This is not your fault, and it costs you no "
-        "points: your instructor will grade your answer by hand.",
-        "to be graded by hand",
-    ),
-}
-BY_HAND = Wording("✎", "graded by hand", "Your instructor graded this answer by hand.", "nothing")
-
-
 @dataclass(frozen=True)
 class StateWording:
     """How one state of a submission is put: a label, sentences for the student, one for a class."""
@@ -90,34 +50,23 @@ class StateWording:
     label: str
     sentence: str
     explanation: str
+    if_that_fails: str = ""
 
 
-STATES: dict[State, StateWording] = {
-    State.GRADED: StateWording("graded", "Your notebook was graded.", "Graded."),
-    State.UNREADABLE: StateWording(
-        "unreadable",
-        "We could not open this file; nothing was graded. Open it in JupyterLab, save, and hand it in again.",
-        "The file could not be opened, so nothing was graded. Ask for it again.",
-    ),
-    State.WRONG_FILE: StateWording(
-        "wrong file",
-        "We couldn't find this lesson's notebook in what you handed in, so nothing was graded. Hand in "
-        "the notebook of this lesson, under its original name.",
-        "No single notebook of this lesson was found among the files, so nothing was graded. Ask for "
-        "the right one.",
-    ),
-    State.ABSENT: StateWording("absent", "Nothing was handed in for this lesson.", "Nothing was handed in."),
-}
-
-NO_SANDBOX = (
-    "Graded without a sandbox: the code ran with the instructor's own rights, so nothing kept it "
-    "away from the tests, the scores or the other answers."
-)
+_WORDS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+WORDING: Final = {outcome: Wording(**_WORDS["outcomes"][outcome]) for outcome in Outcome}
+BY_HAND: Final = Wording(**_WORDS["by hand"])
+STATES: Final = {state: StateWording(**_WORDS["states"][state]) for state in State}
 
 
 def points(value: float | None) -> str:
     """Return a score in the usual form: 2, 0.5, 1.33, or "pending" if it has not been given."""
     return "pending" if value is None else f"{round(value, 2):g}"
+
+
+def percent(share: float | None) -> str:
+    """Return a share from 0 to 1 in percent, or a dash if there is none."""
+    return "–" if share is None else f"{share * 100:.0f} %"
 
 
 def total(score: float, max_score: float, pending: float) -> str:
@@ -129,31 +78,21 @@ def total(score: float, max_score: float, pending: float) -> str:
     return f"{points(score)} of {points(max_score - pending)} points graded, {points(pending)} pending"
 
 
-def report_total(report: Report) -> str:
-    """Return what a submission scored, or the state that it is in."""
+def report_total(report: Report, penalty: float = 0.0) -> str:
+    """Return what a submission scored, less a penalty for lateness, or the state that it is in."""
     if not report.is_graded:
         return STATES[report.state].label
-    return total(report.score, report.max_score, report.pending)
+    return total(report.score - penalty, report.max_score, report.pending)
 
 
-def percent(share: float | None) -> str:
-    """Return a share from 0 to 1 in percent, or a dash if there is none."""
-    return "–" if share is None else f"{share * 100:.0f} %"
-
-
-def exercise_total(score: float | None, max_score: float) -> str:
+def exercise_total(exercise: ExerciseReport) -> str:
     """Return what an exercise scored: "1.5 of 2 points", or "2 points pending"."""
-    if not max_score:
+    if exercise.is_stretch:
         return STRETCH
-    unit = "point" if max_score == 1 else "points"
-    if score is None:
-        return f"{points(max_score)} {unit} pending"
-    return f"{points(score)} of {points(max_score)} {unit}"
-
-
-def is_full(exercise: ExerciseReport) -> bool:
-    """Return whether an exercise has all of its points, or more with extra credit."""
-    return exercise.score is not None and exercise.score >= exercise.points
+    unit = "point" if exercise.points == 1 else "points"
+    if exercise.score is None:
+        return f"{points(exercise.points)} {unit} pending"
+    return f"{points(exercise.score)} of {points(exercise.points)} {unit}"
 
 
 def wording(exercise: ExerciseReport) -> Wording:
@@ -204,3 +143,45 @@ def distinct(mistakes: Iterable[NamedMistake]) -> list[NamedMistake]:
     for mistake in mistakes:
         found.setdefault(mistake.id, mistake)
     return list(found.values())
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The titles of failed checks with one cause, and the shortest of their messages.
+
+    Where the messages differ in their numbers, the message says that its own are of one check.
+    """
+
+    titles: tuple[str, ...]
+    message: str
+
+
+def failures(checks: Iterable[CheckReport]) -> list[Failure]:
+    """Group failed checks by cause, in order; checks without a message stay apart.
+
+    Two messages have one cause if they differ only in their numbers, or if one ends with the other:
+    "The arguments are unchanged, but the result is wrong. Query 2 attends to key 5."
+    """
+    failed = [(check, _NUMBER.sub("#", check.message)) for check in checks if not check.passed]
+    patterns = {pattern for _, pattern in failed if pattern}
+    groups: dict[tuple[str, int], list[CheckReport]] = {}
+    for number, (check, pattern) in enumerate(failed):
+        ends = [each for each in patterns if pattern == each or pattern.endswith(f" {each}")]
+        cause = min(ends, key=len, default=pattern)
+        groups.setdefault((cause, 0 if pattern else number), []).append(check)
+    return [_failure(group) for group in groups.values()]
+
+
+def _failure(group: list[CheckReport]) -> Failure:
+    messages = [clean(check.message) for check in group]
+    message = min(messages, key=len)
+    if not all(each.endswith(message) for each in messages):
+        message = f"{message} {OTHER_NUMBERS}"
+    return Failure(tuple(check.title for check in group), message)
+
+
+def first_message(exercise: ExerciseReport) -> str:
+    """Return the first mistake, or else the first message about a failed check; empty if there is none."""
+    told = [mistake.title for mistake in exercise.misconceptions]
+    told += [failure.message for failure in failures(exercise.checks)]
+    return "" if exercise.outcome.is_pending else next(filter(None, told), "")

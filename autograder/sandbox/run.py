@@ -13,7 +13,7 @@ import signal
 import socket
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self, TypeVar
@@ -27,9 +27,9 @@ from autograder.model.errors import (
 )
 from autograder.probe import wire
 from autograder.probe.notes import Kind, Note
-from autograder.probe.operation import Operation, packed
 from autograder.sandbox import frames
 from autograder.sandbox.frames import Answer
+from coursework.engine.operation import Operation, packed
 
 GRACE_SECONDS = 3.0  # how much longer to wait than the process may take by its own clock
 FRAME_SECONDS = 10.0  # for an answer to arrive in full once its first byte is there
@@ -243,18 +243,18 @@ class Run:
     def probe(
         self,
         seconds: float,
-        stand_ins: Sequence[str] = (),
+        stand_ins: Mapping[str, str] | None = None,
         cells: Sequence[str] = (),
         lesson: str = "",
         excluded: Sequence[str] = (),
     ) -> Probe:
-        """Fork a probe, and run `cells` in it, each with the names that `stand_ins` define in place.
+        """Fork a probe, and run `cells` in it, each after the names that `stand_ins` define by their sources.
 
         After the cells, the functions of the exclusions `excluded` are refused. Raises RunEndedError if
         the run itself ended. A probe that ended is returned, not ready.
         """
         self._end_shared()
-        sources = {"stand_ins": list(stand_ins), "cells": list(cells), "excluded": list(excluded)}
+        sources = {"stand_ins": dict(stand_ins or {}), "cells": list(cells), "excluded": list(excluded)}
         return self._fork(Probe, seconds, lesson=lesson, **sources)
 
     def leave(self) -> bool:
@@ -291,7 +291,7 @@ class Run:
 
     def _fork(self, kind: type[Forked], seconds: float, **about: Any) -> Forked:
         parent = self._notebook or self._first
-        nothing = {"lesson": "", "stand_ins": [], "cells": [], "excluded": []}
+        nothing = {"lesson": "", "stand_ins": {}, "cells": [], "excluded": []}
         parent.send(wire.pack({"do": "fork", "seconds": seconds, **nothing, **about}))
         ours, theirs = socket.socketpair()
         with theirs, contextlib.suppress(OSError):

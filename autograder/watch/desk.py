@@ -4,12 +4,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from autograder.build import register
+from autograder.authoring.release import register
 from autograder.grading.pool import MakeGrader, make_grader
 from autograder.grading.version import lesson_version
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.reports import feedback_pages
+from autograder.reports import feedback_exporter
 from autograder.reports.graded_notebook import graded_page
 from autograder.reports.publish import publish
 from autograder.storage.arrivals import ArrivalLog
@@ -110,7 +110,7 @@ class Desk:
 
     def _finish(self, arrival: Arrival, attempt: Attempt, started: float) -> Done:
         """Make the page, give it back, and note the submission."""
-        failed = feedback_pages.generate(self.course, arrival.lesson, [arrival.student])
+        failed = feedback_exporter.generate(self.course, arrival.lesson, [arrival.student])
         problem, returned = failed.get(arrival.student, ""), False
         if arrival.from_exchange and not problem:
             try:

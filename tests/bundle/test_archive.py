@@ -19,8 +19,8 @@ from autograder.bundle.secrets import refuse_secrets, secrets
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.errors import BundleError
+from autograder.model.lesson_text import read_lesson
 from autograder.storage.course_key import course_key, lesson_key
-from autograder.text.lesson import read_lesson
 
 COURSE = Course(ROOT)
 WHEEL = re.compile(r"transformer_lessons-[\d.]+-py3-none-any\.whl")
@@ -160,7 +160,7 @@ def test_a_requirement_without_a_pin_is_an_error() -> None:
         archive.requirements("torch==2.13.0\nnumpy>=2\n", "w.whl")
 
 
-@pytest.mark.slow
+@pytest.mark.full("installs PyTorch", seconds=600)
 @pytest.mark.skipif("BUNDLE_VENV" not in os.environ, reason="installs PyTorch: set BUNDLE_VENV=1")
 @pytest.mark.timeout(3600)
 def test_from_the_zip_alone_each_lesson_opens_and_runs(bundle: Path, tmp_path: Path) -> None:

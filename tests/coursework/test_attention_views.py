@@ -19,7 +19,7 @@ from coursework import head_view, model_view
 
 CHROMIUM = shutil.which("chromium")
 browser_test = [
-    pytest.mark.browser,
+    pytest.mark.full("Chromium"),
     pytest.mark.skipif(CHROMIUM is None, reason="needs chromium"),
 ]
 TOKENS = ["[CLS]", "a", "cat", "sat", "[SEP]", "the", "cat", "</s>", "[SEP]"]
@@ -257,7 +257,7 @@ class TestModelView:
 
 
 @pytest.mark.parametrize("policy", ["", VSCODE], ids=["browser", "VS Code's rules"])
-@pytest.mark.browser
+@pytest.mark.full("Chromium")
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 def test_two_views_on_one_page_leave_each_other_alone(
     frames: Callable[..., list[Frame]], policy: str
@@ -274,7 +274,7 @@ def test_two_views_on_one_page_leave_each_other_alone(
     assert first.page.evaluate("[typeof d3, typeof jQuery, typeof requirejs]") == ["undefined"] * 3
 
 
-@pytest.mark.browser
+@pytest.mark.full("Chromium")
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 def test_an_exported_page_shows_the_view(frames: Callable[..., list[Frame]]) -> None:
     """A notebook that was run and exported to HTML keeps its views alive."""

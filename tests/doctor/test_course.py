@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from autograder.build.nbgrader_release import programs_on_path
+from autograder.authoring.release import programs_on_path
 from autograder.doctor import course as checks
 from autograder.model.course import CONFIG, Course
 from autograder.storage.nbgrader_api import open_gradebook

@@ -11,7 +11,7 @@ from tiny_fixtures import book, built, course, grades, same_grader
 from autograder.exports.class_scores import ClassScores, class_scores
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import CONFIG, Course
-from autograder.reports import feedback_pages
+from autograder.reports import feedback_exporter
 from autograder.reports.graded_notebook import graded_page
 from autograder.storage.recorder import Recorder
 from autograder.submissions.submission import TIMESTAMP, Submission
@@ -79,7 +79,7 @@ def scores(graded: Course) -> ClassScores:
 @pytest.fixture
 def with_feedback(graded: Course) -> Course:
     """The class with its feedback pages."""
-    assert feedback_pages.generate(graded, LESSON, ["ada", "bo", "cyd", "di"]) == {}
+    assert feedback_exporter.generate(graded, LESSON, ["ada", "bo", "cyd", "di"]) == {}
     return graded
 
 

@@ -105,7 +105,7 @@ def test_a_lesson_that_was_never_released_is_refused(home: Course) -> None:
         gradescope_zip(home, "09_nothing", sandboxed=True)
 
 
-@pytest.mark.slow
+@pytest.mark.full("runs the zip as Gradescope does", seconds=15)
 def test_a_submission_gets_the_same_score_there(
     content: bytes, hand_in: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -122,7 +122,7 @@ def test_a_submission_gets_the_same_score_there(
     assert "'my homework.ipynb' was graded" in results["output"]
 
 
-@pytest.mark.slow
+@pytest.mark.full("runs the zip as Gradescope does", seconds=15)
 def test_nothing_and_links_get_a_result_too(content: bytes, tmp_path: Path) -> None:
     """A link to a file of the grader's is not followed; the student reads that there is no notebook."""
     root = _extracted(content, tmp_path / "autograder")
@@ -133,7 +133,7 @@ def test_nothing_and_links_get_a_result_too(content: bytes, tmp_path: Path) -> N
     assert results["extra_data"]["state"] == "absent"
 
 
-@pytest.mark.slow
+@pytest.mark.full("runs the zip as Gradescope does", seconds=15)
 def test_a_grader_that_cannot_run_writes_no_score(content: bytes, tmp_path: Path) -> None:
     """Gradescope then tells the instructor, and the student gets no zero."""
     root = _extracted(content, tmp_path / "autograder")

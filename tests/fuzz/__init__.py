@@ -1,1 +1,1 @@
-"""Made-up input: a short slice in every run of the tests, thousands of examples with `-m fuzz`."""
+"""Made-up input: few examples in `make test-all`, and as many as `EXAMPLES` says: `EXAMPLES=3000 pytest tests/fuzz`."""

@@ -1,21 +1,23 @@
-"""How many examples to make: few and the same ones as a rule, many and new ones for `-m fuzz`."""
+"""How many examples to make: few and the same ones as a rule, or many new ones: `EXAMPLES=3000 pytest tests/fuzz`."""
+
+import os
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 PROFILE = "fuzz"
-SHORT, LONG = 25, 3000
+EXAMPLES, FEW = "EXAMPLES", 25
 CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 CHECKS += [HealthCheck.function_scoped_fixture]
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the profile that the modules here ask for when they are imported."""
-    chosen = config.getoption("-m").strip() == "fuzz"
+    many = int(os.environ.get(EXAMPLES, 0))
     settings.register_profile(
         PROFILE,
-        max_examples=LONG if chosen else SHORT,
-        derandomize=not chosen,
+        max_examples=many or FEW,
+        derandomize=not many,
         database=None,
         deadline=None,
         suppress_health_check=CHECKS,
@@ -23,9 +25,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what lies here, and give long runs the time they take."""
+    """Mark what lies here as a part of the full run, and give long runs the time they take."""
     for item in items:
         if "fuzz" in item.path.parts[-2:]:
-            item.add_marker(pytest.mark.fuzz)
-            if settings.get_profile(PROFILE).max_examples == LONG:
+            item.add_marker(pytest.mark.full("made-up input"))
+            if EXAMPLES in os.environ:
                 item.add_marker(pytest.mark.timeout(3600))

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from keys import KEY
 
-from autograder.judge.compare import difference, same
 from autograder.judge.diagnose import diagnose
 from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.judges import choice, number, shape_of
@@ -20,19 +19,21 @@ from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Check, Comparison, Exercise, Verdict
-from autograder.model.observation import Observation
 from autograder.probe import wire
-from autograder.probe.functions import ReadEntry
-from autograder.probe.wire import Opaque, WireError
+from coursework.engine import values
+from coursework.engine.compare import difference, same
+from coursework.engine.observation import Observation
+from coursework.engine.operations import ReadEntry
+from coursework.engine.values import Opaque, WireError
 
-from .values import frames, tensors
+from .trees import frames, tensors
 
 FUZZ = settings.get_profile("fuzz")
 COURSE = Course(ROOT)
 LESSONS = COURSE.lessons()
 plain = st.none() | st.booleans() | st.integers(-(2**63) + 1, 2**63 - 1) | st.floats()
 plain |= st.text(max_size=10) | st.builds(Opaque, st.text(max_size=5))
-values = st.recursive(
+trees = st.recursive(
     plain | tensors(),
     lambda inner: (
         st.lists(inner, max_size=3)
@@ -46,9 +47,9 @@ values = st.recursive(
 def sent(message: Any) -> Any:
     """Return a value as the judge gets it, or None where it is refused."""
     try:
-        frame = wire.pack(message)
+        frame = values.pack(message)
         text, blob = struct.unpack("!II", frame[:8])
-        return wire.unpack(frame[8 : 8 + text], frame[8 + text : 8 + text + blob])
+        return values.unpack(frame[8 : 8 + text], frame[8 + text : 8 + text + blob])
     except WireError:
         return None
 
@@ -56,7 +57,7 @@ def sent(message: Any) -> Any:
 def received(frame: tuple[bytes, bytes]) -> Any:
     """Return what a frame says, or None where it is refused."""
     try:
-        return wire.unpack(*frame)
+        return values.unpack(*frame)
     except WireError:
         return None
 
@@ -64,14 +65,14 @@ def received(frame: tuple[bytes, bytes]) -> Any:
 @FUZZ
 @given(frames())
 def test_a_frame_is_read_or_refused(frame: tuple[bytes, bytes]) -> None:
-    """A frame that is read becomes an observation, and holds only values that the judge knows."""
+    """A frame that is read becomes an observation, and holds only trees that the judge knows."""
     message = received(frame)
     if isinstance(message, dict):
         seen = Observation.of(message)
         assert all(path.replace(".", "").isdigit() for path in seen.changed)
         assert seen.raised is None or len(seen.raised.message) <= 1000
     for tensor in filter(torch.is_tensor, message if isinstance(message, (list, tuple)) else ()):
-        assert tensor.dtype in wire.DTYPES
+        assert tensor.dtype in values.DTYPES
 
 
 @FUZZ
@@ -93,7 +94,7 @@ def _until_it_ends(channel: socket.socket) -> None:
 
 
 @FUZZ
-@given(values, values)
+@given(trees, trees)
 def test_any_two_values_can_be_compared(got: Any, want: Any) -> None:
     """A difference is found or not, in words of bounded length; a value equals itself."""
     got, want = sent(got), sent(want)
@@ -123,7 +124,7 @@ def expectations(lesson: str) -> list[tuple[Exercise, Check, Comparison]]:
 def observations() -> st.SearchStrategy[Any]:
     """Draw what a probe may send as an observation."""
     hostile = frames().map(received)
-    return hostile | values.map(lambda value: sent({"value": value}))
+    return hostile | trees.map(lambda value: sent({"value": value}))
 
 
 @st.composite
@@ -139,7 +140,7 @@ def twisted(draw: st.DrawFn, right: Any) -> Any:
     if isinstance(right, dict) and right and draw(st.booleans()):
         key = draw(st.sampled_from(sorted(right, key=repr)))
         return {**right, key: draw(twisted(right[key]))}
-    return draw(values)
+    return draw(trees)
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
@@ -175,7 +176,7 @@ CHOICES = [
 
 
 @FUZZ
-@given(values)
+@given(trees)
 def test_every_answer_to_a_question_gives_a_verdict(given_answer: Any) -> None:
     """The question asks for a letter, a shape or a number; any value is right or wrong."""
     seen = Comparison(ReadEntry("one"), Observation(value=sent(given_answer)), Observation())

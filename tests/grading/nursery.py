@@ -21,7 +21,7 @@ from autograder.model.course import Course
 from autograder.reports.publish import publish
 
 STEP = 0.001
-HEAVY = ("autograder.build.gradebook", "nbconvert.exporters.html", "alembic.script", "jupyterlab_pygments")
+HEAVY = ("autograder.authoring.release", "nbconvert.exporters.html", "alembic.script", "jupyterlab_pygments")
 
 
 def main() -> None:

@@ -50,7 +50,6 @@ def lost(report: Report) -> list[str]:
     return [each.id for each in report.exercises if each.score != each.points]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_damage_done_by_an_answer_costs_its_own_exercise(
     damage: str, grader: Grader, hand_in: HandIn
@@ -60,7 +59,6 @@ def test_damage_done_by_an_answer_costs_its_own_exercise(
     assert lost(report) == ["softmax"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_damage_done_by_a_cell_of_ones_own_costs_nothing(
     damage: str, grader: Grader, hand_in: HandIn

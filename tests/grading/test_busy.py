@@ -26,7 +26,7 @@ def busy() -> Iterator[None]:
         process.wait()
 
 
-@pytest.mark.slow
+@pytest.mark.full("sixteen processes that spin", seconds=60)
 def test_a_busy_machine_changes_no_score(
     grader: Grader, hand_in: HandIn, request: pytest.FixtureRequest
 ) -> None:
@@ -43,7 +43,6 @@ def test_a_busy_machine_changes_no_score(
     assert grader.grade(LESSON, path).report == idle
 
 
-@pytest.mark.slow
 def test_waiting_is_told_from_computing(
     grader: Grader, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,7 @@ from autograder.grading.class_run import grade_lesson
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.report import Outcome
-from autograder.reports import feedback_pages
+from autograder.reports import feedback_exporter
 from autograder.storage.attempts import Attempt, AttemptLog
 
 Run = Callable[..., tuple[list[Attempt], list[str]]]
@@ -35,7 +35,6 @@ def run(course: Course) -> Run:
     return run_it
 
 
-@pytest.mark.slow
 def test_every_submission_ends_in_scores_and_a_page(
     course: Course, run: Run, grades: ReadGrades
 ) -> None:
@@ -80,7 +79,6 @@ def test_every_submission_ends_in_scores_and_a_page(
     assert "RuntimeError: the grader fell over" in errors
 
 
-@pytest.mark.slow
 def test_a_second_run_grades_only_what_changed(course: Course, run: Run, grades: ReadGrades) -> None:
     """Unchanged submissions are skipped, unless forced; grader errors are tried again."""
     hand_in(course, "alice", **RIGHT)
@@ -99,7 +97,6 @@ def test_a_second_run_grades_only_what_changed(course: Course, run: Run, grades:
     assert run(force=True)[1][0] == f"{LESSON}: 3 submissions to grade"
 
 
-@pytest.mark.slow
 def test_an_interrupted_run_continues(
     course: Course, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,7 +119,6 @@ def _interrupt(_: object) -> str:
     raise KeyboardInterrupt
 
 
-@pytest.mark.slow
 def test_a_lost_folder_is_written_again(course: Course, run: Run) -> None:
     """A submission counts as done only while its graded notebook is there."""
     hand_in(course, "alice", **RIGHT)
@@ -132,7 +128,6 @@ def test_a_lost_folder_is_written_again(course: Course, run: Run) -> None:
     assert course.autograded_notebook("alice", LESSON).is_file()
 
 
-@pytest.mark.slow
 def test_scores_of_submissions_that_vanished_stay(
     course: Course, run: Run, grades: ReadGrades
 ) -> None:
@@ -166,13 +161,12 @@ def test_a_page_that_fails_costs_no_points(
 ) -> None:
     """The run says so and completes."""
     hand_in(course, "alice", **RIGHT)
-    monkeypatch.setattr(feedback_pages, "generate", lambda *_, **__: {"alice": "TemplateError: x"})
+    monkeypatch.setattr(feedback_exporter, "generate", lambda *_, **__: {"alice": "TemplateError: x"})
     attempts, said = run()
     assert attempts[0].report.score == 18.0
     assert said[-1] == "  alice: no feedback page (TemplateError: x); the scores are recorded"
 
 
-@pytest.mark.slow
 def test_a_score_made_without_a_sandbox_is_replaced(course: Course, run: Run) -> None:
     """Such a submission is graded again once there is a sandbox; the reverse is not true."""
     hand_in(course, "alice", **RIGHT)

@@ -29,7 +29,7 @@ from autograder.submissions.submission import Submission
 
 from .cluster_fake import SEEN
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full("a cluster of processes", seconds=15)
 REAL = "03_attention"
 FAKE = "grading.cluster_fake"
 

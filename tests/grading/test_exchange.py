@@ -14,15 +14,15 @@ from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderApp
 
 from autograder import nbgrader_plugin
-from autograder.build import read_lesson
 from autograder.model.course import CONFIG, Course
+from autograder.model.lesson_text import read_lesson
 
 LESSON = "03_attention"
 MISTAKE = (" / math.sqrt(k.size(-1))", "")  # what a student forgets
 Command = Callable[..., None]
 BIN = str(Path(sys.executable).parent)
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
+pytestmark = [pytest.mark.full("nbgrader's exchange, end to end", seconds=60), pytest.mark.sandbox]
 
 
 @pytest.fixture

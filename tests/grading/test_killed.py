@@ -17,13 +17,13 @@ from tiny_course import LESSON, RIGHT, FakeGraded, FakeGrader, hand_in
 
 from autograder.grading.pool import Pool
 from autograder.model.course import Course
-from autograder.reports import feedback_pages
+from autograder.reports import feedback_exporter
 from autograder.storage import autograded
 from autograder.storage.attempts import AttemptLog
 from autograder.submissions.submission import Submission
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-KILLS = 50
+pytestmark = pytest.mark.timeout(600)
+KILLS = [5, pytest.param(50, marks=pytest.mark.full("fifty kills", seconds=180))]
 # what each student hands in, round after round; None is a file that is not a notebook
 ROUNDS: list[dict[str, dict[str, str] | None]] = [
     {"alice": RIGHT, "bob": {"double": "# half"}, "carl": None, "dora": {"why": "First."}},
@@ -128,14 +128,15 @@ def grades(course: Course) -> dict[str, dict[str, tuple[Any, ...]]]:
 
 def page(course: Course, student: str) -> str:
     """Return a student's feedback page, which has to be complete and up to date."""
-    assert not feedback_pages.is_stale(course, student, LESSON)
+    assert not feedback_exporter.is_stale(course, student, LESSON)
     text = course.feedback_page(student, LESSON).read_text(encoding="utf-8")
     assert text.rstrip().endswith("</html>")
     return text
 
 
-def test_fifty_kills_leave_what_an_undisturbed_run_leaves(
-    built: Path, tmp_path: Path, nursery: Nursery
+@pytest.mark.parametrize("times", KILLS)
+def test_kills_leave_what_an_undisturbed_run_leaves(
+    built: Path, tmp_path: Path, nursery: Nursery, times: int
 ) -> None:
     """Three rounds of submissions, each killed many times, end in exactly the same results."""
     calm, wild = (Course(shutil.copytree(built, tmp_path / name)) for name in ("calm", "wild"))
@@ -146,7 +147,7 @@ def test_fifty_kills_leave_what_an_undisturbed_run_leaves(
             hand_in_round(course, number)
         took = nursery.run(calm)
         assert took is not None
-        while kills < KILLS * (number + 1) // len(ROUNDS):
+        while kills < times * (number + 1) // len(ROUNDS):
             if nursery.run(wild, dice.uniform(0, took)) is None:
                 kills += 1
             else:  # it completed: give the next run something to do
@@ -155,7 +156,7 @@ def test_fifty_kills_leave_what_an_undisturbed_run_leaves(
         assert everything(wild) == everything(calm)
         for course in (calm, wild):
             grade_by_hand(course)
-    assert kills == KILLS
+    assert kills == times
 
 
 class Slow(FakeGrader):

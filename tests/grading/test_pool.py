@@ -14,8 +14,6 @@ from autograder.model.course import Course
 from autograder.model.errors import SandboxMissingError
 from autograder.submissions.submission import Submission
 
-pytestmark = pytest.mark.slow
-
 
 class Careful(FakeGrader):
     """Ends its process at `once` the first time only, and takes for ever at `slow`."""

@@ -11,15 +11,16 @@ import pytest
 from nbgrader.api import Gradebook
 from rich.console import Console
 
-from autograder.build import build, read_lesson
+from autograder.authoring.build import build
 from autograder.grading.class_run import grade_lesson
 from autograder.model.course import CONFIG, Course
+from autograder.model.lesson_text import read_lesson
 from autograder.model.report import Outcome, Report
 
 LESSON = "03_attention"
 HOME = Path(__file__).parents[2]
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
+pytestmark = pytest.mark.sandbox
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from nbgrader.api import Gradebook
 from tiny_course import LESSON, RIGHT, FakeGraded, FakeGrader, hand_in
 
-from autograder.build import register
+from autograder.authoring.release import register
 from autograder.grading import exercise_version, regrade, version
 from autograder.grading.exercise_version import exercise_versions
 from autograder.grading.grade_submission import Result, grade_submission
@@ -17,7 +17,7 @@ from autograder.grading.grader import Grader
 from autograder.grading.version import lesson_version
 from autograder.model.course import Course
 from autograder.model.report import Report
-from autograder.reports import feedback_pages
+from autograder.reports import feedback_exporter
 from autograder.reports.graded_notebook import graded_page
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.recorder import Recorder
@@ -62,7 +62,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / name).write_text("1\n")
     monkeypatch.setattr(version, "PACKAGE", tmp_path / "grader")
     monkeypatch.setattr(regrade, "Pool", InThisProcess)
-    monkeypatch.setattr(feedback_pages, "generate", lambda *_, **__: {})
+    monkeypatch.setattr(feedback_exporter, "generate", lambda *_, **__: {})
     exercise_version.exercise_versions.cache_clear()
     asked.clear()
     return folder
@@ -80,7 +80,7 @@ def versions(course: Course) -> dict[str, str]:
         ("double.yaml", {"double"}),
         ("halve.py", {"halve"}),
         ("shared.py", {"double", "halve", "why"}),
-        ("../../judge/compare.py", {"double", "halve", "why"}),
+        ("../../judge/oracle.py", {"double", "halve", "why"}),
         ("../other/reference.py", set()),
     ],
 )
@@ -174,7 +174,7 @@ def _half() -> Callable[..., Any]:
     return grade
 
 
-@pytest.mark.slow
+@pytest.mark.full("a class is graded twice", seconds=30)
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 def test_what_is_settled_and_what_is_graded_again_make_the_same_report(
     grader: Grader, hand_in: Callable[..., Path]

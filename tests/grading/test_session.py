@@ -68,7 +68,6 @@ def test_a_broken_cell_costs_its_own_exercise(
     assert others_are_full(report, "softmax")
 
 
-@pytest.mark.slow
 def test_a_loop_without_end_is_a_timeout(grader: Grader, hand_in: HandIn) -> None:
     """An answer that never returns is stopped, and costs its own exercise only."""
     report = grader.grade(
@@ -136,7 +135,6 @@ def test_a_report_is_the_same_each_time(grader: Grader, hand_in: HandIn) -> None
     assert grader.grade(LESSON, path).report == grader.grade(LESSON, path).report
 
 
-@pytest.mark.slow
 def test_a_notebook_that_takes_too_long_is_stopped(
     grader: Grader, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 from autograder.grading.grade_submission import grade_submission
 from autograder.grading.grader import Grader
 from autograder.model.course import Course
-from autograder.reports.feedback import exercise_feedback, summary
 from autograder.reports.graded_notebook import graded_page
+from autograder.reports.student_pages import page_of_one
 from autograder.submissions.submission import Submission
 
 LESSON = "03_attention"
@@ -28,10 +28,11 @@ def test_a_message_of_30_megabytes_stays_small_everywhere(
     path = hand_in(
         LESSON, softmax=LOUD.format(name="softmax"), causal_mask=LOUD.format(name="causal_mask")
     )
-    report = grader.grade(LESSON, path).report
+    graded = grader.grade(LESSON, path)
+    report = graded.report
     assert report.exercise("softmax").score == 0
-    pages = [exercise_feedback(done, sandboxed=True) for done in report.exercises]
-    for text in (report.model_dump_json(), summary(report, sandboxed=True), *pages):
+    page = page_of_one(course, report, graded.notebook, sandboxed=True)
+    for text in (report.model_dump_json(), page):
         assert len(text) < 200_000
         assert not set("\x1b\u202e\x07") & set(text)
         assert "\\u001b" not in text

@@ -15,10 +15,11 @@ from autograder.model.errors import CourseError
 
 SCORING = (
     "autograder/model/exercise.py",
-    "autograder/text/lesson.py",
-    "autograder/probe/functions.py",
+    "autograder/model/lesson_text.py",
+    "autograder/probe/session.py",
+    "coursework/engine/operations.py",
     "autograder/sandbox/client.py",
-    "autograder/judge/compare.py",
+    "autograder/judge/oracle.py",
     "autograder/lessons/loading.py",
     "autograder/lessons/attention/reference.py",
     "autograder/lessons/attention/softmax.py",
@@ -42,7 +43,7 @@ NOT_SCORING = (
     "autograder/cli.py",
     "autograder/commands/grade.py",
     "autograder/nbgrader_plugin.py",
-    "autograder/build/steps.py",
+    "autograder/authoring/build.py",
     "autograder/bundle/archive.py",
     "autograder/lecture/slides.py",
     "autograder/reports/table.py",
@@ -127,11 +128,8 @@ def _coursework(path: Path) -> Iterator[Path]:
     """Yield the modules of the coursework that a module imports."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("coursework"):
-            names = (
-                [node.module]
-                if "." in node.module
-                else [f"coursework.{a.name}" for a in node.names]
-            )
+            place = ROOT / node.module.replace(".", "/")
+            names = [f"{node.module}.{a.name}" for a in node.names] if place.is_dir() else [node.module]
             yield from (ROOT / f"{name.replace('.', '/')}.py" for name in names)
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.judge.compare import difference
 from autograder.judge.forms import step
+from coursework.engine.compare import difference
 
 MASK = torch.ones(4, 4, dtype=torch.bool).tril()
 NUMBERS = torch.arange(24.0).reshape(2, 3, 4)

@@ -9,11 +9,9 @@ from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import guarded, matches_reference, no_side_effects
 from autograder.judge.properties import settings
 from autograder.model.exercise import Comparison
-from autograder.model.observation import Observation, Raised
-from autograder.probe.functions import CallFunction
-from autograder.probe.modules import CallModule, ModuleGradients
-from autograder.probe.operation import Operation
-from autograder.probe.properties import AskForSettings, Kept
+from coursework.engine.observation import Observation, Raised
+from coursework.engine.operation import Operation
+from coursework.engine.operations import AskForSettings, CallFunction, CallModule, ModuleGradients, Setting
 
 PLAIN = CallFunction([])
 
@@ -85,7 +83,7 @@ def test_an_argument_that_was_not_passed_is_not_told() -> None:
 def test_hostile_values_fail_without_breaking_the_judge() -> None:
     """What comes back need not be what the operation would have sent."""
     asked = AskForSettings([PLAIN])
-    right = {"results": [3], **dict.fromkeys(Kept, True)}
+    right = {"results": [3], **dict.fromkeys(Setting, True)}
     judge = guarded(settings(lambda _: PLAIN).decide)
     assert judge(seen(right, right, asked)).passed
     for value in (None, 7, {"results": 5}, {**right, "results": [4]}, {**right, "results": [3, 3]}):

@@ -17,7 +17,7 @@ from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Lesson
-from autograder.model.observation import Observation, Raised
+from coursework.engine.observation import Observation, Raised
 
 COURSE = Course(ROOT)
 EACH = 7  # of so many wrong answers, one is tried

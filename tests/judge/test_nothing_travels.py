@@ -27,7 +27,7 @@ DTYPES = "float16|float32|float64|bfloat16|int64|int32|uint8|bool"
 PACKING = """
 import hashlib as _hashlib
 from torch.utils._pytree import tree_map_only as _map
-from autograder.probe.answer import StructureError as _StructureError
+from coursework.engine.operation import StructureError as _StructureError
 
 def _numbers(value):
     if isinstance(value, torch.Tensor):

@@ -33,7 +33,7 @@ WALK = """async () => {
 }"""
 
 
-@pytest.mark.browser
+@pytest.mark.full("Chromium, on every slide of every lesson", seconds=15)
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 @pytest.mark.parametrize("lesson", COURSE.lessons())
 def test_no_slide_scrolls(lesson: str, browser: Browser, tmp_path: Path) -> None:

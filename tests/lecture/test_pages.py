@@ -7,9 +7,9 @@ import nbformat
 import pytest
 from conftest import ROOT
 
-from autograder.build import read_lesson
 from autograder.lecture.pages import live_notebook, slide_notebook
 from autograder.model.course import Course
+from autograder.model.lesson_text import read_lesson
 
 COURSE = Course(ROOT)
 LESSON = "03_attention"

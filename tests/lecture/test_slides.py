@@ -99,7 +99,7 @@ LOOK = """async () => {
 }"""
 
 
-@pytest.mark.browser
+@pytest.mark.full("Chromium")
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 class TestDeck:
     """One real lesson, walked through from the first slide to the last."""

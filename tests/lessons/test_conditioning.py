@@ -19,16 +19,14 @@ from reordered import reordered
 from torch.utils._pytree import tree_leaves
 
 from autograder.judge import modules
-from autograder.judge.operations import with_tensors
-from autograder.judge.oracle import BASE, Oracle
+from autograder.judge.oracle import Oracle
+from autograder.judge.stand_ins import BASE
 from autograder.lessons.loading import load_lesson
 from autograder.lessons.transformer.fixtures import VOCABULARY, Scripted
 from autograder.model.course import Course
 from autograder.model.exercise import Check, Comparison, Exercise, Lesson, TestInput
-from autograder.probe.functions import CallFunction
-from autograder.probe.modules import ModuleOperation
-from autograder.probe.operation import Operation
-from autograder.probe.properties import AskEach
+from coursework.engine.operation import Operation, with_tensors
+from coursework.engine.operations import AskEach, CallFunction, ModuleOperation
 
 COURSE = Course(ROOT)
 LESSONS = [load_lesson(COURSE, name) for name in COURSE.lessons()]

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from autograder.lessons.embeddings import fixtures
-from autograder.probe.answer import Answer
+from coursework.engine.operation import Answer
 
 IDS, TABLE = torch.tensor([[1, 3], [3, 0]]), torch.randn(7, 5)
 Embed = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]

@@ -1,8 +1,7 @@
 """A score is a function of the answer: whatever key a course draws its inputs from.
 
-Each mistake is graded under 3 keys, those of whole layers and models, and of figures, under 2:
-they take seconds a key. `KEYS=25 pytest tests/lessons/test_keys.py` tries all under 25, and
-`pytest -m slow tests/lessons/test_keys.py` under 200.
+In `make test` each mistake is graded under one key; in `make test-all` under 3, and under 2 if it takes
+seconds, as those of whole layers, models and figures do. `KEYS=200 pytest tests/lessons/test_keys.py` tries 200.
 """
 
 import os
@@ -19,7 +18,7 @@ from autograder.model.exercise import Exercise, Lesson
 
 COURSE = Course(ROOT)
 LESSONS = [load_lesson(COURSE, name) for name in COURSE.lessons()]
-FEW_OF_THE_LARGE, FEW, MANY = 2, 3, 200
+FEW_OF_THE_LARGE, FEW = 2, 3
 LARGE = {
     "multi-head-attention",
     "encoder-layer",
@@ -49,14 +48,21 @@ EXERCISES = [
 
 @pytest.fixture
 def tried(request: pytest.FixtureRequest, exercise: Exercise) -> list[bytes]:
-    """The keys to try: few, or many if slow tests were asked for."""
-    few = int(os.environ.get("KEYS", FEW_OF_THE_LARGE if exercise.id in LARGE else FEW))
-    return keys(MANY if request.config.option.markexpr == "slow" else few)
+    """The keys to try."""
+    few = FEW_OF_THE_LARGE if exercise.id in LARGE else FEW
+    return keys(int(os.environ.get("KEYS", few)) if request.param else 1)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+@pytest.mark.parametrize(
+    "tried",
+    [
+        pytest.param(False, id="one key"),
+        pytest.param(True, id="several", marks=pytest.mark.full("two or three keys: minutes", seconds=6)),
+    ],
+    indirect=True,
+)
 def test_a_mistake_has_one_score_and_one_name(
     lesson: Lesson, exercise: Exercise, tried: list[bytes]
 ) -> None:

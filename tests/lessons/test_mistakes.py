@@ -38,6 +38,7 @@ def test_the_model_answer_passes_every_check(oracle: Oracle, exercise: Exercise)
     assert failed == []
 
 
+@pytest.mark.full("pairs of mistakes: minutes of processor time")
 @pytest.mark.parametrize(("oracle", "exercise"), EXERCISES)
 def test_of_two_mistakes_at_once_at_least_every_second_is_named(
     oracle: Oracle, exercise: Exercise
@@ -55,7 +56,7 @@ def test_of_two_mistakes_at_once_at_least_every_second_is_named(
     assert len(scores) < PAIRS or sum(scores) / PAIRS >= 0.5
 
 
-@pytest.mark.slow
+@pytest.mark.full("whole notebooks of mistakes, in the sandbox", seconds=20)
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_mistakes_handed_in_together_are_each_named(
     lesson: str, grader: Grader, tmp_path: Path

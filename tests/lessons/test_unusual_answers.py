@@ -24,12 +24,13 @@ from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Comparison, Exercise, Lesson
-from autograder.probe import wire
+from coursework.engine import values
 
 COURSE = Course(ROOT)
 LESSONS = [load_lesson(COURSE, name) for name in COURSE.lessons()]
 FEWEST = 2  # of each exercise
-KEYS = [KEY, *(pytest.param(key, marks=pytest.mark.slow) for key in keys(2))]
+MORE = pytest.mark.full("two more keys: minutes of processor time", seconds=1)
+KEYS = [KEY, *(pytest.param(key, marks=MORE) for key in keys(2))]
 
 
 @cache
@@ -52,9 +53,9 @@ def _forms() -> list[Any]:
 
 def sent(value: Any) -> Any:
     """Return a result as it arrives from a student's process."""
-    frame = wire.pack(value)
+    frame = values.pack(value)
     size, _ = struct.unpack("!II", frame[:8])
-    return wire.unpack(frame[8 : 8 + size], frame[8 + size :])
+    return values.unpack(frame[8 : 8 + size], frame[8 + size :])
 
 
 def failures(oracle: Oracle, exercise: Exercise, cell: str) -> dict[str, str]:

@@ -50,7 +50,7 @@ def _parameters() -> list[Any]:
             exercise,
             entry,
             id=f"{lesson[:2]}-{exercise}-{number}",
-            marks=[pytest.mark.slow] if entry.get("slow") else [],
+            marks=[pytest.mark.full("takes seconds")] if entry.get("slow") else [],
         )
         for lesson, exercise, number, entry in answers()
     ]

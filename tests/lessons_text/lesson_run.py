@@ -5,9 +5,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from autograder.text.cells import Cell, Kind
-from autograder.text.lesson import LessonText, read_lesson
-from autograder.text.regions import Region, inside, without
+from autograder.model.lesson_text import (
+    CellKind,
+    LessonCell,
+    LessonText,
+    Region,
+    inside,
+    read_lesson,
+    without,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 # How a visible test refuses an answer: with its message, or by an operation that cannot be carried out.
@@ -19,7 +25,7 @@ class StaleEditError(LookupError):
     """An edit that does not find what it changes. It is no AssertionError, so it never passes for a bite."""
 
 
-def shown(cell: Cell) -> str:
+def shown(cell: LessonCell) -> str:
     """Return what a student is given of a cell: no answers, no mark schemes."""
     return without(cell.text, *Region)
 
@@ -37,7 +43,7 @@ class LessonRun:
         return read_lesson(self.path)
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[LessonCell, ...]:
         """All cells, in order."""
         return self.text.cells
 
@@ -46,7 +52,7 @@ class LessonRun:
         """The exercises that are answered in code, in order."""
         return [header.id for header in self.text.exercises if not header.written]
 
-    def cell(self, kind: Kind, exercise: str) -> Cell:
+    def cell(self, kind: CellKind, exercise: str) -> LessonCell:
         """Return the one cell of a kind that belongs to an exercise."""
         (found,) = [c for c in self.cells if c.kind is kind and c.exercise == exercise]
         return found
@@ -67,7 +73,7 @@ class LessonRun:
         """Return what is in scope when a student comes to an exercise, having solved those before."""
         scope: dict[str, Any] = {"__name__": "lesson", **self.extras}
         for cell in self.cells:
-            if cell.kind in (Kind.SETUP, Kind.GIVEN):
+            if cell.kind in (CellKind.SETUP, CellKind.GIVEN):
                 self._execute(cell.text, scope)
         for earlier in self.coded[: self.coded.index(name)]:
             self._execute(self.edited(earlier, edits or {}), scope)

@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from autograder.text.cells import Kind
+from autograder.model.lesson_text import CellKind
 
 from .lessons import LESSONS
 
@@ -22,7 +22,7 @@ def answers() -> dict[str, Any]:
 
 def test_the_written_answer_has_a_mark_scheme_worth_its_points() -> None:
     """An assistant can mark from it: four items of half a point."""
-    scheme = LESSON.cell(Kind.WRITTEN, "recurrence").text.split("### BEGIN MARK SCHEME")[1]
+    scheme = LESSON.cell(CellKind.WRITTEN, "recurrence").text.split("### BEGIN MARK SCHEME")[1]
     assert len(re.findall(r"^\d\. \*\*", scheme, re.MULTILINE)) == 4
     assert "half a point for each" in scheme
 

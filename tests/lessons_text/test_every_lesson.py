@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from autograder.text.cells import Kind
+from autograder.model.lesson_text import CellKind
 
 from .lesson_run import ROOT, LessonRun, StaleEditError, shown
 from .lessons import LESSONS
@@ -125,7 +125,7 @@ def test_skeletons_run_and_give_nothing_away(of: str, name: str) -> None:
 @pytest.mark.parametrize(("of", "name"), [pair for pair in CODED if pair[1] in ANSWERS])
 def test_dictionaries_of_answers_start_empty(of: str, name: str) -> None:
     """Students get every key, and no value; the visible test says what is still to be answered."""
-    skeleton = shown(LESSONS[of].cell(Kind.SOLUTION, name))
+    skeleton = shown(LESSONS[of].cell(CellKind.SOLUTION, name))
     scope = LESSONS[of].scope_before(name)
     exec(skeleton, scope)
     keys = set(scope["answers"])
@@ -139,7 +139,7 @@ def test_dictionaries_of_answers_start_empty(of: str, name: str) -> None:
 def test_every_written_exercise_has_a_mark_scheme(lesson: LessonRun) -> None:
     """An assistant can mark from it: it names points, and follows a model answer."""
     for name in WRITTEN & set(POINTS[lesson.name]):
-        cell = lesson.cell(Kind.WRITTEN, name).text
+        cell = lesson.cell(CellKind.WRITTEN, name).text
         answer, scheme = cell.split("### BEGIN MARK SCHEME")
         assert "### END SOLUTION" in answer
         assert "### END MARK SCHEME" in scheme

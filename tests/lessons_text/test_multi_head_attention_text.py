@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from autograder.text.cells import Kind
+from autograder.model.lesson_text import CellKind
 
 from .lessons import LESSONS
 
@@ -83,6 +83,6 @@ def test_model_answer_gives_the_bias_where_nothing_may_be_read(answers: dict[str
 
 def test_the_lesson_says_whose_attention_it_uses(capsys: pytest.CaptureFixture[str]) -> None:
     """The setup cell prints one line about it."""
-    exec(next(cell.text for cell in LESSON.cells if cell.kind is Kind.SETUP), {})
+    exec(next(cell.text for cell in LESSON.cells if cell.kind is CellKind.SETUP), {})
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("scaled_dot_product_attention: ")

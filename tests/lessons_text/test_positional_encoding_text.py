@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.text.cells import Kind
+from autograder.model.lesson_text import CellKind
 
 from .lesson_run import ROOT
 from .lessons import LESSONS
@@ -66,7 +66,7 @@ def test_model_shift_is_a_rotation(answers: dict[str, Any]) -> None:
 def test_demos_do_not_give_the_formula_away() -> None:
     """Neither a demo nor the plots compute 10000 to the power of 2i / d_model."""
     plots = (ROOT / "coursework" / "position_plots.py").read_text(encoding="utf-8")
-    demos = [cell.text for cell in LESSON.cells if cell.kind in (Kind.DEMO, Kind.SETUP)]
+    demos = [cell.text for cell in LESSON.cells if cell.kind in (CellKind.DEMO, CellKind.SETUP)]
     assert not [
         text for text in [plots, *demos] if "10000 **" in text or "arange(0, d_model, 2)" in text
     ]

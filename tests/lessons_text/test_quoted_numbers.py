@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from autograder.text.cells import Kind
+from autograder.model.lesson_text import CellKind
 
 from .lesson_run import ROOT, shown
 from .lessons import LESSONS
@@ -49,7 +49,7 @@ def _squeezed(text: str) -> str:
 
 def _prose(lesson: str) -> str:
     """Return all that a student reads in a lesson: its texts and the comments in its code."""
-    return _squeezed(" ".join(shown(cell) for cell in LESSONS[lesson].cells if cell.kind is not Kind.TEST))
+    return _squeezed(" ".join(shown(cell) for cell in LESSONS[lesson].cells if cell.kind is not CellKind.TEST))
 
 
 def _printed(lesson: str) -> list[str]:

@@ -14,9 +14,7 @@ from autograder.model.report import (
     Report,
     State,
 )
-from autograder.reports.feedback_view import GradedWork
-from autograder.reports.history import steps
-from autograder.reports.titles import Titles
+from autograder.reports.student_view import GradedWork, Titles, steps
 from autograder.storage.attempts import Attempt
 
 from .hostile import NASTY, hostile_report

@@ -169,7 +169,7 @@ def _show(tab: Page, folder: Path, made: ClassReport, page: str) -> None:
     tab.goto((folder / page).as_uri())
 
 
-@pytest.mark.browser
+@pytest.mark.full("Chromium")
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_in_a_browser_students_of_all_lessons_are_sorted_and_found(tab: Page, tmp_path: Path) -> None:
     """By the keyboard alone: numbers before words in both directions, and one search for all tables."""
@@ -197,7 +197,7 @@ def test_in_a_browser_students_of_all_lessons_are_sorted_and_found(tab: Page, tm
     assert tab.locator(".heat tbody tr:visible").count() == 60
 
 
-@pytest.mark.browser
+@pytest.mark.full("Chromium")
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_in_a_browser_nothing_hostile_runs_and_no_page_scrolls_sideways(tab: Page, tmp_path: Path) -> None:
     """At phone width and with everything unfolded; the policy lets only our own script run."""
@@ -213,7 +213,7 @@ def test_in_a_browser_nothing_hostile_runs_and_no_page_scrolls_sideways(tab: Pag
     assert requests == [(tmp_path / page).as_uri() for page in (FRONT, PAGE, SIMILAR)]
 
 
-@pytest.mark.browser
+@pytest.mark.full("Chromium")
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_in_a_browser_axe_finds_no_serious_fault(tab: Page, tmp_path: Path, scheme: Literal["light", "dark"]) -> None:

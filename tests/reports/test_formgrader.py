@@ -1,183 +1,191 @@
-"""A student's page in a real formgrader: whatever it holds, an instructor's click changes no score."""
+"""Formgrader shows short feedback and mark schemes, made as it opens a page; students get no mark scheme."""
 
-import contextlib
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Callable, Iterator
+import random
+import runpy
 from pathlib import Path
 
 import pytest
-from nbformat.v4 import new_markdown_cell
-from playwright.sync_api import Page, sync_playwright
-from tiny_course import LESSON, FakeGraded, FakeGrader, hand_in
-from tiny_fixtures import ReadGrades, book, built, course, grades, same_grader  # noqa: F401 - fixtures
+from nbconvert.exporters import HTMLExporter
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from tiny_course import LESSON, FakeGrader, hand_in
+from tiny_fixtures import built, course, same_grader  # noqa: F401 - fixtures
+from traitlets.config import Config
 
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import CONFIG, Course
-from autograder.reports import graded_notebook
+from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome, Report
+from autograder.reports.feedback_exporter import generate
+from autograder.reports.formgrader import FormgraderPage
 from autograder.reports.graded_notebook import graded_page
-from autograder.storage.nbgrader_api import open_gradebook
+from autograder.reports.words import NO_SANDBOX, STRETCH, WORDING
 from autograder.storage.recorder import Recorder
 from autograder.submissions.submission import Submission
 
-from .page_attacks import ATTACKS, CLICKS
+from .hostile import HANDLER, Tags, hostile_report
+from .sample_class import exercise, report
+from .sample_work import MIDDLING, UNREADABLE, attempt
 
-CHROMIUM = shutil.which("chromium")
-SECONDS = 120  # on a busy machine
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.timeout(1200),
-    pytest.mark.usefixtures("same_grader"),
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
-]
-Open = Callable[[str], Page]
-MATHJAX = "window.MathJax = {Hub: {Startup: {signal: {Interest() {}}}, Config() {}, Queue() {}}}"  # no network
-
-
-class KeepsProse(FakeGrader):
-    """A grader that keeps a student's own cell in front of the lesson, as the real one does."""
-
-    prose = ""
-
-    def _graded(self, lesson: str, answers: dict[str, str]) -> FakeGraded:
-        graded = super()._graded(lesson, answers)
-        graded.notebook.cells.insert(0, new_markdown_cell(self.prose, id="own"))
-        return graded
+SCHEME = "an inverse is named"
+OF_FORMGRADER = {"assignment_id": LESSON, "submission_id": "1"}
+PLACE = {"base_url": "/user/ada", "notebook_path": f"course/autograded/alice/{LESSON}/{LESSON}.ipynb"}
+HOME = Path(__file__).parents[2]
+FAILED = ExerciseReport(
+    id="softmax",
+    points=3,
+    score=0.5,
+    outcome=Outcome.FAILED,
+    checks=[
+        CheckReport(id="a", title="Rows add up to 1", passed=True),
+        CheckReport(id="b", title="Any `dim` works", passed=False, message="off by `2`"),
+    ],
+)
+pytestmark = pytest.mark.usefixtures("same_grader")
 
 
-def record(course: Course, student: str, prose: str) -> None:
-    """Hand in, grade and record a notebook with this text in a cell of its own, above the lesson.
+def shown(made: Report, *, sandboxed: bool = True) -> list[str]:
+    """Return what formgrader shows of a report: the summary, then each test cell."""
+    cells = [
+        new_code_cell("grade()", metadata={"nbgrader": {"grade_id": f"{each.id}-test", "grade": True}})
+        for each in made.exercises
+    ]
+    given = attempt(made, "a").model_copy(update={"sandboxed": sandboxed})
+    page = graded_page(new_notebook(cells=cells), given)
+    resources = OF_FORMGRADER | {"assignment_id": made.lesson, "metadata": {"path": str(HOME)}}
+    made_page, _ = FormgraderPage().preprocess(page, resources)
+    return [cell.outputs[0].data.get("text/html", "") for cell in made_page.cells]
 
-    There it comes before formgrader's own elements of the same ids. A copy in an answer would catch the
-    clicks that are meant for it.
-    """
-    hand_in(course, student, why="Because.")
-    grader = KeepsProse(course)
-    grader.prose = prose
-    submission = Submission(course, student, LESSON, "v")
-    attempt, notebook = grade_submission(grader, submission, sandboxed=True)
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_a_cell_says_the_outcome_and_the_score(outcome: Outcome) -> None:
+    """The score is the report's own; what is pending is no zero."""
+    _, cell = shown(report([exercise("softmax", outcome, random.Random(1))]))
+    text = Tags(cell).text
+    assert WORDING[outcome].label in text.lower()
+    assert ("2 points pending" in text) == outcome.is_pending
+    assert "2 points" in text
+    assert "0 of 2 points" not in text or not outcome.is_pending
+
+
+def test_a_cell_gives_the_first_message_alone() -> None:
+    """A known mistake if there is one, else the first message; what passed has none."""
+    assert "off by <code>2</code>" in shown(report([FAILED]))[1]
+    mistakes = [NamedMistake(id=name, title=name, hint="hint") for name in ("No shift", "No sum")]
+    text = shown(report([FAILED.model_copy(update={"misconceptions": mistakes})]))[1]
+    assert "0.5 of 3 points" in text
+    assert "No shift" in text
+    assert not [word for word in ("No sum", "hint", "off by", "Rows add up") if word in text]
+    right = Tags(shown(report([exercise("softmax", Outcome.PASSED, random.Random(1))]))[1]).text
+    assert right.strip() == "✓ Correct · 2 of 2 points"
+
+
+def test_a_stretch_exercise_is_not_counted() -> None:
+    """In place of "0 of 0 points"."""
+    stretch = ExerciseReport(id="attention-cost", points=0, score=0, outcome=Outcome.PASSED)
+    text = shown(report([stretch]))[1]
+    assert STRETCH in text
+    assert "0 of 0" not in text
+
+
+def test_the_summary_is_one_line() -> None:
+    """The score; or why nothing was graded, and then the test cells say nothing."""
+    assert "2.5 of 8 points graded, 2 pending" in shown(MIDDLING)[0]
+    summary, *cells = shown(UNREADABLE)
+    assert "nothing was graded" in summary
+    assert "x.ipynb is not a notebook" in summary
+    assert set(cells) == {""}
+
+
+def test_hostile_text_stays_text() -> None:
+    """No element, handler or terminal code of a submission reaches the page, and nothing is loaded."""
+    page = "".join(shown(hostile_report(), sandboxed=False))
+    tags = Tags(page)
+    assert set(tags.names) <= {"style", "div", "p", "strong", "code"}
+    assert tags.names.count("style") == 1
+    assert set(tags.attributes) <= {"class", "lang"}
+    assert "<script>alert(1)</script>" in tags.text
+    assert HANDLER not in page
+    assert "{{ 7*7 }}" in tags.text
+    assert not [word for word in ("\x1b", "url(", "@import") if word in page]
+    page.encode()
+
+
+def test_a_missing_sandbox_is_announced() -> None:
+    """The summary says so without a sandbox, whatever the state, and only then."""
+    for made in (MIDDLING, UNREADABLE):
+        for sandboxed in (True, False):
+            assert (NO_SANDBOX in Tags(shown(made, sandboxed=sandboxed)[0]).text) is not sandboxed
+
+
+@pytest.fixture
+def graded(course: Course) -> Path:
+    """Grade and record one submission; give the path of the graded notebook."""
+    hand_in(course, "alice", double="# wrong", why="Because. $d_k$")
+    submission = Submission(course, "alice", LESSON, "v")
+    attempt, notebook = grade_submission(FakeGrader(course), submission, sandboxed=True)
     with Recorder(course) as recorder:
         recorder.keep(attempt, graded_page(notebook, attempt))
+    return course.autograded_notebook("alice", LESSON)
 
 
-@pytest.fixture(params=[True, False], ids=["with-our-filter", "without-our-filter"])
-def formgrader(
-    course: Course, tmp_path: Path, request: pytest.FixtureRequest
-) -> Iterator[tuple[Open, bool]]:
-    """Start JupyterLab with nbgrader's extension; give a function that opens a student's page.
-
-    Without our filter, formgrader shows markdown by nbconvert's own rules: a graded notebook has to be
-    safe in itself.
-    """
-    (tmp_path / ".jupyter").mkdir()
-    if not request.param:
-        settings = (course.root / CONFIG).read_text()
-        (course.root / CONFIG).write_text(settings.replace("c.HTMLExporter.filters", "unused"))
-    with contextlib.closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"]
-    command += ["--IdentityProvider.token=", f"--ServerApp.root_dir={course.root}"]
-    env = os.environ | {"HOME": str(tmp_path), "JUPYTER_CONFIG_DIR": str(tmp_path / ".jupyter")}
-    server = subprocess.Popen(
-        command, cwd=course.root, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        address = f"http://127.0.0.1:{port}"
-        wait_for(f"{address}/api")
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-            page = browser.new_page()
-            page.set_default_timeout(SECONDS * 1000)
-            page.route("https://cdnjs.cloudflare.com/**", lambda route: route.fulfill(body=MATHJAX))
-            yield lambda student: opened(page, course, address, student), request.param
-            browser.close()
-    finally:
-        server.terminate()
-        server.wait(20)
+def page(course: Course, graded: Path, resources: dict[str, str]) -> str:
+    """Make a page with the course's own settings, as formgrader does."""
+    settings = Config()
+    runpy.run_path(str(course.root / CONFIG), {"get_config": lambda: settings})
+    html, _ = HTMLExporter(config=settings, template_name="classic").from_filename(str(graded), dict(resources))
+    return str(html)
 
 
-def wait_for(address: str) -> None:
-    """Wait until a server answers."""
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError):
-            urllib.request.urlopen(address, timeout=5).close()
-            return
-        time.sleep(0.3)
-    raise TimeoutError(address)
+def test_nbconvert_shows_the_feedback_and_only_in_formgrader(course: Course, graded: Path) -> None:
+    """The graded notebook itself holds scores alone."""
+    html = page(course, graded, OF_FORMGRADER)
+    assert "<strong>✗ Not correct yet · 0 of 8 points</strong>: It gave 5, not 6." in html
+    assert "0 of 8 points" not in page(course, graded, {})
+    assert "text/html" not in graded.read_text(encoding="utf-8")
 
 
-def opened(page: Page, course: Course, address: str, student: str) -> Page:
-    """Open a student's notebook as an instructor does, and wait until the scores are bound."""
-    with open_gradebook(course) as book:
-        key = book.find_submission_notebook(LESSON, LESSON, student).id
-    with page.expect_response(lambda reply: "/api/comments" in reply.url):
-        page.goto(f"{address}/formgrader/submissions/{key}/")
-    page.wait_for_function("formgrader.comments && formgrader.comments.loaded && formgrader.grades.loaded")
-    return page
+def test_it_links_to_the_students_page_once_that_is_there(course: Course, graded: Path) -> None:
+    """At Jupyter's own address of the file, wherever JupyterLab was started, at the exercise."""
+    before = page(course, graded, OF_FORMGRADER | PLACE)
+    assert "There is no feedback page yet" in before
+    assert generate(course, LESSON, ["alice"]) == {}
+    address = f"/user/ada/files/course/feedback/alice/{LESSON}/{LESSON}.html"
+    links = Tags(page(course, graded, OF_FORMGRADER | PLACE)).links
+    assert [link for link in links if "/files/" in link] == [
+        address,
+        f"{address}#exercise-double",
+        f"{address}#exercise-halve",
+    ]
 
 
-def click_everywhere(page: Page) -> None:
-    """Click in many places of the page that are no control of formgrader's own."""
-    size = page.viewport_size or {"width": 1280, "height": 720}
-    for x in (30, size["width"] // 2, size["width"] - 30):
-        for y in range(120, size["height"], 90):
-            ours = "([x, y]) => !!document.elementFromPoint(x, y)?.closest('button, input, textarea, a, summary, .help')"
-            if not page.evaluate(ours, [x, y]):
-                page.mouse.click(x, y)
-    page.wait_for_timeout(700)
+def test_a_mark_scheme_stands_under_the_answer(course: Course, graded: Path) -> None:
+    """Once, after what the student wrote and after no other answer."""
+    html = page(course, graded, OF_FORMGRADER)
+    assert html.count(SCHEME) == 1
+    assert html.index("Because.") < html.index("Mark scheme") < html.index(SCHEME)
 
 
-def shown(page: Page) -> dict[str, object]:
-    """Return what formgrader's scripts could bind to in what the student wrote."""
-    return page.evaluate(
-        """() => {
-        const found = {attributes: [], elements: []};
-        for (const root of document.querySelectorAll('.rendered_html')) {
-            if (root.closest('.output_html, .output')) continue;
-            for (const each of root.querySelectorAll('*')) {
-                found.elements.push(each.localName);
-                for (const attribute of each.attributes) found.attributes.push(attribute.name);
-            }
-        }
-        return found;
-    }"""
-    )
+def test_formulas_need_no_network(course: Course, graded: Path) -> None:
+    """Formgrader's page asks for MathJax, which an instructor's machine may not reach."""
+    assert "<msub><mi>d</mi><mi>k</mi></msub>" in page(course, graded, OF_FORMGRADER)
 
 
-def test_no_click_changes_a_score_and_nothing_binds(
-    course: Course,
-    formgrader: tuple[Open, bool],
-    grades: ReadGrades,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Each attack in a cell above the lesson; one that is let through gives points."""
-    opening, filtered = formgrader
-    chosen = CLICKS if filtered else ATTACKS  # test_safe_html_attacks tries the others on either filter
-    students = {f"s{number}": name for number, name in enumerate(chosen)}
-    for student, name in students.items():
-        record(course, student, ATTACKS[name])
-    before = {student: grades(student) for student in students}
-    dialogs: list[str] = []
-    for student, name in students.items():
-        page = opening(student)
-        page.once("dialog", lambda dialog: dialogs.append(dialog.message))
-        found = shown(page)
-        assert set(found["attributes"]) <= {"alt", "src", "href", "title", "align", "open", "tabindex"}, name
-        assert not {"script", "style", "iframe", "form", "svg", "math"} & set(found["elements"]), name
-        if name in CLICKS:
-            click_everywhere(page)
-    assert dialogs == []
-    assert {student: grades(student) for student in before} == before
-    monkeypatch.setattr(graded_notebook, "inert", lambda source: source)
-    record(course, "control", CLICKS["full credit by class"])
-    click_everywhere(opening("control"))
-    manual = [row[1] for row in grades("control").values()]
-    assert any(manual) is not filtered  # without either wall the attack works: it is one
+def test_a_page_that_is_not_formgraders_has_no_mark_scheme(course: Course, graded: Path) -> None:
+    """Neither another page with the same settings, nor the graded notebook, nor what students get."""
+    assert "Because." in page(course, graded, {})
+    assert SCHEME not in page(course, graded, {})
+    assert SCHEME not in graded.read_text(encoding="utf-8")
+    assert generate(course, LESSON, ["alice"]) == {}
+    pages = list((course.feedback / "alice").rglob("*.html"))
+    assert pages
+    assert not [path.name for path in pages if SCHEME in path.read_text(encoding="utf-8")]
+
+
+def test_other_cells_get_none_and_no_text_is_needed(course: Course, graded: Path) -> None:
+    """A cell that nbgrader doesn't grade stays alone. Without the lesson's text, the page still opens."""
+    own = NotebookNode(cells=[new_markdown_cell("# %% written why 2")], metadata=NotebookNode())
+    place = {"metadata": {"path": str(graded.parent)}}
+    shown, _ = FormgraderPage().preprocess(own, OF_FORMGRADER | place)
+    assert len(shown.cells) == 1
+    course.text(LESSON).unlink()
+    assert "Because." in page(course, graded, OF_FORMGRADER)

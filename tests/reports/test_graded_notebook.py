@@ -1,4 +1,4 @@
-"""nbgrader reads the report's scores from a graded notebook, which also shows the feedback."""
+"""nbgrader reads the report's scores from a graded notebook, which holds nothing else of the grading."""
 
 import nbformat
 import pytest
@@ -10,6 +10,7 @@ from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import Course
 from autograder.model.report import Outcome
 from autograder.reports.graded_notebook import SUMMARY, graded_page
+from autograder.reports.words import NO_SANDBOX
 from autograder.storage.autograded import attached_attempt
 from autograder.submissions.nbgrader_cells import exercise_of
 from autograder.submissions.submission import Submission
@@ -41,25 +42,12 @@ def test_nbgrader_reads_the_reports_scores(course: Course, answers: dict[str, st
     assert read == {done.id: done.score for done in attempt.report.exercises}
 
 
-def test_a_grader_error_has_feedback_and_no_score(course: Course) -> None:
-    """The output of an open exercise is shown, but nbgrader reads no score from it."""
+def test_a_grader_error_has_no_score(course: Course) -> None:
+    """The output of an open exercise says so, and nbgrader reads no score from it."""
     made = page(course, double="# fault")
-    cell = next(
-        c for c in made.cells if c.metadata.get("nbgrader", {}).get("grade_id") == "double-test"
-    )
+    cell = next(c for c in made.cells if c.metadata.get("nbgrader", {}).get("grade_id") == "double-test")
     assert [output.output_type for output in cell.outputs] == ["display_data"]
-    assert "text/html" in cell.outputs[0].data
-
-
-def test_the_feedback_is_escaped_and_names_the_check(course: Course) -> None:
-    """The test cell shows the check's title with its markup escaped."""
-    made = page(course, double="# wrong")
-    cell = next(
-        c for c in made.cells if c.metadata.get("nbgrader", {}).get("grade_id") == "double-test"
-    )
-    html = cell.outputs[0].data["text/html"]
-    assert "It gives the right &lt;numbers&gt;" in html
-    assert "It gave 5, not 6." in html
+    assert cell.outputs[0].data == {"text/plain": "not graded yet"}
 
 
 def test_a_students_own_outputs_are_dropped(course: Course) -> None:
@@ -89,11 +77,13 @@ def test_the_attempt_travels_with_the_page(course: Course) -> None:
     assert attached_attempt(nbformat.v4.new_notebook()) is None
 
 
-def test_repairs_come_first(course: Course) -> None:
-    """Repairs are listed at the top of the page."""
+def test_the_summary_says_what_was_graded_and_without_a_sandbox(course: Course) -> None:
+    """One line, without formgrader too."""
+    assert page(course, **RIGHT).cells[0].outputs[0].data == {"text/plain": "18 of 18 points graded, 2 pending"}
     hand_in(course, "alice").write_text("{", encoding="utf-8")
     attempt, notebook = grade_submission(
         FakeGrader(course), Submission(course, "alice", LESSON, "v"), sandboxed=False
     )
-    made = graded_page(notebook, attempt)
-    assert "is not a notebook" in made.cells[0].outputs[0].data["text/html"]
+    said = graded_page(notebook, attempt).cells[0].outputs[0].data["text/plain"]
+    assert said.startswith("The file could not be opened")
+    assert NO_SANDBOX in said

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
 import pytest
 from nbgrader.api import Gradebook
 from rich.console import Console
@@ -15,9 +16,9 @@ from tiny_course import LESSON, RIGHT, FakeGrader, hand_in
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import Course
 from autograder.model.report import Report, State
-from autograder.reports import feedback_pages
+from autograder.reports import feedback_exporter
 from autograder.reports.class_figures import figures
-from autograder.reports.feedback import summary
+from autograder.reports.formgrader import FormgraderPage
 from autograder.reports.graded_notebook import graded_page
 from autograder.reports.publish import publish
 from autograder.reports.table import print_report
@@ -55,7 +56,7 @@ def record(course: Course, *students: str) -> None:
             attempt, notebook = grade_submission(FakeGrader(course), submission, sandboxed=True)
             recorder.keep(attempt, graded_page(notebook, attempt))
         recorder.book.update_or_create_student("nobody")  # on the class list, without a folder
-    assert feedback_pages.generate(course, LESSON, students) == {}
+    assert feedback_exporter.generate(course, LESSON, students) == {}
 
 
 def report(course: Course, student: str) -> Report:
@@ -73,9 +74,12 @@ def words_of(page: str) -> str:
     return Tags(re.sub(r"(?s)<style.*?</style>", "", page)).text
 
 
-def summary_text(course: Course, student: str) -> str:
-    """Return the text of the box on top of the graded notebook."""
-    return words_of(summary(report(course, student), sandboxed=True))
+def formgrader(course: Course, student: str) -> str:
+    """Return what formgrader shows in the first cell of the graded notebook."""
+    path = course.autograded_notebook(student, LESSON)
+    resources = {"submission_id": "1", "assignment_id": LESSON, "metadata": {"path": str(path.parent)}}
+    page, _ = FormgraderPage().preprocess(nbformat.read(path, as_version=4), resources)
+    return words_of(page.cells[0].outputs[0].data["text/html"])
 
 
 def terminal(course: Course, student: str) -> str:
@@ -123,10 +127,11 @@ SAID: list[tuple[Callable[[Course, str], str], str, list[str]]] = [
     (feedback_page, "unreadable", ["A tiny lesson: unreadable", "Not graded", AGAIN, NO_NOTEBOOK]),
     (feedback_page, "other", ["A tiny lesson: wrong file", "Not graded", "Hand in the notebook of this lesson", f"found '{LESSON}.pdf'"]),
     (feedback_page, "empty", ["A tiny lesson: absent", "Not graded", "Nothing was handed in"]),
-    (summary_text, "perfect", ["All 2 graded exercises correct", "why: Your instructor grades"]),
-    (summary_text, "faulty", ["Nothing has been graded yet", "double, halve: The autograder failed"]),
-    (summary_text, "unreadable", ["We could not open this file; nothing was graded.", AGAIN, NO_NOTEBOOK]),
-    (summary_text, "empty", ["Nothing was handed in", NO_FILE]),
+    (formgrader, "perfect", ["18 of 18 points graded, 2 pending"]),
+    (formgrader, "faulty", ["nothing graded yet, 20 points pending"]),
+    (formgrader, "unreadable", ["The file could not be opened, so nothing was graded.", NO_NOTEBOOK]),
+    (formgrader, "other", ["Ask for the right one.", f"found '{LESSON}.pdf'"]),
+    (formgrader, "empty", ["Nothing was handed in", NO_FILE]),
     (terminal, "perfect", ["18 of 18 points graded, 2 pending", "to be graded 2 pending"]),
     (terminal, "faulty", ["nothing graded yet, 20 points pending"]),
     (terminal, "unreadable", ["unreadable", "nothing was graded", AGAIN, NO_NOTEBOOK]),
@@ -211,7 +216,7 @@ def by_hand(course: Course) -> Course:
         grade = book.find_grade("why", LESSON, LESSON, "perfect")
         grade.manual_score, grade.needs_manual_grade = 1.5, False
         book.db.commit()
-    assert feedback_pages.generate(course, LESSON, ["perfect"]) == {}
+    assert feedback_exporter.generate(course, LESSON, ["perfect"]) == {}
     return course
 
 

@@ -11,12 +11,13 @@ from rich.console import Console
 from autograder.model.report import ExerciseReport, Outcome, Report
 from autograder.reports.class_pages import ClassReport
 from autograder.reports.csv_file import scores_csv
-from autograder.reports.feedback import exercise_feedback, summary
+from autograder.reports.student_pages import feedback_page
 from autograder.reports.table import print_report
-from autograder.reports.words import SKIPPED, STRETCH, WORDING
+from autograder.reports.words import STRETCH, WORDING
 
 from .hostile import Tags
 from .sample_class import LESSON, exercise, report
+from .sample_work import work
 
 
 def _stretch(outcome: Outcome) -> ExerciseReport:
@@ -29,21 +30,14 @@ def _with_stretch(outcome: Outcome) -> Report:
     return report([right, _stretch(outcome)])
 
 
-@pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED, Outcome.UNANSWERED])
-def test_its_feedback_says_that_it_is_not_counted(outcome: Outcome) -> None:
-    """In place of "0 of 0 points"; one that was left alone needs nothing done."""
-    text = Tags(exercise_feedback(_stretch(outcome), sandboxed=True)).text
-    assert STRETCH in text
-    assert "0 of 0" not in text
-    assert (SKIPPED in text) is (outcome is Outcome.UNANSWERED)
-
-
-@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.UNANSWERED, Outcome.MISSING])
+@pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED, Outcome.UNANSWERED, Outcome.MISSING])
 def test_without_it_a_notebook_is_still_perfect(outcome: Outcome) -> None:
-    """The summary neither counts it nor lists it among what to fix."""
-    tags = Tags(summary(_with_stretch(outcome), sandboxed=True))
-    assert "All 1 exercise correct" in tags.text
-    assert tags.links == []
+    """Its page neither counts it nor says "0 of 0 points"; one that was left alone needs nothing done."""
+    page = feedback_page(work(_with_stretch(outcome)))
+    assert "All 1 exercise correct" in Tags(page).text
+    assert "0 of 0" not in page
+    assert STRETCH in page or outcome in (Outcome.UNANSWERED, Outcome.MISSING)
+    assert ("optional, left as it was" in page) is (outcome in (Outcome.UNANSWERED, Outcome.MISSING))
 
 
 @pytest.mark.parametrize(

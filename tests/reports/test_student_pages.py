@@ -1,152 +1,304 @@
-"""A student's pages in a browser: readable on a phone, in the dark and on paper, and by a screen reader."""
+"""A student's pages say what was earned, what is wrong, and what to do now, and stay inert."""
 
-from collections.abc import Callable
-from itertools import pairwise
+
+import re
 from pathlib import Path
 
 import pytest
-from chromium import CHROMIUM, browser
-from playwright.sync_api import Browser, Page
 
 from autograder.model.course import Course
-from autograder.reports.feedback_page import feedback_page
-from autograder.reports.notebook_page import notebook_page
-from autograder.reports.student_index import student_index
+from autograder.model.report import Incident, Outcome
+from autograder.reports.student_pages import MOST, feedback_page, notebook_page, page_of_one, student_index
+from autograder.reports.words import NO_SANDBOX, WORDING
+from autograder.storage.student_grades import LessonGrades
 
-from .accessible import faults
-from .sample_class import LESSON
-from .sample_work import EMPTY, FIRST_SCREENS, MIDDLING, PERFECT, attempt, hostile_work, work
+from .hostile import HANDLER, Tags
+from .sample_class import LESSON, report
+from .sample_work import (
+    EMPTY,
+    MIDDLING,
+    PERFECT,
+    UNREADABLE,
+    attempt,
+    check,
+    done,
+    hostile_work,
+    notebook,
+    work,
+)
 
-__all__ = ["browser"]
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
-WIDE, PHONE = (1280, 720), (390, 844)
-HOME = Course(Path(__file__).parents[2])
-PAGES: dict[str, Callable[[], str]] = {
-    **{name: lambda made=made: feedback_page(work(made)) for name, made in FIRST_SCREENS.items()},
-    "commented": lambda: feedback_page(work(PERFECT.with_scores({"why": 1.0}), comments={"why": "See $x$."})),
-    "hostile": lambda: feedback_page(hostile_work()),
-    "notebook": lambda: notebook_page(work(MIDDLING)),
-    "index": lambda: student_index(
-        HOME, "ada", {LESSON: [attempt(EMPTY, "a"), attempt(MIDDLING, "b"), attempt(PERFECT, "c")]}, {}
-    ),
-}  # fmt: skip
-FIRST_SCREEN = {  # what was earned, what is wrong, what to do now
-    "perfect": ["8 of 8 points graded, 2 pending", "All 4 graded exercises correct", "Wait for your instructor"],
-    "middling": [
-        "2.5 of 8 points graded, 2 pending", "The mask is not used", "NameError: name 'weigths' is not defined",
-        "Start with Exercise 1: softmax, 2 points to gain: NameError",
+
+def text(page: str) -> str:
+    """Return what a reader sees of a page, in one line."""
+    return " ".join(Tags(re.sub(r"(?s)<style.*?</style>", "", page)).text.split())
+
+
+def test_a_middling_page_says_what_to_start_with_and_why() -> None:
+    """The score, what is pending, the first exercise to fix, and the change since the last attempt."""
+    said = text(feedback_page(work(MIDDLING)))
+    assert "2.5 of 8 points graded, 2 pending" in said
+    assert "1 of 4 graded exercises correct." in said
+    assert "Start with Exercise 1: softmax , 2 points to gain" in said.replace("softmax,", "softmax ,")
+    assert "Since your last attempt: Exercise 2: attention-scores 0 → 2 , Exercise 3" in said.replace("2,", "2 ,")
+    assert "2 points count neither for you nor against you" in said
+
+
+def test_a_card_gives_the_evidence_before_the_checks() -> None:
+    """The mistake, a hint folded away, the example with its pictures, the code, the causes, what passed."""
+    page = feedback_page(work(MIDDLING))
+    card = page[page.index('id="exercise-causal-mask"') :]
+    order = [
+        "The mask is not used", "<details", "Look at the last column.", "causal_mask(2)", "Your result", "<svg",
+        "<mark> 1</mark>", "Expected", "<svg", "With these inputs", "Your code", "softmax", "which the mask hides.",
+        "3 checks fail for this reason", "2 checks passed",
+    ]  # fmt: skip
+    at = 0
+    for part in order:
+        at = card.index(part, at)
+    assert card.count("which the mask hides.") == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("Your code raised a NameError in line 3 (`x = y`). Is `y` defined?", "a NameError in line 3<"),
+        ("Off by 2.", "Off by 2<"),
+        ("word `" + "word " * 40, "word …<"),
     ],
-    "empty": ["0 of 10 points", "No exercise has an answer yet", "Start with Exercise 1: softmax"],
-    "unreadable": ["Not graded", "could not open this file", "Open it in JupyterLab, save, and hand it in again."],
-}  # fmt: skip
+)
+def test_the_list_says_in_one_line_what_is_wrong(message: str, shown: str) -> None:
+    """The message's first sentence, without the code that it quotes."""
+    made = report([done("softmax", Outcome.FAILED, 0, checks=[check("a", message)])])
+    page = feedback_page(work(made))
+    line = page[page.index('class="why">') :].partition("</span>")[0] + "<"
+    assert shown in line
+    assert len(line) < 110
 
 
-def opened(browser: Browser, folder: Path, html: str, size: tuple[int, int], scheme: str = "light") -> Page:
-    """Open a page from disk."""
-    file = folder / "page.html"
-    file.write_text(html, encoding="utf-8")
-    page = browser.new_page(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
-    page.goto(file.as_uri())
-    return page
+def test_an_error_marks_its_line() -> None:
+    """The line that the message names stands out in the code."""
+    page = feedback_page(work(MIDDLING))
+    (line,) = re.findall(r'(?s)<span class="hll">.*?return.*?</span>', page)[:1]
+    assert ">3<" in line.replace(" ", "")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_no_serious_fault(browser: Browser, tmp_path: Path, name: str, scheme: str) -> None:
-    """With everything unfolded, at either width."""
-    for size in (WIDE, PHONE):
-        page = opened(browser, tmp_path, PAGES[name](), size, scheme)
-        page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-        assert faults(page) == []
-        page.close()
+def test_a_perfect_page_says_so_and_folds_every_exercise() -> None:
+    """Nothing is to be done, and each exercise is one row."""
+    page = feedback_page(work(PERFECT))
+    said = text(page)
+    assert "8 of 8 points graded, 2 pending" in said
+    assert "All 4 graded exercises correct. Well done." in said
+    assert "Wait for your instructor; nothing else is left to do." in said
+    assert "What to work on" not in said
+    assert page.count("<details id=") == 4
+    assert "<details open" not in page
 
 
-def test_axe_would_find_a_fault(browser: Browser, tmp_path: Path) -> None:
-    """Grey on white, and a picture without a description, on a page whose policy allows no script."""
-    policy = '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">'
-    html = f'<html lang="en">{policy}<title>x</title><main><p style="color:#bbb">grey</p><img src="x"></main></html>'
-    page = opened(browser, tmp_path, html, WIDE)
-    assert len(faults(page)) == 2
-    page.close()
+def test_everything_earned_leaves_nothing_to_do() -> None:
+    """Once the written answer is graded too."""
+    full = PERFECT.with_scores({"why": 2.0})
+    assert "Nothing: you have earned all there was to earn." in text(feedback_page(work(full)))
 
 
-@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
-@pytest.mark.parametrize("name", FIRST_SCREEN)
-def test_the_first_screen_answers_three_questions(
-    browser: Browser, tmp_path: Path, name: str, size: tuple[int, int]
-) -> None:
-    """What did I earn, what is wrong, what now: all without scrolling."""
-    page = opened(browser, tmp_path, PAGES[name](), size)
-    seen = """() => {
-        const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-        let text = '', node;
-        while ((node = walk.nextNode())) {
-            const range = document.createRange(); range.selectNodeContents(node);
-            const box = range.getBoundingClientRect();
-            if (box.height && box.bottom <= innerHeight) text += node.textContent;
-        }
-        return text.replace(/\\s+/g, ' ');
-    }"""
-    text = page.evaluate(seen)
-    assert [part for part in FIRST_SCREEN[name] if part not in text] == []
-    page.close()
+def test_extra_credit_is_no_less_than_full_points() -> None:
+    """It is counted as correct."""
+    above = PERFECT.with_scores({"why": 2.5})
+    assert f"All {len(above.exercises)} exercises correct. Well done." in text(feedback_page(work(above)))
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_a_phone_loads_nothing_and_runs_nothing(browser: Browser, tmp_path: Path, name: str) -> None:
-    """Unfolded too; its own style is in force, and nothing that a submission holds is."""
-    page = browser.new_page(viewport={"width": 390, "height": 844})
-    dialogs: list[str] = []
-    requests: list[str] = []
-    page.on("dialog", lambda dialog: dialogs.append(dialog.message))
-    page.on("request", lambda request: requests.append(request.url))
-    file = tmp_path / "page.html"
-    file.write_text(PAGES[name](), encoding="utf-8")
-    page.goto(file.as_uri())
-    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert page.evaluate("getComputedStyle(document.querySelector('main')).paddingLeft") != "0px"
-    assert dialogs == []
-    assert requests == [file.as_uri()]
-    page.close()
+def test_an_empty_notebook_has_words_of_its_own() -> None:
+    """Unanswered exercises are one list, told once."""
+    page = feedback_page(work(EMPTY))
+    said = text(page)
+    assert "No exercise has an answer yet, so there was nothing to grade." in said
+    assert "Write your answer where the cell says YOUR CODE HERE" in said
+    assert said.count(WORDING[Outcome.UNANSWERED].sentence) == 1
+    assert page.count('class="card') == 1
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_headings_are_in_order_and_landmarks_are_there(browser: Browser, tmp_path: Path, name: str) -> None:
-    """One h1, no level left out, one main."""
-    page = opened(browser, tmp_path, PAGES[name](), WIDE)
-    levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4,h5')].map(each => +each.localName[1])")
-    assert levels[0] == 1
-    assert levels.count(1) == 1 or name == "notebook"  # the lesson's own title is the second
-    assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
-    assert page.locator("main").count() == 1
-    assert page.evaluate("document.documentElement.lang") == "en"
-    page.close()
+def test_an_unreadable_file_is_not_a_score() -> None:
+    """It says what to do, and shows neither points nor exercises."""
+    said = text(feedback_page(work(UNREADABLE)))
+    assert "Not graded We could not open this file; nothing was graded." in said
+    assert "Open it in JupyterLab, save, and hand it in again." in said
+    assert "x.ipynb is not a notebook" in said
+    assert "points" not in said
+    assert "Exercise" not in said
 
 
-def test_the_keyboard_reaches_and_unfolds_everything(browser: Browser, tmp_path: Path) -> None:
-    """Each fold opens with Enter, shows its triangle, and the focus is visible."""
-    page = opened(browser, tmp_path, PAGES["middling"](), WIDE)
-    for _ in range(200):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.localName") == "summary":
-            assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-            page.keyboard.press("Enter")
-        if page.evaluate("document.activeElement === document.body"):
-            break
-    folds = "[...document.querySelectorAll('details')].map(each => [each.open, getComputedStyle(each.firstElementChild).display])"
-    assert page.evaluate(folds)
-    assert all(fold == [True, "list-item"] for fold in page.evaluate(folds))
-    page.close()
+@pytest.mark.parametrize("outcome", Outcome)
+def test_every_outcome_tells_what_happened_and_the_points(outcome: Outcome) -> None:
+    """Whatever the outcome, the page has its label, and its sentence unless the checks say more."""
+    score = None if outcome.is_pending else 2.0 if outcome is Outcome.PASSED else 0.0
+    said = text(feedback_page(work(report([done("softmax", outcome, score)]))))
+    assert WORDING[outcome].label in said
+    assert outcome is Outcome.PASSED or WORDING[outcome].sentence in said
+    assert ("2 pending" in said) == outcome.is_pending
 
 
-def test_paper_has_what_matters_on_a_few_pages(browser: Browser, tmp_path: Path) -> None:
-    """Hints are unfolded, links to other files are left out, and dark colours too."""
-    page = opened(browser, tmp_path, PAGES["middling"](), WIDE, "dark")
-    printed = page.pdf(format="A4", print_background=True)
-    assert 1 <= printed.count(b"/Type /Page") - printed.count(b"/Type /Pages") <= 3
-    page.emulate_media(media="print", color_scheme="dark")
-    assert page.get_by_text("Look at the last column.").is_visible()
-    assert not page.get_by_text("All your lessons").is_visible()
-    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
-    page.close()
+def test_comments_and_lateness_are_told() -> None:
+    """Also the comment on an exercise that is correct, outside its fold."""
+    page = feedback_page(work(PERFECT, comments={"softmax": "Neat $x^2$."}, late_penalty=1.5))
+    assert "6.5 of 8 points graded, 2 pending" in text(page)
+    assert "Handed in late: 1.5 points taken off." in text(page)
+    assert page.index("</details>") < page.index("Neat <math") < page.index('id="exercise-attention-scores"')
+
+
+def test_a_written_answer_stands_in_its_own_words_with_its_formula() -> None:
+    """Typeset without a script or a network."""
+    page = feedback_page(work(PERFECT))
+    card = page[page.index('id="exercise-why"') :]
+    assert "since the variance grows" in card
+    assert "<msqrt>" in card
+    assert "$" not in text(card)
+
+
+def test_the_checks_titles_and_messages_are_all_there() -> None:
+    """Folded or not, none is lost."""
+    page = feedback_page(work(MIDDLING))
+    for exercise in MIDDLING.exercises:
+        for each in exercise.checks:
+            assert each.title.replace("`dim`", "<code>dim</code>") in page
+
+
+def test_a_failed_stretch_exercise_is_explained_and_not_counted() -> None:
+    """One that was left alone is only in the list."""
+    failed = done("cost", Outcome.FAILED, 0, checks=[check("a", "boom")]).model_copy(update={"points": 0})
+    said = text(feedback_page(work(report([*PERFECT.exercises, failed]))))
+    assert "All 4 graded exercises correct" in said
+    assert "boom" in said
+    left = failed.model_copy(update={"outcome": Outcome.UNANSWERED, "checks": []})
+    page = feedback_page(work(report([*PERFECT.exercises, left])))
+    assert "optional, left as it was" in page
+    assert 'id="exercise-cost"' not in page
+
+
+def test_a_page_from_the_exchange_links_to_no_other_file() -> None:
+    """The student gets this one file; elsewhere the notebook and the index lie beside it."""
+    links = Tags(feedback_page(work(MIDDLING))).links
+    assert {"../index.html", "notebook.html"} == {each for each in links if not each.startswith("#")}
+    alone = Tags(feedback_page(work(MIDDLING, is_alone=True))).links
+    assert all(each.startswith("#exercise-") for each in alone)
+
+
+def test_a_notebook_checked_by_itself_gets_a_page_without_a_name() -> None:
+    """With the titles of its lesson, and no links to files that nobody wrote."""
+    home = Course(Path(__file__).parents[2])
+    page = page_of_one(home, MIDDLING, notebook(), sandboxed=True)
+    assert "3 · Attention: 2.5 of 8 points graded, 2 pending Feedback 3 · Attention" in text(page)
+    assert all(link.startswith("#") for link in Tags(page).links)
+
+
+def test_every_link_in_the_page_leads_somewhere() -> None:
+    """Each row's link has its section."""
+    for made in (PERFECT, MIDDLING, EMPTY):
+        page = feedback_page(work(made, is_alone=True))
+        for link in Tags(page).links:
+            assert f'id="{link[1:]}"' in page
+
+
+def test_hostile_text_stays_text() -> None:
+    """No element, handler or style of a submission reaches the page, and the policy allows none."""
+    page = feedback_page(hostile_work())
+    tags = Tags(page)
+    assert not {"script", "iframe", "link"} & set(tags.names)
+    assert "src" not in tags.attributes
+    assert not {name for name in tags.attributes if name.startswith("on")}
+    assert tags.names.count("style") == 1
+    assert HANDLER in tags.text
+    assert "\x1b" not in page
+    policy = re.search(r'Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    assert "default-src 'none'; style-src 'sha256-" in policy[1].replace("&#39;", "'")
+    assert "script-src" not in policy[1]
+    page.encode()
+
+
+def test_pictures_that_are_not_drawings_are_left_out() -> None:
+    """Only elements that draw are shown."""
+    softmax = done("softmax", Outcome.FAILED, 0)
+    example = MIDDLING.exercise("causal-mask").example
+    assert example is not None
+    evil = example.model_copy(update={"pictures": "<svg x><script>alert(1)</script></svg>" * 2})
+    page = feedback_page(work(report([softmax.model_copy(update={"example": evil})])))
+    assert "alert" not in page
+    assert "causal_mask(2)" in page
+
+
+def test_a_missing_sandbox_is_announced() -> None:
+    """The page says so, whatever the state, and only without one."""
+    for made in (MIDDLING, UNREADABLE):
+        assert NO_SANDBOX in text(feedback_page(work(made, sandboxed=False)))
+        assert NO_SANDBOX not in text(feedback_page(work(made)))
+
+
+def test_a_long_list_of_incidents_is_cut_and_counted() -> None:
+    """The page stays readable, however many there are."""
+    flood = [Incident(exercise=None, kind="open", message=f"no {n}") for n in range(MOST + 30)]
+    page = feedback_page(work(MIDDLING.model_copy(update={"incidents": flood})))
+    assert "and 30 more" in page
+    assert f"no {MOST}<" not in page
+
+
+COURSE = Course(Path(__file__).parents[2])
+
+
+def page(grades: dict[str, LessonGrades], **lessons: list[object]) -> Tags:
+    """Return the index of a student."""
+    return Tags(student_index(COURSE, "a<b", lessons, grades))
+
+
+def test_lessons_attempts_and_differences_are_listed() -> None:
+    """The newest attempt first, with the exercises whose scores changed."""
+    made = {LESSON: [attempt(EMPTY, "a"), attempt(MIDDLING, "b", 2), attempt(PERFECT, "c", 3)]}
+    shown = page({}, **made)
+    said = " ".join(shown.text.split())
+    assert shown.links == [f"{LESSON}/{LESSON}.html"]
+    to_fix = page({}, **{LESSON: made[LESSON][:2]}).links[1:]
+    assert to_fix == [f"{LESSON}/{LESSON}.html#exercise-{name}" for name in ("softmax", "causal-mask", "padding-mask")]
+    assert said.index("Attempt 3") < said.index("Attempt 2") < said.index("Attempt 1")
+    assert "graded on 3 March 2026: 8 of 8 points graded, 2 pending" in said
+    assert "0.5 → 2" in said
+    assert "3 · Attention" in said
+
+
+def test_the_newest_score_is_the_gradebooks() -> None:
+    """With scores given by hand, and less what was taken off for lateness."""
+    grades = {LESSON: LessonGrades(scores={"why": 1.5}, late_penalty=0.5)}
+    said = " ".join(page(grades, **{LESSON: [attempt(PERFECT, "a")]}).text.split())
+    assert "9 of 10 points so far, in 1 lesson." in said
+    assert "Attempt 1," not in said  # the table says all there is to say of one attempt
+
+
+def test_a_lesson_that_was_not_graded_is_told_and_not_counted() -> None:
+    """An unreadable file is no zero."""
+    shown = page({}, **{LESSON: [attempt(UNREADABLE, "a")], "04_x": [attempt(PERFECT, "b")]})
+    said = " ".join(shown.text.split())
+    assert "8 of 8 points graded, 2 pending so far, in 2 lessons." in said
+    assert "unreadable" in said
+
+
+def test_names_are_escaped() -> None:
+    """A name is text, wherever it stands."""
+    assert "All lessons of a<b" in page({}, **{LESSON: [attempt(PERFECT, "a")]}).text
+
+
+def test_it_shows_the_lesson_and_every_answer_with_its_points() -> None:
+    """Each answer links to what the feedback says about it."""
+    page = notebook_page(work(MIDDLING))
+    tags = Tags(page)
+    assert "Scale by <math" in page
+    assert page.count('class="cell answer"') == len(MIDDLING.exercises)
+    assert f"{LESSON}.html#exercise-causal-mask" in tags.links
+    assert "0.5 of 2 points" in tags.text
+    assert "2 points pending" in tags.text
+    assert "# Summary" not in tags.text
+
+
+def test_nothing_hostile_gets_through() -> None:
+    """No script, no handler, one style sheet."""
+    tags = Tags(notebook_page(hostile_work()))
+    assert not {"script", "iframe", "link"} & set(tags.names)
+    assert "src" not in tags.attributes
+    assert not {name for name in tags.attributes if name.startswith("on")}
+    assert tags.names.count("style") == 1

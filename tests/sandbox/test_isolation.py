@@ -12,12 +12,12 @@ import pytest
 
 from autograder.model.errors import RunEndedError, RunOutOfTimeError, RunTimedOutError, RunWaitedError
 from autograder.probe import resource_monitor
-from autograder.probe.functions import CallFunction
 from autograder.probe.resource_monitor import ResourceMonitor
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Request, Run
 from autograder.sandbox.system_calls import FORBIDDEN
+from coursework.engine.operations import CallFunction
 
 pytestmark = [
     pytest.mark.sandbox,

@@ -20,7 +20,7 @@ from autograder.storage import attempts, autograded, io_errors, nbgrader_api
 from autograder.storage.attempts import Attempt, AttemptLog
 
 Run = Callable[[], list[Attempt]]
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("same_grader")]
+pytestmark = pytest.mark.usefixtures("same_grader")
 
 
 @pytest.fixture

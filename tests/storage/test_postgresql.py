@@ -16,7 +16,7 @@ from rich.console import Console
 from tiny_course import LESSON, RIGHT, hand_in, make_fake
 from tiny_fixtures import built, course, same_grader
 
-from autograder.build import register
+from autograder.authoring.release import register
 from autograder.exports.class_scores import class_scores
 from autograder.grading.class_run import grade_lesson
 from autograder.model.course import CONFIG, Course
@@ -27,7 +27,7 @@ __all__ = ["built", "course", "same_grader"]
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))[-1:]
 USER = "postgres" if os.geteuid() == 0 else None  # the server does not run as the administrator
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.full("starts a PostgreSQL server", seconds=20),
     pytest.mark.usefixtures("same_grader"),
     pytest.mark.skipif(not PROGRAMS, reason="needs PostgreSQL: apt-get install postgresql"),
 ]

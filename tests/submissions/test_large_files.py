@@ -61,7 +61,7 @@ STRANGE: dict[str, tuple[Callable[[], bytes], str]] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.full("files of hundreds of megabytes", seconds=3)
 @pytest.mark.parametrize("name", STRANGE)
 def test_a_file_costs_bounded_time_and_memory(name: str, tmp_path: Path) -> None:
     """It is read without its outputs, or refused with the reason."""

@@ -78,7 +78,7 @@ def test_a_file_that_would_fill_the_memory_is_refused(
             read_submission(path)
 
 
-@pytest.mark.slow
+@pytest.mark.full("a file of 200 MB", seconds=10)
 def test_saved_outputs_of_200_mb_do_no_harm(
     course: Course, grader: Grader, tmp_path: Path
 ) -> None:

@@ -37,7 +37,6 @@ def _watch(course: Course, *args: str | Path) -> Result:
     return CliRunner().invoke(main, list(map(str, arguments)))
 
 
-@pytest.mark.slow
 @pytest.mark.sandbox
 def test_what_is_there_is_graded_once(real: Course, tmp_path: Path, hand_in: Callable[..., Path]) -> None:
     """One JSON line for the submission; the second time there is nothing to do."""

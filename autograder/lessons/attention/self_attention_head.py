@@ -8,7 +8,7 @@ from autograder.judge.authoring import FINISHED_ATTENTION, Check, Draw, Exercise
 from autograder.judge.gradients import gradients_match
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.attention import reference
-from autograder.probe.modules import CallModule
+from coursework.engine.operations import CallModule
 
 
 def _head(draw: Draw, init: Sequence[int], *calls: Sequence[Any]) -> CallModule:

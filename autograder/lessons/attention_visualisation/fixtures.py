@@ -9,9 +9,8 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from autograder.probe.answer import Answer, StructureError, kind_of, load
-from autograder.probe.functions import CallFunction
-from autograder.probe.operation import Operation
+from coursework.engine.operation import Answer, Operation, StructureError, kind_of, load
+from coursework.engine.operations import CallFunction
 from coursework.heat_map import FAULTS, HeatMapError, read_heat_map
 from coursework.small_bert import SmallBert, SmallTokeniser
 from coursework.stand_ins import MultiHeadAttention
@@ -40,7 +39,7 @@ class CollectMaps(Operation):
     passed: bool = False
     facts: bool = False
 
-    handed: ClassVar[Sequence[str]] = ("calls",)
+    arguments_in: ClassVar[Sequence[str]] = ("calls",)
 
     @property
     def faults(self) -> Mapping[str, str]:
@@ -204,7 +203,7 @@ class DrawHeatMap(Operation):
     keys: Sequence[str]
     second: bool = False
 
-    handed: ClassVar[Sequence[str]] = ("weights",)
+    arguments_in: ClassVar[Sequence[str]] = ("weights",)
 
     @property
     def faults(self) -> Mapping[str, str]:
@@ -264,7 +263,7 @@ class RunSilenced(Operation):
     facts: bool = False
     interrupted: bool = False
 
-    handed: ClassVar[Sequence[str]] = ("x",)
+    arguments_in: ClassVar[Sequence[str]] = ("x",)
 
     @property
     def names(self) -> frozenset[str]:

@@ -6,9 +6,9 @@ from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, 
 from autograder.judge.explain import near
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import properties
-from autograder.judge.shapes import shape_difference
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import AttendToPairs
+from coursework.engine.compare import shape_difference
 
 WORDS = ("the", "cat", "sat", "on", "mat", "lay", "rug", "sun", "dog", "a", "old", "is")
 PIECES = (*WORDS, "warm", "##er", "##ing", "##s", "walk", "play", ".", ",")

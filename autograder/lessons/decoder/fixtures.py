@@ -8,9 +8,16 @@ from typing import Any, ClassVar
 import torch
 from torch import nn
 
-from autograder.probe.answer import Answer, StructureError, attribute, kind_of, load, returned_tensor
-from autograder.probe.operation import Operation
 from coursework import scope
+from coursework.engine.operation import (
+    Answer,
+    Operation,
+    StructureError,
+    attribute,
+    kind_of,
+    load,
+    returned_tensor,
+)
 
 # Taken while there still is one: a run keeps only what its lesson hands out.
 CAUSAL_DECODER_LAYER: Any = scope.stand_in("CausalDecoderLayer")
@@ -28,7 +35,7 @@ class DecodeSteps(Operation):
     weights: Mapping[str, torch.Tensor] = field(default_factory=dict)
     texts: Sequence[Sequence[torch.Tensor]] = ()
 
-    handed: ClassVar[Sequence[str]] = ("texts",)
+    arguments_in: ClassVar[Sequence[str]] = ("texts",)
 
     @property
     def names(self) -> frozenset[str]:

@@ -6,7 +6,7 @@ import torch
 
 from autograder.judge import dropout, modules, weights
 from autograder.judge.authoring import Check, Draw, module
-from autograder.probe.modules import CallModule
+from coursework.engine.operations import CallModule
 
 D, HEADS, D_FF = 12, 3, 20
 INIT = (D, HEADS, D_FF, 0.0)

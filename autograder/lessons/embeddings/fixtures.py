@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from autograder.probe.answer import Answer
-from autograder.probe.functions import FunctionGradients
+from coursework.engine.operation import Answer
+from coursework.engine.operations import FunctionGradients
 
 PRODUCTS = frozenset(
     (

@@ -11,9 +11,9 @@ from autograder.judge.explain import facts, near, outputs, positions_mix, sample
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
-from autograder.lessons.encoder import reference
-from autograder.probe.answer import returned_tensor
-from autograder.probe.modules import CallModule
+from coursework import stand_ins
+from coursework.engine.operation import returned_tensor
+from coursework.engine.operations import CallModule
 
 
 def _feed_forward(d: Draw, init: list[Any], *inputs: torch.Tensor, train: bool = False) -> CallModule:
@@ -75,7 +75,7 @@ SHARE = facts({
     "largest": "Dropout has the wrong rate, or what is left is not scaled: it "
                "should become 1 / (1 − dropout) times what it was."})
 
-exercise = ExerciseChecks(reference=reference.FeedForward,
+exercise = ExerciseChecks(reference=stand_ins.FeedForward,
     examples=[
         example(lambda d: _feed_forward(d, [2, 4], d.normal(1, 3, 2))),
         example(lambda d: _feed_forward(d, [3, 5], d.normal(2, 1, 3, scale=2.0))),

@@ -9,7 +9,7 @@ from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
 from autograder.lessons.encoder import reference
-from autograder.probe.modules import CallModule, ReadState
+from coursework.engine.operations import CallModule, ReadState
 
 WEIGHTS = ("w1.weight", "w2.weight", "w3.weight")
 

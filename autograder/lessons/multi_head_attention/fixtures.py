@@ -7,9 +7,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from autograder.probe.answer import Answer, StructureError, attribute, first_tensor, load
-from autograder.probe.modules import ModuleOperation
-from autograder.probe.operation import Operation
+from coursework.engine.operation import Answer, Operation, StructureError, attribute, first_tensor, load
+from coursework.engine.operations import ModuleOperation
 
 LAYERS = ("w_q", "w_k", "w_v", "w_o")
 OWN = tuple(f"{layer}.{part}" for layer in LAYERS for part in ("weight", "bias"))

@@ -3,7 +3,7 @@
 from autograder.judge.authoring import Comparison, ExerciseChecks, entry
 from autograder.judge.judges import PASSED, choice, number, shape_of
 from autograder.model.exercise import Judge, Verdict
-from autograder.probe.answer import Fault
+from coursework.engine.operation import Fault
 
 SPLIT = shape_of(1, 2, 3, 3, hints={
     (1, 3, 2, 3): "Heads come second: batch, heads, tokens, width.",

@@ -6,7 +6,7 @@ from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import no_side_effects
 from autograder.judge.properties import properties
 from autograder.lessons.positional_encoding import judges, reference
-from autograder.probe.modules import CallModule
+from coursework.engine.operations import CallModule
 
 
 def _calls(d: Draw, max_len: int, d_model: int, *sizes: tuple[int, int], train: bool = False) -> CallModule:

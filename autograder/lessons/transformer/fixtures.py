@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 import torch
 from torch import nn
 
-from autograder.probe.answer import Answer, attribute
-from autograder.probe.modules import ModuleOperation
-from autograder.probe.operation import Operation
+from coursework.engine.operation import Answer, Operation, attribute
+from coursework.engine.operations import ModuleOperation
 
 WIDTH, WORDS = 6, 12  # of the parts to pass in
 VOCABULARY = 17  # of the scripted model
@@ -176,7 +175,7 @@ class Decode(Operation):
     pad_id: int = 0
     train: bool = False
 
-    handed: ClassVar[Sequence[str]] = ("src",)
+    arguments_in: ClassVar[Sequence[str]] = ("src",)
 
     def run(self, answer: Answer) -> Any:
         """Decode."""
@@ -273,7 +272,7 @@ class TrainSteps(Operation):
     train: bool = True
     dropout: float = 0.0
 
-    handed: ClassVar[Sequence[str]] = ("batches",)
+    arguments_in: ClassVar[Sequence[str]] = ("batches",)
 
     @property
     def arguments(self) -> Sequence[Any]:
@@ -314,7 +313,7 @@ class SampleShares(Operation):
     draws: int = 40_000
     seed: int = 1
 
-    handed: ClassVar[Sequence[str]] = ("logits", "kwargs")
+    arguments_in: ClassVar[Sequence[str]] = ("logits", "kwargs")
     named: ClassVar[Sequence[str]] = ("kwargs",)
 
     def run(self, answer: Answer) -> Any:
@@ -345,7 +344,7 @@ class SampleTwice(Operation):
 
     logits: torch.Tensor
 
-    handed: ClassVar[Sequence[str]] = ("logits",)
+    arguments_in: ClassVar[Sequence[str]] = ("logits",)
 
     @property
     def names(self) -> frozenset[str]:

@@ -17,7 +17,7 @@ from autograder.judge.judges import matches_reference
 from autograder.judge.masks import padded_ids
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.transformer import reference
-from autograder.probe.operation import Operation
+from coursework.engine.operation import Operation
 
 UNEVEN = ["mean-of-means"]  # sentences of other lengths may have equal mean losses by chance
 PADDED = [*UNEVEN, "pads-counted-in-part"]

@@ -12,7 +12,7 @@ from autograder.judge.gradients import gradients_match, unregistered
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.transformer import reference
-from autograder.probe.modules import CallModule, ReadState
+from coursework.engine.operations import CallModule, ReadState
 
 WORDS = 13
 SIZES = [WORDS, 8, 2, 4, 12]  # vocabulary, d_model, layers, heads, d_ff

@@ -5,8 +5,8 @@ import torch
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
-from autograder.judge.shapes import shape_difference
 from autograder.lessons.transformer import reference
+from coursework.engine.compare import shape_difference
 
 BOTH = ("inputs", "targets")
 

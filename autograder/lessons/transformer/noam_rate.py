@@ -11,7 +11,7 @@ from autograder.judge.judges import PASSED, failed, matches_reference
 from autograder.judge.properties import defaults, properties
 from autograder.lessons.transformer import reference
 from autograder.model.exercise import Verdict
-from autograder.probe.functions import CallFunction
+from coursework.engine.operations import CallFunction
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,13 @@ from typing import Any
 import torch
 
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
-from autograder.judge.compare import side, times
 from autograder.judge.dropout import NEARLY_ALL
 from autograder.judge.explain import facts, near
 from autograder.judge.judges import matches_reference
-from autograder.judge.known_types import of_type
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import ModeAfterwards, TrainSteps
+from coursework.engine.compare import of_type, side, times
 
 VOCABULARY, WIDTH = 9, 6
 

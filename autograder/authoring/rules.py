@@ -1,0 +1,252 @@
+"""The rules that a lesson's text keeps, so that what is built from it can be graded."""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from itertools import count, pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from IPython.core.inputtransformer2 import TransformerManager
+
+from autograder.model.errors import LessonTextError
+from autograder.model.lesson_text import (
+    CellKind,
+    LessonCell,
+    LessonText,
+    Region,
+    has,
+    marker_lines,
+    marker_problem,
+    skeleton,
+)
+
+EXERCISE_ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+REGIONS = {CellKind.SOLUTION: (Region.SOLUTION,), CellKind.WRITTEN: (Region.SOLUTION, Region.SCHEME)}
+
+HEADING = re.compile(r"^#{2,3} Exercise (?P<number>\d+): .*?(?:\((?P<points>[\d.]+) points?\b.*\))?$")
+STRETCH = re.compile(r"^#{2,3} Stretch: .+$")
+HINT = re.compile(r"^<details><summary>Hint (\d+)", re.MULTILINE)
+CHECK = re.compile(r"check\(\"[a-z0-9-]+\"\)")
+FEWEST_HINTS = 2
+
+# In a string: a name for importlib, or code that a magic such as %time runs.
+OURS = re.compile(r"^autograder(\.\w+)*$|\b(import|from)\s+autograder\b")
+
+IMAGES = "images"
+MARKDOWN_IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\(\s*<?(?P<source>[^)\s>]*)[^)]*\)")
+HTML_IMAGE = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
+ATTRIBUTE = r"""\b{}\s*=\s*["']([^"']*)["']"""
+
+
+def verify(lesson: LessonText) -> None:
+    """Raise LessonTextError for the first rule that a lesson's text breaks."""
+    for rule in RULES:
+        rule(lesson)
+
+
+def check_ids(lesson: LessonText) -> None:
+    """Raise LessonTextError for an id that is taken or malformed."""
+    seen: dict[str, int] = {}
+    for cell in lesson.cells:
+        if cell.exercise and not EXERCISE_ID.fullmatch(cell.exercise):
+            raise _error(lesson, cell, "an id is lower-case words with hyphens: scaled-softmax")
+        if cell.id in seen:
+            raise _error(lesson, cell, f"duplicate id: line {seen[cell.id]} has it already")
+        seen[cell.id] = cell.line
+
+
+def check_markers(lesson: LessonText) -> None:
+    """Raise LessonTextError for a marker without its partner, or in the wrong kind of cell."""
+    for cell in lesson.cells:
+        fault = marker_problem(cell.text) or _misplaced(cell)
+        if fault:
+            raise _error(lesson, cell, fault[1], offset=1 + fault[0])
+        if cell.kind.is_answered and not has(cell.text, Region.SOLUTION):
+            problem = "no model answer: put it between BEGIN SOLUTION and END SOLUTION"
+            raise _error(lesson, cell, problem)
+
+
+def _misplaced(cell: LessonCell) -> tuple[int, str] | None:
+    allowed = [str(region) for region in REGIONS.get(cell.kind, ())]
+    for offset, line in marker_lines(cell.text):
+        if not any(region in line for region in allowed):
+            return offset, f"'{line.strip()}' does not belong in a '{cell.kind}' cell"
+    return None
+
+
+def check_order(lesson: LessonText) -> None:
+    """Raise LessonTextError unless solutions and tests come in pairs, each test right after its solution."""
+    for before, cell in pairwise((None, *lesson.cells, None)):
+        solution = before is not None and before.kind is CellKind.SOLUTION
+        test = cell is not None and cell.kind is CellKind.TEST
+        paired = before and cell and before.exercise == cell.exercise
+        if solution and before and not (test and paired):
+            problem = f"no test after it: expected '# %% test {before.exercise} POINTS' next"
+            raise _error(lesson, before, problem)
+        if test and cell and not (solution and paired):
+            problem = f"a test directly follows its solution: '# %% solution {cell.exercise}'"
+            raise _error(lesson, cell, problem)
+
+
+def check_points(lesson: LessonText) -> None:
+    """Raise LessonTextError unless the points add up to the sum that the header declares."""
+    for cell in lesson.cells:
+        if cell.kind in (CellKind.TEST, CellKind.WRITTEN) and not cell.points >= 0:
+            raise _error(lesson, cell, f"points should not be negative, got {cell.points:g}")
+    total = sum(exercise.points for exercise in lesson.exercises)
+    if not lesson.points > 0:
+        problem = "declare the sum of the points in the header: '#   coursework: {points: 20}'"
+        raise LessonTextError(problem, lesson.path, line=1)
+    if total != lesson.points:
+        problem = f"the exercises' points add up to {total:g}; the header declares {lesson.points:g}"
+        raise LessonTextError(problem, lesson.path, line=1)
+
+
+def check_headings(lesson: LessonText) -> None:
+    """Raise LessonTextError unless every exercise has a heading with its number and points.
+
+    The form is `### Exercise 3: the title (2 points)`, numbered from 1 in the order of the text. An
+    exercise of 0 points has the heading `### Stretch: the title`.
+    """
+    numbers = count(1)
+    for cell, found in _exercises_with_headings(lesson):
+        points = next(e.points for e in lesson.exercises if e.id == cell.exercise)
+        wanted = f"Exercise {next(numbers)}: … ({_points(points)})" if points else "Stretch: …"
+        if found is None:
+            raise _error(lesson, cell, f"no heading: expected '### {wanted}' before it")
+        text, line = found
+        match = HEADING.match(text)
+        named = f"Exercise {match['number']}: … ({_points(match['points'])})" if match else "Stretch: …"
+        if named != wanted:
+            problem = f"the heading should read '{wanted}', got '{text}'"
+            raise LessonTextError(problem, lesson.path, cell=cell.id, line=line)
+
+
+def _exercises_with_headings(lesson: LessonText) -> Iterator[tuple[LessonCell, tuple[str, int] | None]]:
+    """Yield each answer cell with the last heading of an exercise before it, and that line's number."""
+    found: tuple[str, int] | None = None
+    for cell in lesson.cells:
+        if cell.kind in (CellKind.PROSE, CellKind.WRITTEN):
+            for line, text in enumerate(cell.text.split("\n"), start=cell.line + 1):
+                if HEADING.match(text) or STRETCH.match(text):
+                    found = text, line
+        if cell.kind.is_answered:
+            yield cell, found
+            found = None
+
+
+def _points(number: str | float | None) -> str:
+    return f"{float(number):g} point{'' if float(number) == 1 else 's'}" if number else "no points"
+
+
+def check_hints(lesson: LessonText) -> None:
+    """Raise LessonTextError unless every test is followed by folded hints, numbered from 1.
+
+    The check on public examples may stand between the two.
+    """
+    cells = [cell for cell in lesson.cells if not CHECK.fullmatch(cell.text.strip())]
+    for cell, after in pairwise((*cells, None)):
+        if cell is None or cell.kind is not CellKind.TEST:
+            continue
+        text = after.text if after is not None and after.kind is CellKind.PROSE else ""
+        numbers = [int(number) for number in HINT.findall(text)]
+        if len(numbers) < FEWEST_HINTS or numbers != list(range(1, len(numbers) + 1)):
+            problem = (
+                f"expected at least {FEWEST_HINTS} folded hints, numbered from 1, right after the "
+                f"test ('<details><summary>Hint 1: …'), got {numbers or 'none'}"
+            )
+            raise _error(lesson, cell, problem)
+        if after is not None and text.count("</details>") < len(numbers):
+            problem = "a hint is not closed: each ends with '</details>'"
+            raise LessonTextError(problem, lesson.path, cell=cell.id, line=after.line)
+
+
+def check_code(lesson: LessonText) -> None:
+    """Raise LessonTextError for code that does not parse, answered or not, or imports the autograder."""
+    for cell in lesson.cells:
+        if cell.kind.is_markdown:
+            continue
+        tree = _parse(lesson, cell, cell.text)
+        if cell.kind.is_answered:
+            _parse(lesson, cell, skeleton(cell.text, markdown=False))
+        if any(OURS.search(name) for name in _imports_and_strings(tree)):
+            raise _error(lesson, cell, "a lesson never imports autograder: students do not have it")
+
+
+def _parse(lesson: LessonText, cell: LessonCell, text: str) -> ast.Module:
+    """Return a cell's syntax tree, read as IPython does; LessonTextError if it has none."""
+    try:
+        python = TransformerManager().transform_cell(text)
+        flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        tree = compile(python, lesson.path.name, "exec", flags)
+    except (SyntaxError, ValueError) as error:
+        problem = f"the code does not parse: {getattr(error, 'msg', error)}"
+        raise _error(lesson, cell, problem, offset=getattr(error, "lineno", None) or 0) from error
+    assert isinstance(tree, ast.Module)
+    return tree
+
+
+def _imports_and_strings(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+RULES: tuple[Callable[[LessonText], None], ...] = (
+    check_ids,
+    check_markers,
+    check_order,
+    check_points,
+    check_headings,
+    check_hints,
+    check_code,
+)
+
+
+class Image(NamedTuple):
+    """A picture as a cell names it."""
+
+    alt: str
+    source: str
+
+
+def images_in(text: str) -> Iterator[Image]:
+    """Yield the pictures that a markdown text shows, written as markdown or as HTML."""
+    for match in MARKDOWN_IMAGE.finditer(text):
+        yield Image(match["alt"], match["source"])
+    for tag in HTML_IMAGE.findall(text):
+        alt, source = (re.search(ATTRIBUTE.format(name), tag, re.IGNORECASE) for name in ("alt", "src"))
+        yield Image(alt[1] if alt else "", source[1] if source else "")
+
+
+def images_of(lesson: LessonText) -> list[str]:
+    """Return the file names of all pictures of a lesson, each once, sorted."""
+    cells = (cell.text for cell in lesson.cells if cell.kind.is_markdown)
+    return sorted({Path(image.source).name for text in cells for image in images_in(text)})
+
+
+def check_images(lesson: LessonText, folder: Path) -> None:
+    """Raise LessonTextError for a picture without alt text, elsewhere, or not in `folder`."""
+    for cell in lesson.cells:
+        for image in images_in(cell.text) if cell.kind.is_markdown else ():
+            path = Path(image.source)
+            if not image.alt.strip():
+                problem = f"image '{image.source}' without alt text: say what a reader should see in it"
+            elif path.parent != Path(IMAGES):
+                problem = f"image '{image.source}' should be {IMAGES}/NAME: a lesson needs no network"
+            elif not (folder / path.name).is_file():
+                problem = f"image '{image.source}' does not exist: draw it into {IMAGES}/"
+            else:
+                continue
+            lines = cell.text.split("\n")
+            offset = next((n for n, line in enumerate(lines) if image.source in line), 0)
+            raise _error(lesson, cell, problem, offset=1 + offset)
+
+
+def _error(lesson: LessonText, cell: LessonCell, problem: str, *, offset: int = 0) -> LessonTextError:
+    return LessonTextError(problem, lesson.path, cell=cell.id, line=cell.line + offset)

@@ -1,0 +1,66 @@
+"""Writes the skeleton of a new exercise: cells in the lesson's text, checks, and mistakes."""
+
+import keyword
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from autograder import lessons
+from autograder.authoring.files import write
+from autograder.authoring.rules import EXERCISE_ID
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
+from autograder.model.lesson_text import CellKind, LessonText, read_lesson
+
+
+def new_exercise(course: Course, lesson: str, exercise: str) -> list[Path]:
+    """Write the skeleton of an exercise into a lesson, after its last one; return the three files.
+
+    Until the skeleton is filled in, the build stops at it and says why. Raises CourseError for an
+    id that is taken, is no id, or would overwrite a file, and LessonTextError for a text that
+    cannot be read.
+    """
+    text = read_lesson(course.text(lesson))
+    if not EXERCISE_ID.fullmatch(exercise):
+        raise CourseError(f"'{exercise}' is not an id: expected lower-case words with hyphens")
+    if any(header.id == exercise for header in text.exercises):
+        raise CourseError(f"{text.path.name} has an exercise '{exercise}' already")
+    name = exercise.replace("-", "_")
+    folder = Path(lessons.__path__[0]) / lesson.partition("_")[2]
+    words = {"id": exercise, "name": name, "number": _next_number(text)}
+    contents = {
+        text.path: _with_cells(text, _filled("text", words)),
+        folder / f"{name}.py": _filled("checks", words),
+        folder / f"{name}.yaml": _filled("mistakes", words),
+    }
+    taken = [path.name for path in contents if path != text.path and path.exists()]
+    if taken or keyword.iskeyword(name):
+        problem = f"{taken[0]} exists already" if taken else f"`{name}` is a word of Python"
+        raise CourseError(f"'{exercise}' cannot be the id of an exercise: {problem}")
+    for path, content in contents.items():
+        write(path, content.encode())
+    return list(contents)
+
+
+def _next_number(text: LessonText) -> int:
+    return 1 + sum(header.points > 0 for header in text.exercises)
+
+
+def _filled(template: str, words: dict[str, object]) -> str:
+    environment = Environment(
+        loader=PackageLoader("autograder.authoring", "skeletons"),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - Python and YAML, not HTML
+    )
+    return environment.get_template(f"{template}.j2").render(words)
+
+
+def _with_cells(text: LessonText, cells: str) -> str:
+    """Return the text with cells put in after the last exercise and its hints."""
+    last = max(n for n, cell in enumerate(text.cells) if cell.kind in (CellKind.TEST, CellKind.WRITTEN))
+    hints = 1 if text.cells[last].kind is CellKind.TEST else 0
+    after = last + hints + 1
+    lines = text.path.read_text(encoding="utf-8").splitlines(keepends=True)
+    place = text.cells[after].line - 1 if after < len(text.cells) else len(lines)
+    return "".join([*lines[:place], cells, *lines[place:]])

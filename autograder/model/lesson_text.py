@@ -1,0 +1,341 @@
+"""Reading a lesson as its author writes it: py:percent text with one tag to a cell.
+
+What only the instructor sees lies in marked regions of a cell, between BEGIN and END lines. The markers are
+nbgrader's own, and are found as nbgrader finds them: anywhere in a line.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from autograder.model.errors import LessonTextError
+
+SLIDES = ("slide", "subslide", "fragment", "notes", "skip")
+
+
+class CellKind(StrEnum):
+    """What a cell is for; the word its tag begins with."""
+
+    PROSE = "prose"
+    SETUP = "setup"
+    GIVEN = "given"
+    DEMO = "demo"
+    SOLUTION = "solution"
+    TEST = "test"
+    WRITTEN = "written"
+
+    @property
+    def is_markdown(self) -> bool:
+        """Whether cells of this kind hold text rather than code."""
+        return self in (CellKind.PROSE, CellKind.WRITTEN)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether students fill in cells of this kind."""
+        return self in (CellKind.SOLUTION, CellKind.WRITTEN)
+
+
+@dataclass(frozen=True)
+class LessonCell:
+    """One cell: `text` is its content, `line` the line of its header in the lesson's file."""
+
+    kind: CellKind
+    text: str
+    line: int
+    ordinal: int = 1
+    exercise: str = ""
+    points: float = 0.0
+    slide: str = ""
+
+    @property
+    def id(self) -> str:
+        """The cell's id in notebooks: the exercise's id, or the kind and an ordinal."""
+        if self.kind.is_answered:
+            return self.exercise
+        return f"{self.exercise}-test" if self.kind is CellKind.TEST else f"{self.kind}-{self.ordinal}"
+
+
+class Tag(NamedTuple):
+    """What a cell's header says of it."""
+
+    kind: CellKind
+    exercise: str = ""
+    points: float = 0.0
+
+
+class TagProblem(NamedTuple):
+    """Why a header cannot be read."""
+
+    problem: str
+
+
+# The words that follow a kind in its tag; prose has no tag at all.
+WORDS: Mapping[CellKind, tuple[str, ...]] = {
+    CellKind.SETUP: (),
+    CellKind.GIVEN: (),
+    CellKind.DEMO: (),
+    CellKind.SOLUTION: ("ID",),
+    CellKind.TEST: ("ID", "POINTS"),
+    CellKind.WRITTEN: ("ID", "POINTS"),
+}
+
+
+def read_tag(title: str, *, markdown: bool) -> Tag | TagProblem:
+    """Return what a cell's title says; a TagProblem if it is not one of the known tags."""
+    words = title.split()
+    if not words:
+        return Tag(CellKind.PROSE) if markdown else TagProblem(f"code cell without a tag; {_known()}")
+    if words[0] not in list(WORDS):
+        return TagProblem(f"unknown tag '{words[0]}'; {_known()}")
+    kind = CellKind(words[0])
+    if kind.is_markdown != markdown:
+        wanted = "a markdown cell: add [markdown]" if kind.is_markdown else "a code cell"
+        return TagProblem(f"a '{kind}' cell is {wanted}")
+    return _with_words(kind, words[1:])
+
+
+def _with_words(kind: CellKind, words: list[str]) -> Tag | TagProblem:
+    form = " ".join(("# %%", kind, *WORDS[kind]))
+    if len(words) != len(WORDS[kind]):
+        return TagProblem(f"the header should read '{form}', got '{' '.join((kind, *words))}'")
+    exercise = words[0] if words else ""
+    if len(words) < 2:
+        return Tag(kind, exercise)
+    try:
+        return Tag(kind, exercise, float(words[1]))
+    except ValueError:
+        return TagProblem(f"the header should read '{form}', got '{words[1]}' for POINTS")
+
+
+def _known() -> str:
+    return "a header is '# %% [markdown]' or '# %% ' and one of " + ", ".join(WORDS)
+
+
+class Region(StrEnum):
+    """What lies between a pair of markers."""
+
+    SOLUTION = "SOLUTION"
+    HIDDEN = "HIDDEN TESTS"
+    SCHEME = "MARK SCHEME"
+
+
+MARKER = re.compile(rf"(BEGIN|END) ({'|'.join(Region)})")
+# What an author may have meant as a marker, although nbgrader would not recognise it.
+MISSPELT = re.compile(r"^\s*#+\s*(BEGIN|END)[\s_-]*(SOLUTIONS?|HIDDEN|MARK[\s_-]*SCHEME)\b", re.IGNORECASE)
+
+
+def begin(region: Region) -> str:
+    """Return the line that opens a region."""
+    return f"### BEGIN {region}"
+
+
+def end(region: Region) -> str:
+    """Return the line that closes a region."""
+    return f"### END {region}"
+
+
+def labelled(text: str) -> Iterator[tuple[str, Region | None]]:
+    """Yield each line but the markers, with the region it lies in.
+
+    A region inside another counts as the inner one.
+    """
+    inside: list[Region] = []
+    for line in text.split("\n"):
+        marker = MARKER.search(line)
+        if marker is None:
+            yield line, inside[-1] if inside else None
+        elif marker[1] == "BEGIN":
+            inside.append(Region(marker[2]))
+        elif inside:
+            inside.pop()
+
+
+def without(text: str, *regions: Region) -> str:
+    """Return a cell's text without some regions, and without any marker."""
+    return "\n".join(line for line, region in labelled(text) if region not in regions).rstrip()
+
+
+def inside(text: str, region: Region) -> str:
+    """Return the text of one kind of region, markers left out."""
+    return "\n".join(line for line, here in labelled(text) if here is region)
+
+
+def has(text: str, region: Region) -> bool:
+    """Return whether a cell opens such a region."""
+    return begin(region).lstrip("# ") in text
+
+
+def marker_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the markers in a text: the offset of the line, and the line."""
+    for offset, line in enumerate(text.split("\n")):
+        if MARKER.search(line) or MISSPELT.search(line):
+            yield offset, line
+
+
+def marker_problem(text: str) -> tuple[int, str] | None:
+    """Return the first fault in a cell's markers: the offset of its line, and what is wrong."""
+    opened: tuple[int, str] | None = None
+    for offset, line in marker_lines(text):
+        marker = MARKER.search(line)
+        if marker is None:
+            return offset, f"'{line.strip()}' is not quite one of nbgrader's markers"
+        verb, name = marker.groups()
+        if verb == "BEGIN" and opened:
+            return offset, f"BEGIN {name} inside BEGIN {opened[1]}: close that one first"
+        if verb == "END" and (opened is None or opened[1] != name):
+            return offset, f"END {name} without BEGIN {name}"
+        opened = (offset, name) if verb == "BEGIN" else None
+    return (opened[0], f"BEGIN {opened[1]} without END {opened[1]}") if opened else None
+
+
+def tucked(text: str) -> str:
+    """Return a written cell with its mark scheme moved into its solution.
+
+    nbgrader takes a mark scheme out of its own "task" cells only, and stops at any other.
+    """
+    scheme = inside(text, Region.SCHEME)
+    answer = [inside(text, Region.SOLUTION)]
+    if scheme:
+        answer += ["", "**Mark scheme**", "", scheme]
+    question = without(text, *Region).strip()
+    return "\n".join((question, "", begin(Region.SOLUTION), *answer, end(Region.SOLUTION)))
+
+
+def skeleton(text: str, *, markdown: bool) -> str:
+    """Return what nbgrader makes of a solution cell for students: its stub for each solution."""
+    # nbgrader takes most of a second to import, and reading a lesson does not need it.
+    from nbformat.v4 import new_code_cell, new_markdown_cell
+    from nbgrader.preprocessors import ClearSolutions
+
+    new = new_markdown_cell if markdown else new_code_cell
+    cell = new(text, metadata={"nbgrader": {"solution": True}})
+    cleared, _ = ClearSolutions().preprocess_cell(cell, {"language": "python"}, 0)
+    source: str = cleared.source
+    return source
+
+
+HEADER = re.compile(r"^#\s*%%+(\s|$)")
+# What jupytext itself puts beside the title and our own `slide`.
+JUPYTEXT_KEYS = {"title", "slide", "lines_to_next_cell"}
+
+
+@dataclass(frozen=True)
+class ExerciseHeader:
+    """What the text declares of an exercise: id, points, and whether it is graded by hand."""
+
+    id: str
+    points: float
+    written: bool
+    line: int
+
+
+@dataclass(frozen=True)
+class LessonText:
+    """A lesson's cells, in order, and the sum of points that its header declares (0 for none)."""
+
+    path: Path
+    cells: tuple[LessonCell, ...]
+    points: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The lesson's name, `03_attention`: also its folder's and notebook's."""
+        return self.path.stem
+
+    @property
+    def exercises(self) -> list[ExerciseHeader]:
+        """The graded parts in order; a code exercise has the points of its test cell."""
+        graded = (CellKind.TEST, CellKind.WRITTEN)
+        return [
+            ExerciseHeader(cell.exercise, cell.points, cell.kind is CellKind.WRITTEN, cell.line)
+            for cell in self.cells
+            if cell.kind in graded
+        ]
+
+    def answer(self, exercise: str) -> str:
+        """Return a solution cell with the model answer in place and no markers.
+
+        A written one comes without its mark scheme. Raises LessonTextError for an unknown id.
+        """
+        return without(self._answered(exercise).text, Region.SCHEME)
+
+    def skeleton(self, exercise: str) -> str:
+        """Return a solution cell as students get it; LessonTextError for an unknown id."""
+        cell = self._answered(exercise)
+        written = cell.kind is CellKind.WRITTEN
+        return skeleton(tucked(cell.text) if written else cell.text, markdown=written)
+
+    def mark_scheme(self, exercise: str) -> str:
+        """Return a written exercise's mark scheme; LessonTextError for an unknown id."""
+        return inside(self._answered(exercise).text, Region.SCHEME)
+
+    def test(self, exercise: str) -> str:
+        """Return the visible tests of an exercise; LessonTextError if it has none."""
+        return self._find(exercise, (CellKind.TEST,)).text
+
+    def _answered(self, exercise: str) -> LessonCell:
+        return self._find(exercise, (CellKind.SOLUTION, CellKind.WRITTEN))
+
+    def _find(self, exercise: str, kinds: tuple[CellKind, ...]) -> LessonCell:
+        for cell in self.cells:
+            if cell.exercise == exercise and cell.kind in kinds:
+                return cell
+        known = ", ".join(cell.exercise for cell in self.cells if cell.kind in kinds)
+        wanted = " or ".join(kinds)
+        raise LessonTextError(f"no {wanted} cell '{exercise}'; it has: {known}", self.path)
+
+
+def read_lesson(path: Path) -> LessonText:
+    """Read a lesson's text into cells.
+
+    Raises LessonTextError if the file does not exist, or if a header is not one of the known ones.
+    The rules that span cells are the business of `verify`.
+    """
+    if not path.is_file():
+        raise LessonTextError("no such lesson text", path)
+    import jupytext  # takes half a second to import
+
+    text = path.read_text(encoding="utf-8")
+    notebook = jupytext.reads(text, fmt="py:percent")
+    parsed = notebook.cells
+    lines = [n for n, line in enumerate(text.split("\n"), start=1) if HEADER.match(line)]
+    if len(lines) != len(parsed):
+        problem = f"expected a cell for each of the {len(lines)} '# %%' lines, got {len(parsed)}"
+        raise LessonTextError(f"{problem}; text before the first one belongs to no cell", path)
+    return LessonText(path, tuple(_cells(parsed, lines, path)), _declared_points(notebook.metadata))
+
+
+def _declared_points(metadata: Mapping[str, Any]) -> float:
+    """Return the sum of points in a text's header, `coursework: {points: 20}`; 0 if there is none."""
+    declared = metadata.get("coursework")
+    points = declared.get("points") if isinstance(declared, Mapping) else None
+    return float(points) if isinstance(points, (int, float)) else 0.0
+
+
+def _cells(parsed: list[Any], lines: list[int], path: Path) -> Iterator[LessonCell]:
+    seen: Counter[CellKind] = Counter()
+    for raw, line in zip(parsed, lines, strict=True):
+        title = raw.metadata.get("title", "")
+        tag = read_tag(title, markdown=raw.cell_type == "markdown")
+        if isinstance(tag, TagProblem):
+            raise LessonTextError(tag.problem, path, cell=title, line=line)
+        seen[tag.kind] += 1
+        slide = _slide(raw, path, line)
+        yield LessonCell(tag.kind, raw.source, line, seen[tag.kind], tag.exercise, tag.points, slide)
+
+
+def _slide(raw: Any, path: Path, line: int) -> str:
+    title = raw.metadata.get("title", "")
+    unknown = sorted(set(raw.metadata) - JUPYTEXT_KEYS)
+    if unknown:
+        problem = f"unknown metadata {', '.join(unknown)}; a header takes slide=… only"
+        raise LessonTextError(problem, path, cell=title, line=line)
+    slide = str(raw.metadata.get("slide", ""))
+    if slide not in ("", *SLIDES):
+        problem = f"slide should be one of {', '.join(SLIDES)}, got '{slide}'"
+        raise LessonTextError(problem, path, cell=title, line=line)
+    return slide

@@ -1,1 +1,0 @@
-"""Reading a lesson as its author writes it: py:percent text with one tag to a cell."""

@@ -1,0 +1,234 @@
+"""An exception is told by its type, the line of the submitted cell, and advice that fits it."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from autograder.judge.judges import matches_reference
+from autograder.model.exercise import Comparison
+from coursework.engine.compare import EXCEPTIONS
+from coursework.engine.exceptions import Cell, advice, rows, say_raised
+from coursework.engine.observation import Observation, Raised
+from coursework.engine.observe import describe
+from coursework.engine.operation import Fault
+from coursework.engine.operations import CallFunction
+
+CELL = Cell("import torch\n\ndef f(x):\n    return scroes @ x\n", frozenset(["w_q.weight", "f"]))
+LAYER = nn.Linear(3, 2)
+SCOPE = {"torch": torch, "nn": nn, "F": functional, "layer": LAYER, "x": torch.ones(2, 3)}
+
+
+def raised(code: str) -> Raised:
+    """Return the exception that an expression raises, as a probe describes it."""
+    try:
+        eval(code, {**SCOPE})
+    except Exception as problem:
+        found = Observation.of({"raised": describe(problem)}).raised
+        assert found is not None
+        return found
+    raise AssertionError(f"{code} raises nothing")
+
+
+def leak(name: str, *bases: type[Exception]) -> Raised:
+    """Return an exception of a class with this name."""
+    found = Observation.of({"raised": describe(type(name, bases, {})("secret"))}).raised
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("x @ x", "sizes of the two matrices don't match"),
+        ("torch.bmm(x[None], x[None])", "sizes of the two matrices don't match"),
+        ("layer(torch.ones(4))", "sizes of the two matrices don't match"),
+        ("x + torch.ones(4)", "can't be broadcast"),
+        ("x.expand(5, 5)", "Only dimensions of size 1"),
+        ("x.view(4, 4)", "does not hold as many entries"),
+        ("x.T.view(6)", "`.contiguous()`"),
+        ("x @ x.T.double()", "different dtypes"),
+        ("F.embedding(x, x)", "Whole numbers (torch.long)"),
+        ("F.cross_entropy(x, torch.ones(2, dtype=torch.int32))", "Whole numbers (torch.long)"),
+        ("torch.tensor([1, 2]).mean()", "needs floats"),
+        ("layer.weight.add_(1)", "changed in place while gradients are on"),
+        ("x.sum().backward()", "No gradient reaches this tensor"),
+        ("layer.weight.numpy()", "NumPy cannot follow gradients"),
+        ("torch.cat([x, torch.ones(2, 4)])", "agree in every other dimension"),
+        ("torch.stack([x, torch.ones(2, 4)])", "agree in every other dimension"),
+        ("torch.cat([x, torch.ones(2)])", "different numbers of dimensions"),
+        ("torch.cat([])", "The list is empty"),
+        ("torch.stack([])", "The list of tensors is empty"),
+        ("max([])", "The list is empty"),
+        ("x.topk(9)", "more entries than the tensor has"),
+        ("x[0].unfold(0, 9, 1)", "longer than the tensor"),
+        ("torch.zeros(2, 0).amax(1)", "an empty tensor"),
+        ("layer(x[:, :1].expand(2, 3)).backward()", "starts from a single number"),
+        ("F.cross_entropy(x[None], torch.zeros(1, 2, dtype=torch.long))", "classes have to be in dimension 1"),
+        ("F.cross_entropy(x, torch.zeros(3, dtype=torch.long))", "have different numbers of tokens"),
+        ("torch.tensor([1, 'a'])", "text among the numbers"),
+        ("torch.tensor(['a', 1])", "text among the numbers"),
+        ("torch.tensor([[1], [1, 2]])", "rows have different lengths"),
+        ("[1, 2].index(3)", "isn't there"),
+        ("'a' + 1", "types of the two values don't go together"),
+        ("bool(x)", "single number or a truth value"),
+        ("x.item()", "single number or a truth value"),
+        ("x.permute(0, 1, 2)", "are not those of the tensor"),
+        ("-(x > 0)", "Booleans and numbers"),
+        ("torch.einsum('ij,jk->ik', x, x)", "einsum"),
+        ("F.layer_norm(x, (4,))", "different number of features"),
+        ("x.softmax(dim=2)", "fewer dimensions"),
+        ("x[0, 0, 0]", "fewer dimensions"),
+        ("x[7]", "An index is too large"),
+        ("F.embedding(torch.tensor([9]), x)", "not a row of the table"),
+        ("x[torch.ones(2)]", "can be an index"),
+        ("(lambda a: a)()", "too few arguments"),
+        ("(lambda a: a)(1, 2)", "more arguments than it takes"),
+        ("(lambda a: a)(b=1)", "no parameter of this name"),
+        ("x(1)", "isn't a function"),
+        ("None + x", "Something is None here"),
+        ("~x", "`~` takes booleans"),
+        ("torch.zeros(2.5)", "A whole number is needed"),
+        ("torch.matmul(x, 2)", "got arguments of types"),
+        ("range(2.5)", "A whole number is needed"),
+        ("(x, x).shape", "This is a tuple"),
+        ("F.dropout((x, x))", "a pair, such as output and weights"),
+        ("(x, x) + x", "a pair, such as output and weights"),
+        ("x + (x, x)", "a pair, such as output and weights"),
+        ("setattr(nn.Linear(2, 2), 'weight', x)", "Only an nn.Parameter"),
+        ("x & x", "`&` and `|` take booleans"),
+        ("None.shape", "Something is None here"),
+        ("undefined", "A name is not defined"),
+        ("{}['missing']", "no entry for this key"),
+        ("__import__('einops_missing')", "The import fails"),
+        ("1 / 0", "divided by 0"),
+        ("[y for y, z in [(1, 2, 3)]]", "more or fewer values than names"),
+    ],
+)
+def test_advice_fits_what_torch_and_python_say(code: str, said: str) -> None:
+    """The messages of the torch that is installed are recognised; nothing of them is repeated."""
+    found = raised(code)
+    assert said in say_raised(found, CELL)
+    assert found.message not in say_raised(found, CELL)
+
+
+@pytest.mark.parametrize("kind", sorted(EXCEPTIONS))
+def test_undefined_names_are_spoken_of_after_name_errors_only(kind: str) -> None:
+    """Whatever a message says, the advice is that of the type."""
+    said = advice([kind], "name 'scroes' is not defined", lambda _: True)
+    assert ("not defined" in said) == (kind == "NameError")
+
+
+def test_the_line_comes_from_the_cell_that_was_handed_in() -> None:
+    """What the process says of a line only decides whether it is quoted."""
+    found = Raised("ZeroDivisionError", "", line=4, text="return scroes @ x")
+    assert say_raised(found, CELL).startswith(
+        "Your code raised a ZeroDivisionError in line 4 of your cell (`return scroes @ x`)."
+    )
+    for line, text in ((4, "secret"), (3, "return scroes @ x"), (987654, "x"), (2, "")):
+        said = say_raised(Raised("ZeroDivisionError", "", line=line, text=text), CELL)
+        assert said == "Your code raised a ZeroDivisionError in another of your cells. " + (
+            "Something is divided by 0."
+        )
+
+
+def test_lines_are_counted_from_the_top_of_the_cell() -> None:
+    """IPython leaves blank lines at the top out of its count."""
+    cell = Cell(f"\n  \n{CELL.source}")
+    said = say_raised(Raised("ZeroDivisionError", "", line=4, text="return scroes @ x"), cell)
+    assert "in line 6 of your cell" in said
+
+
+def test_a_long_line_is_cut() -> None:
+    """A quotation is there to find the line."""
+    cell = Cell("x = " + "1 + " * 200)
+    found = Raised("KeyError", "", line=1, text=cell.source.strip()[:200])
+    assert len(say_raised(found, cell)) < 300
+
+
+def test_a_name_is_repeated_if_the_cell_has_it() -> None:
+    """A misspelt name is told; one that only the process knows is not."""
+    message = "name '{}' is not defined"
+    known = Raised("NameError", message.format("scroes"), ("NameError",))
+    other = Raised("NameError", message.format("n123456"), ("NameError",))
+    assert "`scroes` is not defined" in say_raised(known, CELL)
+    assert "A name is not defined" in say_raised(other, CELL)
+
+
+def test_a_class_of_exceptions_is_told_by_its_nearest_known_base() -> None:
+    """A class can be named after a secret."""
+    assert say_raised(leak("Leak42", KeyError), CELL).startswith("Your code raised a KeyError.")
+    assert say_raised(leak("Leak42", Exception), CELL) == "Your code raised an Exception."
+    assert say_raised(Raised("Leak42", "", ("Leak41",)), CELL) == "Your code raised an Exception."
+
+
+def test_a_syntax_error_is_that_of_the_submitted_text() -> None:
+    """The grader reads the cell itself."""
+    cell = Cell("def f(x):\n    return (x\n")
+    found = Raised("SyntaxError", "secret", ("SyntaxError",), line=2, text="return (x")
+    assert say_raised(found, cell) == (
+        "Your code raised a SyntaxError in line 2 of your cell (`return (x`). "
+        "Python says: '(' was never closed."
+    )
+    elsewhere = Raised("SyntaxError", "secret", ("SyntaxError",), line=1, text="secret")
+    assert "Python cannot read the cell" in say_raised(elsewhere, CELL)
+
+
+@pytest.mark.parametrize(
+    ("fault", "path", "detail", "said"),
+    [
+        (Fault.UNBOUND, "f", "", "There is no `f`"),
+        (Fault.UNBOUND, "leak", "", "What the exercise asks for is not defined"),
+        (Fault.NO_ATTRIBUTE, "w_q", "", "Your module has no attribute `w_q`"),
+        (Fault.NO_ATTRIBUTE, "w_q.weight", "", "`w_q` has no attribute `weight`"),
+        (Fault.NO_ATTRIBUTE, "w_q.leak", "", "An attribute that the exercise asks for is missing"),
+        (Fault.NOT_A_PARAMETER, "w_q.weight", "Linear", "should be a parameter, not a Linear"),
+        (Fault.NOT_A_PARAMETER, "w_q.weight", "leak", "not a value of a class of your own"),
+        (Fault.EXCHANGED, "w_q.weight", "(9, 8)", "`w_q.weight` has its two dimensions swapped"),
+        (Fault.NOT_A_TENSOR, "leak", "tuple", "should return a tensor, not a tuple"),
+        ("leak", "leak", "leak", "A part that the exercise asks for is missing"),
+    ],
+)
+def test_a_missing_part_is_told_from_what_the_table_declares(
+    fault: str, path: str, detail: str, said: str
+) -> None:
+    """The process says which fault it is, and which of the declared parts; nothing else is used."""
+    found = Raised("Structure", "leak", fault=fault, path=path, detail=detail)
+    assert said in say_raised(found, CELL)
+    assert "leak" not in say_raised(found, CELL)
+
+
+def test_every_fault_has_its_sentence() -> None:
+    """None falls back on the general one."""
+    for fault in Fault:
+        said = say_raised(Raised("Structure", "", fault=fault, path="w_q.weight"), CELL)
+        assert said != say_raised(Raised("Structure", "", fault="unknown"), CELL)
+
+
+def test_another_exception_than_the_expected_one_reads_as_a_sentence() -> None:
+    """It says what should be raised, what was, where, and what to do."""
+    wrong = Raised("RuntimeError", "leak", ("RuntimeError",), line=4, text="return scroes @ x")
+    right = Observation(raised=Raised("ValueError", "", ("ValueError",)))
+    seen = Comparison(CallFunction([]), Observation(raised=wrong), right, source=CELL.source)
+    assert matches_reference()(seen).message == (
+        "A ValueError should be raised here, but your code raised a RuntimeError in line 4 of your "
+        "cell (`return scroes @ x`). Look at the argument before you use it, and raise the ValueError "
+        "yourself."
+    )
+
+
+def test_advice_is_for_known_types() -> None:
+    """A key that is no exception would never be looked up."""
+    assert set(rows()) <= EXCEPTIONS
+
+
+def test_an_exception_that_cannot_be_printed_is_described() -> None:
+    """Its class may break whatever asks for the message."""
+
+    class MuteError(ValueError):
+        def __str__(self) -> Any:
+            raise RuntimeError
+
+    assert describe(MuteError())["message"] == ""

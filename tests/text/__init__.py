@@ -1,1 +1,0 @@
-"""Tests of reading a lesson's text."""
