@@ -17,7 +17,6 @@ from itertools import takewhile
 from typing import Any
 
 from autograder.grading import outcomes
-from autograder.grading.basics import BASICS, IMPORT_BASICS
 from autograder.grading.incidents import Incidents
 from autograder.grading.outcomes import CheckResults
 from autograder.grading.runner import ExerciseRunner
@@ -34,6 +33,15 @@ from autograder.submissions.needed import needed_cells
 from coursework.engine.observation import Observation, Raised
 from coursework.source_rules import Refusal, first_refusal, odd_names
 
+# The imports that every lesson takes for granted, whatever a submission did to them.
+BASICS = {
+    "math": "import math",
+    "torch": "import torch",
+    "F": "import torch.nn.functional as F",
+    "nn": "from torch import nn",
+}
+IMPORT_BASICS = "\n".join(BASICS.values())
+RESTORE_BASICS = "\n".join(f"try: {name}\nexcept NameError: {line}" for name, line in BASICS.items())
 ANSWER_SECONDS = 20.0
 OWN_CELL_SECONDS = 10.0  # for a cell that the student added
 OWN_CELLS_SECONDS = 40.0  # for all of those together; the rest is skipped
@@ -61,7 +69,7 @@ class GradingSession:
 
         The exercises of `settled`, an earlier report, keep their results and are not graded.
         """
-        self.oracle, self.parts, self._warm = oracle, parts, warm
+        self.oracle, self.parts, self._warm = oracle, _with_basics(parts), warm
         self.incidents = Incidents()
         self.tracebacks: dict[str, str] = {}
         self._exercises = {exercise.id: exercise for exercise in oracle.lesson.exercises}
@@ -307,6 +315,16 @@ class GradingSession:
         tried = [] if best.perfect else [best, *others]
         found = (diagnose(self.oracle, exercise, done.evidence) for done in tried)
         return outcomes.graded(self.oracle.lesson.name, exercise, best, next(filter(None, found), []))
+
+
+def _with_basics(parts: Iterable[Part]) -> list[Part]:
+    """Put the basic imports first, and before each test restore those that were deleted."""
+    found = [Part(Role.LOCKED, IMPORT_BASICS)]
+    for part in parts:
+        if part.role is Role.TEST:
+            found.append(Part(Role.LOCKED, RESTORE_BASICS))
+        found.append(part)
+    return found
 
 
 def _excluded(exercise: Exercise) -> tuple[str, ...]:

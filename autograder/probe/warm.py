@@ -47,10 +47,10 @@ def main() -> None:
     runs = 0
     with contextlib.suppress(EOFError):
         while True:
-            started = _serve(control, inherited, programs) == "run"
-            runs += started
-            if started and runs == FEW_RUNS:
-                collapse_memory()
+            if _serve(control, inherited, programs) == "run":
+                runs += 1
+                if runs == FEW_RUNS:
+                    collapse_memory()
     with contextlib.suppress(ChildProcessError):
         while True:
             os.wait()
@@ -107,51 +107,36 @@ def _import(modules: Iterable[str]) -> None:
 def _serve(control: socket.socket, inherited: Inherited, programs: Programs) -> str:
     """Carry out one command, and return its word.
 
-    `run` comes with a channel; `stop` and `used` with the number of a run. The answer to `used` is the
-    processor time of its processes, and whether one computes now: the kernel says so, and no run can hide
-    it. `import` is followed by the names of further modules.
+    `run` comes with a channel, and is answered with the number of the run, that of its keeper; `stop` and
+    `used` come with that number. The answer to `used` is the processor time of its processes, and whether
+    one computes now: the kernel says so, and no run can hide it. `import` is followed by the names of
+    further modules.
     """
     message, descriptors, _, _ = socket.recv_fds(control, wire.COMMAND_SIZE, 1)
     if not message:
         raise EOFError
     word, number = message.decode().split()
+    run = int(number)
     if word == "run":
-        _start_run(control, inherited, descriptors[0], programs)
+        keeper = os.fork()
+        if keeper == 0:
+            control.close()
+            keep_run(inherited, socket.socket(fileno=descriptors[0]), programs)
+        os.close(descriptors[0])
+        wire.send(control, {"run": keeper})
     elif word == "stop":
-        _stop_run(int(number))
+        kill(run, signal.SIGTERM)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(run, 0)  # until then its number is its own
     elif word == "used":
-        seconds, computes = _used(int(number))
+        with contextlib.closing(ResourceMonitor()) as monitor:
+            seconds, computes = monitor.usage(run)
         wire.send(control, {"seconds": seconds, "computes": computes})
     elif word == "import":
         _import(wire.receive(control)["modules"])
         inherited.remember()
         wire.send(control, {"warm": "ready"})
     return word
-
-
-def _stop_run(keeper: int) -> None:
-    """Have a keeper end its run, and collect its exit status, until which its number is its own."""
-    kill(keeper, signal.SIGTERM)
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(keeper, 0)
-
-
-def _used(keeper: int) -> tuple[float, bool]:
-    monitor = ResourceMonitor()
-    try:
-        return monitor.usage(keeper)
-    finally:
-        monitor.close()
-
-
-def _start_run(control: socket.socket, inherited: Inherited, descriptor: int, programs: Programs) -> None:
-    """Fork the keeper of a run, and tell the grader its number."""
-    keeper = os.fork()
-    if keeper == 0:
-        control.close()
-        keep_run(inherited, socket.socket(fileno=descriptor), programs)
-    os.close(descriptor)
-    wire.send(control, {"run": keeper})
 
 
 def collapse_memory(maps: Path = Path("/proc/self/maps")) -> int:
