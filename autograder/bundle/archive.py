@@ -1,8 +1,17 @@
-"""One zip for students: released lessons, their pictures, the wheel, requirements, a how-to."""
+"""One zip for students: released lessons, their pictures, the wheel, requirements, a how-to.
 
+The wheel holds `coursework`, which lessons import, and nothing of the autograder.
+"""
+
+import io
+import os
 import re
+import shutil
+import subprocess
+import sys
+import tomllib
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,7 +19,6 @@ from typing import Final
 
 from autograder.authoring.files import files_in, write
 from autograder.bundle.secrets import refuse_secrets
-from autograder.bundle.wheel import build_wheel
 from autograder.model.course import Course
 from autograder.model.errors import BundleError
 
@@ -33,7 +41,26 @@ FOR_STUDENTS: Final = (
     "tqdm",
 )
 PINNED: Final = re.compile(r"^([A-Za-z0-9_.-]+)==\S+$")
-DATE: Final = (2020, 1, 1, 0, 0, 0)  # equal contents give an equal zip
+DATE: Final = (2020, 1, 1, 0, 0, 0)  # equal contents give an equal zip, and an equal wheel
+EPOCH: Final = "1577836800"  # the same date
+PROJECT: Final = """[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "transformer-lessons"
+version = "{version}"
+description = "What the lessons of the Transformer course import: plots, data, stand-ins, views."
+requires-python = "{python}"
+
+[tool.setuptools.packages.find]
+include = ["coursework*"]
+namespaces = false
+
+[tool.setuptools.package-data]
+"*" = ["*.j2"]
+coursework = ["data/*", "examples/*", "vendor/*"]
+"""
 
 
 def write_bundle(course: Course) -> Path:
@@ -46,7 +73,7 @@ def write_bundle(course: Course) -> Path:
         contents = dict(_contents(course, wheel))
     refuse_secrets(course, contents)
     path = course.root / "dist" / f"{FOLDER}.zip"
-    write(path, _zipped(contents, Path(f"{path}.part")))
+    write(path, _zipped(contents))
     return path
 
 
@@ -74,22 +101,41 @@ def requirements(listed: str, wheel: str) -> str:
     if missing:
         raise BundleError(f"requirements.txt pins no version of {', '.join(missing)}: add it")
     lines = (*(pins[name] for name in FOR_STUDENTS), f"./{wheel}")
-    return "# What the lessons need. Install with: pip install -r requirements.txt\n" + _lines(lines)
+    head = "# What the lessons need. Install with: pip install -r requirements.txt\n"
+    return head + "".join(f"{line}\n" for line in lines)
 
 
-def _lines(lines: Iterable[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
+def build_wheel(course: Course, folder: Path) -> Path:
+    """Build the wheel into a folder and return it. Raises BundleError where pip cannot."""
+    with TemporaryDirectory() as place:
+        shutil.copytree(
+            course.root / "coursework",
+            Path(place) / "coursework",
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+        text = (course.root / "pyproject.toml").read_text(encoding="utf-8")
+        project = tomllib.loads(text)["project"]
+        own = PROJECT.format(version=project["version"], python=project["requires-python"])
+        (Path(place) / "pyproject.toml").write_text(own, encoding="utf-8")
+        # setuptools is pinned and installed: no isolated environment, hence no network
+        options = ["--no-deps", "--no-build-isolation", "--no-cache-dir", "--wheel-dir", str(folder)]
+        command = [sys.executable, "-m", "pip", "wheel", "--quiet", *options, place]
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH}
+        done = subprocess.run(  # noqa: S603 - our own code
+            command, capture_output=True, text=True, check=False, env=environment
+        )
+    if done.returncode:
+        raise BundleError(f"the wheel of coursework could not be built: {done.stderr[-500:]}")
+    return next(folder.glob("*.whl"))
 
 
-def _zipped(contents: dict[str, bytes], draft: Path) -> bytes:
+def _zipped(contents: dict[str, bytes]) -> bytes:
     """Return a zip with everything in one folder, the same for the same contents."""
-    draft.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(contents):
             entry = zipfile.ZipInfo(f"{FOLDER}/{name}", DATE)
             entry.external_attr = 0o644 << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, contents[name])
-    whole = draft.read_bytes()
-    draft.unlink()
-    return whole
+    return whole.getvalue()

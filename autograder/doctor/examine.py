@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from autograder.doctor import course, extras, machine, sandbox
+from autograder.doctor import course, machine
 from autograder.doctor.finding import Check, Finding, Status, problem
 from autograder.model.course import Course
 
@@ -10,19 +10,19 @@ CHECKS = (
     Check("Python", machine.python),
     Check("packages", machine.packages),
     Check("torch", machine.torch),
-    Check("libseccomp", sandbox.libseccomp),
-    Check("bubblewrap", sandbox.bubblewrap),
-    Check("excluded functions", sandbox.excluded),
+    Check("libseccomp", machine.libseccomp),
+    Check("bubblewrap", machine.bubblewrap),
+    Check("excluded functions", machine.excluded),
     Check("course folder", course.writable),
     Check("disk", machine.disk),
     Check("memory", machine.memory),
     Check("nbgrader's configuration", course.configuration),
     Check("gradebook", course.gradebook),
     Check("exchange", course.exchange),
-    Check("Chromium", extras.chromium),
-    Check("fonts", extras.fonts),
-    Check("pretrained model", extras.word_vectors),
-    Check("Shakespeare", extras.shakespeare),
+    Check("Chromium", machine.chromium),
+    Check("fonts", machine.fonts),
+    Check("pretrained model", machine.word_vectors),
+    Check("Shakespeare", machine.shakespeare),
 )
 
 

@@ -1,8 +1,9 @@
-"""Python, the installed packages, disk and memory."""
+"""The machine: Python, packages, sandbox, disk, memory, and what only lessons and pictures need."""
 
 import os
 import platform
 import shutil
+import subprocess
 import sys
 from importlib import metadata
 
@@ -11,6 +12,11 @@ from packaging.requirements import Requirement
 
 from autograder.doctor.finding import Finding, ok, problem, warning
 from autograder.model.course import Course
+from autograder.model.errors import AutograderError, SandboxMissingError
+from autograder.sandbox.bubblewrap import find_bubblewrap
+from autograder.sandbox.client import WarmProcess
+from autograder.sandbox.start import require_sandbox, sandbox_problem
+from autograder.sandbox.system_calls import filter_programs
 
 OLDEST, NEWEST = (3, 11), (3, 14)  # of the Pythons that requirements.txt is for
 PROJECT = "transformer-coursework"
@@ -18,6 +24,9 @@ SET_UP = "run 'make setup' in the folder of the project"
 GB = 2**30
 LITTLE_DISK, NO_DISK = 2 * GB, GB // 2
 WORKER_MEMORY = 2 * GB  # of a worker with its sandbox: what it has imported, and a run at its limit
+CELL_SECONDS = 10.0
+SIGNS = "√ᵀ×–"  # in figures and pages
+FONTS = "sudo apt-get install fontconfig fonts-dejavu"
 
 
 def python(_course: Course) -> Finding:
@@ -33,7 +42,11 @@ def python(_course: Course) -> Finding:
 
 def packages(_course: Course) -> Finding:
     """Check whether each package that the project declares is installed, in a version that it allows."""
-    wanted = _requirements()
+    try:
+        declared = [Requirement(each) for each in metadata.requires(PROJECT) or ()]
+    except metadata.PackageNotFoundError:
+        declared = []
+    wanted = [each for each in declared if each.marker is None or each.marker.evaluate({"extra": ""})]
     if not wanted:
         return warning(
             "the project's requirements are not known, because it was not installed with 'make setup'", SET_UP
@@ -44,12 +57,61 @@ def packages(_course: Course) -> Finding:
     return ok(f"{len(wanted)} packages, all in allowed versions")
 
 
+def _unmet(wanted: Requirement) -> str:
+    """Return what is wrong with a package, '' if it is as declared."""
+    try:
+        version = metadata.version(wanted.name)
+    except metadata.PackageNotFoundError:
+        return f"{wanted.name} is not installed"
+    if wanted.specifier.contains(version, prereleases=True):
+        return ""
+    return f"{wanted.name} is {version}, expected {wanted.specifier}"
+
+
 def torch(_course: Course) -> Finding:
     """Tell the version of torch; whether it will do is looked at by `packages` and in the sandbox."""
     try:
         return ok(metadata.version("torch"))
     except metadata.PackageNotFoundError:
         return problem("torch is not installed", SET_UP)
+
+
+def libseccomp(_course: Course) -> Finding:
+    """Check whether the filter of system calls can be built."""
+    try:
+        filter_programs()
+    except SandboxMissingError as missing:
+        return _told(missing)
+    return ok("the filter of system calls can be built")
+
+
+def bubblewrap(_course: Course) -> Finding:
+    """Check whether bubblewrap starts, and a run can be isolated in it."""
+    try:
+        require_sandbox()
+    except SandboxMissingError as missing:
+        return _told(missing)
+    return ok(f"{find_bubblewrap()} starts, and a run in it can be isolated")
+
+
+def excluded(_course: Course) -> Finding:
+    """Start the process that runs submissions. It does not start if an excluded function still runs."""
+    sandboxed = sandbox_problem() is None
+    where = "in the sandbox" if sandboxed else "without a sandbox, for this check alone"
+    try:
+        with WarmProcess(sandboxed=sandboxed) as warm, warm.run() as run:
+            raised = run.cell("import torch", CELL_SECONDS)
+    except AutograderError as error:
+        return problem(str(error.args[0]), "use the versions that requirements.txt pins: 'make setup'")
+    if raised:
+        return problem(f"a run cannot import torch: {raised['message']}", "run 'make setup' again")
+    return ok(f"the process that runs submissions starts, {where}")
+
+
+def _told(missing: SandboxMissingError) -> Finding:
+    """Return the first two of an error's three lines."""
+    said, fix, *_ = str(missing).splitlines()
+    return problem(said, fix)
 
 
 def disk(course: Course) -> Finding:
@@ -75,22 +137,50 @@ def memory(_course: Course) -> Finding:
     return ok(said)
 
 
-def _requirements() -> list[Requirement]:
-    """Return what the installed project declares for this machine."""
-    try:
-        declared = metadata.requires(PROJECT) or []
-    except metadata.PackageNotFoundError:
-        return []
-    found = [Requirement(each) for each in declared]
-    return [each for each in found if each.marker is None or each.marker.evaluate({"extra": ""})]
+def chromium(_course: Course) -> Finding:
+    """Look for the browser that takes pictures of pages."""
+    found = shutil.which("chromium")
+    if found is None:
+        return warning(
+            "not installed; 'make pictures' and the tests of pages need it", "sudo apt-get install chromium"
+        )
+    return ok(found)
 
 
-def _unmet(wanted: Requirement) -> str:
-    """Return what is wrong with a package, '' if it is as declared."""
+def fonts(_course: Course) -> Finding:
+    """Check whether some font of the system has the signs of formulas."""
+    program = shutil.which("fc-list")
+    if program is None:
+        return warning("fonts could not be checked: fontconfig is not installed", FONTS)
+    lacking = []
+    for sign in SIGNS:
+        command = [program, f":charset={ord(sign):x}", "family"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - fontconfig's own
+        if not done.stdout.strip():
+            lacking.append(sign)
+    if lacking:
+        return warning(f"no font has {' '.join(lacking)}; pictures of pages need them", FONTS)
+    return ok(f"there are fonts with {' '.join(SIGNS)}")
+
+
+def word_vectors(_course: Course) -> Finding:
+    """Check whether the small BERT of lessons 01, 04, 05 and 08 is there, and is the one that was pinned."""
+    from coursework.pretrained import INSTALL, MODEL, WEIGHTS, find_model, verified
+
+    folder = find_model()
+    if folder is None:
+        return warning(f"{MODEL} is not installed; lessons use a small model of their own", INSTALL)
+    if not verified(folder / WEIGHTS):
+        return warning(f"{folder / WEIGHTS} is not the pinned file", INSTALL)
+    return ok(f"{MODEL}, {WEIGHTS} with the pinned SHA-256")
+
+
+def shakespeare(_course: Course) -> Finding:
+    """Check whether the corpus of lesson 07 is there, and is the one that was pinned."""
+    from coursework.shakespeare import INSTALL, NoShakespeareError, shakespeare
+
     try:
-        version = metadata.version(wanted.name)
-    except metadata.PackageNotFoundError:
-        return f"{wanted.name} is not installed"
-    if wanted.specifier.contains(version, prereleases=True):
-        return ""
-    return f"{wanted.name} is {version}, expected {wanted.specifier}"
+        works = shakespeare()
+    except NoShakespeareError as error:
+        return warning(f"{error}; lesson 07 uses a synthetic play", INSTALL)
+    return ok(f"{len(works)} works, with the pinned SHA-256")
