@@ -68,6 +68,7 @@ def test_a_broken_cell_costs_its_own_exercise(
     assert others_are_full(report, "softmax")
 
 
+@pytest.mark.full("waits for the real limit", seconds=15)
 def test_a_loop_without_end_is_a_timeout(grader: Grader, hand_in: HandIn) -> None:
     """An answer that never returns is stopped, and costs its own exercise only."""
     report = grader.grade(

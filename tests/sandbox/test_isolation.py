@@ -2,7 +2,6 @@
 
 import mmap
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,10 +18,7 @@ from autograder.sandbox.run import Request, Run
 from autograder.sandbox.system_calls import FORBIDDEN
 from coursework.engine.operations import CallFunction
 
-pytestmark = [
-    pytest.mark.sandbox,
-    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
-]
+pytestmark = pytest.mark.sandbox
 CALL = """
 import ctypes, errno
 def call(*arguments):
