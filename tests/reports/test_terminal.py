@@ -1,13 +1,15 @@
-"""The table in the terminal fits, needs no colour, and prints any content literally."""
+"""The terminal shows all of a report in 80 columns and plain words, and how far a class run is."""
+
 
 import io
 import random
+from io import StringIO
 
 import pytest
 from rich.console import Console
 
 from autograder.model.report import Outcome, Report
-from autograder.reports.table import print_report
+from autograder.reports.terminal import grading_progress, print_report
 from autograder.reports.words import WORDING
 
 from .hostile import hostile_report
@@ -112,3 +114,39 @@ def test_a_missing_sandbox_is_announced() -> None:
     """The last line says so if there was none."""
     assert "without a sandbox" in _printed(_with(Outcome.PASSED), sandboxed=False)
     assert "without a sandbox" not in _printed(_with(Outcome.PASSED))
+
+
+def _bar(done: int, *, terminal: bool = True) -> str:
+    """Return what a bar shows of a run of 12 that takes six seconds for each."""
+    clock = iter(float(6 * tick) for tick in range(1000))
+    text = StringIO()
+    console = Console(file=text, width=100, force_terminal=terminal, color_system=None)
+    with grading_progress(console) as bar:
+        bar.get_time = lambda: next(clock)
+        task = bar.add_task("03_attention", total=12)
+        for _ in range(done):
+            bar.advance(task)
+        if terminal:
+            console.print(bar.get_renderable())
+    return text.getvalue()
+
+
+def test_the_total_stands_there_from_the_start() -> None:
+    """Before the first result there is no rate yet, and no unknown total."""
+    shown = _bar(0)
+    assert "0/12" in shown
+    assert "– per minute" in shown
+    assert "0/?" not in shown
+
+
+def test_the_rate_and_the_time_left_follow_the_results() -> None:
+    """After some results both are numbers."""
+    shown = _bar(6)
+    assert "6/12" in shown
+    assert "10.0 per minute" in shown
+    assert "0:0" in shown
+
+
+def test_nothing_is_drawn_into_a_file() -> None:
+    """A log holds no bars."""
+    assert _bar(3, terminal=False) == ""
