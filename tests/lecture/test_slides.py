@@ -13,7 +13,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from autograder.cli import main
 from autograder.lecture import slides
-from autograder.lecture.formulas import typeset
+from autograder.lecture.slides import typeset
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError, LectureError
 
