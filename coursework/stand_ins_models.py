@@ -1,36 +1,35 @@
-"""Stacks of earlier lessons, ready made: the encoder, the decoder, and what they read with.
+"""Stand-ins for whole layers and models: encoder, decoder, Transformer, and the masks they need.
 
 As in `coursework.stand_ins`, each does what its namesake does, and does not show how to write it:
 a layer here is a list of steps, and one loop walks through the steps of any layer.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any
 
 import torch
 from torch import nn
 
 from coursework.stand_ins import FeedForward, MultiHeadAttention, PositionalEncoding, TokenEmbedding
 
-SOS: Final = 1
 Step = Callable[[torch.Tensor], torch.Tensor]
 
 
-def shift_right(target: torch.Tensor, sos_id: int = SOS) -> torch.Tensor:
+def shift_right(target: torch.Tensor, sos_id: int = 1) -> torch.Tensor:
     """Return target (B, T) one place later: <sos> in front, the last token gone (section 3.1)."""
     rolled = target.roll(1, dims=1)
     return rolled.index_fill(1, rolled.new_zeros(1), sos_id)
 
 
 def target_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
-    """Return a BoolTensor (B, T, T), True where a query may read a key: real, and not after it."""
+    """Return a BoolTensor (B, T, T), True where a key is real and not after the query."""
     place = torch.arange(ids.size(1), device=ids.device)
     hidden = torch.gt(place, place[:, None]) | ids.eq(pad_id)[:, None]
     return hidden.logical_not()
 
 
 def _attention(module: nn.Module, mask: torch.Tensor | None, memory: torch.Tensor | None = None) -> Step:
-    """Return a step that reads by an attention: from `memory`, or from what it is given."""
+    """Return a step that attends to `memory`, or to its own input."""
 
     def read(x: torch.Tensor) -> torch.Tensor:
         source = x if memory is None else memory
@@ -40,37 +39,41 @@ def _attention(module: nn.Module, mask: torch.Tensor | None, memory: torch.Tenso
     return read
 
 
-class _PostNorm(nn.Module):
-    """Sub-layers in turn, each with dropout, skip connection and then its norm (section 5.4)."""
+class PostNorm(nn.Module):
+    """Sublayers in turn, each with dropout, a residual connection and then its norm (section 5.4)."""
 
-    def __init__(self, d_model: int, d_ff: int, dropout: float, sublayers: int) -> None:
+    attentions: Sequence[str] = ()
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.1) -> None:
         super().__init__()
         self.feed_forward = FeedForward(d_model, d_ff, dropout)
         self.dropout = nn.Dropout(dropout)
-        for number in range(1, sublayers + 1):
+        for number in range(1, len(self.attentions) + 2):
             self.add_module(f"norm{number}", nn.LayerNorm(d_model))
+        for name in self.attentions:
+            self.add_module(name, MultiHeadAttention(d_model, num_heads, dropout))
 
-    def walk(self, x: torch.Tensor, steps: Sequence[Step]) -> torch.Tensor:
+    def walk(self, x: torch.Tensor, *steps: Step) -> torch.Tensor:
         """Take x (B, S, D) through the steps."""
         for number, step in enumerate(steps, start=1):
             x = self.get_submodule(f"norm{number}")(x + self.dropout(step(x)))
         return x
 
 
-class _EncoderLayer(_PostNorm):
-    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float) -> None:
-        super().__init__(d_model, d_ff, dropout, 2)
-        self.self_attention = MultiHeadAttention(d_model, num_heads, dropout)
+class EncoderLayer(PostNorm):
+    """Attributes: self_attention, feed_forward, norm1, norm2."""
+
+    attentions = ("self_attention",)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
-        return self.walk(x, [_attention(self.self_attention, mask), self.feed_forward])
+        """Return x (B, S, D) after both sublayers."""
+        return self.walk(x, _attention(self.get_submodule("self_attention"), mask), self.feed_forward)
 
 
-class _DecoderLayer(_PostNorm):
-    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float) -> None:
-        super().__init__(d_model, d_ff, dropout, 3)
-        self.self_attention = MultiHeadAttention(d_model, num_heads, dropout)
-        self.cross_attention = MultiHeadAttention(d_model, num_heads, dropout)
+class DecoderLayer(PostNorm):
+    """Attributes: self_attention, cross_attention, feed_forward, norm1, norm2, norm3."""
+
+    attentions = ("self_attention", "cross_attention")
 
     def forward(
         self,
@@ -79,9 +82,10 @@ class _DecoderLayer(_PostNorm):
         self_mask: torch.Tensor | None = None,
         memory_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        own = _attention(self.self_attention, self_mask)
-        cross = _attention(self.cross_attention, memory_mask, memory)
-        return self.walk(x, [own, cross, self.feed_forward])
+        """Return x (B, T, D) after the three sublayers; the second attends to a memory (B, S, D)."""
+        own = _attention(self.get_submodule("self_attention"), self_mask)
+        cross = _attention(self.get_submodule("cross_attention"), memory_mask, memory)
+        return self.walk(x, own, cross, self.feed_forward)
 
 
 class CausalDecoderLayer(nn.Module):
@@ -98,7 +102,7 @@ class CausalDecoderLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x (B, T, D) after both sub-layers; position i reads positions up to i."""
+        """Return x (B, T, D) after both sublayers; position i reads positions up to i."""
         place = torch.arange(x.size(1), device=x.device)
         read = _attention(self.self_attention, torch.le(place, place[:, None]))
         for norm, step in ((self.norm1, read), (self.norm2, self.feed_forward)):
@@ -106,65 +110,58 @@ class CausalDecoderLayer(nn.Module):
         return x
 
 
-class _Stack(nn.Module):
-    """Token vectors with positions, and the layers over them."""
+class Stack(nn.Module):
+    """Token vectors with positions, and layers of one kind over them."""
 
-    def __init__(self, vocab_size: int, d_model: int, max_len: int, dropout: float) -> None:
+    layer: type[nn.Module]
+
+    def __init__(  # noqa: PLR0917 - the contract's order of arguments
+        self,
+        vocab_size: int,
+        d_model: int,
+        num_layers: int,
+        num_heads: int,
+        d_ff: int,
+        max_len: int = 512,
+        dropout: float = 0.1,
+    ) -> None:
         super().__init__()
         self.embedding = TokenEmbedding(vocab_size, d_model)
         self.position = PositionalEncoding(d_model, max_len, dropout)
-        self.layers = nn.ModuleList()
+        parts = (d_model, num_heads, d_ff, dropout)
+        self.layers = nn.ModuleList(self.layer(*parts) for _ in range(num_layers))
 
     def climb(self, ids: torch.Tensor, *context: torch.Tensor | None) -> torch.Tensor:
-        """Return what the topmost layer makes of ids (B, S): (B, S, D)."""
+        """Return the output (B, S, D) of the topmost layer for ids (B, S)."""
         x: torch.Tensor = self.position(self.embedding(ids))
         for layer in self.layers:
             x = layer(x, *context)
         return x
 
 
-class Encoder(_Stack):
+class Encoder(Stack):
     """Token ids to memory (section 3.1, figure 1, left).
 
     Attributes: embedding, position, layers.
     """
 
-    def __init__(  # noqa: PLR0917 - the contract's order of arguments
-        self,
-        vocab_size: int,
-        d_model: int,
-        num_layers: int,
-        num_heads: int,
-        d_ff: int,
-        max_len: int = 512,
-        dropout: float = 0.1,
-    ) -> None:
-        super().__init__(vocab_size, d_model, max_len, dropout)
-        self.layers.extend(_EncoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+    layer = EncoderLayer
 
     def forward(self, ids: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return the memory (B, S, D) of ids (B, S)."""
         return self.climb(ids, mask)
 
 
-class Decoder(_Stack):
+class Decoder(Stack):
     """Token ids and memory to logits (section 3.1, figure 1, right).
 
     Attributes: embedding, position, layers, project.
     """
 
-    def __init__(  # noqa: PLR0917 - the contract's order of arguments
-        self,
-        vocab_size: int,
-        d_model: int,
-        num_layers: int,
-        num_heads: int,
-        d_ff: int,
-        max_len: int = 512,
-        dropout: float = 0.1,
-    ) -> None:
-        super().__init__(vocab_size, d_model, max_len, dropout)
-        self.layers.extend(_DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+    layer = DecoderLayer
+
+    def __init__(self, vocab_size: int, d_model: int, *sizes: Any, **options: Any) -> None:
+        super().__init__(vocab_size, d_model, *sizes, **options)
         self.project = nn.Linear(d_model, vocab_size)
 
     def forward(

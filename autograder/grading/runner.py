@@ -1,7 +1,7 @@
 """Runs the checks of one exercise against a submission, and judges what comes back."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 from weakref import WeakKeyDictionary
@@ -139,7 +139,7 @@ class ExerciseRunner:
         process: Run,
         *,
         out_of_time: Callable[[], bool],
-        stand_ins: Sequence[str] = (),
+        stand_ins: Mapping[str, str] | None = None,
         source: str,
         cells: Sequence[str] = (),
         kept: bool = False,

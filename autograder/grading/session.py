@@ -256,7 +256,7 @@ class GradingSession:
         self,
         exercise: Exercise,
         run: Run,
-        stand_ins: Sequence[str] = (),
+        stand_ins: Mapping[str, str] | None = None,
         cells: Sequence[str] = (),
         *,
         kept: bool = False,

@@ -1,20 +1,16 @@
 """Runs references and edited model answers in the grader's own process: our code, never a student's."""
 
-import inspect
-import math
-import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from cachetools import LRUCache
-from torch import nn
 
 from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.kept_results import KeptResults
 from autograder.judge.merge import merged
+from autograder.judge.stand_ins import BASE, stand_in_source
 from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
 from autograder.model.exercise import Check, Comparison, Exercise, Lesson, Mistake, TestInput
@@ -24,7 +20,6 @@ from coursework.engine.operation import with_tensors
 
 MAX_DRAWS = 100
 KEPT = 20_000  # observations; a small one takes a few kilobytes
-BASE: Mapping[str, Any] = {"torch": torch, "nn": nn, "F": F, "math": math}
 
 
 class Oracle:
@@ -170,10 +165,10 @@ class Oracle:
         earlier = {other.name: other.reference for other in self.lesson.upstream(exercise)}
         return {**BASE, **self.lesson.given, **earlier}
 
-    def stand_ins(self, exercise: Exercise) -> list[str]:
-        """Return the sources that put correct parts in the place of the student's earlier ones."""
+    def stand_ins(self, exercise: Exercise) -> dict[str, str]:
+        """Return, by name, the sources of right parts that take the place of the student's earlier ones."""
         upstream = self.lesson.upstream(exercise)
-        return [stand_in_source(other.stand_in, other.name) for other in upstream]
+        return {other.name: stand_in_source(other.stand_in, other.name) for other in upstream}
 
 
 def edited_source(exercise: Exercise, mistakes: Sequence[Mistake]) -> str | None:
@@ -192,14 +187,6 @@ def edited_source(exercise: Exercise, mistakes: Sequence[Mistake]) -> str | None
             continue
         return source
     return merged(exercise.answer, *(mistake.apply(exercise.answer) for mistake in mistakes))
-
-
-def stand_in_source(reference: Any, name: str) -> str:
-    """Return the source of a reference, bound to the name that the lesson knows it by."""
-    source = textwrap.dedent(inspect.getsource(reference))
-    if reference.__name__ == name:
-        return source
-    return f"{source}\n{name} = {reference.__name__}\n"
 
 
 def _key(exercise: Exercise, mistakes: Iterable[Mistake]) -> tuple[str, ...]:

@@ -12,10 +12,12 @@ from types import ModuleType
 
 from autograder.judge.judges import guarded, matches_reference
 from autograder.judge.mistakes import load_mistakes
+from autograder.judge.stand_ins import as_reference
 from autograder.model.course import Course
 from autograder.model.errors import CheckDefinitionError, CourseError, LessonTextError
 from autograder.model.exercise import ANSWERS, Check, Exercise, ExerciseChecks, Lesson
 from autograder.model.lesson_text import ExerciseHeader, LessonText, read_lesson
+from coursework import scope
 
 PACKAGE = "autograder.lessons"
 NOT_EXERCISES = ("reference", "fixtures")
@@ -51,9 +53,14 @@ def with_checks(text: LessonText) -> Lesson:
         name=text.name,
         path=text.path,
         exercises=exercises,
-        given=getattr(reference, "GIVEN", {}),
+        given={**_earlier_parts(text.name), **getattr(reference, "GIVEN", {})},
         imports=getattr(reference, "IMPORTS", ()),
     )
+
+
+def _earlier_parts(lesson: str) -> dict[str, object]:
+    """Return the parts of earlier lessons that a lesson begins with, as stand-ins."""
+    return {name: scope.stand_in(name) for name in scope.NEEDS.get(lesson, ())}
 
 
 def _require_distinct_names(exercises: Sequence[Exercise]) -> None:
@@ -149,7 +156,7 @@ def _exercise(text: LessonText, header: ExerciseHeader, modules: dict[str, Modul
         points=header.points,
         name=declared.name or getattr(declared.reference, "__name__", ANSWERS),
         answer=text.answer(name),
-        reference=declared.reference,
+        reference=as_reference(declared.reference),
         stand_in=declared.stand_in or declared.reference,
         excludes=declared.excludes,
         checks=tuple(

@@ -10,6 +10,8 @@ The grader sends one command at a time, and each gets one answer:
 - `leave`: look for processes and files that were left behind.
 """
 
+import __future__
+
 import contextlib
 import math
 import os
@@ -185,17 +187,20 @@ def _prepare(shell: QuietShell, command: dict[str, Any]) -> None:
     Student code can look at every frame that leads to it. So the sources of the stand-ins are dropped
     before it runs; what stays is compiled, without names for its text.
     """
-    stand_ins = [compile(s, "<stand-in>", "exec", optimize=2) for s in command.pop("stand_ins")]
+    flags = __future__.annotations.compiler_flag  # they may name what only the grader has imported
+    stand_ins = {
+        name: compile(source, "<stand-in>", "exec", flags, optimize=2)
+        for name, source in command.pop("stand_ins").items()
+    }
     cells = command.pop("cells")
     for cell in cells:
-        for code in stand_ins:
-            _stand_in(code, shell.user_ns)
+        for name, code in stand_ins.items():
+            shell.user_ns[name] = _stand_in(name, code)
         shell.run_cell(cell, store_history=False, silent=True)
 
 
-def _stand_in(code: CodeType, names: dict[str, Any]) -> None:
-    """Define a right version of an earlier part, whatever the names `torch` or `F` mean by now."""
-    scope = {**names, "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
-    before = dict(scope)
+def _stand_in(name: str, code: CodeType) -> Any:
+    """Return a right version of an earlier part; no name of the student's is in its scope."""
+    scope = {"__name__": "__main__", "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
     exec(code, scope)  # noqa: S102 - a stand-in, sent by the grader
-    names.update({name: value for name, value in scope.items() if before.get(name) is not value})
+    return scope[name]

@@ -10,7 +10,7 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, Self
 
 from autograder.model.errors import (
@@ -119,18 +119,18 @@ class Run:
     def probe(
         self,
         seconds: float,
-        stand_ins: Sequence[str] = (),
+        stand_ins: Mapping[str, str] | None = None,
         cells: Sequence[str] = (),
         lesson: str = "",
         excluded: Sequence[str] = (),
     ) -> "Probe":
-        """Fork a probe, and run `cells` in it, each with the names that `stand_ins` define in place.
+        """Fork a probe, and run `cells` in it, each after the names that `stand_ins` define by their sources.
 
         After the cells, the functions of the exclusions `excluded` are refused. Raises RunEndedError if
         the run itself ended. A probe that ended is returned, not ready.
         """
         self._end_shared()
-        sources = {"stand_ins": list(stand_ins), "cells": list(cells)}
+        sources = {"stand_ins": dict(stand_ins or {}), "cells": list(cells)}
         about = {"lesson": lesson, "excluded": list(excluded)}
         command = {"do": "probe", "seconds": seconds, **sources, **about}
         answer = self._ask(wire.pack(command), seconds, frames.ProbeReady, frames.ProbeEnded)

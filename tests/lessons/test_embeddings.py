@@ -10,25 +10,19 @@ Mistakes of the catalogue that no edit stands for, and why:
   the output layer weights of its own.
 """
 
-import inspect
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-import torch.nn.functional as F
 from conftest import ROOT
 from keys import KEY
 from mutants import answer_with, evidence, grade_mistake, messages
-from torch import nn
 
 from autograder.grading.grader import Grader
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
-from autograder.model.exercise import Exercise
 
 LESSON = "01_embeddings"
 ORACLE = Oracle(load_lesson(Course(ROOT), LESSON), KEY)
@@ -324,14 +318,6 @@ def test_a_lookup_earns_nothing(name: str) -> None:
 def test_an_unknown_mistake_is_described(exercise: str, cell: str, said: str) -> None:
     """An answer that matches no known mistake still gets a sentence about what is wrong with it."""
     assert any(said in message for message in told(exercise, cell)), told(exercise, cell)
-
-
-@pytest.mark.parametrize("exercise", [ex for ex in ORACLE.lesson.exercises if not ex.written])
-def test_references_stand_alone(exercise: Exercise) -> None:
-    """The source of a reference runs with nothing but torch, nn, F and math in scope."""
-    scope = {"torch": torch, "nn": nn, "F": F, "math": math}
-    exec(inspect.getsource(exercise.reference), scope)
-    assert exercise.name in scope
 
 
 def test_a_solved_lesson_gets_all_points_but_the_written_ones(

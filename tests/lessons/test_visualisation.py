@@ -1,15 +1,13 @@
 """Lesson 8: right answers in unusual forms pass, and what cannot be named is listed with its reason."""
 
-import math
 
 import pytest
 import torch
-import torch.nn.functional as F
 from conftest import ROOT
 from keys import KEY
 from mutants import failures
 
-from autograder.judge.oracle import Oracle, stand_in_source
+from autograder.judge.oracle import Oracle
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
@@ -259,16 +257,6 @@ def test_the_reference_agrees_with_what_a_hook_hears() -> None:
     model(src, tgt)
     computed = reference.attention_maps(model, src, tgt)["encoder"]
     torch.testing.assert_close(computed, torch.stack(heard[:2]), atol=1e-5, rtol=1e-5)
-
-
-@pytest.mark.parametrize(
-    "exercise", [ex.id for ex in LESSON.exercises if ex.reference is not None]
-)
-def test_a_reference_stands_alone_in_a_students_process(exercise: str) -> None:
-    """Its source needs nothing but torch, nn, F, math, and what the lesson begins with."""
-    names = {"torch": torch, "nn": torch.nn, "F": F, "math": math, **LESSON.given}
-    exec(stand_in_source(LESSON[exercise].reference, LESSON[exercise].name), names)
-    assert callable(names[LESSON[exercise].name])
 
 
 def test_the_small_tokeniser_lays_out_a_pair_as_bert_does() -> None:

@@ -4,9 +4,9 @@ from autograder.judge import masks
 from autograder.judge.authoring import Check, ExerciseChecks, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import properties
-from autograder.lessons.attention import reference
+from coursework import stand_ins
 
-exercise = ExerciseChecks(reference=reference.causal_mask, judge=matches_reference(masks.about_mask),
+exercise = ExerciseChecks(reference=stand_ins.causal_mask, judge=matches_reference(masks.about_mask),
     examples=[
         example(lambda _: call(4), "mask"),
     ], checks=[

@@ -6,7 +6,7 @@ from autograder.judge import masks
 from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
-from autograder.lessons.attention import reference
+from coursework import stand_ins
 
 
 def _other_id(draw: Draw) -> Operation:
@@ -17,7 +17,7 @@ def _other_id(draw: Draw) -> Operation:
     return call(ids, pad_id=5)
 
 
-exercise = ExerciseChecks(reference=reference.padding_mask, judge=matches_reference(masks.about_mask),
+exercise = ExerciseChecks(reference=stand_ins.padding_mask, judge=matches_reference(masks.about_mask),
     examples=[
         example(lambda _: call(torch.tensor([[7, 4, 9, 0], [5, 0, 0, 0]])), "mask"),
         example(lambda _: call(torch.tensor([[0, 3, 5, 5], [5, 2, 0, 4]]), pad_id=5), "mask"),

@@ -1,7 +1,7 @@
-"""What lesson 03 is compared with, built on torch's own operations.
+"""References of lesson 03, built on torch's own operations; the others are stand-ins of the coursework.
 
-Each function and class stands on its own (torch, nn, F and math are in scope), because its source
-also stands in for a student's cell when later exercises are marked.
+Their sources also stand in for a student's earlier answers (see `judge.stand_ins`): torch, nn,
+F and math are in scope there, and the functions and classes of ours that they name.
 """
 
 import math
@@ -20,27 +20,6 @@ def attention_scores(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
     """Q kᵀ / √K by einsum: (…,Tq,K), (…,Tk,K) -> (…,Tq,Tk)."""
     products: torch.Tensor = torch.einsum("...qd,...kd->...qk", q, k)
     return products * math.pow(q.size(-1), -0.5)
-
-
-def causal_mask(size: int) -> torch.Tensor:
-    """True where key j is not after query i, by comparing positions: (size, size)."""
-    position = torch.arange(size)
-    return torch.ge(position[:, None], position[None, :])
-
-
-def padding_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
-    """True where a token is real: (B,S) -> (B,1,S)."""
-    return torch.ne(ids, pad_id)[:, None, :]
-
-
-def scaled_dot_product_attention(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None = None,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Torch's own attention; the weights are what it makes of an identity matrix as values."""
-    identity = torch.eye(k.size(-2), dtype=v.dtype).expand(*k.shape[:-2], -1, -1)
-    output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-    weights = F.scaled_dot_product_attention(q, k, identity, attn_mask=mask)
-    return output, weights
 
 
 class SelfAttentionHead(nn.Module):

@@ -15,7 +15,7 @@ from autograder.judge.authoring import (
 )
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
-from autograder.lessons.attention import reference
+from coursework import stand_ins
 
 EXCLUDES = Excludes(
     ["scaled_dot_product", "finished_attention"], instead="Build it from your own scores and softmax."
@@ -56,7 +56,7 @@ def _nothing_to_see(draw: Draw) -> Operation:
     return call(*_qkv(draw, 2), mask=mask)
 
 
-exercise = ExerciseChecks(reference=reference.scaled_dot_product_attention,
+exercise = ExerciseChecks(reference=stand_ins.scaled_dot_product_attention,
     judge=matches_reference(_about_weights), excludes=EXCLUDES, examples=[
         example(lambda d: call(d.normal(2, 3, scale=2.0), d.normal(3, 3, scale=2.0), d.normal(3, 2)), "heat"),
         example(lambda d: call(d.normal(2, 3), d.normal(3, 3), d.normal(3, 2),

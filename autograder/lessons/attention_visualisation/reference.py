@@ -1,7 +1,7 @@
-"""What lesson 08 is compared with: weights computed anew from the model's matrices, no hooks.
+"""References of lesson 08, which compute weights anew from the model's matrices, without hooks.
 
-Each function stands on its own (torch, nn, F and math are in scope), because its source also stands
-in for a student's cell when later exercises are marked.
+Their sources also stand in for a student's earlier answers (see `judge.stand_ins`): torch, nn,
+F and math are in scope there, and the functions and classes of ours that they name.
 """
 
 import math
@@ -12,17 +12,14 @@ import torch
 import torch.nn.functional as F
 from matplotlib import pyplot
 
-from coursework.scope import NEEDS, stand_in
-
-GIVEN = {name: stand_in(name) for name in NEEDS["08_attention_visualisation"]}
-GIVEN |= {"plt": pyplot, "sns": seaborn}
+GIVEN = {"plt": pyplot, "sns": seaborn}
 
 
-def attention_maps(model: "Any", src: torch.Tensor, tgt: torch.Tensor) -> dict[str, torch.Tensor]:
+def attention_maps(model: Any, src: torch.Tensor, tgt: torch.Tensor) -> dict[str, torch.Tensor]:
     """Climb both stacks by hand, and compute every softmax from w_q and w_k."""
     from functools import partial
 
-    def weights(part: "Any", x: torch.Tensor, y: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+    def weights(part: Any, x: torch.Tensor, y: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
         q, k = (
             layer(z).unflatten(-1, (part.num_heads, -1)).transpose(1, 2)
             for layer, z in ((part.w_q, x), (part.w_k, y))
@@ -52,7 +49,7 @@ def attention_maps(model: "Any", src: torch.Tensor, tgt: torch.Tensor) -> dict[s
     return dict(zip(maps, map(partial(torch.stack), maps.values()), strict=True))
 
 
-def plot_attention(weights: torch.Tensor, queries: list[str], keys: list[str], ax: "Any" = None) -> "Any":
+def plot_attention(weights: torch.Tensor, queries: list[str], keys: list[str], ax: Any = None) -> Any:
     """Draw coloured quadrilaterals, and name their middles."""
     from matplotlib import pyplot
 
@@ -65,7 +62,7 @@ def plot_attention(weights: torch.Tensor, queries: list[str], keys: list[str], a
 
 
 def sentence_pair_attention(
-    model: "Any", tokeniser: "Any", a: str, b: str,
+    model: Any, tokeniser: Any, a: str, b: str,
 ) -> tuple[torch.Tensor, list[str], int]:
     """Lay out [CLS] a [SEP] b [SEP] by hand."""
     first, second = (tokeniser.encode(text, add_special_tokens=False) for text in (a, b))
@@ -106,13 +103,13 @@ def best_span(start_logits: torch.Tensor, end_logits: torch.Tensor, max_length: 
     return max(spans, key=lambda span: float(start_logits[span[0]] + end_logits[span[1]]))
 
 
-def silence_head(attention: "Any", head: int) -> "Any":
+def silence_head(attention: Any, head: int) -> Any:
     """Blank the head's features on their way into w_o, with a hook that is removed afterwards."""
     from contextlib import contextmanager
 
     @contextmanager
-    def silenced() -> "Any":
-        def blank(_layer: "Any", given: tuple[torch.Tensor, ...]) -> torch.Tensor:
+    def silenced() -> Any:
+        def blank(_layer: Any, given: tuple[torch.Tensor, ...]) -> torch.Tensor:
             width = given[0].size(-1) // attention.num_heads
             of_head = torch.arange(given[0].size(-1)).div(width, rounding_mode="floor")
             return given[0].masked_fill(of_head == head, 0.0)

@@ -8,8 +8,8 @@ from autograder.judge.authoring import FINISHED_ATTENTION, Check, Draw, Exercise
 from autograder.judge.explain import positions_change
 from autograder.judge.gradients import gradients_match
 from autograder.judge.properties import arguments, defaults, properties
-from autograder.lessons.decoder import reference
 from autograder.lessons.decoder.layers import INIT, D, Init, dropout_checks, layer_call
+from coursework import stand_ins_models
 from coursework.engine.operations import CallModule
 
 
@@ -21,7 +21,7 @@ def _layer(
     return layer_call(draw, *calls, init=init, silent=silent)
 
 
-exercise = ExerciseChecks(reference=reference.CausalDecoderLayer, excludes=FINISHED_ATTENTION,
+exercise = ExerciseChecks(reference=stand_ins_models.CausalDecoderLayer, excludes=FINISHED_ATTENTION,
     examples=[
         example(lambda d: _layer(d, (1, 3), init=[4, 2, 6, 0.0])),
         example(lambda d: _layer(d, (2, 2), init=[2, 1, 3, 0.0], scale=2)),

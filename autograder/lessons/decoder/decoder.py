@@ -20,7 +20,7 @@ from autograder.judge.explain import are_probabilities, positions_change
 from autograder.judge.gradients import gradients_match, unregistered
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
-from autograder.lessons.decoder import reference
+from coursework import stand_ins_models
 from coursework.engine.operations import CallModule, ReadState
 
 V, D, HEADS, D_FF, MAX_LEN = 13, 8, 2, 10, 20
@@ -106,7 +106,7 @@ def _defaults(draw: Draw) -> Sequence[Operation]:
     return [replace(_sized(draw, [9, 4, 1, 1, 2], ids, draw.normal(1, 3, 4)), train=True) for ids in texts]
 
 
-exercise = ExerciseChecks(reference=reference.Decoder, judge=matches_reference(are_probabilities),
+exercise = ExerciseChecks(reference=stand_ins_models.Decoder, judge=matches_reference(are_probabilities),
     excludes=FINISHED_ATTENTION,
     examples=[
         example(lambda d: _sized(d, [6, 4, 1, 2, 6, 8], torch.tensor([[1, 5, 4]]), d.normal(1, 2, 4))),

@@ -5,7 +5,7 @@ import torch
 from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
-from autograder.lessons.decoder import reference
+from coursework import stand_ins_models
 
 ENDS = torch.tensor([[9, 9, 9, 9, 9, 2], [9, 9, 9, 2, 0, 0], [9, 9, 2, 0, 0, 0]])
 
@@ -27,7 +27,7 @@ def _wrong_place(seen: Comparison) -> str | None:
     return f"{where} holds token {came[0][1]} of row {came[0][0]} of the target{meant}"
 
 
-exercise = ExerciseChecks(reference=reference.shift_right, judge=matches_reference(_wrong_place),
+exercise = ExerciseChecks(reference=stand_ins_models.shift_right, judge=matches_reference(_wrong_place),
     examples=[
         example(lambda _: call(torch.tensor([[5, 7, 4, 2], [9, 2, 0, 0]]))),
         example(lambda _: call(torch.tensor([[6, 8], [4, 9]]), sos_id=3)),

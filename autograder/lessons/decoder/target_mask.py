@@ -6,7 +6,7 @@ from autograder.judge.authoring import Check, Draw, ExerciseChecks, call, exampl
 from autograder.judge.judges import matches_reference
 from autograder.judge.masks import about_mask, padded_ids
 from autograder.judge.properties import arguments, defaults, properties
-from autograder.lessons.decoder import reference
+from coursework import stand_ins_models
 
 
 def _other_padding(draw: Draw) -> torch.Tensor:
@@ -22,7 +22,7 @@ def _padding_anywhere(draw: Draw) -> torch.Tensor:
     return ids
 
 
-exercise = ExerciseChecks(reference=reference.target_mask, judge=matches_reference(about_mask),
+exercise = ExerciseChecks(reference=stand_ins_models.target_mask, judge=matches_reference(about_mask),
     examples=[
         example(lambda _: call(torch.tensor([[1, 7, 5, 0]])), "mask"),
         example(lambda _: call(torch.tensor([[1, 3, 0], [3, 4, 5]]), pad_id=3), "mask"),

@@ -1,7 +1,7 @@
-"""What lesson 01 is compared with, each built another way than its model answer.
+"""References of lesson 01, each built another way than its model answer.
 
-Each function and class stands alone (torch, nn, F and math are in scope), because its source also
-stands in for a student's cell when later exercises are graded.
+Their sources also stand in for a student's earlier answers (see `judge.stand_ins`): torch, nn,
+F and math are in scope there, and the functions and classes of ours that they name.
 """
 
 import re
@@ -54,19 +54,6 @@ def one_hot_embed(ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
     """Apply a linear layer without bias on one-hot rows: (B,S), (V,D) -> (B,S,D)."""
     places = torch.arange(len(table))
     return F.linear(torch.eq(ids[..., None], places).to(table.dtype), table.T)
-
-
-class TokenEmbedding(nn.Module):
-    """A table under `embed`, looked up by torch's own function."""
-
-    def __init__(self, vocab_size: int, d_model: int, pad_id: int = 0) -> None:
-        super().__init__()
-        self.embed = nn.Embedding(vocab_size, d_model, padding_idx=pad_id)
-
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """(B,S) -> (B,S,D)."""
-        rows = F.embedding(ids, self.embed.weight, self.embed.padding_idx)
-        return rows.mul(self.embed.embedding_dim**0.5)
 
 
 def nearest(table: torch.Tensor, query: torch.Tensor, k: int) -> torch.Tensor:

@@ -9,7 +9,7 @@ from autograder.judge import modules
 from autograder.judge.authoring import Check, Draw, ExerciseChecks, example, module
 from autograder.judge.gradients import gradients_match
 from autograder.judge.properties import arguments, defaults, properties
-from autograder.lessons.embeddings import reference
+from coursework import stand_ins
 from coursework.engine.operations import CallModule
 
 PADDED = torch.tensor([[5, 1, 6, 2, 5], [3, 4, 0, 0, 0], [2, 0, 0, 0, 0], [0, 0, 0, 0, 0]])
@@ -24,7 +24,7 @@ def _embed(draw: Draw, sizes: Sequence[int], *calls: torch.Tensor, **options: An
     return module(sizes, {"embed.weight": table}, *([ids] for ids in calls), **options)
 
 
-exercise = ExerciseChecks(reference=reference.TokenEmbedding,
+exercise = ExerciseChecks(reference=stand_ins.TokenEmbedding,
     examples=[
         example(lambda d: _embed(d, [5, 4], torch.tensor([[3, 1, 0]]))),
         example(lambda d: _embed(d, [4, 2], torch.tensor([[3, 0], [2, 2]]), pad_id=2)),

@@ -20,7 +20,7 @@ from autograder.judge.authoring import (
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
-from autograder.lessons.encoder import reference
+from coursework import stand_ins_models
 from coursework.engine.operations import CallModule
 
 SIZES = (13, 8, 2, 2, 12)  # vocab_size, d_model, num_layers, num_heads, d_ff
@@ -66,7 +66,7 @@ def _padding_added(d: Draw) -> Operation:
     return modules.ChangedPositions(SIZES, calls=calls, order=list(range(4)))
 
 
-exercise = ExerciseChecks(reference=reference.Encoder, excludes=FINISHED_ATTENTION,
+exercise = ExerciseChecks(reference=stand_ins_models.Encoder, excludes=FINISHED_ATTENTION,
     examples=[
         example(lambda d: _encoder(d, [torch.tensor([[5, 4, 6]])], sizes=(7, 4, 1, 2, 6))),
         example(lambda d: _encoder(d, [torch.tensor([[5, 6, 0], [4, 5, 6]]), masks.padding([2, 3])],

@@ -23,6 +23,7 @@ from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.encoder import reference
+from coursework import stand_ins_models
 from coursework.engine.operations import CallModule
 
 LAST = explain.ends_in_norm("norm2")
@@ -101,7 +102,7 @@ def _drops_sublayers(d: Draw) -> Operation:
     return replace(asked, weights=weights.zeroed({**asked.weights}, "w_v."))
 
 
-exercise = ExerciseChecks(reference=reference.EncoderLayer, stand_in=reference.EncoderLayerFromParts,
+exercise = ExerciseChecks(reference=reference.EncoderLayer, stand_in=stand_ins_models.EncoderLayer,
     excludes=FINISHED_ATTENTION, judge=matches_reference(LAST),
     examples=[
         example(lambda d: _layer(d, [4, 2, 6], [d.normal(1, 3, 4)])),

@@ -11,7 +11,7 @@ from autograder.judge.explain import facts, near, outputs, positions_mix, sample
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, properties
-from autograder.lessons.encoder import reference
+from coursework import stand_ins
 from coursework.engine.operation import returned_tensor
 from coursework.engine.operations import CallModule
 
@@ -75,7 +75,7 @@ SHARE = facts({
     "largest": "Dropout has the wrong rate, or what is left is not scaled: it "
                "should become 1 / (1 − dropout) times what it was."})
 
-exercise = ExerciseChecks(reference=reference.FeedForward,
+exercise = ExerciseChecks(reference=stand_ins.FeedForward,
     examples=[
         example(lambda d: _feed_forward(d, [2, 4], d.normal(1, 3, 2))),
         example(lambda d: _feed_forward(d, [3, 5], d.normal(2, 1, 3, scale=2.0))),

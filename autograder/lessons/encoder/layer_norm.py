@@ -20,7 +20,7 @@ from autograder.judge.explain import near, samples_mix, without_norm
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import matches_reference
 from autograder.judge.properties import arguments, defaults, properties
-from autograder.lessons.encoder import reference
+from coursework import stand_ins
 from coursework.engine.compare import times
 from coursework.engine.operations import CallModule, ReadState
 
@@ -75,7 +75,7 @@ def _alone(d: Draw) -> Operation:
 
 
 
-exercise = ExerciseChecks(reference=reference.LayerNorm, judge=matches_reference(_wrong_token),
+exercise = ExerciseChecks(reference=stand_ins.LayerNorm, judge=matches_reference(_wrong_token),
     excludes=EXCLUDES,
     examples=[
         example(lambda d: _norm(d, (1, 2, 3))),

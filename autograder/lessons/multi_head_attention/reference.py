@@ -1,16 +1,11 @@
-"""What lesson 04 is compared with, built on torch's own operations.
+"""References of lesson 04, built on torch's own operations.
 
-Each function and class stands on its own (torch, nn, F and math are in scope), because its source
-also stands in for a student's cell when later exercises are graded.
+Their sources also stand in for a student's earlier answers (see `judge.stand_ins`): torch, nn,
+F and math are in scope there, and the functions and classes of ours that they name.
 """
 
 import torch
-import torch.nn.functional as F
 from torch import nn
-
-from coursework.scope import NEEDS, stand_in
-
-GIVEN = {name: stand_in(name) for name in NEEDS["04_multi_head_attention"]}
 
 
 def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
@@ -21,33 +16,6 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 def merge_heads(x: torch.Tensor) -> torch.Tensor:
     """Put the heads one after the other: (B,H,S,K) -> (B,S,D)."""
     return torch.cat(x.unbind(dim=1), dim=-1)
-
-
-class MultiHeadAttention(nn.Module):
-    """Torch's own attention, run on the heads; what it makes of an identity matrix is the weights."""
-
-    def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        if d_model % num_heads:
-            raise ValueError(f"{d_model} features, {num_heads} heads")
-        self.num_heads, self.p = num_heads, dropout
-        self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model) for _ in range(4))
-
-    def forward(
-        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
-        mask: torch.Tensor | None = None,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """(B,Tq,D), (B,Tk,D), (B,Tk,D), mask (Tq,Tk) or (B,1 or Tq,Tk) -> (B,Tq,D), (B,H,Tq,Tk)."""
-        projected = (self.w_q(query), self.w_k(key), self.w_v(value))
-        q, k, v = (x.unflatten(-1, (self.num_heads, -1)).movedim(-2, 1) for x in projected)
-        allowed = None
-        if mask is not None:
-            allowed = mask.expand(query.size(0), query.size(1), key.size(1))[:, None]
-            allowed = allowed.expand(-1, self.num_heads, -1, -1)
-        identity = torch.eye(key.size(1), dtype=v.dtype).expand(*v.shape[:-1], -1)
-        weights = F.scaled_dot_product_attention(q, k, identity, attn_mask=allowed)
-        mixed = F.dropout(weights, self.p, self.training) @ v
-        return self.w_o(mixed.movedim(1, -2).flatten(-2)), weights
 
 
 def load_from_torch(mine: nn.Module, theirs: nn.MultiheadAttention) -> None:

@@ -9,8 +9,9 @@ from autograder.judge.explain import facts
 from autograder.judge.gradients import gradients_match
 from autograder.judge.judges import failed, matches_reference, no_side_effects, part_of
 from autograder.judge.properties import defaults, properties
-from autograder.lessons.positional_encoding import judges, reference
+from autograder.lessons.positional_encoding import judges
 from autograder.model.exercise import Verdict
+from coursework import stand_ins
 from coursework.engine.operations import ReadState
 
 DROPPED = 0.11  # how far the share of zeros may be from the rate
@@ -45,7 +46,7 @@ def _dropped(seen: Comparison) -> str:
 
 LOOSELY = judges.any_float(matches_reference(judges.wrong_row, atol=judges.LOOSE))
 
-exercise = ExerciseChecks(reference=reference.PositionalEncoding, judge=judges.sum_judge,
+exercise = ExerciseChecks(reference=stand_ins.PositionalEncoding, judge=judges.sum_judge,
     examples=[
         example(lambda d: module([4, 6], {}, [d.normal(1, 3, 4)])),
         example(lambda d: module([2, 5], {}, [d.normal(3, 2, 2)])),

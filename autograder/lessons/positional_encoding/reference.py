@@ -1,7 +1,7 @@
-"""What lesson 02 is compared with: complex numbers and torch's own lookups.
+"""References of lesson 02: complex numbers and torch's own lookups.
 
-Each function and class stands alone (torch, nn, F and math are in scope), because its source also
-stands in for a student's cell when later exercises are graded.
+Their sources also stand in for a student's earlier answers (see `judge.stand_ins`): torch, nn,
+F and math are in scope there, and the functions and classes of ours that they name.
 """
 
 import torch
@@ -17,27 +17,6 @@ def sinusoidal_encoding(max_len: int, d_model: int) -> torch.Tensor:
     turned = torch.outer(torch.arange(max_len, dtype=torch.float64), speed)
     numbers = torch.polar(torch.ones_like(turned), turned)
     return torch.stack([numbers.imag, numbers.real], dim=-1).reshape(max_len, d_model).float()
-
-
-class PositionalEncoding(nn.Module):
-    """The table as a buffer, looked up with `F.embedding`."""
-
-    pe: torch.Tensor
-
-    def __init__(self, d_model: int, max_len: int = 512, dropout: float = 0.1) -> None:
-        super().__init__()
-        speed = torch.logspace(0, -4, d_model + 1, dtype=torch.float64)[:-1:2]
-        turned = torch.outer(torch.arange(max_len, dtype=torch.float64), speed)
-        both = torch.stack([turned.sin(), turned.cos()], dim=-1).reshape(max_len, d_model)
-        self.register_buffer("pe", both.float())
-        self.rate = dropout
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(B,S,D) -> (B,S,D)."""
-        if x.size(1) > self.pe.size(0):
-            raise ValueError("longer than the table")
-        rows = F.embedding(torch.arange(x.size(1)), self.pe)
-        return F.dropout(torch.add(x, rows), self.rate, self.training)
 
 
 def shift_matrix(offset: int, d_model: int) -> torch.Tensor:

@@ -1,7 +1,7 @@
-"""What lesson 07 is compared with, built on torch's own operations.
+"""References of lesson 07, built on torch's own operations.
 
-Each function and class stands alone (torch, nn, F, math and the parts in GIVEN are in scope),
-because its source also stands in for the student's answer when later exercises are graded.
+Their sources also stand in for a student's earlier answers (see `judge.stand_ins`): torch, nn,
+F and math are in scope there, and the functions and classes of ours that they name.
 """
 
 import math
@@ -11,55 +11,14 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from coursework.scope import NEEDS, stand_in
-from coursework.stand_ins import LayerNorm, PositionalEncoding, TokenEmbedding
-from coursework.stand_ins_models import CausalDecoderLayer, Decoder, Encoder
+from coursework.stand_ins import LayerNorm
+from coursework.stand_ins_models import CausalDecoderLayer, Stack
 
-GIVEN = {name: stand_in(name) for name in NEEDS["07_transformer"]}
 IMPORTS = ("torch._dynamo",)  # by optimisers
 
 
-class Transformer(nn.Module):
-    """The given stacks; masks by comparing ids and positions, first weights by a draw of uniforms."""
-
-    def __init__(  # noqa: PLR0917 - the contract's order of arguments
-        self, src_vocab_size: int, tgt_vocab_size: int, d_model: int = 512, num_heads: int = 8,
-        num_layers: int = 6, d_ff: int = 2048, max_len: int = 512, dropout: float = 0.1, pad_id: int = 0,
-        encoder: nn.Module | None = None, decoder: nn.Module | None = None,
-    ) -> None:
-        super().__init__()
-        self.pad_id = pad_id
-        common = (d_model, num_layers, num_heads, d_ff, max_len, dropout)
-        self.encoder = encoder or self.started(Encoder(src_vocab_size, *common))
-        self.decoder = decoder or self.started(Decoder(tgt_vocab_size, *common))
-
-    @staticmethod
-    def started(part: nn.Module) -> nn.Module:
-        """Draw every matrix from the uniform distribution of Glorot and Bengio 2010."""
-        for matrix in (p for p in part.parameters() if p.dim() == 2):
-            bound = math.sqrt(6 / sum(matrix.shape))
-            matrix.data = torch.rand_like(matrix) * 2 * bound - bound
-        return part
-
-    def encode(self, src: torch.Tensor) -> torch.Tensor:
-        """(B,S) -> (B,S,D)."""
-        memory: torch.Tensor = self.encoder(src, src.ne(self.pad_id)[:, None])
-        return memory
-
-    def decode(self, tgt: torch.Tensor, memory: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
-        """(B,T), (B,S,D), (B,S) -> (B,T,V)."""
-        place = torch.arange(tgt.size(1))
-        own = (place <= place[:, None]) & tgt.ne(self.pad_id)[:, None]
-        logits: torch.Tensor = self.decoder(tgt, memory, own, src.ne(self.pad_id)[:, None])
-        return logits
-
-    def forward(self, src: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
-        """(B,S), (B,T) -> (B,T,V)."""
-        return self.decode(tgt, self.encode(src), src)
-
-
 def greedy_decode(
-    model: "Any", src: torch.Tensor, max_len: int, sos_id: int = 1, eos_id: int = 2,
+    model: Any, src: torch.Tensor, max_len: int, sos_id: int = 1, eos_id: int = 2,
 ) -> torch.Tensor:
     """Grow all rows, and blank what comes after the first <eos> by counting those before."""
     mode = model.training
@@ -92,7 +51,7 @@ def noam_rate(step: int, d_model: int, warmup: int = 4000) -> float:
 
 
 def train_step(
-    model: "Any", src: torch.Tensor, tgt: torch.Tensor, optimiser: "Any", smoothing: float = 0.0,
+    model: Any, src: torch.Tensor, tgt: torch.Tensor, optimiser: Any, smoothing: float = 0.0,
 ) -> float:
     """Inputs by concatenation, the loss by torch, one update."""
     model.train()
@@ -115,25 +74,19 @@ def language_windows(ids: torch.Tensor, length: int) -> tuple[torch.Tensor, torc
     return windows[:, :-1], windows[:, 1:]
 
 
-class LanguageModel(nn.Module):
+class LanguageModel(Stack):
     """Causal layers between embedding and projection."""
 
-    def __init__(  # noqa: PLR0917 - the contract's order of arguments
-        self, vocab_size: int, d_model: int, num_layers: int, num_heads: int, d_ff: int,
-        max_len: int = 512, dropout: float = 0.1,
-    ) -> None:
-        super().__init__()
-        self.embedding = TokenEmbedding(vocab_size, d_model)
-        self.position = PositionalEncoding(d_model, max_len, dropout)
-        blocks = [CausalDecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)]
-        self.layers = nn.Sequential(*blocks)
+    layer = CausalDecoderLayer
+
+    def __init__(self, vocab_size: int, d_model: int, *sizes: Any, **options: Any) -> None:
+        super().__init__(vocab_size, d_model, *sizes, **options)
         self.norm = LayerNorm(d_model)
         self.project = nn.Linear(d_model, vocab_size)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """(B,T) -> (B,T,V)."""
-        features = self.layers(self.position(self.embedding(ids)))
-        return F.linear(self.norm(features), self.project.weight, self.project.bias)
+        return F.linear(self.norm(self.climb(ids)), self.project.weight, self.project.bias)
 
 
 def sample_next(
