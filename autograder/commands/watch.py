@@ -62,8 +62,8 @@ def watch(
     is not graded again. Stop with Ctrl-C: the submission at hand is finished first.
     """
     from autograder.sandbox.trial import require_sandbox
+    from autograder.storage.exchange import CourseExchange
     from autograder.watch.desk import Desk
-    from autograder.watch.exchange import CourseExchange
     from autograder.watch.inbox import Inbox
     from autograder.watch.loop import Rules, Watch, only_one
 

@@ -14,12 +14,12 @@ from autograder.reports.graded_notebook import graded_page
 from autograder.reports.publish import publish
 from autograder.storage.arrivals import ArrivalLog
 from autograder.storage.attempts import Attempt, AttemptLog
+from autograder.storage.exchange import CourseExchange
 from autograder.storage.io_errors import ERRNOS, plain_io_errors
 from autograder.storage.recorder import Recorder
 from autograder.submissions.released import fingerprint
 from autograder.submissions.submission import Submission
 from autograder.watch.collect import collect
-from autograder.watch.exchange import CourseExchange
 from autograder.watch.inbox import Arrival
 from autograder.watch.warm_pool import WarmPool
 

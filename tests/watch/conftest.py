@@ -11,8 +11,8 @@ from tiny_course import LESSON, hand_in, make_fake
 from tiny_fixtures import book, built, course, grades, same_grader
 
 from autograder.model.course import CONFIG, Course
+from autograder.storage.exchange import CourseExchange
 from autograder.watch.desk import Desk, Done
-from autograder.watch.exchange import CourseExchange
 from autograder.watch.inbox import Inbox
 from autograder.watch.loop import Rules, Watch
 from autograder.watch.settling import Settling
