@@ -48,28 +48,12 @@ NOISE: Final = re.compile(r"[^\n]*\d+%\|[^\n]*\n?|No diagram here[^\n]*\n?")  # 
 
 Pair = tuple[LessonCell, Any]
 
-# jupyterlab-rise reads these; its own type is too small for the back row.
-TYPE: Final = """<style>
-body { --jp-content-font-size1: 24px !important; --jp-code-font-size: 20px !important; }
-.reveal h1, .reveal h2, .reveal h3 { text-transform: none; }
-.reveal h1 { font-size: 46px; } .reveal h2 { font-size: 38px; } .reveal h3 { font-size: 31px; }
-.reveal .jp-OutputArea-output pre { font-size: 20px; line-height: 1.36; }
-.reveal .jp-RenderedHTMLCommon table { font-size: 20px; }
-.reveal .slides section section { box-sizing: border-box; padding: 20px 36px !important; }
-.reveal .jp-RenderedImage img {
-  width: 75%; max-width: none; max-height: 310px; object-fit: contain; object-position: left;
-}
-.reveal .jp-InputPrompt, .reveal .jp-OutputPrompt, .reveal .jp-Collapser, .reveal .progress {
-  display: none !important;
-}
-</style>"""
-RISE: Final = {
+RISE: Final = {  # settings of jupyterlab-rise
     "theme": "white",
     "transition": "none",
     "center": False,
     "scroll": True,
     "slideNumber": "c/t",
-    "overlay": TYPE,
 }
 
 
@@ -82,7 +66,8 @@ def live_notebook(lesson: LessonText, notebook: Any, folder: Path) -> Any:
     for about, cell in zip(lesson.cells, notebook.cells, strict=True):
         pieces += _live(about, cell, folder)
     laid_out = _with_cells(notebook, paged(pieces))
-    laid_out.metadata["rise"] = RISE
+    style = Path(__file__).with_name("live.css").read_text(encoding="utf-8")
+    laid_out.metadata["rise"] = {**RISE, "overlay": f"<style>\n{style}</style>"}
     return laid_out
 
 
