@@ -31,6 +31,8 @@ from autograder.model.lesson_text import CellKind, LessonCell, LessonText
 ANSWER: Final = "answer"  # a tag that the slides' template knows
 
 EXERCISE: Final = re.compile(r"^#{2,3} (?:Exercise \d+|Stretch): (?P<title>[^\n]*)", re.MULTILINE)
+HINT: Final = re.compile(r"\s*<details>\s*<summary>Hint")
+CONTROLS: Final = "application/vnd.jupyter.widget-view+json"  # they need a kernel behind them
 POINTS: Final = re.compile(r"\s*\([^)]*\bpoints?\b[^)]*\)|, not counted")
 ABOUT_THE_NOTEBOOK: Final = re.compile(r"\*\*What is assessed\*\*|This lesson (?:uses|builds on) ")
 GLOSSARY: Final = re.compile(r"^#{2,3} Glossary\n.*?(?=^#|\Z)", re.MULTILINE | re.DOTALL)
@@ -110,7 +112,7 @@ def _exported(lesson: LessonText, about: LessonCell, cell: Any, folder: Path) ->
         folded = f"<details><summary>Model answer</summary>\n\n{cell.source}\n\n</details>"
         yield from _prose(folded, about.slide, about.id, folder)
     elif not about.kind.is_markdown:
-        if not blocks.has_controls(cell) and not only_noise(cell):
+        if not blocks.shows(cell, CONTROLS) and not only_noise(cell):
             yield laid_out(cell, slide)
     elif slide in OFF:
         yield from _live(about, cell, folder)
@@ -162,7 +164,7 @@ def _slide(about: LessonCell, cell: Any) -> str:
 def _is_off(about: LessonCell, cell: Any) -> bool:
     """Return whether a cell is not for the room: set-up, tests, cards of checks, folded hints."""
     if about.kind is CellKind.PROSE:
-        return blocks.is_hint(about.text)
+        return bool(HINT.match(about.text))
     if about.kind is CellKind.DEMO:
         return blocks.only_sets_up(cell) or blocks.only_checks(cell)
     return about.kind in (CellKind.SETUP, CellKind.TEST)
@@ -215,7 +217,7 @@ def laid_out(cell: Any, slide: str) -> Piece:
     new.outputs = [_without_noise(output) for output in new.outputs if not _is_noise(output)]
     below, above = blocks.outputs_height(new), blocks.code_height(new.source)
     folded = max(below, NOTHING)
-    pictures = blocks.pictures_height(new)
+    pictures = blocks.outputs_height({"outputs": blocks.pictures(new)})
     piece = Piece(new, above + below, slide, folded=folded, pictures=pictures)
     if above + below <= MOST and (below or _is_short(new)):
         return piece

@@ -208,7 +208,7 @@ def _suits(slide: list[Piece], seen: Piece) -> bool:
     """Return whether a slide needs something to look at, and this helps: text answers no question."""
     asks = any("<details" in piece.cell.source for piece in slide)
     drawn = seen.cell.cell_type == "markdown" or blocks.pictures(seen.cell)
-    shows = any(kept(piece) or blocks.has_frames(piece.cell) for piece in slide)
+    shows = any(kept(piece) or blocks.shows(piece.cell, "text/html") for piece in slide)
     return not shows and bool(drawn or not asks)
 
 
@@ -218,7 +218,7 @@ def _height(slide: list[Piece]) -> float:
 
 
 def titled(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Yield the pieces; a slide that begins without a heading is told which one it is under."""
+    """Yield the pieces; a slide that begins without a heading says which one it is under."""
     title = ""
     for piece in pieces:
         heading = HEADING.match(piece.cell.source) if piece.cell.cell_type == "markdown" else None

@@ -114,7 +114,7 @@ def _mathml(found: re.Match[str]) -> str:
     try:
         mathml = convert(tex)
     except Exception as problem:  # the converter raises a class of its own for each fault
-        raise ValueError(f"{tex!r} is no formula: {type(problem).__name__}") from problem
+        raise ValueError(f"{tex!r} is not a formula: {type(problem).__name__}") from problem
     if "\\" in mathml:  # it passes a command that it does not know on as text
         raise ValueError(f"{tex!r} has a command that slides cannot show")
     return mathml

@@ -1,4 +1,4 @@
-"""Opens what a student handed in without following a link, waiting for a pipe, or reading without end."""
+"""Opens what a student submitted without following a link, waiting for a pipe, or reading without end."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ _LAYOUT = 3  # a submission is student/lesson/notebook
 
 
 def read_handed_in(path: Path, most: int, course: Course | None = None) -> bytes:
-    """Return the bytes of a file that was handed in, at most `most` of them.
+    """Return the bytes of a submitted file, at most `most` of them.
 
     The file itself, and each folder above it that came with it, has to be the real one: no link, no
     second name of another file. Raises WrongFileError if it is not, and SubmissionError if it cannot be
@@ -40,7 +40,7 @@ def require_real(path: Path, course: Course) -> None:
 
 
 def read_start(path: Path, most: int, course: Course) -> bytes:
-    """Return the first bytes of a small file that was handed in; none if it cannot be read."""
+    """Return the first bytes of a small submitted file; none if it cannot be read."""
     with suppress(SubmissionError), _opened(path, course) as descriptor:
         _require_ordinary(descriptor, path.name)
         return os.read(descriptor, most)

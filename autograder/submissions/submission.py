@@ -147,7 +147,7 @@ class Submission:
 def submitted_by(course: Course, lesson: str) -> tuple[list[str], list[str]]:
     """Return who has a folder for a lesson, and the folders whose names cannot be a student's.
 
-    A link in place of a folder counts, and is then told by `Submission.require_file`.
+    A link in place of a folder counts, and `Submission.require_file` then says so.
     """
     found = [
         folder.name
