@@ -12,6 +12,7 @@ from rich.console import Console
 
 from autograder.grading.class_run import grade_lesson
 from autograder.grading.grader import Grader
+from autograder.grading.pool import Pool
 from autograder.model.course import CONFIG, Course
 
 LESSON = "03_attention"
@@ -149,10 +150,10 @@ def test_hostile_submissions_change_no_other_score(course: Course, tmp_path: Pat
         shutil.copytree(folder, tmp_path / folder.name)
     honest = course.root / "tests/submissions/hostile/flood-output.ipynb"
     _hand_in(here, "m-honest", honest)
-    alone = grade_lesson(here, LESSON, workers=1, console=Console(quiet=True))[0]
+    alone = grade_lesson(here, LESSON, Pool(1, sandboxed=True), console=Console(quiet=True))[0]
     for student, attack in enumerate(["exit-hard", "kill-everything", "fork-bomb", "patch-probe"]):
         _hand_in(here, f"{'az'[student % 2]}-{attack}", FOLDER / f"{attack}.ipynb")
-    attempts = grade_lesson(here, LESSON, workers=2, force=True, console=Console(quiet=True))
+    attempts = grade_lesson(here, LESSON, Pool(2, sandboxed=True), force=True, console=Console(quiet=True))
     again = next(attempt for attempt in attempts if attempt.student == "m-honest")
     assert [e.score for e in again.report.exercises] == [e.score for e in alone.report.exercises]
     assert not any(attempt.faulty for attempt in attempts)

@@ -53,10 +53,10 @@ def check(
     if page:
         _write_page(course, graded, page, sandboxed=not unsandboxed)
     if graded.tracebacks:
-        from autograder.storage.error_log import describe, log_error
+        from autograder.storage.attempts import describe_errors, log_error
 
         what = f"{file}, {graded.report.lesson}"
-        log = log_error(course.reports, datetime.now(UTC), what, describe(graded.tracebacks))
+        log = log_error(course.reports, datetime.now(UTC), what, describe_errors(graded.tracebacks))
         click.echo(f"autograder: the grader itself failed; see {log}", err=True)
 
 

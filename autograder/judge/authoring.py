@@ -8,6 +8,34 @@ Example:
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from autograder.judge.dropout import NEARLY_ALL, DropoutFact
+from autograder.judge.explain import (
+    CLOSE,
+    are_probabilities,
+    ends_in_norm,
+    fact,
+    facts,
+    near,
+    outputs,
+    positions_change,
+    positions_mix,
+    samples_mix,
+    without_norm,
+)
+from autograder.judge.gradients import gradients_match, unregistered
+from autograder.judge.judges import (
+    PASSED,
+    choice,
+    entry_of,
+    failed,
+    matches_reference,
+    no_side_effects,
+    number,
+    part_of,
+    shape_of,
+)
+from autograder.judge.masks import about_mask, causal, padded_ids
+from autograder.judge.properties import arguments, defaults, properties
 from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError
 from autograder.model.exercise import (
@@ -18,26 +46,25 @@ from autograder.model.exercise import (
     ExerciseChecks,
     Judge,
     PublicExample,
+    Verdict,
 )
-from coursework.engine.operation import Operation
-from coursework.engine.operations import CallFunction, CallModule, FunctionGradients, ReadEntry
+from coursework.engine.compare import of_type, shape_difference, side, times
+from coursework.engine.operation import Fault, Operation, returned_tensor
+from coursework.engine.operations import CallFunction, CallModule, FunctionGradients, ReadEntry, ReadState
 from coursework.instant.examples import Question
 
-__all__ = [
-    "FINISHED_ATTENTION",
-    "Check",
-    "Comparison",
-    "Draw",
-    "Excludes",
-    "ExerciseChecks",
-    "Operation",
-    "Question",
-    "call",
-    "entry",
-    "example",
-    "function_gradients",
-    "module",
+# fmt: off
+__all__ = [  # what tables import from here, whichever module defines it
+    "CLOSE", "FINISHED_ATTENTION", "NEARLY_ALL", "PASSED", "CallFunction", "CallModule", "Check",
+    "Comparison", "Draw", "DropoutFact", "Excludes", "ExerciseChecks", "Fault", "Judge", "Operation",
+    "Question", "ReadState", "Verdict", "about_mask", "are_probabilities", "arguments", "call", "causal",
+    "choice", "defaults", "ends_in_norm", "entry", "entry_of", "example", "fact", "facts", "failed",
+    "function_gradients", "gradients_match", "matches_reference", "module", "near", "no_side_effects",
+    "number", "of_type", "outputs", "padded_ids", "part_of", "positions_change", "positions_mix",
+    "properties", "returned_tensor", "samples_mix", "shape_difference", "shape_of", "side", "times",
+    "unregistered", "without_norm",
 ]
+# fmt: on
 
 
 def call(*args: Any, **kwargs: Any) -> CallFunction:

@@ -16,8 +16,7 @@ from autograder.reports.class_pages import FORMGRADER, ClassReport
 from autograder.reports.csv_file import scores_csv
 from autograder.reports.imprint import Imprint
 from autograder.storage.attempts import Attempt, AttemptLog
-from autograder.storage.gradebook import scores_by_hand
-from autograder.storage.nbgrader_api import open_gradebook
+from autograder.storage.gradebook import open_gradebook, scores_by_hand
 
 
 @dataclass(frozen=True)

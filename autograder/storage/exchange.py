@@ -10,7 +10,7 @@ from traitlets.config import Config
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import settings
-from autograder.storage.nbgrader_api import course_directory, quiet_logger
+from autograder.storage.gradebook import course_directory, quiet_logger
 from autograder.submissions.submission import SECRET, TIMESTAMP
 
 INBOUND = "inbound"

@@ -7,7 +7,7 @@ from tiny_course import LESSON, RIGHT, hand_in
 from autograder.model.course import CONFIG, Course
 from autograder.reports.class_pages import FORMGRADER, FRONT, SIMILAR
 from autograder.reports.publish import publish
-from autograder.storage.nbgrader_api import open_gradebook
+from autograder.storage.gradebook import open_gradebook
 
 from .hostile import Tags
 from .test_states import record

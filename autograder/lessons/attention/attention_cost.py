@@ -1,13 +1,12 @@
 """Checks of `attention_cost`."""
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Comparison, ExerciseChecks, call, example, matches_reference, properties,
+)
 from autograder.lessons.attention import reference
 
 
 def _what_is_wrong(seen: Comparison) -> str | None:
-    """Say which of the two counts is wrong."""
     (products, numbers), (right, scores) = seen.got.value, seen.expected.value
     if numbers != scores and products != right:
         return "Both counts are wrong. Start with the scores: what is the shape of that tensor?"

@@ -1,7 +1,6 @@
 """Checks of `attention_scores`."""
 
-from autograder.judge.authoring import Check, ExerciseChecks, call, example
-from autograder.judge.properties import arguments, properties
+from autograder.judge.authoring import Check, ExerciseChecks, arguments, call, example, properties
 from autograder.lessons.attention import reference
 
 exercise = ExerciseChecks(reference=reference.attention_scores, examples=[

@@ -1,9 +1,7 @@
 """Checks of `causal_mask`."""
 
 from autograder.judge import masks
-from autograder.judge.authoring import Check, ExerciseChecks, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import properties
+from autograder.judge.authoring import Check, ExerciseChecks, call, example, matches_reference, properties
 from coursework import stand_ins
 
 exercise = ExerciseChecks(reference=stand_ins.causal_mask, judge=matches_reference(masks.about_mask),

@@ -3,9 +3,9 @@
 import torch
 
 from autograder.judge import masks
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.authoring import (
+    Check, Draw, ExerciseChecks, Operation, arguments, call, defaults, example, matches_reference, properties,
+)
 from coursework import stand_ins
 
 

@@ -4,17 +4,9 @@ import torch
 
 from autograder.judge import explain, masks
 from autograder.judge.authoring import (
-    Check,
-    Comparison,
-    Draw,
-    Excludes,
-    ExerciseChecks,
-    Operation,
-    call,
-    example,
+    Check, Comparison, Draw, Excludes, ExerciseChecks, Operation, arguments, call, example, matches_reference,
+    properties,
 )
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
 from coursework import stand_ins
 
 EXCLUDES = Excludes(

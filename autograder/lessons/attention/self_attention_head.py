@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.judge import masks, modules
-from autograder.judge.authoring import FINISHED_ATTENTION, Check, Draw, ExerciseChecks, example, module
-from autograder.judge.gradients import gradients_match
-from autograder.judge.properties import arguments, properties
+from autograder.judge.authoring import (
+    FINISHED_ATTENTION, CallModule, Check, Draw, ExerciseChecks, arguments, example, gradients_match, module,
+    properties,
+)
 from autograder.lessons.attention import reference
-from coursework.engine.operations import CallModule
 
 
 def _head(draw: Draw, init: Sequence[int], *calls: Sequence[Any]) -> CallModule:

@@ -4,17 +4,16 @@ import math
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.masks import causal
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, call, causal, example, matches_reference, no_side_effects,
+    properties,
+)
 from autograder.lessons.attention_visualisation import reference
 
 EXTREMES = torch.stack([torch.eye(5)[2], torch.full((5,), 0.2), torch.tensor([0.5, 0.5, 0, 0, 0])])
 
 
 def _impossible(seen: Comparison) -> str | None:
-    """Say that a number cannot be the entropy of so many keys."""
     got, keys = seen.got.value, seen.inputs["args"][0].size(-1)
     if not got.isfinite().all():
         return "Some entropies are NaN or infinite: 0 · log 0 is 0 here, but log(0) is −∞ and 0 · −∞ is NaN."

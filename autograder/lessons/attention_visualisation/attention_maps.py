@@ -6,9 +6,10 @@ from typing import Any
 import torch
 
 from autograder.judge import explain, weights
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, Question, example, matches_reference, no_side_effects,
+    properties,
+)
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import CollectMaps
 
@@ -25,7 +26,6 @@ FACTS = {
 
 
 def _first_wrong_map(seen: Comparison) -> str | None:
-    """Say what is wrong with the first wrong map: hidden keys, sums of rows, or which layers."""
     for key, want in seen.expected.value.items():
         got = seen.got.value[key]
         wrong = [layer for layer in range(len(want)) if not explain.near(got[layer], want[layer])]
@@ -52,7 +52,6 @@ def _maps(draw: Draw, *lengths: int, sizes: Sequence[int] = SIZES, **options: An
 def _asked(
     draw: Draw, *calls: Sequence[torch.Tensor], sizes: Sequence[int] = SIZES, **options: Any
 ) -> CollectMaps:
-    """Ask for the maps of a model with drawn weights."""
     return CollectMaps(sizes, weights.transformer(draw, sizes), calls, **options)
 
 

@@ -5,16 +5,15 @@ import math
 import torch
 
 from autograder.judge import explain
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.masks import causal
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, call, causal, example, matches_reference, no_side_effects,
+    properties,
+)
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.previous_token_score import attentions
 
 
 def _own_share(seen: Comparison) -> str | None:
-    """Say when rows do not sum to 1, or a position keeps too little of its own word."""
     got, layers = seen.got.value, seen.inputs["args"][0].size(0)
     least, own = 0.5**layers, got.diagonal().min()
     if said := explain.attention_weights(got):

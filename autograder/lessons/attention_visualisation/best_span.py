@@ -2,9 +2,9 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, arguments, call, example, matches_reference, properties,
+)
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import FindSpan
 
@@ -12,7 +12,6 @@ Peaks = dict[int, float]
 
 
 def _about_span(seen: Comparison) -> str | None:
-    """Say which rule a span breaks, or that another is better."""
     got, (starts, _, most) = seen.got.value, seen.inputs["args"]
     if not isinstance(got, tuple) or len(got) != 2 or any(type(place) is not int for place in got):
         return "A span is a pair of whole numbers, (start, end)."

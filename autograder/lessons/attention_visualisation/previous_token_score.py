@@ -2,9 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, call, example
-from autograder.judge.judges import no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.authoring import Check, Draw, ExerciseChecks, call, example, no_side_effects, properties
 from autograder.lessons.attention_visualisation import reference
 
 

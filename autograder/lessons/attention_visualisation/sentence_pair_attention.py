@@ -2,20 +2,18 @@
 
 from typing import Any
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
-from autograder.judge.explain import near
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, Question, example, matches_reference, near, properties,
+    shape_difference,
+)
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import AttendToPairs
-from coursework.engine.compare import shape_difference
 
 WORDS = ("the", "cat", "sat", "on", "mat", "lay", "rug", "sun", "dog", "a", "old", "is")
 PIECES = (*WORDS, "warm", "##er", "##ing", "##s", "walk", "play", ".", ",")
 
 
 def _about_triple(seen: Comparison) -> str | None:
-    """Say which of the three is wrong."""
     got, want = seen.got.value, seen.expected.value
     if isinstance(want, list):  # several pairs of sentences
         return None
@@ -30,7 +28,6 @@ def _about_triple(seen: Comparison) -> str | None:
 
 
 def _about_tokens(got: list[str], want: list[str]) -> str:
-    """Say whether there are too many tokens or too few, or which is the first wrong one."""
     said = "The tokens should be those of the tokeniser, specials included and in pieces."
     if len(got) != len(want):
         return f"{said} Yours are too {'many' if len(got) > len(want) else 'few'}."

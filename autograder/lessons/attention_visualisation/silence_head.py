@@ -2,10 +2,9 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, Question, example
-from autograder.judge.explain import facts
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Draw, ExerciseChecks, Question, example, facts, matches_reference, properties,
+)
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import RunSilenced
 

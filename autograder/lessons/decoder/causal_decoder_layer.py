@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from autograder.judge import masks, modules
-from autograder.judge.authoring import FINISHED_ATTENTION, Check, Draw, ExerciseChecks, example
-from autograder.judge.explain import positions_change
-from autograder.judge.gradients import gradients_match
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.authoring import (
+    FINISHED_ATTENTION, CallModule, Check, Draw, ExerciseChecks, arguments, defaults, example,
+    gradients_match, positions_change, properties,
+)
 from autograder.lessons.decoder.layers import INIT, D, Init, dropout_checks, layer_call
 from coursework import stand_ins_models
-from coursework.engine.operations import CallModule
 
 
 def _layer(

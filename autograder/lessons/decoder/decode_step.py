@@ -4,17 +4,9 @@ import torch
 
 from autograder.judge import weights
 from autograder.judge.authoring import (
-    FINISHED_ATTENTION,
-    Check,
-    Comparison,
-    Draw,
-    ExerciseChecks,
-    Question,
-    example,
+    FINISHED_ATTENTION, Check, Comparison, Draw, ExerciseChecks, Question, arguments, example, facts,
+    matches_reference, near, properties,
 )
-from autograder.judge.explain import facts, near
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
 from autograder.lessons.decoder import reference
 from autograder.lessons.decoder.fixtures import DecodeFacts, DecodeSteps
 
@@ -32,7 +24,6 @@ def _steps(
 
 
 def _where(seen: Comparison) -> str | None:
-    """Say at which position the outputs go wrong."""
     got, want = seen.got.value[0], seen.expected.value[0]
     if got.shape != want.shape:
         return "Each call should return one output, (B, 1, D)."

@@ -8,20 +8,11 @@ import torch
 
 from autograder.judge import dropout, masks, modules, weights
 from autograder.judge.authoring import (
-    FINISHED_ATTENTION,
-    Check,
-    Draw,
-    ExerciseChecks,
-    Operation,
-    example,
-    module,
+    FINISHED_ATTENTION, CallModule, Check, Draw, ExerciseChecks, Operation, ReadState, are_probabilities,
+    arguments, defaults, example, gradients_match, matches_reference, module, positions_change, properties,
+    unregistered,
 )
-from autograder.judge.explain import are_probabilities, positions_change
-from autograder.judge.gradients import gradients_match, unregistered
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
 from coursework import stand_ins_models
-from coursework.engine.operations import CallModule, ReadState
 
 V, D, HEADS, D_FF, MAX_LEN = 13, 8, 2, 10, 20
 TWO_LAYERS = (V, D, 2, HEADS, D_FF, MAX_LEN)
@@ -42,7 +33,6 @@ def _decoder(draw: Draw, layers: int, *calls: Sequence[Any]) -> CallModule:
 
 
 def _masked(draw: Draw, target: list[int], source: list[int]) -> Operation:
-    """Ask for two layers, with the masks of targets and sources of these lengths."""
     memory = draw.normal(len(source), max(source), D)
     return _decoder(draw, 2, [_ids(draw, *target), memory, masks.target(target), masks.padding(source)])
 

@@ -1,7 +1,6 @@
 """Checks of `decoder-choices`: masks, memory and width."""
 
-from autograder.judge.authoring import ExerciseChecks, entry
-from autograder.judge.judges import choice, number
+from autograder.judge.authoring import ExerciseChecks, choice, entry, number
 
 exercise = ExerciseChecks(checks=[
     entry("self_mask", "the mask of the decoder's self-attention", choice("c", {

@@ -6,11 +6,10 @@ from functools import partial
 import torch
 
 from autograder.judge import masks, modules
-from autograder.judge.authoring import FINISHED_ATTENTION, Check, Draw, ExerciseChecks, example
-from autograder.judge.explain import ends_in_norm, positions_change
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.authoring import (
+    FINISHED_ATTENTION, Check, Draw, ExerciseChecks, arguments, defaults, ends_in_norm, example,
+    gradients_match, matches_reference, positions_change, properties,
+)
 from autograder.lessons.decoder.layers import D_FF, D, dropout_checks, layer_call
 from coursework import stand_ins_models
 

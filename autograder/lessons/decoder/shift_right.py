@@ -2,9 +2,10 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, arguments, call, defaults, example, matches_reference,
+    properties,
+)
 from coursework import stand_ins_models
 
 ENDS = torch.tensor([[9, 9, 9, 9, 9, 2], [9, 9, 9, 2, 0, 0], [9, 9, 2, 0, 0, 0]])
@@ -15,7 +16,6 @@ def _words(draw: Draw, *shape: int) -> torch.Tensor:
 
 
 def _wrong_place(seen: Comparison) -> str | None:
-    """Say what stands in the first wrong place, and what belongs there."""
     row, place = (seen.got.value != seen.expected.value).nonzero()[0].tolist()
     where = f"Position {place} of row {row}"
     if place == 0:

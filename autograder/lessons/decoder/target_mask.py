@@ -2,10 +2,10 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.masks import about_mask, padded_ids
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.authoring import (
+    Check, Draw, ExerciseChecks, about_mask, arguments, call, defaults, example, matches_reference,
+    padded_ids, properties,
+)
 from coursework import stand_ins_models
 
 

@@ -1,8 +1,8 @@
 """Checks of `encode`."""
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, arguments, call, example, matches_reference, properties,
+)
 from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.words import sampled, shuffled
 
@@ -16,7 +16,6 @@ def _vocabulary(draw: Draw) -> dict[str, int]:
 
 
 def _wrong_token(seen: Comparison) -> str | None:
-    """Say which token got a wrong id, and whether it is in the vocabulary."""
     tokens, vocabulary = seen.inputs["args"]
     place = int((seen.got.value != seen.expected.value).nonzero()[0])
     if tokens[place] in vocabulary:

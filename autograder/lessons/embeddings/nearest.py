@@ -3,9 +3,10 @@
 import torch
 import torch.nn.functional as F
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, Operation, arguments, call, example, matches_reference,
+    properties,
+)
 from autograder.lessons.embeddings import reference
 
 OTHER_ORDERS = (
@@ -43,7 +44,6 @@ def _zero_row(draw: Draw) -> Operation:
 
 
 def _wrong_row(seen: Comparison) -> str | None:
-    """Say where the first wrong row is, and how its cosine compares with that of the right one."""
     table, query, _ = seen.inputs["args"]
     got, want = seen.got.value, seen.expected.value
     place = int((got != want).nonzero()[0])

@@ -2,9 +2,10 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, example
-from autograder.judge.judges import entry_of, matches_reference, no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Comparison, ExerciseChecks, call, entry_of, example, matches_reference, no_side_effects,
+    properties,
+)
 from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.fixtures import Embed
 
@@ -17,7 +18,6 @@ GRADIENT = "The gradient of `table` is missing or wrong. Was the table detached,
 
 
 def _in_words(seen: Comparison) -> str:
-    """Say what is wrong with the values, or what else is wrong if they are right."""
     values = matches_reference()(entry_of(seen, "output"))
     return values.message or (GRADIENT if seen.got.value["product"] else LOOKUP)
 

@@ -2,9 +2,9 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, Operation, call, example
-from autograder.judge.judges import no_side_effects
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.authoring import (
+    Check, Draw, ExerciseChecks, Operation, arguments, call, defaults, example, no_side_effects, properties,
+)
 from autograder.lessons.embeddings import reference
 
 

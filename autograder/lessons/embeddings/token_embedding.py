@@ -6,11 +6,11 @@ from typing import Any
 import torch
 
 from autograder.judge import modules
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, example, module
-from autograder.judge.gradients import gradients_match
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.authoring import (
+    CallModule, Check, Draw, ExerciseChecks, arguments, defaults, example, gradients_match, module,
+    properties,
+)
 from coursework import stand_ins
-from coursework.engine.operations import CallModule
 
 PADDED = torch.tensor([[5, 1, 6, 2, 5], [3, 4, 0, 0, 0], [2, 0, 0, 0, 0], [0, 0, 0, 0, 0]])
 PADDED_WITH_8 = torch.tensor([[3, 9, 0, 1], [8, 5, 8, 0]])

@@ -8,20 +8,10 @@ import torch.nn.functional as F
 
 from autograder.judge import dropout, explain, masks, modules, weights
 from autograder.judge.authoring import (
-    FINISHED_ATTENTION,
-    Check,
-    Comparison,
-    Draw,
-    ExerciseChecks,
-    Operation,
-    example,
-    module,
+    FINISHED_ATTENTION, CallModule, Check, Comparison, Draw, ExerciseChecks, Operation, arguments, defaults,
+    example, gradients_match, matches_reference, module, properties,
 )
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
 from coursework import stand_ins_models
-from coursework.engine.operations import CallModule
 
 SIZES = (13, 8, 2, 2, 12)  # vocab_size, d_model, num_layers, num_heads, d_ff
 
@@ -29,7 +19,6 @@ SIZES = (13, 8, 2, 2, 12)  # vocab_size, d_model, num_layers, num_heads, d_ff
 def _encoder(
     d: Draw, *calls: Sequence[Any], sizes: Sequence[int] = SIZES, train: bool = False, **options: float
 ) -> CallModule:
-    """Ask for calls of an encoder of these sizes."""
     return module(sizes, weights.encoder(d, sizes), *calls, train=train, **options)
 
 

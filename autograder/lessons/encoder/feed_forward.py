@@ -6,14 +6,12 @@ from typing import Any, ClassVar
 import torch
 
 from autograder.judge import dropout, modules, weights
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Operation, example, module
-from autograder.judge.explain import facts, near, outputs, positions_mix, samples_mix
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.authoring import (
+    CallModule, Check, Comparison, Draw, ExerciseChecks, Operation, arguments, example, facts,
+    gradients_match, matches_reference, module, near, outputs, positions_mix, properties, returned_tensor,
+    samples_mix,
+)
 from coursework import stand_ins
-from coursework.engine.operation import returned_tensor
-from coursework.engine.operations import CallModule
 
 
 def _feed_forward(d: Draw, init: list[Any], *inputs: torch.Tensor, train: bool = False) -> CallModule:

@@ -3,8 +3,7 @@
 import torch
 
 from autograder.judge import explain
-from autograder.judge.authoring import Comparison
-from autograder.judge.explain import near
+from autograder.judge.authoring import Comparison, near
 
 CLOSE = 1e-4
 DIMENSIONS = {3: ("sample", "token", "feature"), 4: ("sample", "head", "token", "feature")}

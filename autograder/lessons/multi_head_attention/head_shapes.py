@@ -1,9 +1,8 @@
 """Checks of `head-shapes`: shapes and choices."""
 
-from autograder.judge.authoring import Comparison, ExerciseChecks, entry
-from autograder.judge.judges import PASSED, choice, number, shape_of
-from autograder.model.exercise import Judge, Verdict
-from coursework.engine.operation import Fault
+from autograder.judge.authoring import (
+    PASSED, Comparison, ExerciseChecks, Fault, Judge, Verdict, choice, entry, number, shape_of,
+)
 
 SPLIT = shape_of(1, 2, 3, 3, hints={
     (1, 3, 2, 3): "Heads come second: batch, heads, tokens, width.",

@@ -2,10 +2,10 @@
 
 import torch
 
-from autograder.judge.authoring import Check, ExerciseChecks, call, example, function_gradients
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, ExerciseChecks, call, example, function_gradients, gradients_match, matches_reference,
+    no_side_effects, properties,
+)
 from autograder.lessons.multi_head_attention import reference
 from autograder.lessons.multi_head_attention.explainers import misplaced
 

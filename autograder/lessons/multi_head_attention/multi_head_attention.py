@@ -6,22 +6,12 @@ import torch
 
 from autograder.judge import masks, modules, weights
 from autograder.judge.authoring import (
-    FINISHED_ATTENTION,
-    Check,
-    Draw,
-    ExerciseChecks,
-    Operation,
-    example,
-    module,
+    FINISHED_ATTENTION, CallModule, Check, Draw, ExerciseChecks, Operation, arguments, example, facts,
+    gradients_match, matches_reference, module, properties, samples_mix,
 )
-from autograder.judge.explain import facts, samples_mix
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
 from autograder.lessons.multi_head_attention import explainers
 from autograder.lessons.multi_head_attention.fixtures import DropoutOnWeights
 from coursework import stand_ins
-from coursework.engine.operations import CallModule
 
 PAIR = explainers.output_and_weights
 DROPS_NOTHING = facts({
@@ -34,7 +24,6 @@ DROPS_WEIGHTS = facts({
 
 
 def _attend(draw: Draw, d_model: int, num_heads: int, *calls: Sequence[torch.Tensor]) -> CallModule:
-    """Call a layer with drawn weights once per entry of `calls`."""
     return module([d_model, num_heads], weights.attention(draw, "", d_model), *calls)
 
 

@@ -3,11 +3,9 @@
 import torch
 from torch.utils._pytree import tree_map_only
 
-from autograder.judge.authoring import Comparison
-from autograder.judge.explain import CLOSE, near
-from autograder.judge.judges import PASSED, failed, matches_reference, part_of
-from autograder.model.exercise import Judge, Verdict
-from coursework.engine.compare import side, times
+from autograder.judge.authoring import (
+    CLOSE, PASSED, Comparison, Judge, Verdict, failed, matches_reference, near, part_of, side, times,
+)
 
 LOOSE = 1e-3  # at position 300, two ways of computing a float32 angle differ by up to 2e-4
 

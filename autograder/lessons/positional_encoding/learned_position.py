@@ -1,12 +1,10 @@
 """Checks of `LearnedPositionalEmbedding`."""
 
 from autograder.judge import modules
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, example, module
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    CallModule, Check, Draw, ExerciseChecks, example, gradients_match, module, no_side_effects, properties,
+)
 from autograder.lessons.positional_encoding import judges, reference
-from coursework.engine.operations import CallModule
 
 
 def _calls(d: Draw, max_len: int, d_model: int, *sizes: tuple[int, int], train: bool = False) -> CallModule:

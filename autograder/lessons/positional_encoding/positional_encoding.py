@@ -3,16 +3,12 @@
 import torch
 
 from autograder.judge import modules
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, example, module
-from autograder.judge.dropout import DropoutFact
-from autograder.judge.explain import facts
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import failed, matches_reference, no_side_effects, part_of
-from autograder.judge.properties import defaults, properties
+from autograder.judge.authoring import (
+    Check, Comparison, DropoutFact, ExerciseChecks, ReadState, Verdict, defaults, example, facts, failed,
+    gradients_match, matches_reference, module, no_side_effects, part_of, properties,
+)
 from autograder.lessons.positional_encoding import judges
-from autograder.model.exercise import Verdict
 from coursework import stand_ins
-from coursework.engine.operations import ReadState
 
 DROPPED = 0.11  # how far the share of zeros may be from the rate
 NO_BUFFER = {
@@ -35,7 +31,6 @@ def _without_batch(table: torch.Tensor) -> torch.Tensor:
 
 
 def _dropped(seen: Comparison) -> str:
-    """Say whether too little or too much was dropped, or the rest was scaled wrongly."""
     got, want = seen.got.value, seen.expected.value
     asked = "Is dropout applied to the sum, at the given rate?"
     if abs(got["zeroed"] - want["zeroed"]) > DROPPED:

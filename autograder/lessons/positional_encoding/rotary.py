@@ -2,16 +2,14 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, example, function_gradients
-from autograder.judge.explain import CLOSE, near
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.authoring import (
+    CLOSE, Check, Comparison, ExerciseChecks, arguments, call, defaults, example, function_gradients,
+    gradients_match, matches_reference, near, properties,
+)
 from autograder.lessons.positional_encoding import judges, reference
 
 
 def _wrong_pair(seen: Comparison) -> str:
-    """Say at which position and in which pair the first wrong number is, and what is wrong with it."""
     got, want = seen.got.value.float(), seen.expected.value.float()
     _, position, column = ((got - want).abs() > CLOSE).nonzero()[0].tolist()
     columns = slice(column // 2 * 2, column // 2 * 2 + 2)

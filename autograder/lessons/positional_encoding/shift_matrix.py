@@ -2,12 +2,10 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, call, example
-from autograder.judge.explain import CLOSE
-from autograder.judge.judges import PASSED, matches_reference
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    CLOSE, PASSED, Check, Comparison, ExerciseChecks, Verdict, call, example, matches_reference, properties,
+)
 from autograder.lessons.positional_encoding import judges, reference
-from autograder.model.exercise import Verdict
 
 FARTHEST = 200
 
@@ -29,7 +27,6 @@ def _shifts_positions(seen: Comparison) -> Verdict:
 
 
 def _another_shift(seen: Comparison) -> str | None:
-    """Say when the matrix shifts by another offset."""
     offset = seen.inputs["args"][0]
     others = {
         1: f"by one, where the offset is {offset}.", 2 * offset: "by twice the offset.",
@@ -41,7 +38,6 @@ def _another_shift(seen: Comparison) -> str | None:
 
 
 def _wrong_entry(seen: Comparison) -> str:
-    """Say where the first wrong entry is: outside the blocks, or in the block of which pair."""
     row, column = ((seen.got.value - seen.expected.value).abs() > CLOSE).nonzero()[0].tolist()
     if row // 2 != column // 2:
         return f"Entry [{row}, {column}] mixes two pairs. Outside the 2 × 2 blocks, every entry is 0."

@@ -2,20 +2,13 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
-from autograder.judge.explain import facts
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, Question, arguments, example, facts, matches_reference,
+    properties,
+)
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import (
-    FIRST_SOURCE,
-    FIRST_WORD,
-    LONGEST,
-    LOST,
-    VOCABULARY,
-    Decode,
-    DecodeFacts,
-    token_of_end,
+    FIRST_SOURCE, FIRST_WORD, LONGEST, LOST, VOCABULARY, Decode, DecodeFacts, token_of_end,
 )
 
 STEPS = LONGEST  # a row that ends there never ends
@@ -31,7 +24,6 @@ FACTS = {
 
 
 def _first_wrong_row(seen: Comparison) -> str | None:
-    """Say which row is the first that does not follow the script, and where it goes wrong."""
     got, want = seen.got.value.tolist(), seen.expected.value.tolist()
     if len(got) != len(want):
         return None

@@ -3,21 +3,10 @@
 import torch
 
 from autograder.judge.authoring import (
-    Check,
-    Comparison,
-    Draw,
-    Excludes,
-    ExerciseChecks,
-    call,
-    example,
-    function_gradients,
+    Check, Comparison, Draw, Excludes, ExerciseChecks, Operation, arguments, call, defaults, example,
+    function_gradients, gradients_match, matches_reference, padded_ids, properties,
 )
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import matches_reference
-from autograder.judge.masks import padded_ids
-from autograder.judge.properties import arguments, defaults, properties
 from autograder.lessons.transformer import reference
-from coursework.engine.operation import Operation
 
 UNEVEN = ["mean-of-means"]  # sentences of other lengths may have equal mean losses by chance
 PADDED = [*UNEVEN, "pads-counted-in-part"]
@@ -25,7 +14,6 @@ EXCLUDES = Excludes(["cross_entropy"], instead="Build it from log-probabilities.
 
 
 def _about_loss(seen: Comparison) -> str | None:
-    """Say when the loss is not finite, or negative."""
     if not seen.got.value.isfinite():
         return "The loss is not finite. The logarithm of a softmax underflows, but `log_softmax` does not."
     if seen.got.value < 0:
@@ -79,10 +67,6 @@ def _float64(draw: Draw) -> Operation:
     return call(_logits(draw, target).double(), target)
 
 
-def _padding_first(draw: Draw) -> Operation:
-    return call(draw.normal(3, 5, 7, scale=2), padded_ids(draw, 7, [5, 2, 4], low=1).flip(1), 0.0)
-
-
 exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matches_reference(_about_loss),
     excludes=EXCLUDES,
     examples=[
@@ -105,8 +89,9 @@ exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matche
     Check("learns", "its gradient reaches the logits of real tokens, and no others", _gradients,
           gradients_match(["logits"])),
     arguments(_float64, _about_loss, names=["logits", "target"], separates=PADDED),
-    Check("padding-first", "padding may come first", _padding_first, weight=0.5,
-          separates=[*UNEVEN, "smoothing-fixed"]),
+    Check("padding-first", "padding may come first",
+          lambda d: call(d.normal(3, 5, 7, scale=2), padded_ids(d, 7, [5, 2, 4], low=1).flip(1), 0.0),
+          weight=0.5, separates=[*UNEVEN, "smoothing-fixed"]),
     *properties(lambda d: _case(d, [6, 2]), judge=matches_reference(_about_loss),
                 sizes=lambda d: [call(d.normal(1, 1, 2), torch.tensor([[1]])),
                                  call(d.normal(30, 40, 70), d.integers(1, 70, 30, 40))],

@@ -5,14 +5,12 @@ from dataclasses import replace
 import torch
 
 from autograder.judge import masks, modules, weights
-from autograder.judge.authoring import FINISHED_ATTENTION, Check, Draw, ExerciseChecks, example, module
-from autograder.judge.dropout import NEARLY_ALL
-from autograder.judge.explain import are_probabilities, positions_change
-from autograder.judge.gradients import gradients_match, unregistered
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.authoring import (
+    FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Draw, ExerciseChecks, ReadState, are_probabilities,
+    arguments, defaults, example, gradients_match, matches_reference, module, positions_change, properties,
+    unregistered,
+)
 from autograder.lessons.transformer import reference
-from coursework.engine.operations import CallModule, ReadState
 
 WORDS = 13
 SIZES = [WORDS, 8, 2, 4, 12]  # vocabulary, d_model, layers, heads, d_ff
@@ -25,7 +23,6 @@ def _ids(draw: Draw, texts: int, length: int) -> torch.Tensor:
 def _model(
     draw: Draw, *shapes: tuple[int, int], init: list[int] = SIZES, train: bool = False, **options: float
 ) -> CallModule:
-    """Call a model with drawn weights, once for each shape (texts, tokens)."""
     drawn = weights.language_model(draw, init)
     return module(init, drawn, *([_ids(draw, *shape)] for shape in shapes), train=train, **options)
 

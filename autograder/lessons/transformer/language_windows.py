@@ -2,17 +2,16 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, call, example
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, arguments, call, example, matches_reference, properties,
+    shape_difference,
+)
 from autograder.lessons.transformer import reference
-from coursework.engine.compare import shape_difference
 
 BOTH = ("inputs", "targets")
 
 
 def _about_windows(seen: Comparison) -> str | None:
-    """Say what is wrong with the shapes of inputs and targets, or where the first wrong window is."""
     got, want = seen.got.value, seen.expected.value
     if isinstance(got, torch.Tensor) or len(got) != len(want):
         return "Return two tensors, the inputs and the targets."

@@ -6,12 +6,11 @@ from typing import Any, ClassVar
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, ExerciseChecks, Question, example
-from autograder.judge.judges import PASSED, failed, matches_reference
-from autograder.judge.properties import defaults, properties
+from autograder.judge.authoring import (
+    PASSED, CallFunction, Check, Comparison, ExerciseChecks, Question, Verdict, defaults, example, failed,
+    matches_reference, properties,
+)
 from autograder.lessons.transformer import reference
-from autograder.model.exercise import Verdict
-from coursework.engine.operations import CallFunction
 
 
 @dataclass(frozen=True)

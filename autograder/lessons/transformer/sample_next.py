@@ -2,10 +2,10 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, call, example
-from autograder.judge.explain import facts
-from autograder.judge.judges import matches_reference, no_side_effects
-from autograder.judge.properties import properties
+from autograder.judge.authoring import (
+    Check, Comparison, Draw, ExerciseChecks, Question, call, example, facts, matches_reference,
+    no_side_effects, properties,
+)
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import SampleShares, SampleTwice
 
@@ -17,7 +17,6 @@ FACTS = {
 
 
 def _which_are_left(seen: Comparison) -> str | None:
-    """Say whether tokens are drawn that should have been cut off, or the other way round."""
     got, want = seen.got.value, seen.expected.value
     if not isinstance(got, torch.Tensor) or got.shape != want.shape:
         return None

@@ -4,20 +4,17 @@ from typing import Any
 
 import torch
 
-from autograder.judge.authoring import Check, Comparison, Draw, ExerciseChecks, Question, example
-from autograder.judge.dropout import NEARLY_ALL
-from autograder.judge.explain import facts, near
-from autograder.judge.judges import matches_reference
-from autograder.judge.properties import arguments, defaults, properties
+from autograder.judge.authoring import (
+    NEARLY_ALL, Check, Comparison, Draw, ExerciseChecks, Question, arguments, defaults, example, facts,
+    matches_reference, near, of_type, properties, side, times,
+)
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import ModeAfterwards, TrainSteps
-from coursework.engine.compare import of_type, side, times
 
 VOCABULARY, WIDTH = 9, 6
 
 
 def _about_steps(seen: Comparison) -> str | None:
-    """Say whether the first loss, a later one or the update is wrong."""
     got, want = seen.got.value["losses"], seen.expected.value["losses"]
     if other := [loss for loss in got if isinstance(loss, bool) or not isinstance(loss, (int, float))]:
         return f"Return the loss as a float, not as {of_type(other[0])}."
@@ -55,7 +52,6 @@ def _batch(draw: Draw, *lengths: int) -> list[torch.Tensor]:
 def _train(
     draw: Draw, *batches: list[torch.Tensor], kind: type[TrainSteps] = TrainSteps, **fields: Any
 ) -> TrainSteps:
-    """Take a step for each batch; `fields` are further fields of the operation."""
     weights = {name: draw.normal(VOCABULARY, WIDTH) for name in ("source", "target")}
     weights |= {"out": draw.normal(WIDTH, VOCABULARY), "bias": draw.normal(VOCABULARY)}
     return kind(weights, batches, **fields)

@@ -15,10 +15,10 @@ from tiny_fixtures import ReadGrades
 
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.storage import arrivals as arrivals_module
+from autograder.storage import attempts
 from autograder.storage.attempts import AttemptLog
-from autograder.watch import collect, loop
-from autograder.watch.loop import only_one
+from autograder.watch import inbox, watch
+from autograder.watch.watch import only_one
 
 from .conftest import Look
 
@@ -97,7 +97,7 @@ def test_a_submission_that_was_cut_short_is_graded_after_the_restart(
     """It is noted last, after the feedback is back."""
     submit("ada", STAMPS[0], **RIGHT)
     with monkeypatch.context() as patch:
-        patch.setattr(arrivals_module.ArrivalLog, "add", _killed)
+        patch.setattr(attempts.ArrivalLog, "add", _killed)
         with pytest.raises(KeyboardInterrupt):
             look(exchange)
     told = look(exchange)
@@ -131,7 +131,7 @@ def test_attempts_are_limited_by_the_hour_and_wait(
     submit("bo", STAMPS[0], **RIGHT)
     assert look(exchange, most=2).graded == [("bo", 18)]
     now = time.time()
-    monkeypatch.setattr(arrivals_module.time, "time", lambda: now + 3601)
+    monkeypatch.setattr(attempts.time, "time", lambda: now + 3601)
     assert look(exchange, most=2).graded == [("ada", 4)]
 
 
@@ -189,7 +189,7 @@ def test_a_folder_that_cannot_be_read_holds_up_nobody(
     submit("ada", STAMPS[0], **RIGHT)
     submit("bo", STAMPS[0], **RIGHT)
     with monkeypatch.context() as patch:
-        patch.setattr(collect, "_names", _closed_to("ada"))
+        patch.setattr(inbox, "_names", _closed_to("ada"))
         told = look(exchange)
     assert told.graded == [("bo", 18)]
     assert told.notes == [f"ada, {LESSON}: the folder cannot be read: Permission denied"]
@@ -197,7 +197,7 @@ def test_a_folder_that_cannot_be_read_holds_up_nobody(
 
 
 def _closed_to(student: str) -> Callable[[Path], list[str]]:
-    real = collect._names
+    real = inbox._names
 
     def names(folder: Path) -> list[str]:
         if folder.name.startswith(student):
@@ -234,14 +234,14 @@ def test_one_watch_at_a_time(course: Course) -> None:
         with pytest.raises(CourseError, match="another 'autograder watch' is at work"):
             second.__enter__()
     with only_one(course):
-        assert (course.reports / loop.LOCK).exists()
+        assert (course.reports / watch.LOCK).exists()
 
 
 def test_what_arrives_later_is_graded_within_seconds(
     course: Course, exchange: Path, submit: Submit, look: Look, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While it runs: a change in the folder wakes it, and stopping ends it."""
-    monkeypatch.setattr(loop, "RESCAN", 3600.0)  # only the change can wake it
+    monkeypatch.setattr(watch, "RESCAN", 3600.0)  # only the change can wake it
     stop = threading.Event()
     thread = threading.Thread(target=look, args=(exchange,), kwargs={"stop": stop})
     thread.start()

@@ -1,4 +1,4 @@
-"""Watches an inbox: what is new and whole is graded, as often as a student is allowed."""
+"""Watches an inbox: what is new and whole is graded, as often as a student is allowed, and given back."""
 
 import threading
 import time
@@ -9,17 +9,104 @@ from dataclasses import dataclass, field
 from filelock import FileLock, Timeout
 from watchfiles import watch as file_changes
 
+from autograder.grading.loop import GradingLoop
+from autograder.grading.pool import Pool
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError, CourseError
-from autograder.watch.collect import owner_of
-from autograder.watch.desk import Desk, Done
-from autograder.watch.inbox import Arrival, Inbox, shown
-from autograder.watch.settling import Settling
+from autograder.reports.publish import publish
+from autograder.storage.attempts import ArrivalLog, Attempt, AttemptLog
+from autograder.storage.exchange import CourseExchange
+from autograder.storage.io_errors import ERRNOS, plain_io_errors
+from autograder.submissions.submission import Submission
+from autograder.watch.inbox import Arrival, Inbox, Settling, collect, owner_of, shown
 
 LOCK = "watch.lock"
 GLANCE = 1.0  # seconds between two looks while something is being written
 RESCAN = 10.0  # seconds between two looks otherwise: a network share reports no changes
 SAME_NOTE = 3600.0  # seconds after which the same note may be given again
+
+
+@dataclass(frozen=True)
+class Done:
+    """One submission that was taken care of.
+
+    `returned` says whether its feedback went back through the exchange, `problem` what went wrong with
+    the feedback; the scores are recorded in any case. `attempt` is None if there was nothing new in it,
+    or if it could not be read, which is tried again.
+    """
+
+    arrival: Arrival
+    attempt: Attempt | None = None
+    seconds: float = 0.0
+    returned: bool = False
+    problem: str = ""
+
+
+class ArrivalGrader:
+    """Grades submissions that arrived, in a persistent pool, and gives their feedback back."""
+
+    def __init__(self, course: Course, exchange: CourseExchange, pool: Pool) -> None:
+        self.course, self.exchange, self.pool = course, exchange, pool
+        self.log = ArrivalLog(course.reports)
+
+    def grade(self, lesson: str, arrivals: Sequence[Arrival]) -> Iterator[Done]:
+        """Grade submissions for one lesson, and yield each when its feedback is back.
+
+        A submission is noted as taken care of after that, so that none is lost if this ends early.
+        Raises AutograderErrors that would stop every submission alike.
+        """
+        with plain_io_errors(self.course):
+            started = time.monotonic()
+            loop = GradingLoop(self.course, lesson, sandboxed=self.pool.sandboxed)
+            by_student = {arrival.student: arrival for arrival in arrivals}
+            todo: list[Submission] = []
+            for student, arrival in by_student.items():
+                if problem := self._collect(arrival):
+                    yield Done(arrival, problem=problem)
+                    continue
+                submission = loop.submission(student)
+                if loop.is_settled(submission, AttemptLog(self.course.reports).last(student, lesson)):
+                    yield self._finish(loop, arrival, None, started)
+                else:
+                    todo.append(submission)
+            if todo:
+                for recorded in loop.grade(self.pool, todo):
+                    attempt = recorded.attempt
+                    yield self._finish(loop, by_student[attempt.student], attempt, started)
+
+    def publish(self) -> None:
+        """Write the instructor's reports anew."""
+        with plain_io_errors(self.course):
+            publish(self.course, self.course.lessons())
+
+    def close(self) -> None:
+        """End the workers, and write the log of attempts as JSON lines, as a class run does."""
+        self.pool.close()
+        AttemptLog(self.course.reports).export()
+
+    def _collect(self, arrival: Arrival) -> str:
+        """Copy a submission to its place; return what went wrong, or ""."""
+        try:
+            collect(self.course, arrival)
+        except OSError as error:
+            if error.errno in ERRNOS:  # the disk's fault, not the student's
+                raise
+            return f"the folder cannot be read: {error.strerror}"
+        return ""
+
+    def _finish(self, loop: GradingLoop, arrival: Arrival, attempt: Attempt | None, started: float) -> Done:
+        """Make the page unless it is there already, give it back, and note the submission."""
+        failed = loop.make_pages(loop.stale([arrival.student]))
+        problem, returned = failed.get(arrival.student, ""), False
+        if arrival.from_exchange and not problem:
+            try:
+                returned = self.exchange.return_feedback(arrival.student, arrival.lesson)
+            except CourseError as error:
+                problem = str(error)
+        order = arrival.order if arrival.from_exchange else ""
+        counted = attempt is not None
+        self.log.add(arrival.key, arrival.student, arrival.lesson, order, counted=counted)
+        return Done(arrival, attempt, time.monotonic() - started, returned, problem)
 
 
 @dataclass(frozen=True)
@@ -35,7 +122,7 @@ class Watch:
     """One watch over an inbox. `tell` gets what was graded, `note` a line about what was not."""
 
     inbox: Inbox
-    desk: Desk
+    grader: ArrivalGrader
     rules: Rules
     tell: Callable[[Done], None]
     note: Callable[[str], None]
@@ -67,9 +154,9 @@ class Watch:
     def _grade(self, lesson: str, arrivals: Sequence[Arrival], *, once: bool) -> None:
         """Grade what arrived for one lesson; a lesson that cannot be graded holds up no other."""
         try:
-            for done in self.desk.grade(lesson, arrivals):
+            for done in self.grader.grade(lesson, arrivals):
                 self._tell(done)
-            self.desk.publish()
+            self.grader.publish()
         except AutograderError as problem:
             if once:
                 raise
@@ -84,7 +171,7 @@ class Watch:
 
     def _new(self) -> list[Arrival]:
         """Return the submissions that nobody has taken care of, in the order in which to do so."""
-        keys, newest = self.desk.log.keys(), self.desk.log.newest()
+        keys, newest = self.grader.log.keys(), self.grader.log.newest()
         return [
             arrival
             for arrival in self.inbox.newest()
@@ -108,7 +195,7 @@ class Watch:
 
     def _is_allowed(self, arrival: Arrival) -> bool:
         """Return whether the student has an attempt left in this hour; if not, it waits."""
-        wait = self.desk.log.wait(arrival.student, self.rules.most)
+        wait = self.grader.log.wait(arrival.student, self.rules.most)
         if wait:
             at = time.strftime("%H:%M", time.localtime(time.time() + wait))
             self._note_once(f"{shown(arrival)}: waits until {at} ({self.rules.most} attempts an hour)")
