@@ -82,7 +82,7 @@ INCIDENTS = {
     "write-coursework": {"wrote-outside"},
     "write-system": {"wrote-outside"},
 }
-SLOW = {
+ENDLESS = {
     "alarm-switched-off": set(),
     "endless-loop-in-call": set(),
     "endless-value": set(),
@@ -90,23 +90,51 @@ SLOW = {
     "trickled-reply": set(),
 }
 
-pytestmark = [
-    pytest.mark.sandbox,
-    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
+pytestmark = pytest.mark.sandbox
+
+# One of each kind, for `make test`.
+EACH_KIND = {
+    "daemon-left-behind",
+    "delete-everything",
+    "equal-to-everything",
+    "exit-hard",
+    "flood-output",
+    "fork-bomb",
+    "forged-answer",
+    "kill-everything",
+    "list-all-objects",
+    "memory-hog",
+    "network-connect",
+    "patch-torch",
+    "pickle-bomb",
+    "read-other-work",
+    "right-only-once",
+}
+ALSO = pytest.mark.full("attacks of the same kinds", seconds=2)
+ATTACKS = [
+    pytest.param(name, kinds, id=name, marks=[] if name in EACH_KIND else [ALSO]) for name, kinds in INCIDENTS.items()
 ]
 
 
 def test_every_attack_is_listed() -> None:
     """A notebook without an expectation would prove nothing."""
-    assert {path.stem for path in FOLDER.glob("*.ipynb")} == {*INCIDENTS, *SLOW}
+    assert {path.stem for path in FOLDER.glob("*.ipynb")} == {*INCIDENTS, *ENDLESS}
 
 
-@pytest.mark.parametrize(
-    ("name", "kinds"),
-    [*INCIDENTS.items(), *(pytest.param(*item, marks=pytest.mark.full("waits for a limit", seconds=40)) for item in SLOW.items())],
-)
+@pytest.mark.parametrize(("name", "kinds"), ATTACKS)
 def test_an_attack_gains_nothing_and_is_reported(name: str, kinds: set[str], grader: Grader) -> None:
     """The right answer keeps its score, and the wrong one gets no more than without the attack."""
+    _gains_nothing(name, kinds, grader)
+
+
+@pytest.mark.usefixtures("short_limits")
+@pytest.mark.parametrize(("name", "kinds"), ENDLESS.items(), ids=ENDLESS)
+def test_what_never_ends_is_ended(name: str, kinds: set[str], grader: Grader) -> None:
+    """With the alarm off, in a value, stopped, or by an answer that trickles: it gains nothing either."""
+    _gains_nothing(name, kinds, grader)
+
+
+def _gains_nothing(name: str, kinds: set[str], grader: Grader) -> None:
     report = grader.grade(LESSON, FOLDER / f"{name}.ipynb").report
     right, attacked = report.exercise("softmax"), report.exercise("causal-mask")
     assert (right.score, right.outcome) == (2, "passed")

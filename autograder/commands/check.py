@@ -47,7 +47,7 @@ def check(
     if as_json:
         click.echo(graded.report.model_dump_json(indent=2))
     else:
-        from autograder.reports.table import print_report
+        from autograder.reports.terminal import print_report
 
         print_report(graded.report, Console(), sandboxed=not unsandboxed)
     if page:

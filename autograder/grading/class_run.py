@@ -10,8 +10,8 @@ from autograder.grading.pool import Pool
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.text import clean
-from autograder.reports.progress import grading_progress
 from autograder.reports.publish import Published, publish
+from autograder.reports.terminal import grading_progress
 from autograder.reports.words import report_total
 from autograder.storage.attempts import ERROR_LOG, Attempt, AttemptLog
 from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook

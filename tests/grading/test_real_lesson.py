@@ -84,6 +84,7 @@ def checked(course: Course, student: str) -> Report:
     return Report.model_validate_json(done.stdout)
 
 
+@pytest.mark.full("grades a notebook in every way", seconds=30)
 def test_every_way_gives_the_same_scores(course: Course) -> None:
     """A class run, another with two workers, `check` and nbgrader's own command agree on everything."""
     first, second = graded(course, 1), graded(course, 2)
