@@ -19,7 +19,7 @@ from autograder.lessons.loading import load_lesson
 from autograder.model.course import CONFIG, Course
 from autograder.model.exercise import Exercise, Mistake
 from autograder.model.lesson_text import LessonText, read_lesson
-from autograder.sandbox.trial import sandbox_problem
+from autograder.sandbox.start import sandbox_problem
 from autograder.submissions.nbgrader_cells import grade_id
 from autograder.submissions.released import released_notebook
 

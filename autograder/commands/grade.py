@@ -71,7 +71,7 @@ def grade(
     from autograder.grading.class_run import grade_lessons, submitted_lessons
     from autograder.grading.cluster import ClusterPool
     from autograder.grading.pool import Pool
-    from autograder.sandbox.trial import require_sandbox
+    from autograder.sandbox.start import require_sandbox
 
     names = list(lessons) or submitted_lessons(course)
     cluster = _cluster(address, certificates, in_clear=in_clear)

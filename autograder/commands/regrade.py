@@ -26,7 +26,7 @@ def regrade(course: Course, lesson: str, *, write: bool, workers: int | None, un
     """
     from autograder.grading import regrade as again
     from autograder.grading.pool import Pool
-    from autograder.sandbox.trial import require_sandbox
+    from autograder.sandbox.start import require_sandbox
 
     if not unsandboxed:
         require_sandbox()

@@ -62,8 +62,8 @@ def watch(
     is not graded again. Stop with Ctrl-C: the submission at hand is finished first.
     """
     from autograder.grading.pool import Pool
-    from autograder.sandbox.trial import require_sandbox
-    from autograder.watch.exchange import CourseExchange
+    from autograder.sandbox.start import require_sandbox
+    from autograder.storage.exchange import CourseExchange
     from autograder.watch.inbox import Inbox
     from autograder.watch.watch import ArrivalGrader, Rules, Watch, only_one
 

@@ -116,7 +116,7 @@ def _opened(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
 @pytest.mark.parametrize(
     ("left", "runs"),
     [
-        ("", 2),
+        ("", 1),
         ("open('/tmp/left', 'w').write('x')", 3),
         ("open('/dev/shm/left', 'w').write('x')", 3),
         ("import os\n    if os.fork() == 0:\n        os.setsid()\n        import time\n        time.sleep(9)", 3),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from autograder.grading import runner, session
+from autograder.grading import outcomes, runner, session
 from autograder.grading.grader import Grader
 from autograder.lessons.loading import load_lesson
 from autograder.model.exercise import Check, Comparison, Exercise, Verdict
@@ -217,7 +217,7 @@ def test_of_two_runs_without_points_the_one_that_passed_more_is_better(grader: G
             CheckReport(id=check.id, title=check.title, passed=number < passed)
             for number, check in enumerate(exercise.checks)
         ]
-        run = runner.ExerciseRun(exercise, reports)
+        run = outcomes.CheckResults(exercise, reports)
         assert run.score == 0
         merits.append(run.merit)
     assert merits == sorted(merits)

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from autograder.keeper import resource_monitor
-from autograder.keeper.resource_monitor import ResourceMonitor
 from autograder.model.errors import RunEndedError, RunOutOfTimeError, RunTimedOutError, RunWaitedError
+from autograder.probe import resource_monitor
+from autograder.probe.resource_monitor import ResourceMonitor
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.client import WarmProcess
-from autograder.sandbox.request import Request
-from autograder.sandbox.run import Run
+from autograder.sandbox.run import Request, Run
 from autograder.sandbox.system_calls import FORBIDDEN
 from coursework.engine.operations import CallFunction
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from autograder.keeper.huge_pages import collapse_memory
+from autograder.probe.warm import collapse_memory
 
 MOVED = """
 import os, re
 from pathlib import Path
-from autograder.keeper.huge_pages import collapse_memory
+from autograder.probe.warm import collapse_memory
 
 def huge():
     return int(re.search(r"AnonHugePages: *(\\d+)", Path("/proc/self/smaps_rollup").read_text())[1])
