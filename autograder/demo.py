@@ -1,5 +1,6 @@
 """An invented class: model answers with known mistakes in them, graded as a real class would be."""
 
+import copy
 import random
 import shutil
 from collections.abc import Iterator, Sequence
@@ -11,14 +12,16 @@ from typing import Any
 import nbformat
 from rich.console import Console
 
-from autograder.grading.course_run import grade_lessons
+from autograder.grading.class_run import grade_lessons
+from autograder.grading.pool import Pool
 from autograder.judge.oracle import edited_source
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import CONFIG, Course
 from autograder.model.exercise import Exercise, Mistake
 from autograder.model.lesson_text import LessonText, read_lesson
-from autograder.sandbox.trial import sandbox_problem
+from autograder.sandbox.start import sandbox_problem
 from autograder.submissions.nbgrader_cells import grade_id
+from autograder.submissions.released import released_notebook
 
 NAMES = (
     "ada", "bela", "chidi", "dora", "emre", "farah", "goro", "hanna", "ines", "jamal", "kofi", "lena",
@@ -37,7 +40,7 @@ class Answers:
 
     def notebook(self, edits: dict[str, str]) -> Any:
         """Return the released notebook with answers in it; `edits` replace some."""
-        notebook = nbformat.read(self.course.release_notebook(self.lesson), as_version=4)
+        notebook = copy.deepcopy(released_notebook(self.course, self.lesson))
         path = self.course.text(self.lesson)
         text = _text(path, path.stat().st_mtime_ns)
         for cell in notebook.cells:
@@ -52,22 +55,8 @@ def _text(path: Path, _changed: int) -> LessonText:
     return read_lesson(path)
 
 
-def make_class(home: Course, folder: Path) -> tuple[Course, list[str]]:
-    """Lay out a course in `folder` with the lessons of `home` and the submissions of a class.
-
-    Returns the course and its lessons. What an earlier demo left there is removed first.
-    """
-    course = _fresh_course(home, folder)
-    lessons = course.lessons()
-    for lesson in lessons:
-        for student in NAMES:
-            path = course.submission(student, lesson)
-            path.parent.mkdir(parents=True)
-            path.write_text(invented(course, lesson, student), encoding="utf-8")
-    return course, lessons
-
-
-def _fresh_course(home: Course, folder: Path) -> Course:
+def fresh_course(home: Course, folder: Path) -> Course:
+    """Lay out a course in `folder` with the lessons of `home`, in place of an earlier demo's."""
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
@@ -75,6 +64,14 @@ def _fresh_course(home: Course, folder: Path) -> Course:
     for part in (home.source, home.release):
         shutil.copytree(part, folder / part.name)
     return Course(folder)
+
+
+def hand_in_all(course: Course, lesson: str) -> None:
+    """Write what each student of the class submits for a lesson."""
+    for student in NAMES:
+        path = course.submission(student, lesson)
+        path.parent.mkdir(parents=True)
+        path.write_text(invented(course, lesson, student), encoding="utf-8")
 
 
 def invented(course: Course, lesson: str, student: str) -> str:
@@ -120,15 +117,27 @@ def run_demo(home: Course, folder: Path, console: Console) -> None:
         what, fix, _ = str(problem).splitlines()
         console.print(what, fix, soft_wrap=True, highlight=False, markup=False, sep="\n")
         console.print("This invented class is graded without it, and every page says so.")
-    course, lessons = make_class(home, folder)
-    console.print(f"invented a class of {len(NAMES)} in {folder}: {', '.join(lessons)}", highlight=False)
-    grade_lessons(course, lessons, sandboxed=problem is None, console=console)
-    page = course.feedback_page("bela", lessons[0])
-    console.print("\n[bold]Where to look[/bold]")
-    for what, path in (
-        ("the class report", course.reports / "class.html"),
-        ("one feedback page", page),
-        ("scores as CSV", course.reports / f"{lessons[0]}.csv"),
-        ("nbgrader's gradebook", course.gradebook),
-    ):
+    course = fresh_course(home, folder)
+    first, *rest = course.lessons()
+    console.print(f"a class of {len(NAMES)} in {folder}: {', '.join((first, *rest))}", highlight=False)
+    places = {
+        "the class report": course.reports / "class.html",
+        "one feedback page": course.feedback_page("bela", first),
+    }
+    with Pool(sandboxed=problem is None, persistent=True) as pool:
+        pool.warm_up(course)  # which takes as long as inventing the submissions
+        hand_in_all(course, first)
+        grade_lessons(course, [first], pool, console=console)
+        if rest:
+            _say_where(console, f"While the rest is graded, open the reports of {first}", places)
+            for lesson in rest:
+                hand_in_all(course, lesson)
+            grade_lessons(course, rest, pool, console=console)
+    more = {"scores as CSV": course.reports / f"{first}.csv", "nbgrader's gradebook": course.gradebook}
+    _say_where(console, "Where to look", places | more)
+
+
+def _say_where(console: Console, title: str, places: dict[str, Path]) -> None:
+    console.print(f"\n[bold]{title}[/bold]")
+    for what, path in places.items():
         console.print(f"  {what:<22}{path}", soft_wrap=True, highlight=False)

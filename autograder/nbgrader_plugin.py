@@ -6,8 +6,11 @@ nbgrader_config.py names the classes below at nbgrader's extension points.
 """
 
 import atexit
+import copy
+import glob
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import nbformat
@@ -18,18 +21,15 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool
 
-from autograder.authoring.release import register
 from autograder.grading.grade_submission import grade_submission
+from autograder.grading.loop import GradingLoop
 from autograder.grading.pool import make_grader
-from autograder.grading.staging import stage
-from autograder.grading.version import lesson_version
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError
-from autograder.reports.graded_notebook import graded_page
+from autograder.model.text import clean_name, is_student_name
 from autograder.storage.attempts import AttemptLog
-from autograder.storage.autograded import attached_attempt
+from autograder.storage.autograded import attached_attempt, copy_stamps
 from autograder.storage.recorder import record_attempt
-from autograder.submissions.released import fingerprint
 from autograder.submissions.submission import Submission
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ class SubmissionExporter(NotebookExporter):  # type: ignore[misc] # nbconvert ha
         folder = self.parent.coursedir
         self.course = Course(Path(folder.root))
         try:
-            register(self.course, folder.assignment_id)
-            self.version = lesson_version(self.course, folder.assignment_id)
-            self.grader = _grader(self.course, self.sandboxed, self.version)
+            self.loop = GradingLoop(self.course, folder.assignment_id, sandboxed=self.sandboxed)
+            self.loop.register()
+            self.grader = _grader(self.course, self.sandboxed, self.loop.version)
             self.staged = stage(self.parent, self.course)
         except AutograderError as error:
             self.log.error(str(error))  # noqa: TRY400 - nbgrader shows only what is logged
@@ -81,11 +81,9 @@ class GradeSubmission(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader ha
     ) -> tuple[NotebookNode, Resources]:
         """Return the page in place of the empty notebook."""
         exporter: SubmissionExporter = self.parent
-        place = resources["nbgrader"]
-        submission = Submission(exporter.course, place["student"], place["assignment"], exporter.version)
-        attempt, notebook = grade_submission(exporter.grader, submission, sandboxed=exporter.sandboxed)
-        texts = fingerprint(submission.course, submission.lesson).texts
-        return graded_page(notebook, attempt, texts), resources
+        submission = exporter.loop.submission(resources["nbgrader"]["student"])
+        result = grade_submission(exporter.grader, submission, sandboxed=exporter.sandboxed)
+        return exporter.loop.page(*result), resources
 
 
 class RecordAttempt(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader has no type annotations
@@ -101,6 +99,35 @@ class RecordAttempt(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader has 
             for score in record_attempt(self.parent.course, book, attempt):
                 self.log.warning("%s: %s", attempt.student, score)
         return nb, resources
+
+
+def stage(converter: Any, course: Course) -> TemporaryDirectory[str]:
+    """Point nbgrader's Autograde at a folder with only names and times in it; keep what is returned.
+
+    nbgrader lists, copies and reads everything in a student's folder, through links and without a limit. The
+    autograder reads the submission itself, so nbgrader sees a folder of our own making instead. Folders whose
+    names cannot be a student's are left out, with a line in the log.
+    """
+    place = TemporaryDirectory(prefix="submitted-")
+    folder, lesson = converter.coursedir, converter.coursedir.assignment_id
+    pattern = folder.format_path(folder.submitted_directory, folder.student_id, lesson)
+    for found in sorted(glob.glob(pattern)):  # noqa: PTH207 - nbgrader's own pattern
+        student = Path(found).parent.name
+        if is_student_name(student):
+            _stage(Submission(course, student, lesson, ""), Path(place.name))
+        else:
+            converter.log.warning("left out: '%s' cannot be a student's name", clean_name(student))
+    converter.coursedir = copy.copy(folder)  # formgrader goes on using its own
+    converter.coursedir.submitted_directory = place.name
+    converter.init_notebooks()
+    return place
+
+
+def _stage(submission: Submission, place: Path) -> None:
+    folder = place / submission.student / submission.lesson
+    folder.mkdir(parents=True)
+    (folder / f"{submission.lesson}.ipynb").touch()
+    copy_stamps(submission, folder)
 
 
 class _Shared:

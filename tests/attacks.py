@@ -1,34 +1,37 @@
-"""The cells in tests/submissions/out_of_sight: answers that do excluded work by detours."""
+"""The cells in tests/submissions/excluded.yaml: answers that let something else do the work that is excluded."""
 
 from dataclasses import dataclass
 from pathlib import Path
+
+import yaml
 
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from coursework.source_rules import first_refusal
 
 ROOT = Path(__file__).parents[1]
+TABLE = ROOT / "tests/submissions/excluded.yaml"
 
 
 @dataclass(frozen=True)
 class Attack:
-    """A cell that is handed in as the answer of an exercise."""
+    """A cell that is handed in as the answer of an exercise, what stops it, and what it earns at most."""
 
     name: str
     lesson: str
     exercise: str
     cell: str
+    stopped: str  # by its "text", before it runs, or by the "kernels"
+    earns: float
 
 
 def attacks() -> list[Attack]:
     """Return the attacks, by name."""
-    return [_read(path) for path in sorted((ROOT / "tests/submissions/out_of_sight").glob("*.txt"))]
-
-
-def _read(path: Path) -> Attack:
-    first, _, cell = path.read_text().partition("\n")
-    lesson, exercise = first.lstrip("# ").split()
-    return Attack(path.stem, lesson, exercise, cell)
+    rows = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    return [
+        Attack(name, *row["of"].split("/"), row["cell"], row["stopped"], row.get("earns", 0))
+        for name, row in rows.items()
+    ]
 
 
 def refused_by_text(attack: Attack) -> bool:

@@ -27,6 +27,8 @@ from keys import KEY
 from autograder.grading.grader import Grader
 from autograder.model.course import Course
 from autograder.model.lesson_text import read_lesson
+from autograder.sandbox import run as sandbox_run
+from autograder.sandbox.run import Run
 from autograder.storage.results_file import ResultsFile
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -111,6 +113,19 @@ def grader(fixed_key: None) -> Iterator[Grader]:
     """One warm grader of the real course for all tests, sandboxed if bubblewrap is installed."""
     with Grader(REAL_COURSE, sandboxed=shutil.which("bwrap") is not None) as warm:
         yield warm
+
+
+@pytest.fixture
+def short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give cells and questions a second of processor time, as it is seen from outside their process."""
+    monkeypatch.setattr(sandbox_run, "GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(sandbox_run, "LOOK_SECONDS", 0.2)
+    ask = Run._ask
+
+    def soon(run: Run, command: bytes, seconds: float, *expected: Any) -> Any:
+        return ask(run, command, min(seconds, 1.0), *expected)
+
+    monkeypatch.setattr(Run, "_ask", soon)
 
 
 def solve(course: Course, lesson: str, edits: Mapping[str, Edit] | None = None) -> Any:

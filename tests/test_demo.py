@@ -54,8 +54,9 @@ def test_a_second_demo_replaces_the_first(course: Course, tmp_path: Path) -> Non
     """Nothing of an earlier demo is left."""
     folder = tmp_path / "demo"
     (folder / "submitted" / "nobody" / LESSON).mkdir(parents=True)
-    made, lessons = demo.make_class(course, folder)
-    assert LESSON in lessons
+    made = demo.fresh_course(course, folder)
+    assert LESSON in made.lessons()
+    demo.hand_in_all(made, LESSON)
     assert not (made.submitted / "nobody").exists()
     assert len(list(made.submitted.iterdir())) == len(demo.NAMES)
     shutil.rmtree(folder)

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from autograder.grading.class_run import grade_lesson
 from autograder.grading.grader import Grader
+from autograder.grading.pool import Pool
 from autograder.model.course import CONFIG, Course
 
 LESSON = "03_attention"
@@ -81,7 +82,7 @@ INCIDENTS = {
     "write-coursework": {"wrote-outside"},
     "write-system": {"wrote-outside"},
 }
-SLOW = {
+ENDLESS = {
     "alarm-switched-off": set(),
     "endless-loop-in-call": set(),
     "endless-value": set(),
@@ -89,23 +90,51 @@ SLOW = {
     "trickled-reply": set(),
 }
 
-pytestmark = [
-    pytest.mark.sandbox,
-    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
+pytestmark = pytest.mark.sandbox
+
+# One of each kind, for `make test`.
+EACH_KIND = {
+    "daemon-left-behind",
+    "delete-everything",
+    "equal-to-everything",
+    "exit-hard",
+    "flood-output",
+    "fork-bomb",
+    "forged-answer",
+    "kill-everything",
+    "list-all-objects",
+    "memory-hog",
+    "network-connect",
+    "patch-torch",
+    "pickle-bomb",
+    "read-other-work",
+    "right-only-once",
+}
+ALSO = pytest.mark.full("attacks of the same kinds", seconds=2)
+ATTACKS = [
+    pytest.param(name, kinds, id=name, marks=[] if name in EACH_KIND else [ALSO]) for name, kinds in INCIDENTS.items()
 ]
 
 
 def test_every_attack_is_listed() -> None:
     """A notebook without an expectation would prove nothing."""
-    assert {path.stem for path in FOLDER.glob("*.ipynb")} == {*INCIDENTS, *SLOW}
+    assert {path.stem for path in FOLDER.glob("*.ipynb")} == {*INCIDENTS, *ENDLESS}
 
 
-@pytest.mark.parametrize(
-    ("name", "kinds"),
-    [*INCIDENTS.items(), *(pytest.param(*item, marks=pytest.mark.full("waits for a limit", seconds=40)) for item in SLOW.items())],
-)
+@pytest.mark.parametrize(("name", "kinds"), ATTACKS)
 def test_an_attack_gains_nothing_and_is_reported(name: str, kinds: set[str], grader: Grader) -> None:
     """The right answer keeps its score, and the wrong one gets no more than without the attack."""
+    _gains_nothing(name, kinds, grader)
+
+
+@pytest.mark.usefixtures("short_limits")
+@pytest.mark.parametrize(("name", "kinds"), ENDLESS.items(), ids=ENDLESS)
+def test_what_never_ends_is_ended(name: str, kinds: set[str], grader: Grader) -> None:
+    """With the alarm off, in a value, stopped, or by an answer that trickles: it gains nothing either."""
+    _gains_nothing(name, kinds, grader)
+
+
+def _gains_nothing(name: str, kinds: set[str], grader: Grader) -> None:
     report = grader.grade(LESSON, FOLDER / f"{name}.ipynb").report
     right, attacked = report.exercise("softmax"), report.exercise("causal-mask")
     assert (right.score, right.outcome) == (2, "passed")
@@ -149,10 +178,10 @@ def test_hostile_submissions_change_no_other_score(course: Course, tmp_path: Pat
         shutil.copytree(folder, tmp_path / folder.name)
     honest = course.root / "tests/submissions/hostile/flood-output.ipynb"
     _hand_in(here, "m-honest", honest)
-    alone = grade_lesson(here, LESSON, workers=1, console=Console(quiet=True))[0]
+    alone = grade_lesson(here, LESSON, Pool(1, sandboxed=True), console=Console(quiet=True))[0]
     for student, attack in enumerate(["exit-hard", "kill-everything", "fork-bomb", "patch-probe"]):
         _hand_in(here, f"{'az'[student % 2]}-{attack}", FOLDER / f"{attack}.ipynb")
-    attempts = grade_lesson(here, LESSON, workers=2, force=True, console=Console(quiet=True))
+    attempts = grade_lesson(here, LESSON, Pool(2, sandboxed=True), force=True, console=Console(quiet=True))
     again = next(attempt for attempt in attempts if attempt.student == "m-honest")
     assert [e.score for e in again.report.exercises] == [e.score for e in alone.report.exercises]
     assert not any(attempt.faulty for attempt in attempts)

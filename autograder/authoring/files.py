@@ -1,6 +1,8 @@
 """Files of a course: written whole or not at all, and listed without what editors leave behind."""
 
-from collections.abc import Iterator
+import io
+import zipfile
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 NOT_OURS = (".ipynb_checkpoints", "__pycache__", ".DS_Store")
@@ -22,3 +24,14 @@ def files_in(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not set(path.relative_to(folder).parts) & set(NOT_OURS):
             yield path
+
+
+def zipped(contents: Mapping[str, bytes], programs: Collection[str] = ()) -> bytes:
+    """Return a zip, the same for the same contents by name; `programs` are the files that can be run."""
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(contents):
+            entry = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
+            entry.external_attr = (0o755 if name in programs else 0o644) << 16
+            archive.writestr(entry, contents[name], zipfile.ZIP_DEFLATED)
+    return whole.getvalue()

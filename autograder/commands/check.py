@@ -47,16 +47,16 @@ def check(
     if as_json:
         click.echo(graded.report.model_dump_json(indent=2))
     else:
-        from autograder.reports.table import print_report
+        from autograder.reports.terminal import print_report
 
         print_report(graded.report, Console(), sandboxed=not unsandboxed)
     if page:
         _write_page(course, graded, page, sandboxed=not unsandboxed)
     if graded.tracebacks:
-        from autograder.storage.error_log import describe, log_error
+        from autograder.storage.attempts import describe_errors, log_error
 
         what = f"{file}, {graded.report.lesson}"
-        log = log_error(course.reports, datetime.now(UTC), what, describe(graded.tracebacks))
+        log = log_error(course.reports, datetime.now(UTC), what, describe_errors(graded.tracebacks))
         click.echo(f"autograder: the grader itself failed; see {log}", err=True)
 
 
@@ -65,7 +65,7 @@ def _graded(course: Course, lesson: str | None, file: Path, *, sandboxed: bool) 
     from autograder.sandbox.start import start
 
     with start(sandboxed=sandboxed) as started:
-        from autograder.submissions.notebook_file import identify
+        from autograder.submissions.released import identify
 
         name = lesson or identify(course, file)
         from autograder.grading.grader import Grader

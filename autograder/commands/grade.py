@@ -1,7 +1,7 @@
 """`autograder grade` and `autograder demo`: grade a class, a real one or an invented one."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -10,7 +10,7 @@ from autograder.commands.base import Command, json_option, lessons_argument, pas
 from autograder.model.course import Course
 
 if TYPE_CHECKING:
-    from autograder.grading.cluster_access import Cluster
+    from autograder.grading.cluster import Cluster
 
 
 @click.command(
@@ -68,16 +68,18 @@ def grade(
     interrupted goes on where it stopped.
     """
     from autograder.commands.summary import print_summary, summary_json
-    from autograder.grading.course_run import grade_lessons, submitted_lessons
-    from autograder.sandbox.trial import require_sandbox
+    from autograder.grading.class_run import grade_lessons, submitted_lessons
+    from autograder.grading.cluster import ClusterPool
+    from autograder.grading.pool import Pool
+    from autograder.sandbox.start import require_sandbox
 
     names = list(lessons) or submitted_lessons(course)
     cluster = _cluster(address, certificates, in_clear=in_clear)
     if cluster is None and not unsandboxed:
         require_sandbox()
-    done = grade_lessons(
-        course, names, sandboxed=not unsandboxed, workers=workers, force=force, cluster=cluster
-    )
+    how: dict[str, Any] = {"sandboxed": not unsandboxed, "persistent": True}
+    with ClusterPool(cluster, workers, **how) if cluster else Pool(workers, **how) as pool:
+        done = grade_lessons(course, names, pool, force=force)
     reports = {name: done.reports[name] for name in names}
     if as_json:
         click.echo(summary_json(course, reports, done.paths))
@@ -87,7 +89,7 @@ def grade(
 
 def _cluster(address: str | None, folder: Path | None, *, in_clear: bool) -> "Cluster | None":
     """Return the cluster to grade on, None for this machine. Raises CourseError if it is not safe."""
-    from autograder.grading.cluster_access import Cluster
+    from autograder.grading.cluster import Cluster
 
     if address is None:
         if folder is not None or in_clear:

@@ -25,11 +25,13 @@ def regrade(course: Course, lesson: str, *, write: bool, workers: int | None, un
     comments given by hand are never overwritten.
     """
     from autograder.grading import regrade as again
-    from autograder.sandbox.trial import require_sandbox
+    from autograder.grading.pool import Pool
+    from autograder.sandbox.start import require_sandbox
 
     if not unsandboxed:
         require_sandbox()
-    done = again.regrade(course, lesson, sandboxed=not unsandboxed, workers=workers)
+    pool = Pool(workers, sandboxed=not unsandboxed)
+    done = again.regrade(course, lesson, pool)
     changed = [each for each in done if each.differences]
     for each in changed:
         click.echo(f"{each.before.student}: {each.before.report.score:g} → {each.score:g} points")
@@ -38,7 +40,7 @@ def regrade(course: Course, lesson: str, *, write: bool, workers: int | None, un
     graded = f"{len(done)} submission{'' if len(done) == 1 else 's'} graded again"
     click.echo(f"{lesson}: {graded}, {len(changed)} with changes")
     if write:
-        for line in again.apply(course, lesson, done):
+        for line in again.apply(course, lesson, done, pool):
             click.echo(line)
         click.echo("written" if done else "there was nothing to write")
     elif done:

@@ -16,7 +16,7 @@ from autograder.model.course import Course
 from autograder.model.report import Outcome, Report, State
 from autograder.model.text import clean, clean_name
 from autograder.reports.words import STATES, percent
-from autograder.storage.error_log import FILE as ERROR_LOG
+from autograder.storage.attempts import ERROR_LOG
 
 MOST_NAMES = 10
 Reports = Mapping[str, Mapping[str, Report]]  # by lesson and student

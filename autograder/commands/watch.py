@@ -15,7 +15,7 @@ from autograder.commands.base import Command, pass_course, unsandboxed_option
 from autograder.model.course import Course
 
 if TYPE_CHECKING:
-    from autograder.watch.desk import Done
+    from autograder.watch.watch import Done
 
 
 @click.command(
@@ -61,27 +61,28 @@ def watch(
     Files that are still being written are left until they are whole. What was graded before a restart
     is not graded again. Stop with Ctrl-C: the submission at hand is finished first.
     """
-    from autograder.sandbox.trial import require_sandbox
-    from autograder.watch.desk import Desk
-    from autograder.watch.exchange import CourseExchange
+    from autograder.grading.pool import Pool
+    from autograder.sandbox.start import require_sandbox
+    from autograder.storage.exchange import CourseExchange
     from autograder.watch.inbox import Inbox
-    from autograder.watch.loop import Rules, Watch, only_one
+    from autograder.watch.watch import ArrivalGrader, Rules, Watch, only_one
 
     if not unsandboxed:
         require_sandbox()
     place = Path(os.path.abspath(folder)) if folder else None  # noqa: PTH100 - links are left alone
     exchange = CourseExchange(course, place)
     inbox = Inbox(_require_folder(place) if place else exchange.require_inbound(), course.lessons())
-    desk = Desk(course, exchange, sandboxed=not unsandboxed, workers=workers)
+    pool = Pool(workers, sandboxed=not unsandboxed, persistent=True)
+    grader = ArrivalGrader(course, exchange, pool)
     rules = Rules(most, exchange.checks_owner)
     with only_one(course), _stopped_by_signals() as stop:
         click.echo(f"watching {inbox.folder}", err=True)
         tell = _tell_json if as_json else _tell
-        desk.pool.warm_up()
+        pool.warm_up(course)
         try:
-            Watch(inbox, desk, rules, tell, _note).run(stop, once=once)
+            Watch(inbox, grader, rules, tell, _note).run(stop, once=once)
         finally:
-            desk.close()
+            grader.close()
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from autograder.model.course import Course
 from autograder.model.errors import AutograderError, SandboxMissingError
 from autograder.sandbox.bubblewrap import find_bubblewrap
 from autograder.sandbox.client import WarmProcess
+from autograder.sandbox.start import require_sandbox, sandbox_problem
 from autograder.sandbox.system_calls import filter_programs
-from autograder.sandbox.trial import require_sandbox, sandbox_problem
 
 OLDEST, NEWEST = (3, 11), (3, 14)  # of the Pythons that requirements.txt is for
 PROJECT = "transformer-coursework"
@@ -177,7 +177,7 @@ def word_vectors(_course: Course) -> Finding:
 
 def shakespeare(_course: Course) -> Finding:
     """Check whether the corpus of lesson 07 is there, and is the one that was pinned."""
-    from coursework.shakespeare import INSTALL, NoShakespeareError, shakespeare
+    from coursework.corpus import INSTALL, NoShakespeareError, shakespeare
 
     try:
         works = shakespeare()

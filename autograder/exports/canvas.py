@@ -26,21 +26,15 @@ def canvas_csv(scores: ClassScores, roster: Roster, *, partial: bool) -> str:
     finds every student and every assignment again.
     """
     known, _ = roster.split(scores.students)
+    rows = []
+    for student in scores.students:
+        who = known.get(student, Person())
+        name, login = who.full_name or student, who.login or who.student or student
+        cells = [lesson.cell(student, partial=partial) for lesson in scores.lessons]
+        rows.append([name, who.canvas_id, who.number, login, who.section, *cells])
     titles = [_title(each.lesson, roster.headings) for each in scores.lessons]
     points = [each.max_score for each in scores.lessons]
-    rows = [
-        [
-            *_who(student, known.get(student, Person())),
-            *(lesson.cell(student, partial=partial) for lesson in scores.lessons),
-        ]
-        for student in scores.students
-    ]
     return csv_text([[*WHO, *titles], [POINTS, "", "", "", "", *points], *rows])
-
-
-def _who(student: str, person: Person) -> list[str]:
-    name, login = person.full_name or student, person.login or person.student or student
-    return [name, person.canvas_id, person.number, login, person.section]
 
 
 def _title(lesson: str, headings: Sequence[str]) -> str:

@@ -10,8 +10,7 @@ from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.report import Report
 from autograder.storage.attempts import Attempt, AttemptLog
-from autograder.storage.gradebook import comments_by_hand, scores_by_hand
-from autograder.storage.nbgrader_api import open_gradebook
+from autograder.storage.gradebook import comments_by_hand, open_gradebook, scores_by_hand
 
 
 @dataclass(frozen=True)

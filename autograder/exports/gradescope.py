@@ -1,16 +1,27 @@
-"""A graded submission as Gradescope's results.json.
+"""A graded submission as Gradescope's results.json, and the zip that makes Gradescope run our checks.
 
-The format is Gradescope's own: https://gradescope-autograders.readthedocs.io/en/latest/specs/
+The formats are Gradescope's own: https://gradescope-autograders.readthedocs.io/en/latest/specs/
 Each exercise is a test case. One whose points are pending has neither score nor status, so that
 Gradescope counts it neither as earned nor as lost; a question graded by hand belongs beside it in the
 assignment's outline.
+
+The zip has `setup.sh` and `run_autograder` at its root, the first run once when the image is built, the
+second for every submission. It holds the checks, the model answers and the lesson's key, so that the same
+answer gets the same score there as here. It is for instructors alone.
 """
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from autograder.authoring.files import files_in, zipped
+from autograder.model.course import CONFIG, Course
+from autograder.model.errors import CourseError
 from autograder.model.report import ExerciseReport, Outcome, Report
 from autograder.reports.words import (
     NO_SANDBOX,
@@ -23,8 +34,15 @@ from autograder.reports.words import (
     sentence,
     wording,
 )
+from autograder.storage.course_key import lesson_key
 
 NO_COMMENTS: Final[Mapping[str, str]] = MappingProxyType({})
+PACKAGES: Final = Path(__file__).resolve().parents[2]
+CODE: Final = ("autograder", "coursework")
+VERSIONS: Final = ("3.13", "3.12", "3.11")  # newest first
+TESTS: Final = "\n# tests\n"  # what stands below it in requirements.txt is not needed to grade
+TORCH: Final = re.compile(r"^torch==\S+$", re.M)
+PROGRAMS = ("setup.sh", "run_autograder")
 
 
 def results_json(
@@ -34,15 +52,8 @@ def results_json(
 
     A penalty for lateness is taken off the total.
     """
-    made = results(report, sandboxed=sandboxed, penalty=penalty, comments=comments)
-    return json.dumps(made, indent=2)
-
-
-def results(
-    report: Report, *, sandboxed: bool, penalty: float, comments: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return what results.json holds."""
-    return {
+    tests = [_test_case(each, comments.get(each.id, "")) for each in report.exercises]
+    results = {
         "score": round(max(0.0, report.score - penalty), 4),
         "output": "\n".join(_summary(report, sandboxed=sandboxed, penalty=penalty)),
         "output_format": "text",
@@ -50,9 +61,7 @@ def results(
         "test_name_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",  # it is for the instructor, and may hold a path
-        "tests": [_test_case(each, comments.get(each.id, "")) for each in report.exercises]
-        if report.is_graded
-        else [],
+        "tests": tests if report.is_graded else [],
         "extra_data": {
             "lesson": report.lesson,
             "state": report.state.value,
@@ -61,10 +70,10 @@ def results(
             "penalty": penalty,
         },
     }
+    return json.dumps(results, indent=2)
 
 
 def _summary(report: Report, *, sandboxed: bool, penalty: float) -> list[str]:
-    """Return lines about the submission as a whole."""
     lines = [f"{report.lesson}: {report_total(report)}"]
     if not report.is_graded:
         lines += [STATES[report.state].sentence, report.reason]
@@ -95,7 +104,6 @@ def _test_case(exercise: ExerciseReport, comment: str) -> dict[str, Any]:
 
 
 def _feedback(exercise: ExerciseReport, comment: str) -> list[str]:
-    """Return what the student reads about one exercise."""
     lines = [sentence(exercise)]
     if comment:
         lines += ["", "Your instructor's comment", comment]
@@ -108,3 +116,52 @@ def _feedback(exercise: ExerciseReport, comment: str) -> list[str]:
     for failure in failures(exercise.checks):
         lines += ["", *(f"✗ {title}" for title in failure.titles), failure.message]
     return [*lines, *(["", next_step(exercise)] if next_step(exercise) else [])]
+
+
+def gradescope_zip(course: Course, lesson: str, *, sandboxed: bool) -> bytes:
+    """Return the zip for one lesson.
+
+    `sandboxed=False` is for images that do not let bubblewrap run: submissions then run with the
+    rights of the grader, and every result says so. Raises CourseError if the lesson was never released.
+    """
+    return zipped(dict(_contents(course, lesson, sandboxed=sandboxed)), programs=PROGRAMS)
+
+
+def _contents(course: Course, lesson: str, *, sandboxed: bool) -> Iterator[tuple[str, bytes]]:
+    """Yield each file's name in the zip and its content."""
+    listed = (course.root / "requirements.txt").read_text(encoding="utf-8").partition(TESTS)[0]
+    yield from _scripts(lesson, listed, sandboxed=sandboxed)
+    yield "requirements.txt", listed.encode()
+    for name in ("requirements-pretrained.txt", CONFIG):
+        yield name, (course.root / name).read_bytes()
+    key = course.lesson_key(lesson).relative_to(course.root)
+    yield key.as_posix(), lesson_key(course, lesson).hex().encode()
+    for name in course.lessons():
+        yield f"source/{name}.py", course.text(name).read_bytes()
+    released = course.release_notebook(lesson).parent
+    for path in files_in(released):
+        yield f"release/{lesson}/{path.relative_to(released).as_posix()}", path.read_bytes()
+    for package in CODE:
+        for path in files_in(PACKAGES / package):
+            yield path.relative_to(PACKAGES).as_posix(), path.read_bytes()
+
+
+def _scripts(lesson: str, listed: str, *, sandboxed: bool) -> Iterator[tuple[str, bytes]]:
+    torch = TORCH.search(listed)
+    if torch is None:
+        raise CourseError("requirements.txt pins no version of torch: add it")
+    words = {
+        "lesson": lesson,
+        "options": "" if sandboxed else " --unsandboxed",
+        "torch": torch[0],
+        "versions": VERSIONS,
+        "oldest": VERSIONS[-1],
+    }
+    templates = Environment(
+        loader=PackageLoader("autograder.exports", "scripts"),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - shell, not HTML
+    )
+    for name in PROGRAMS:
+        yield name, templates.get_template(f"{name}.j2").render(words).encode()

@@ -9,12 +9,9 @@ assignment and is only in the worksheet that Moodle itself exports. That workshe
 An empty grade leaves Moodle's as it is, and a grade above the maximum is ignored without a word.
 """
 
-import io
 import re
-import zipfile
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 
+from autograder.authoring.files import zipped
 from autograder.exports.class_scores import LessonScores
 from autograder.exports.roster import Person, Roster
 from autograder.model.course import Course
@@ -39,7 +36,6 @@ COLUMNS = (
 PARTICIPANT = re.compile(r"\d+$")
 PLUGIN = "assignfeedback_file"
 SHOWN = {".html", ".css", ".svg", ".png"}  # never the secret that lies beside a page
-DATE = (2020, 1, 1, 0, 0, 0)  # equal contents give an equal zip
 
 
 def worksheet(scores: LessonScores, worksheet: Roster, *, partial: bool) -> str:
@@ -80,23 +76,14 @@ def _require_same_maximum(person: Person, scores: LessonScores) -> None:
 def feedback_zip(course: Course, scores: LessonScores, worksheet: Roster) -> bytes:
     """Return a zip with the feedback of each student, in the folders that Moodle expects."""
     known, _ = worksheet.split(sorted(scores.scores))
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, path in sorted(_files(course, scores.lesson, known)):
-            entry = zipfile.ZipInfo(name, DATE)
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
-    return whole.getvalue()
-
-
-def _files(course: Course, lesson: str, people: Mapping[str, Person]) -> Iterator[tuple[str, Path]]:
-    """Yield each file's name in the zip, and where it is."""
-    for student, person in people.items():
-        folder = course.feedback_page(student, lesson).parent
-        for path in sorted(folder.rglob("*")):
+    files = {}
+    for student, person in known.items():
+        folder = course.feedback_page(student, scores.lesson).parent
+        for path in folder.rglob("*"):
             if path.is_file() and path.suffix in SHOWN:
                 inside = path.relative_to(folder).as_posix()
-                yield f"{feedback_folder(person)}/{inside}", path
+                files[f"{feedback_folder(person)}/{inside}"] = path.read_bytes()
+    return zipped(files)
 
 
 def feedback_folder(person: Person) -> str:

@@ -7,7 +7,7 @@ Moodle exports. Columns are recognised by their headings, in any order and in ei
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -78,11 +78,8 @@ class Roster:
 
 
 def _fits(value: str, student: str) -> bool:
-    return bool(value) and student.casefold() in (value.casefold(), _local(value).casefold())
-
-
-def _local(value: str) -> str:
-    return value.partition("@")[0]
+    name = value.casefold()
+    return bool(name) and student.casefold() in (name, name.partition("@")[0])
 
 
 def read_roster(path: Path) -> Roster:
@@ -91,7 +88,9 @@ def read_roster(path: Path) -> Roster:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise CourseError(f"cannot read the roster {path}: {error}") from error
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    # a comma, or the semicolon or tab of a spreadsheet
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     headings = [heading.strip() for heading in reader.fieldnames or ()]
     columns = _columns(headings)
     if not set(columns) & {*KEYS}:
@@ -99,17 +98,19 @@ def read_roster(path: Path) -> Roster:
             f"the roster {path} has no column to know students by: expected one of 'student id', "
             f"'login', 'id number' or 'email', found {', '.join(headings) or 'nothing'}"
         )
-    # cells beyond the last heading have none
-    rows = ({key.strip(): value for key, value in row.items() if key} for row in reader)
-    people = list(_people(rows, columns))
-    _require_distinct(path, people)
+    people = []
+    for row in reader:
+        # cells beyond the last heading have none, and a short row lacks some
+        cells = {key.strip(): (value or "").strip() for key, value in row.items() if key}
+        fields = {name: cells[heading] for name, heading in columns.items()}
+        if any(fields.get(key) for key in KEYS):  # Canvas has a row of points possible
+            people.append(Person(**fields, row=cells))
+    for key in KEYS:
+        values = Counter(getattr(person, key).casefold() for person in people)
+        twice = [value for value, count in values.items() if value and count > 1]
+        if twice:
+            raise CourseError(f"the roster {path} has two rows of '{twice[0]}': expected one")
     return Roster(people, headings)
-
-
-def _delimiter(text: str) -> str:
-    """Return what separates the headings: a comma, or the semicolon or tab of a spreadsheet."""
-    first = text.partition("\n")[0]
-    return max(",;\t", key=first.count)
 
 
 def _columns(headings: Sequence[str]) -> dict[str, str]:
@@ -127,19 +128,3 @@ def _columns(headings: Sequence[str]) -> dict[str, str]:
         if alias in plain:
             found.setdefault(name, plain[alias])
     return found
-
-
-def _people(rows: Iterator[dict[str, str]], columns: Mapping[str, str]) -> Iterator[Person]:
-    for row in rows:
-        cells = {key: (value or "").strip() for key, value in row.items()}
-        fields = {name: cells[heading] for name, heading in columns.items()}
-        if any(fields.get(key) for key in KEYS):  # Canvas has a row of points possible
-            yield Person(**fields, row=cells)
-
-
-def _require_distinct(path: Path, people: Sequence[Person]) -> None:
-    for key in KEYS:
-        values = Counter(getattr(person, key).casefold() for person in people)
-        twice = [value for value, count in values.items() if value and count > 1]
-        if twice:
-            raise CourseError(f"the roster {path} has two rows of '{twice[0]}': expected one")

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.grading.exercise_version import exercise_versions
+from autograder.grading.version import exercise_versions
 from autograder.model.errors import AutograderError, NothingSubmittedError, SubmissionError, WrongFileError
 from autograder.model.report import GRADER_ERROR, ExerciseReport, Outcome, Report, State
-from autograder.storage.attempts import Attempt
-from autograder.storage.error_log import describe
+from autograder.storage.attempts import Attempt, describe_errors
 from autograder.submissions.nbgrader_cells import answer_digests, graded_cells, metadata
 from autograder.submissions.submission import Submission
 
@@ -84,7 +83,7 @@ def _attempt(
         report=report,
         answers=dict(answers),
         checks=exercise_versions(submission.course, submission.lesson, submission.version),
-        detail=describe(tracebacks),
+        detail=describe_errors(tracebacks),
     )
 
 

@@ -14,7 +14,6 @@ from typing import Any, Self
 import torch
 from nbformat import NotebookNode
 
-from autograder.grading.basics import with_basics
 from autograder.grading.session import GradingSession
 from autograder.grading.version import lesson_version
 from autograder.judge.kept_results import KeptResults
@@ -25,8 +24,7 @@ from autograder.model.exercise import Lesson
 from autograder.model.report import Incident, Report
 from autograder.probe.notes import Kind
 from autograder.sandbox.client import WarmProcess
-from autograder.sandbox.start import Started
-from autograder.sandbox.trial import require_sandbox
+from autograder.sandbox.start import Started, require_sandbox
 from autograder.storage.course_key import lesson_key
 from autograder.storage.results_file import ResultsFile
 from autograder.submissions.align import Aligned, align, empty
@@ -84,7 +82,7 @@ class Grader:
         key = lesson_key(self.course, lesson)
         oracle, results = _oracle(self.course, load_lesson(self.course, lesson), key)
         warm = self._warmed_up(oracle.lesson)
-        session = GradingSession(oracle, with_basics(aligned.parts), warm, started, settled)
+        session = GradingSession(oracle, aligned.parts, warm, started, settled)
         session.incidents.add(None, ((Kind.LOCKED_CELL, name) for name in aligned.changed))
         exercises = session.grade()
         results.save()

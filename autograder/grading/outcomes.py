@@ -1,18 +1,108 @@
-"""Builds the report of one exercise: what it ended in, what it scores, and what the student reads."""
+"""What an exercise scores and ended in, and its report: what the student reads of it."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from autograder.grading.runner import ExerciseRun, describe_end
 from autograder.grading.shown_example import shown_example
-from autograder.model.errors import RunEndedError, RunTimedOutError
+from autograder.judge.oracle import Evidence, excluded_calls
+from autograder.model.errors import RunEndedError, RunOutOfTimeError, RunTimedOutError, RunWaitedError
 from autograder.model.exercise import Exercise, Mistake
 from autograder.model.report import GRADER_ERROR, CheckReport, ExerciseReport, NamedMistake, Outcome
 from autograder.submissions.align import Part
 from coursework.engine.exceptions import StudentCell, say_raised
-from coursework.engine.observation import Raised
+from coursework.engine.observation import Observation, Raised
 from coursework.source_rules import Refusal
 
-OUT_OF_TIME = "Not run: the notebook as a whole took longer than {seconds:g} seconds."
+SCORE_STEP = 0.25
+TIMED_OUT = (
+    "Your code did not finish within {seconds:g} seconds of processor time. Is there a loop that never ends?"
+)
+WAITED = (
+    "Your code did not come back within {seconds:g} seconds. Is there a loop that never ends, or does it "
+    "wait for something, such as `time.sleep()`?"
+)
+CRASHED = "Your code ended the whole Python process here. Does it call `exit()`, or use too much memory?"
+OUT_OF_TIME = (
+    "Your code was stopped here, because the notebook as a whole had used up its time. Is there "
+    "another cell that takes very long?"
+)
+NOT_REACHED = "Not run: the notebook as a whole took longer than {seconds:g} seconds."
+
+
+def describe_end(ending: RunEndedError, seconds: float) -> str:
+    """Return what to tell a student whose code, given `seconds`, ended its process."""
+    if isinstance(ending, RunOutOfTimeError):
+        return OUT_OF_TIME
+    if isinstance(ending, RunWaitedError):
+        return WAITED.format(seconds=seconds)
+    return TIMED_OUT.format(seconds=seconds) if isinstance(ending, RunTimedOutError) else CRASHED
+
+
+@dataclass
+class CheckResults:
+    """The results of all checks of an exercise, tried once with one set of earlier parts."""
+
+    exercise: Exercise
+    checks: list[CheckReport] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    endings: list[RunEndedError] = field(default_factory=list)
+    changing: list[str] = field(default_factory=list)
+    examples: list[Observation] = field(default_factory=list)
+
+    @property
+    def perfect(self) -> bool:
+        """Whether every check passed."""
+        return len(self.checks) == len(self.exercise.checks) and all(c.passed for c in self.checks)
+
+    @property
+    def failed(self) -> set[str]:
+        """The ids of the checks that failed."""
+        return {check.id for check in self.checks if not check.passed}
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether some check did not end in time."""
+        return any(isinstance(ending, RunTimedOutError) for ending in self.endings)
+
+    @property
+    def undefined(self) -> bool:
+        """Whether no check passed, and the name or a part that the exercise asks for is missing."""
+        raised = [item.got.raised for item in self.evidence]
+        missing = any(each is not None and each.structural for each in raised)
+        return missing and not any(check.passed for check in self.checks)
+
+    @property
+    def score(self) -> float:
+        """The points earned: the share of the weights that passed, rounded down to a quarter."""
+        return math.floor(self.exercise.points * self.share / SCORE_STEP + 1e-9) * SCORE_STEP
+
+    @property
+    def share(self) -> float:
+        """The share of the weights that passed, from 0 to 1."""
+        weights = [check.weight for check in self.exercise.checks]
+        passed = (w for w, check in zip(weights, self.checks, strict=True) if check.passed)
+        return sum(passed) / sum(weights)
+
+    @property
+    def merit(self) -> float:
+        """What the better of two runs has more of: points, or without any the share that passed."""
+        return self.score if self.exercise.points else self.share
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the exercise ended."""
+        if self.perfect:
+            return Outcome.PASSED
+        if self.endings:
+            return Outcome.TIMEOUT if self.timed_out else Outcome.CRASHED
+        failed = [item for item in self.evidence if not item.passed]
+        return Outcome.ERROR if all(map(self._raised, failed)) else Outcome.FAILED
+
+    def _raised(self, item: Evidence) -> bool:
+        """Return whether the student's code raised by itself: no part was missing, and none refused."""
+        raised = item.got.raised and not item.got.raised.structural
+        return bool(raised) and not excluded_calls(self.exercise, item.got)
 
 
 def without_running(exercise: Exercise, part: Part | None) -> ExerciseReport | None:
@@ -62,7 +152,7 @@ def not_allowed(exercise: Exercise, refusal: Refusal) -> ExerciseReport:
 
 def out_of_time(exercise: Exercise, seconds: float) -> ExerciseReport:
     """Return the report of an exercise that was not reached within the notebook's `seconds`."""
-    message = OUT_OF_TIME.format(seconds=seconds)
+    message = NOT_REACHED.format(seconds=seconds)
     check = _failed("runs", "the notebook runs in time", message)
     return _report(exercise, Outcome.TIMEOUT, 0.0, [check])
 
@@ -72,7 +162,7 @@ def grader_fault(exercise: Exercise) -> ExerciseReport:
     return _report(exercise, Outcome.GRADER_FAULT, None, [GRADER_ERROR])
 
 
-def graded(lesson: str, exercise: Exercise, run: ExerciseRun, mistakes: Sequence[Mistake]) -> ExerciseReport:
+def graded(lesson: str, exercise: Exercise, run: CheckResults, mistakes: Sequence[Mistake]) -> ExerciseReport:
     """Return the report of an exercise whose checks were run, with the mistakes that were found."""
     return ExerciseReport(
         id=exercise.id,

@@ -4,14 +4,17 @@ A submission whose worker dies, or that takes too long, is graded again alone. I
 left to a person. The other submissions are not affected.
 """
 
+import os
+import signal
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.util import Finalize
+from types import FrameType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from pebble import CONSTS, ProcessExpired, ProcessPool
@@ -46,42 +49,56 @@ def make_grader(course: Course, sandboxed: bool) -> "Grader":
 
 
 class Pool:
-    """Grades submissions in `workers` processes.
+    """Grades submissions in `workers` processes, by default one per core.
 
     Each worker calls `make` once, and grades with what it gives, for at most `seconds` a submission. The
-    workers end with each call of `grade_all`, or with the block of `kept`.
+    workers end with each call of `grade_all`. Those of a `persistent` pool stay until it is closed, because
+    importing torch takes longer than grading. They are replaced when a lesson or the grader has changed, so
+    that a watch of many weeks grades with the checks of today. Use a persistent pool in a `with`.
     """
 
     def __init__(
-        self, workers: int, *, sandboxed: bool, make: MakeGrader = make_grader, seconds: float = MAX_SECONDS
+        self,
+        workers: int | None = None,
+        *,
+        sandboxed: bool,
+        make: MakeGrader = make_grader,
+        seconds: float = MAX_SECONDS,
+        persistent: bool = False,
     ) -> None:
-        self.workers, self.sandboxed, self.make, self.seconds = workers, sandboxed, make, seconds
-        self.keeps = False  # whether workers are kept from one call to the next
-        self._kept: ProcessPool | None = None
+        self.workers = workers or len(os.sched_getaffinity(0))
+        self.sandboxed, self.make, self.seconds, self.persistent = sandboxed, make, seconds, persistent
+        self._workers: ProcessPool | None = None
+        self._versions: dict[str, str] = {}  # of the lessons that these workers have graded
 
-    @contextmanager
-    def kept(self) -> Iterator[Self]:
-        """Keep the workers from one call to the next: importing torch takes longer than grading."""
-        self.keeps = True
-        try:
-            yield self
-        finally:
-            self.keeps = False
-            if self._kept is not None:
-                _end(self._kept)
-                self._kept = None
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the workers of a persistent pool, each of which closes its grader."""
+        if self._workers is not None:
+            _end(self._workers)
+            self._workers = None
 
     def warm_up(self, course: Course) -> None:
-        """Have workers that are kept make their graders, before the first submission comes."""
+        """Have persistent workers make their graders, before the first submission comes."""
         with self._processes(self.workers) as processes:
             for _ in range(self.workers):
-                processes.schedule(_ready, (self.make, course, self.sandboxed))
+                processes.schedule(_worker_grader, (self.make, course, self.sandboxed))
 
-    def grade_all(self, submissions: Iterable[Submission]) -> Generator[Result, None, None]:
+    def grade_all(self, submissions: Sequence[Submission]) -> Generator[Result, None, None]:
         """Yield each submission's attempt and aligned notebook as it is done, in any order.
 
         Raises the AutograderErrors that would stop every submission alike.
         """
+        versions = {submission.lesson: submission.version for submission in submissions}
+        if any(self._versions.get(lesson, now) != now for lesson, now in versions.items()):
+            self.close()  # the workers have imported the checks of an earlier day
+            self._versions.clear()
+        self._versions |= versions
         again = []
         with closing(self._results(submissions, self.workers)) as results:
             for submission, result in results:
@@ -95,8 +112,8 @@ class Pool:
 
     @property
     def is_running(self) -> bool:
-        """Whether workers are kept, and have started."""
-        return self._kept is not None
+        """Whether there are persistent workers, and they have started."""
+        return self._workers is not None
 
     def spread(self, function: Callable[..., R], tasks: Sequence[tuple[object, ...]]) -> Iterator[R | None]:
         """Call a function on each tuple of arguments, and yield what comes; None where its worker died."""
@@ -108,44 +125,35 @@ class Pool:
     def _results(
         self, submissions: Iterable[Submission], workers: int
     ) -> Generator[tuple[Submission, Result | None], None, None]:
-        """Yield each submission with its result, or with None if its worker died or took too long.
-
-        At most two submissions a worker are out at any time.
-        """
-        waiting, out = iter(submissions), dict[Future[Result], Submission]()
-        with self._processes(workers) as pool:
-            while True:
-                for submission in islice(waiting, 2 * workers - len(out)):
-                    out[self._schedule(pool, submission)] = submission
-                if not out:
-                    return
-                for future in wait(out, return_when=FIRST_COMPLETED).done:
-                    died = isinstance(future.exception(), DEATHS)
-                    yield out.pop(future), None if died else future.result()
+        """Yield each submission with its result, or with None if its worker died or took too long."""
+        with self._processes(workers) as processes:
+            schedule, room = partial(self._schedule, processes), 2 * workers
+            for submission, future in as_graded(submissions, schedule, lambda: room):
+                died = isinstance(future.exception(), DEATHS)
+                yield submission, None if died else future.result()
 
     @contextmanager
     def _processes(self, workers: int) -> Iterator[ProcessPool]:
-        """Give the workers that are kept, or new ones: also for what is graded again alone."""
-        if not self.keeps or workers != self.workers:
+        """Give the persistent workers, or new ones: also for what is graded again alone."""
+        if not self.persistent or workers != self.workers:
             pool = _start(workers)
             try:
                 yield pool
             finally:
                 _end(pool)
             return
-        if self._kept is None or not self._kept.active:
-            self._kept = _start(workers)
+        if self._workers is None or not self._workers.active:
+            self._workers = _start(workers)
         try:
-            yield self._kept
+            yield self._workers
         except BaseException:  # what was left behind would come in between later
-            _end(self._kept)
-            self._kept = None
+            self.close()
             raise
 
-    def _schedule(self, pool: ProcessPool, submission: Submission) -> Future[Result]:
+    def _schedule(self, processes: ProcessPool, submission: Submission) -> Future[Result]:
         task = (self.make, self.sandboxed, submission)
         try:
-            return pool.schedule(grade_in_worker, task, timeout=self.seconds)
+            return processes.schedule(_grade_in_worker, task, timeout=self.seconds)
         except RuntimeError as problem:  # a worker died in a way that broke the pool
             broken = Future[Result]()
             broken.set_exception(BrokenProcessPool(str(problem)))
@@ -154,6 +162,23 @@ class Pool:
     def _given_up(self, submission: Submission) -> Result:
         detail = f"the grading process died twice, or took longer than {self.seconds:g} s"
         return ungraded(submission, submission.sha256(), detail, sandboxed=self.sandboxed)
+
+
+def as_graded(
+    submissions: Iterable[Submission], schedule: Callable[[Submission], "Future[R]"], room: Callable[[], int]
+) -> Iterator[tuple[Submission, "Future[R]"]]:
+    """Schedule submissions, and yield each with its future when that is done.
+
+    At most as many as there is `room` for are out at any time, so that an interrupted run loses little.
+    """
+    waiting, out = iter(submissions), dict[Future[R], Submission]()
+    while True:
+        for submission in islice(waiting, max(0, room() - len(out))):
+            out[schedule(submission)] = submission
+        if not out:
+            return
+        for future in wait(out, return_when=FIRST_COMPLETED).done:
+            yield out.pop(future), future
 
 
 def _start(workers: int) -> ProcessPool:
@@ -165,21 +190,37 @@ def _end(pool: ProcessPool) -> None:
     pool.join()
 
 
-def grade_in_worker(make: MakeGrader, sandboxed: bool, submission: Submission) -> Result:
-    """Grade one submission in a worker."""
-    grader = worker_grader(make, submission.course, sandboxed)
+def _grade_in_worker(make: MakeGrader, sandboxed: bool, submission: Submission) -> Result:
+    grader = _grader(make, submission.course, sandboxed)
     return grade_submission(grader, submission, sandboxed=sandboxed)
 
 
+def _worker_grader(make: MakeGrader, course: Course, sandboxed: bool) -> None:
+    """Make the grader of this worker, which is too much to send back."""
+    _grader(make, course, sandboxed)
+
+
 @cache
-def worker_grader(make: MakeGrader, course: Course, sandboxed: bool) -> "Grader":
-    """Return this worker's grader, which is closed when the worker ends."""
+def _grader(make: MakeGrader, course: Course, sandboxed: bool) -> "Grader":
+    """Return this worker's grader, which is closed when the worker ends.
+
+    A pool that stops closes its pipes, at which an idle worker begins to exit, and sends SIGTERM right after.
+    Pebble's handler of the signal then ends the worker at once, in the middle of what it does at its exit.
+    So each of the two closes the grader here, and no signal cuts that short.
+    """
     grader = make(course, sandboxed)
+    exit_at_once = signal.getsignal(signal.SIGTERM)
+
+    def close() -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        grader.close()
+
+    def close_and_exit(number: int, frame: FrameType | None) -> None:
+        close()
+        assert callable(exit_at_once)
+        exit_at_once(number, frame)
+
     # workers run multiprocessing's finalizers, but not functions registered with atexit
-    Finalize(None, grader.close, exitpriority=10)
+    Finalize(None, close, exitpriority=10)
+    signal.signal(signal.SIGTERM, close_and_exit)
     return grader
-
-
-def _ready(make: MakeGrader, course: Course, sandboxed: bool) -> None:
-    """Make the grader of this worker."""
-    worker_grader(make, course, sandboxed)

@@ -1,24 +1,18 @@
 """Grades again what a changed check touches, and says what that changes before anything is written."""
 
-import os
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from autograder.authoring.release import register
-from autograder.grading.exercise_version import exercise_versions
 from autograder.grading.grade_submission import Result
-from autograder.grading.pages import make_pages, stale_pages
-from autograder.grading.pool import MakeGrader, Pool, make_grader
-from autograder.grading.version import lesson_version
+from autograder.grading.loop import GradingLoop
+from autograder.grading.pool import Pool
+from autograder.grading.version import exercise_versions
 from autograder.model.course import Course
 from autograder.model.report import ExerciseReport, Outcome
-from autograder.reports.graded_notebook import graded_page
 from autograder.reports.publish import publish
 from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
-from autograder.storage.recorder import Recorder
-from autograder.submissions.released import fingerprint
 from autograder.submissions.submission import Submission
 
 
@@ -42,28 +36,20 @@ class Regraded:
         return [line for each in now if (line := _difference(earlier.get(each.id), each))]
 
 
-def regrade(
-    course: Course,
-    lesson: str,
-    *,
-    sandboxed: bool = True,
-    workers: int | None = None,
-    make: MakeGrader = make_grader,
-) -> list[Regraded]:
+def regrade(course: Course, lesson: str, pool: Pool) -> list[Regraded]:
     """Grade again, in each submission that was graded before, the exercises whose checks have changed.
 
     Nothing is written. A submission whose file has changed since is left to a class run. Raises as
     `grade_lesson` does.
     """
-    version = lesson_version(course, lesson)
-    checks = exercise_versions(course, lesson, version)
+    loop = GradingLoop(course, lesson, sandboxed=pool.sandboxed)
+    checks = exercise_versions(course, lesson, loop.version)
     before = AttemptLog(course.reports).latest(lesson)
     asked = (
-        _touched(Submission(course, student, lesson, version), attempt, checks, sandboxed=sandboxed)
+        _touched(loop.submission(student), attempt, checks, sandboxed=pool.sandboxed)
         for student, attempt in sorted(before.items())
     )
     todo = [submission for submission in asked if submission is not None]
-    pool = Pool(workers or len(os.sched_getaffinity(0)), sandboxed=sandboxed, make=make)
     with closing(pool.grade_all(todo)) as results:
         done = [Regraded(before[result[0].student], result) for result in results]
     return sorted(done, key=lambda each: each.before.student)
@@ -110,23 +96,20 @@ def _score(report: ExerciseReport) -> str:
     return f"{score} of {report.points:g} ({report.outcome})"
 
 
-def apply(course: Course, lesson: str, done: Sequence[Regraded]) -> list[str]:
+def apply(course: Course, lesson: str, done: Sequence[Regraded], pool: Pool) -> list[str]:
     """Write what was graded again, as a class run does, and return what a person should know.
 
     Scores and comments that were given by hand stay: the answers are the same.
     """
-    said: list[str] = []
     with plain_io_errors(course):
         wait_for_gradebook(course)
-        register(course, lesson)
-        texts = fingerprint(course, lesson).texts
-        with Recorder(course) as recorder:
-            for attempt, notebook in (each.result for each in done):
-                withdrawn = recorder.keep(attempt, graded_page(notebook, attempt, texts))
-                said += [f"{attempt.student}: {score}" for score in withdrawn]
-        students = [each.before.student for each in done]
-        pool = Pool(len(os.sched_getaffinity(0)), sandboxed=True)
-        failed = make_pages(course, lesson, stale_pages(course, lesson, students), pool)
+        loop = GradingLoop(course, lesson, sandboxed=pool.sandboxed)
+        said = [
+            f"{recorded.attempt.student}: {score}"
+            for recorded in loop.record(each.result for each in done)
+            for score in recorded.withdrawn
+        ]
+        failed = loop.make_pages(loop.stale(each.before.student for each in done), pool)
         said += [f"{student}: no feedback page ({why})" for student, why in failed.items()]
         AttemptLog(course.reports).export()
         publish(course, course.lessons())

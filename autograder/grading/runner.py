@@ -1,125 +1,39 @@
 """Runs the checks of one exercise against a submission, and judges what comes back."""
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Self
 from weakref import WeakKeyDictionary
 
+from autograder.grading.outcomes import CheckResults, describe_end
 from autograder.grading.shown_example import operations
 from autograder.judge.oracle import Evidence, Oracle, excluded_calls, judge_check
-from autograder.model.errors import RunEndedError, RunOutOfTimeError, RunTimedOutError, RunWaitedError
+from autograder.model.errors import RunEndedError, RunOutOfTimeError
 from autograder.model.exercise import Check, Exercise, TestInput, Verdict
-from autograder.model.report import CheckReport, Outcome
-from autograder.sandbox.request import Request
-from autograder.sandbox.run import Probe, Run
+from autograder.model.report import CheckReport
+from autograder.sandbox.run import Probe, Request, Run
 from coursework.engine.compare import same_again
 from coursework.engine.describe import Comparison
-from coursework.engine.examples import SEED as EXAMPLE_SEED
+from coursework.engine.examples import SEED
 from coursework.engine.observation import Observation
 from coursework.engine.observe import observed
 
-SCORE_STEP = 0.25
 MAX_CRASHES = 2
 SLOW_SECONDS = 20.0  # of processor time; checks that took longer together are not run again
 PROBE_SECONDS = 10
 EXAMPLE_SECONDS = 5.0
-TIMED_OUT = (
-    "Your code did not finish within {seconds:g} seconds of processor time. Is there a loop that never ends?"
-)
-WAITED = (
-    "Your code did not come back within {seconds:g} seconds. Is there a loop that never ends, or does it "
-    "wait for something, such as `time.sleep()`?"
-)
-CRASHED = "Your code ended the whole Python process here. Does it call `exit()`, or use too much memory?"
 CHANGED = (
     "Asked the same question twice, your code gave two different answers; the first was right. An "
     "answer must not depend on what was called before."
-)
-OUT_OF_TIME = (
-    "Your code was stopped here, because the notebook as a whole had used up its time. Is there "
-    "another cell that takes very long?"
 )
 NOT_RUN = "Not run, because an earlier check did not come to an end."
 
 _requests: WeakKeyDictionary[TestInput, Request] = WeakKeyDictionary()
 
 
-def describe_end(ending: RunEndedError, seconds: float) -> str:
-    """Return what to tell a student whose code, given `seconds`, ended its process."""
-    if isinstance(ending, RunOutOfTimeError):
-        return OUT_OF_TIME
-    if isinstance(ending, RunWaitedError):
-        return WAITED.format(seconds=seconds)
-    return TIMED_OUT.format(seconds=seconds) if isinstance(ending, RunTimedOutError) else CRASHED
-
-
 @dataclass
-class ExerciseRun:
-    """The results of all checks of an exercise, run once with one set of earlier parts."""
-
-    exercise: Exercise
-    checks: list[CheckReport] = field(default_factory=list)
-    evidence: list[Evidence] = field(default_factory=list)
-    endings: list[RunEndedError] = field(default_factory=list)
-    changing: list[str] = field(default_factory=list)
-    examples: list[Observation] = field(default_factory=list)
-
-    @property
-    def perfect(self) -> bool:
-        """Whether every check passed."""
-        return len(self.checks) == len(self.exercise.checks) and all(c.passed for c in self.checks)
-
-    @property
-    def failed(self) -> set[str]:
-        """The ids of the checks that failed."""
-        return {check.id for check in self.checks if not check.passed}
-
-    @property
-    def timed_out(self) -> bool:
-        """Whether some check did not end in time."""
-        return any(isinstance(ending, RunTimedOutError) for ending in self.endings)
-
-    @property
-    def undefined(self) -> bool:
-        """Whether no check passed, and the name or a part that the exercise asks for is missing."""
-        raised = [item.got.raised for item in self.evidence]
-        missing = any(each is not None and each.structural for each in raised)
-        return missing and not any(check.passed for check in self.checks)
-
-    @property
-    def score(self) -> float:
-        """The points earned: the share of the weights that passed, rounded down to a quarter."""
-        return math.floor(self.exercise.points * self.share / SCORE_STEP + 1e-9) * SCORE_STEP
-
-    @property
-    def share(self) -> float:
-        """The share of the weights that passed, from 0 to 1."""
-        weights = [check.weight for check in self.exercise.checks]
-        passed = (w for w, check in zip(weights, self.checks, strict=True) if check.passed)
-        return sum(passed) / sum(weights)
-
-    @property
-    def merit(self) -> float:
-        """What the better of two runs has more of: points, or without any the share that passed."""
-        return self.score if self.exercise.points else self.share
-
-    @property
-    def outcome(self) -> Outcome:
-        """How the exercise ended."""
-        if self.perfect:
-            return Outcome.PASSED
-        if self.endings:
-            return Outcome.TIMEOUT if self.timed_out else Outcome.CRASHED
-        failed = [item for item in self.evidence if not item.passed]
-        return Outcome.ERROR if all(map(self._raised, failed)) else Outcome.FAILED
-
-    def _raised(self, item: Evidence) -> bool:
-        """Return whether the student's code raised by itself: no part was missing, and none refused."""
-        raised = item.got.raised and not item.got.raised.structural
-        return bool(raised) and not excluded_calls(self.exercise, item.got)
-
-
 class ExerciseRunner:
     """Runs the checks of one exercise, on a process that has run what comes before.
 
@@ -131,86 +45,110 @@ class ExerciseRunner:
     what the names meant at this exercise asks it in a probe that is shared with others.
     """
 
-    def __init__(
-        self,
-        oracle: Oracle,
-        exercise: Exercise,
-        process: Run,
-        *,
-        out_of_time: Callable[[], bool],
-        stand_ins: Mapping[str, str] | None = None,
-        source: str,
-        cells: Sequence[str] = (),
-        kept: bool = False,
-    ) -> None:
-        self.oracle, self.exercise = oracle, exercise
-        self.result = ExerciseRun(exercise)
-        self._process, self._out_of_time = process, out_of_time
-        self._stand_ins, self._source, self._cells = stand_ins, source, cells
-        self._kept = kept
-        self._probe: Probe | None = None
+    oracle: Oracle
+    exercise: Exercise
+    process: Run
+    out_of_time: Callable[[], bool]
+    source: str
+    stand_ins: Mapping[str, str] | None = None
+    cells: Sequence[str] = ()
+    kept: bool = False
+    result: CheckResults = field(init=False)
+    _probe: Probe | None = field(default=None, init=False)
 
-    def run(self, first: ExerciseRun | None = None) -> ExerciseRun:
+    def __post_init__(self) -> None:
+        """Begin with no result."""
+        self.result = CheckResults(self.exercise)
+
+    def run(self, first: CheckResults | None = None) -> CheckResults:
         """Run every check, and once more some of those that passed.
 
         After a `first` run elsewhere, what failed there is run first. If it fails here too, this run cannot
         score more, so the other checks stay as they were.
         """
-        used, result = self._process.seconds, self.result
+        used, result, checks = self.process.seconds, self.result, self.exercise.checks
         again = set() if first is None or first.endings else first.failed
-        for check in self.exercise.checks:
-            if check.id in again:
-                self._run_check(check)
+        self._run_checks([check for check in checks if check.id in again])
         if first and again and not result.endings and not any(c.passed for c in result.checks):
             result.checks += [each for each in first.checks if each.id not in again]
             result.evidence += [each for each in first.evidence if each.check.id not in again]
         else:
-            for check in self.exercise.checks:
-                if check.id not in again:
-                    self._run_check(check)
-            if self._probe is not None and self._process.seconds - used < SLOW_SECONDS:
+            self._run_checks([check for check in checks if check.id not in again])
+            if self._probe is not None and self.process.seconds - used < SLOW_SECONDS:
                 self._run_again(self._probe)
-        order = [check.id for check in self.exercise.checks]
+        order = [check.id for check in checks]
         result.checks.sort(key=lambda report: order.index(report.id))
         result.evidence.sort(key=lambda seen: order.index(seen.check.id))
         return result
 
-    def _run_check(self, check: Check) -> None:
-        if self._should_stop():
-            self.result.checks.append(_report(check, Verdict(passed=False, message=NOT_RUN)))
+    def _run_checks(self, checks: Sequence[Check]) -> None:
+        """Run some checks, each judged while the next are computed."""
+        waiting = deque(checks)
+        while waiting and not self._should_stop():
+            inputs = [self.oracle.test_input(self.exercise, check) for check in waiting]
+            with closing(self._observations(waiting, inputs)) as observations:
+                for test_input, got in zip(inputs, observations, strict=False):
+                    self._judge(waiting.popleft(), test_input, got)
+                    if self._should_stop():
+                        break
+        not_run = Verdict(passed=False, message=NOT_RUN)
+        self.result.checks += [_report(check, not_run) for check in waiting]
+
+    def _observations(self, checks: Sequence[Check], inputs: Sequence[TestInput]) -> Generator[Observation]:
+        """Yield what a probe sees of each check, until and including the one at which it ends."""
+        requests = [self._request(*each) for each in zip(checks, inputs, strict=True)]
+        probe = self._ready_probe()
+        if probe is None:
+            yield Observation(ended=self.result.endings[-1])
             return
-        report, evidence = self._tried(check, self._ready_probe())
-        self.result.checks.append(report)
-        self.result.evidence.append(evidence)
+        with closing(probe.observe_all(requests)) as answers:
+            try:
+                for test_input, seen in zip(inputs, answers, strict=True):
+                    yield observed(test_input.operation, seen)
+            except RunEndedError as ending:
+                self.result.endings.append(ending)
+                yield Observation(ended=ending)
+
+    def _judge(self, check: Check, test_input: TestInput, got: Observation) -> None:
+        expected = self.oracle.expected(self.exercise, check, test_input)
+        if got.ended:
+            verdict = Verdict(passed=False, message=describe_end(got.ended, check.seconds))
+        else:
+            seen = Comparison(test_input.operation, got, expected, source=self.source)
+            verdict = judge_check(self.exercise, check, seen)
+        self.result.checks.append(_report(check, verdict))
+        self.result.evidence.append(Evidence(check, test_input, got, expected, verdict.passed))
+
+    def _request(self, check: Check, test_input: TestInput) -> Request:
+        """Return what a check asks, which is packed once for a whole class."""
+        if test_input not in _requests:
+            asked = test_input.operation, self.exercise.name, test_input.seed, check.seconds
+            _requests[test_input] = Request(*asked)
+        return _requests[test_input]
 
     def _ready_probe(self) -> Probe | None:
+        """Return the probe, a new one if need be; None if the process did not survive a fork."""
         if self._probe is None or not self._probe.ready:
-            self._probe = self._open_probe()
+            excluded = self.exercise.excludes.names if self.exercise.excludes else ()
+            lesson = self.oracle.lesson.name
+            try:
+                if self.kept:
+                    self._probe = self.process.turn(PROBE_SECONDS, self.exercise.id, lesson, excluded)
+                else:
+                    self._probe = self.process.probe(
+                        PROBE_SECONDS, self.stand_ins, self.cells, lesson, excluded
+                    )
+            except RunEndedError as ending:
+                self.result.endings.append(ending)
+                self._probe = None
         return self._probe
-
-    @property
-    def _called_excluded(self) -> bool:
-        """Whether an excluded function was called, of which an example would show nothing."""
-        return any(excluded_calls(self.exercise, item.got) for item in self.result.evidence)
 
     def _should_stop(self) -> bool:
         result = self.result
-        if self._out_of_time() and not result.timed_out:
+        if self.out_of_time() and not result.timed_out:
             result.endings.append(RunOutOfTimeError("the notebook as a whole is out of time"))
         gave_up = result.timed_out or len(result.endings) >= MAX_CRASHES
-        return gave_up or not self._process.alive
-
-    def _open_probe(self) -> Probe | None:
-        """Fork a probe; return None if the process did not survive that."""
-        try:
-            excluded = self.exercise.excludes.names if self.exercise.excludes else ()
-            lesson = self.oracle.lesson.name
-            if self._kept:
-                return self._process.turn(PROBE_SECONDS, self.exercise.id, lesson, excluded)
-            return self._process.probe(PROBE_SECONDS, self._stand_ins, self._cells, lesson, excluded)
-        except RunEndedError as ending:
-            self.result.endings.append(ending)
-            return None
+        return gave_up or not self.process.alive
 
     def _run_again(self, probe: Probe) -> None:
         """Ask again what passed, last first: the same question should get the same answer.
@@ -222,67 +160,42 @@ class ExerciseRunner:
         asked = {n: item.test_input.operation for n, item in enumerate(evidence) if item.passed}
         kinds = {type(asked[n]): n for n in reversed(asked) if asked[n].repeated}
         sample = set(kinds.values())
-        for index in sorted(sample, reverse=True):
-            self._ask_again(index, probe)
-        for index in reversed([*asked]) if self.result.changing else ():
-            if index not in sample:
-                self._ask_again(index, probe)
+        self._ask_again(sorted(sample, reverse=True), probe)
+        if self.result.changing:
+            self._ask_again([index for index in reversed(asked) if index not in sample], probe)
 
-    def _ask_again(self, index: int, probe: Probe) -> None:
-        result, first = self.result, self.result.evidence[index]
-        if not probe.ready or self._out_of_time():
+    def _ask_again(self, indices: Sequence[int], probe: Probe) -> None:
+        """Ask some questions again. A probe that ends here proves nothing: the checks have passed."""
+        result = self.result
+        if not probe.ready or self.out_of_time():
             return
-        got = self._observe(first.check, first.test_input, probe)
-        if got.ended:
-            result.endings.remove(got.ended)  # the check has passed: no proof of anything
-        elif not same_again(first.got, got):
-            result.changing.append(first.check.title)
-            result.checks[index] = _report(first.check, Verdict(passed=False, message=CHANGED))
-            result.evidence[index] = replace(first, got=got, passed=False)
+        before = [result.evidence[index] for index in indices]
+        requests = [self._request(each.check, each.test_input) for each in before]
+        with suppress(RunEndedError), closing(probe.observe_all(requests)) as answers:
+            for index, first, seen in zip(indices, before, answers, strict=True):
+                got = observed(first.test_input.operation, seen)
+                if not same_again(first.got, got):
+                    result.changing.append(first.check.title)
+                    result.checks[index] = _report(first.check, Verdict(passed=False, message=CHANGED))
+                    result.evidence[index] = replace(first, got=got, passed=False)
+                if self.out_of_time():
+                    break
 
     def try_examples(self) -> None:
-        """Ask the public examples, for the feedback; whatever goes wrong here costs nothing."""
-        if self.result.perfect or self._called_excluded or not self._process.alive:
+        """Ask the public examples, for the feedback; whatever goes wrong here costs nothing.
+
+        Where an excluded function was called, an example would show nothing.
+        """
+        called = any(excluded_calls(self.exercise, item.got) for item in self.result.evidence)
+        if self.result.perfect or called or self._should_stop() or (probe := self._ready_probe()) is None:
             return
-        if self._should_stop() or (probe := self._ready_probe()) is None:
-            return
-        for operation in operations(self.oracle.lesson.name, self.exercise):
-            if not probe.ready or self._out_of_time():
-                return
-            try:
-                seen = probe.observe(Request(operation, self.exercise.name, EXAMPLE_SEED, EXAMPLE_SECONDS))
-            except RunEndedError:
-                return
-            self.result.examples.append(observed(operation, seen))
-
-    def _tried(self, check: Check, probe: Probe | None) -> tuple[CheckReport, Evidence]:
-        test_input = self.oracle.test_input(self.exercise, check)
-        expected = self.oracle.expected(self.exercise, check, test_input)
-        got = self._observe(check, test_input, probe)
-        if got.ended:
-            verdict = Verdict(passed=False, message=describe_end(got.ended, check.seconds))
-        else:
-            seen = Comparison(test_input.operation, got, expected, source=self._source)
-            verdict = judge_check(self.exercise, check, seen)
-        return _report(check, verdict), Evidence(check, test_input, got, expected, verdict.passed)
-
-    def _observe(self, check: Check, test_input: TestInput, probe: Probe | None) -> Observation:
-        """Return what the probe saw, or how it ended."""
-        if probe is None:
-            return Observation(ended=self.result.endings[-1])
-        try:
-            seen = probe.observe(self._request(check, test_input))
-            return observed(test_input.operation, seen)
-        except RunEndedError as ending:
-            self.result.endings.append(ending)
-            return Observation(ended=ending)
-
-    def _request(self, check: Check, test_input: TestInput) -> Request:
-        """Return what a check asks, which is packed once for a whole class."""
-        if test_input not in _requests:
-            asked = test_input.operation, self.exercise.name, test_input.seed, check.seconds
-            _requests[test_input] = Request(*asked)
-        return _requests[test_input]
+        asked = operations(self.oracle.lesson.name, self.exercise)
+        requests = [Request(each, self.exercise.name, SEED, EXAMPLE_SECONDS) for each in asked]
+        with suppress(RunEndedError), closing(probe.observe_all(requests)) as answers:
+            for operation, seen in zip(asked, answers, strict=False):
+                self.result.examples.append(observed(operation, seen))
+                if self.out_of_time():
+                    break
 
     def __enter__(self) -> Self:
         return self
@@ -290,7 +203,7 @@ class ExerciseRunner:
     def __exit__(self, *_: object) -> None:
         """End the probe, unless other exercises share it."""
         try:
-            if self._probe is not None and not self._kept:
+            if self._probe is not None and not self.kept:
                 self._probe.close()
         except RunEndedError as ending:
             if not self.result.perfect:

@@ -11,14 +11,15 @@ and the exercises that were already graded keep their scores.
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import takewhile
 from typing import Any
 
 from autograder.grading import outcomes
-from autograder.grading.basics import BASICS, IMPORT_BASICS
 from autograder.grading.incidents import Incidents
-from autograder.grading.runner import ExerciseRun, ExerciseRunner
+from autograder.grading.outcomes import CheckResults
+from autograder.grading.runner import ExerciseRunner
 from autograder.judge.diagnose import diagnose
 from autograder.judge.oracle import Oracle
 from autograder.model.errors import RunCrashedError, RunEndedError
@@ -27,11 +28,19 @@ from autograder.model.report import ExerciseReport, Report
 from autograder.probe.notes import Kind
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Run
-from autograder.submissions.align import Part, Role
-from autograder.submissions.needed import needed_cells
+from autograder.submissions.align import Part, Role, needed_cells
 from coursework.engine.observation import Observation, Raised
 from coursework.source_rules import Refusal, first_refusal, odd_names
 
+# The imports that every lesson takes for granted, whatever a submission did to them.
+BASICS = {
+    "math": "import math",
+    "torch": "import torch",
+    "F": "import torch.nn.functional as F",
+    "nn": "from torch import nn",
+}
+IMPORT_BASICS = "\n".join(BASICS.values())
+RESTORE_BASICS = "\n".join(f"try: {name}\nexcept NameError: {line}" for name, line in BASICS.items())
 ANSWER_SECONDS = 20.0
 OWN_CELL_SECONDS = 10.0  # for a cell that the student added
 OWN_CELLS_SECONDS = 40.0  # for all of those together; the rest is skipped
@@ -59,7 +68,7 @@ class GradingSession:
 
         The exercises of `settled`, an earlier report, keep their results and are not graded.
         """
-        self.oracle, self.parts, self._warm = oracle, parts, warm
+        self.oracle, self.parts, self._warm = oracle, _with_basics(parts), warm
         self.incidents = Incidents()
         self.tracebacks: dict[str, str] = {}
         self._exercises = {exercise.id: exercise for exercise in oracle.lesson.exercises}
@@ -70,7 +79,8 @@ class GradingSession:
         self._raised: dict[str, Raised] = {}  # by the cell of an exercise
         self._skipped: set[int] = set()  # indices of cells that ended the process
         self._first_pass = True
-        self._apart: Run | None = None  # in which exercises are graded alone, while it is clean
+        # What is still to be graded alone when the notebook has been run, by exercise.
+        self._alone: dict[str, Callable[..., ExerciseReport]] = {}
         self._own_seconds = 0.0
         self._started = time.monotonic() if started is None else started
 
@@ -80,22 +90,30 @@ class GradingSession:
             if report := outcomes.without_running(exercise, self._answers.get(exercise.id)):
                 self._reports[exercise.id] = report
         self._reports |= self._settled
-        try:
-            while self._open() and not self._out_of_time():
-                with self._run() as run:
-                    self._run_notebook(run)
-                    run.leave()
-                    self.incidents.add(None, run.take_notes())
+        while self._open() and not self._out_of_time():
+            with ExitStack() as runs:
+                run = runs.enter_context(self._run())
+                self._run_notebook(run)
                 self._first_pass = False
-        finally:
-            self._clear(self._apart)
+                run.leave()
+                clean = run.clean()
+                self.incidents.add(None, run.take_notes())
+                for exercise_id, grade in self._alone.items():
+                    if not clean:
+                        run.close()
+                        run = runs.enter_context(self._run())
+                    self._keep(exercise_id, partial(grade, run=run))
+                    clean = run.clean()
+                    self.incidents.add(exercise_id, run.take_notes())
+                self._alone.clear()
         for exercise in self._open():
             self._reports[exercise.id] = outcomes.out_of_time(exercise, TOTAL_SECONDS)
         return [self._reports[exercise_id] for exercise_id in self._exercises]
 
     def _open(self) -> list[Exercise]:
-        """Return the exercises that are not graded yet."""
-        return [each for each in self._exercises.values() if each.id not in self._reports]
+        """Return the exercises that are not graded yet, and do not wait to be graded alone."""
+        done = self._reports.keys() | self._alone.keys()
+        return [each for each in self._exercises.values() if each.id not in done]
 
     def _out_of_time(self) -> bool:
         return time.monotonic() > self._started + TOTAL_SECONDS
@@ -128,7 +146,7 @@ class GradingSession:
         except RunEndedError as ending:
             self._skipped.add(index)
             if part.role is Role.SOLUTION and part.exercise:
-                self._keep(part.exercise, partial(self._ended, ending=ending))
+                self._alone[part.exercise] = partial(self._ended, ending=ending)
         else:
             self._keep_exception(part, raised)
 
@@ -180,8 +198,8 @@ class GradingSession:
                 self._keep(exercise.id, partial(self._graded, run=run, clean=clean))
         kept.clear()
 
-    def _keep(self, exercise_id: str, grade: Callable[[Exercise], ExerciseReport]) -> None:
-        """Keep the report that `grade` gives. A fault of the grader leaves it to a person."""
+    def _keep(self, exercise_id: str, grade: Callable[[Exercise], ExerciseReport | None]) -> None:
+        """Keep the report that `grade` gives, if any. A fault of the grader leaves it to a person."""
         exercise = self._exercises[exercise_id]
         if exercise_id in self._settled:
             return
@@ -190,17 +208,11 @@ class GradingSession:
         except Exception:
             self.tracebacks[exercise.id] = traceback.format_exc()
             report = outcomes.grader_fault(exercise)
-        self._reports[exercise.id] = report
+        if report is not None:
+            self._reports[exercise.id] = report
 
-    def _ended(self, exercise: Exercise, ending: RunEndedError) -> ExerciseReport:
-        """Grade an exercise whose cell ended the process, which an earlier cell may have caused."""
-        fresh = self._run_alone(exercise)
-        if fresh.merit:
-            return self._report(exercise, fresh)
-        return outcomes.cell_ended(exercise, ending, ANSWER_SECONDS)
-
-    def _graded(self, exercise: Exercise, run: Run, clean: bool | None = None) -> ExerciseReport:
-        """Grade the answer as it stands in the notebook, and if need be alone; keep the better.
+    def _graded(self, exercise: Exercise, run: Run, clean: bool | None = None) -> ExerciseReport | None:
+        """Grade the answer as it stands in the notebook. Return None if it is to be graded alone as well.
 
         Where the exercise excludes functions, its text is read first. If another cell before it would not
         be allowed in the answer, or left something behind, the answer is only run alone. `clean` says that
@@ -209,42 +221,50 @@ class GradingSession:
         if exercise.excludes and (refusal := self._refusal(exercise)):
             return outcomes.not_allowed(exercise, refusal)
         kept = clean is not None
-        by_itself = exercise.excludes and not (
+        if exercise.excludes and not (
             clean if kept else self._all_allowed(exercise, self._before(exercise)) and run.leave()
-        )
+        ):
+            self._alone[exercise.id] = self._graded_alone
+            return None
         with self._runner(exercise, run, kept=kept) as runner:
-            runs = [] if by_itself else [runner.run()]
-            if not runs or (not runs[0].perfect and not self._out_of_time()):
-                runs.insert(0, self._run_alone(exercise, *runs))
-            runs.sort(key=lambda done: -done.merit)  # of two that are equal, alone stays first
-            if runs[0] is runner.result:
+            first = runner.run()
+            if not first.perfect and not self._out_of_time():
                 runner.try_examples()
         self.incidents.add(exercise.id, run.take_notes())
-        return self._report(exercise, *runs)
+        if first.perfect or self._out_of_time():
+            return self._report(exercise, first)
+        self._alone[exercise.id] = partial(self._graded_alone, first=first)
+        return None
 
-    def _run_alone(self, exercise: Exercise, first: ExerciseRun | None = None) -> ExerciseRun:
+    def _graded_alone(
+        self, exercise: Exercise, run: Run, first: CheckResults | None = None
+    ) -> ExerciseReport:
+        """Grade an answer without the notebook, and report this or a `first` run that is better."""
+        if first and self._out_of_time():
+            return self._report(exercise, first)
+        alone = self._run_alone(exercise, run, first)
+        if first and first.merit > alone.merit:
+            return self._report(exercise, first, alone)
+        return self._report(exercise, alone, *filter(None, [first]))
+
+    def _ended(self, exercise: Exercise, run: Run, ending: RunEndedError) -> ExerciseReport:
+        """Grade an exercise whose cell ended the process, which an earlier cell may have caused."""
+        alone = self._run_alone(exercise, run)
+        if alone.merit:
+            return self._report(exercise, alone)
+        return outcomes.cell_ended(exercise, ending, ANSWER_SECONDS)
+
+    def _run_alone(self, exercise: Exercise, run: Run, first: CheckResults | None = None) -> CheckResults:
         """Run the checks without the notebook: the answer, the helpers it needs, and right parts.
 
-        Those that failed in a `first` run come first. No cell is ever run in this run itself, so it serves
-        one exercise after the other, as long as the probes leave nothing behind.
+        Those that failed in a `first` run come first. No cell is ever run in the process that the probes are
+        forked from, so it serves one exercise after the other, as long as the probes leave nothing behind.
         """
         cells = [IMPORT_BASICS, *self._sources(exercise)]
-        run, self._apart = self._apart or self._run(), None
-        try:
-            with self._runner(exercise, run, self.oracle.stand_ins(exercise), cells) as runner:
-                done = runner.run(first)
-                runner.try_examples()
-            if run.leave():
-                self._apart = run
-            self.incidents.add(exercise.id, run.take_notes())
-        finally:
-            self._clear(run if run is not self._apart else None)
-        return done
-
-    @staticmethod
-    def _clear(run: Run | None) -> None:
-        if run is not None:
-            run.close()
+        with self._runner(exercise, run, self.oracle.stand_ins(exercise), cells) as runner:
+            alone = runner.run(first)
+            runner.try_examples()
+        return alone
 
     def _sources(self, exercise: Exercise) -> list[str]:
         """Return the cells that an answer is made of: the helpers it needs, and itself."""
@@ -262,16 +282,8 @@ class GradingSession:
         *,
         kept: bool = False,
     ) -> ExerciseRunner:
-        return ExerciseRunner(
-            self.oracle,
-            exercise,
-            run,
-            out_of_time=self._out_of_time,
-            source=self._answers[exercise.id].source,
-            stand_ins=stand_ins,
-            cells=cells,
-            kept=kept,
-        )
+        source = self._answers[exercise.id].source
+        return ExerciseRunner(self.oracle, exercise, run, self._out_of_time, source, stand_ins, cells, kept)
 
     def _refusal(self, exercise: Exercise) -> Refusal | None:
         """Return what the answer, or a cell that it needs, is not to be written with; None for nothing."""
@@ -293,7 +305,7 @@ class GradingSession:
         written = [part.source for part in parts if part.runs and part.role is not Role.LOCKED]
         return not exercise.excludes or _refused(exercise, written) is None
 
-    def _report(self, exercise: Exercise, best: ExerciseRun, *others: ExerciseRun) -> ExerciseReport:
+    def _report(self, exercise: Exercise, best: CheckResults, *others: CheckResults) -> ExerciseReport:
         """Report the best run. Where it shows no known mistake, another may: the parts before differ."""
         self.incidents.add(exercise.id, ((Kind.CHANGING, title) for title in best.changing))
         raised = self._raised.get(exercise.id)
@@ -302,6 +314,16 @@ class GradingSession:
         tried = [] if best.perfect else [best, *others]
         found = (diagnose(self.oracle, exercise, done.evidence) for done in tried)
         return outcomes.graded(self.oracle.lesson.name, exercise, best, next(filter(None, found), []))
+
+
+def _with_basics(parts: Iterable[Part]) -> list[Part]:
+    """Put the basic imports first, and before each test restore those that were deleted."""
+    found = [Part(Role.LOCKED, IMPORT_BASICS)]
+    for part in parts:
+        if part.role is Role.TEST:
+            found.append(Part(Role.LOCKED, RESTORE_BASICS))
+        found.append(part)
+    return found
 
 
 def _excluded(exercise: Exercise) -> tuple[str, ...]:

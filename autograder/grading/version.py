@@ -1,11 +1,14 @@
-"""Which state of a lesson and of the grader gave a score."""
+"""Which state of a lesson, of an exercise and of the grader gave a score: digests of what can change it."""
 
+import ast
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
+from autograder.model.lesson_text import CellKind, LessonText, read_lesson
 from autograder.storage.course_key import lesson_key
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -13,24 +16,15 @@ PACKAGE = Path(__file__).resolve().parent.parent
 FOLDERS = ("model", "keeper", "probe", "sandbox", "judge", "lessons", "submissions", "grading")
 SUFFIXES = (".py", ".yaml")
 # The modules of this package that only decide which submissions are graded, and when.
-ORGANISING = frozenset(
-    f"{name}.py"
-    for name in (
-        "pages",
-        "pool",
-        "cluster",
-        "cluster_access",
-        "cluster_task",
-        "cluster_worker",
-        "cluster_child",
-        "class_run",
-        "course_run",
-        "staging",
-        "version",
-        "exercise_version",
-        "regrade",
-    )
-)
+ORGANISING = {
+    "class_run.py",
+    "cluster.py",
+    "cluster_worker.py",
+    "loop.py",
+    "pool.py",
+    "regrade.py",
+    "version.py",
+}
 # What lessons have in scope, and what checks use of the coursework: files, and folders with their code.
 COURSEWORK = (
     *("scope.py", "small_bert.py", "stand_ins.py", "stand_ins_models.py", "heat_map.py"),
@@ -47,13 +41,8 @@ def lesson_version(course: Course, lesson: str) -> str:
     """
     if not course.text(lesson).is_file():
         raise CourseError(f"no lesson '{lesson}': expected its text in {course.text(lesson)}")
-    digest = hashlib.sha256(course.text(lesson).read_bytes())
-    digest.update(course.release_notebook(lesson).read_bytes())
-    digest.update(lesson_key(course, lesson))
-    for path in scoring_files(PACKAGE, lesson):
-        digest.update(path.relative_to(PACKAGE.parent).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    parts = [course.text(lesson).read_bytes(), course.release_notebook(lesson).read_bytes()]
+    return _digest([*parts, lesson_key(course, lesson), *_contents(scoring_files(PACKAGE, lesson))])
 
 
 def scoring_files(package: Path, lesson: str = "") -> Iterator[Path]:
@@ -72,3 +61,69 @@ def scoring_files(package: Path, lesson: str = "") -> Iterator[Path]:
         if used.is_file():
             yield used
         yield from (path for path in sorted(used.rglob("*")) if path.suffix in SUFFIXES)
+
+
+@lru_cache(maxsize=16)
+def exercise_versions(course: Course, lesson: str, _version: str) -> dict[str, str]:
+    """Return a digest by exercise id; `_version` is the lesson's own, which changes with any of them.
+
+    An exercise's checks, mistakes and cells count for it alone, and so do the checks that its module
+    imports. The key, the grader's code, what the lesson's exercises share and its other code cells count
+    for all of them. Prose does not count.
+    """
+    text = read_lesson(course.text(lesson))
+    folder = PACKAGE / "lessons" / lesson.partition("_")[2]
+    modules = {each.id: folder / f"{each.id.replace('-', '_')}.py" for each in text.exercises}
+    own = set(modules.values())
+    common = (path for path in scoring_files(PACKAGE, lesson) if path.with_suffix(".py") not in own)
+    shared = _digest([lesson_key(course, lesson), *_cells(text, ""), *_contents(common)]).encode()
+    return {
+        name: _digest([shared, *_own_files(module, own), *_cells(text, name)])
+        for name, module in modules.items()
+    }
+
+
+def _contents(paths: Iterable[Path]) -> Iterator[bytes]:
+    """Yield the name and the content of each file."""
+    for path in paths:
+        yield path.relative_to(PACKAGE.parent).as_posix().encode()
+        yield path.read_bytes()
+
+
+def _own_files(module: Path, modules: set[Path]) -> Iterator[bytes]:
+    """Yield an exercise's checks and mistakes, and the checks of other exercises that it imports."""
+    todo, seen = [module], set[Path]()
+    while todo:
+        path = todo.pop()
+        if path in seen or not path.is_file():
+            continue
+        seen.add(path)
+        yield path.read_bytes()
+        todo += sorted(_imported(path) & modules)
+    mistakes = module.with_suffix(".yaml")
+    yield mistakes.read_bytes() if mistakes.is_file() else b""
+
+
+def _imported(path: Path) -> set[Path]:
+    """Return the modules of its own folder that a module imports, by whatever form of import."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.ImportFrom):
+            names |= {str(node.module).rpartition(".")[2], *(alias.name for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name.rpartition(".")[2] for alias in node.names}
+    return {path.with_name(f"{name}.py") for name in names}
+
+
+def _cells(text: LessonText, exercise: str) -> Iterator[bytes]:
+    """Yield the cells of an exercise; those of none are the code cells besides the exercises."""
+    for cell in text.cells:
+        if cell.exercise == exercise and cell.kind is not CellKind.PROSE:
+            yield f"{cell.kind} {cell.points} {cell.text}".encode()
+
+
+def _digest(parts: list[bytes]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(f"{len(part)} ".encode() + part)
+    return digest.hexdigest()

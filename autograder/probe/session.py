@@ -1,46 +1,71 @@
-"""A run: executes a notebook's cells in IPython, and forks a probe wherever the grader asks for one.
+"""The inside of a run: runs a notebook's cells, forks wherever the grader asks for it, and answers questions.
 
-The grader sends one command at a time, and each gets one answer:
+Process 1 of a run is the first session. It runs nothing of a student's, and forks the *notebook*, which runs
+the cells. A *probe* is a fork of the notebook as it stands, or of process 1. Each fork answers on a channel
+of its own, one command after the other, while the session that it came from waits for its end:
 
+- `fork`, which comes with a channel: fork. The fork takes stand-ins, runs cells, and says that it is ready.
+  The answer, once the fork has ended, is its exit status.
 - `cell`: run a cell. The answer describes the exception it raised, if any.
-- `keep`: remember what each name means now.
-- `probe`: fork. The fork takes stand-ins, runs cells, and then answers `observe` commands until
-  `end`. After that the session itself answers with the fork's exit status. On `turn`, its names mean
-  what was kept.
+- `keep`: remember what each name means now; `turn`: have the names mean again what was kept.
+- `observe`: run an operation, and say what was seen. Further questions may be sent before it is answered.
 - `leave`: look for processes and files that were left behind.
 """
 
 import __future__
 
 import contextlib
+import gc
 import math
 import os
+import signal
 import socket
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any
+from typing import Any, Final
 
 import torch
+from IPython.core.interactiveshell import InteractiveShell
 
 from autograder.probe import isolate, wire
-from autograder.probe.audit_hook import AuditHook
-from autograder.probe.inherited import Inherited
-from autograder.probe.limits import time_limit
-from autograder.probe.notes import Kind, Note, Notes
-from autograder.probe.shell import QuietShell
-from autograder.probe.streams import replace_streams
+from autograder.probe.notes import AuditHook, Kind, Note, Notes
+from autograder.probe.originals import Originals
+from autograder.probe.shell import QuietShell, replace_input, replace_streams
+from coursework.engine import operations, parts  # noqa: F401 - loaded early: before any stand-in is deleted
 from coursework.engine.observe import describe, observe
 from coursework.engine.operation import hide_modules, make
 from coursework.exclusions import exclude
 from coursework.scope import keep_handed_out
 
-EXITED, FAILED = 3, 4  # exit statuses of a probe: by SystemExit, by any other exception
+EXITED, FAILED = 3, 4  # exit statuses of a fork: by SystemExit, by any other exception
 
 
-@dataclass(frozen=True)
+class Inherited:
+    """The shell that cells run in, and what is known of Python and torch before a student's code runs.
+
+    The warm process makes it once for all runs, because it takes long to make.
+    """
+
+    originals: Originals
+    own: Originals  # those that the probe itself relies on
+
+    def __init__(self, shell: QuietShell) -> None:
+        """Remember what is loaded so far."""
+        self.shell = shell
+        replace_input()
+        self.remember()
+
+    def remember(self) -> None:
+        """Take everything that is loaded by now as genuine. To be called after every import."""
+        self.originals, self.own = Originals(InteractiveShell), Originals(whole=False)
+        gc.freeze()  # so that no collection writes to memory that the runs share
+
+
+@dataclass
 class Session:
-    """One run: the channel to the grader, what it has from the warm process, and what it notes.
+    """One process of a run: its channel to the grader, what it has from the warm process, and what it notes.
 
     `no_processes` is a filter of system calls for probes whose exercise excludes functions: another program,
     or a process that was forked before, would not know of the overridden kernels.
@@ -52,11 +77,13 @@ class Session:
     hook: AuditHook
     no_processes: bytes
     kept: dict[str, dict[str, Any]] = field(default_factory=dict)  # names and meanings, by exercise
+    called: set[str] = field(default_factory=set)  # excluded functions, since the last question
 
     @property
-    def shell(self) -> QuietShell:
-        """The shell that its cells run in."""
-        return self.inherited.shell
+    def names(self) -> dict[str, Any]:
+        """What the names in a cell mean."""
+        names: dict[str, Any] = self.inherited.shell.user_ns
+        return names
 
     def settle(self, *, after_a_call: bool = False) -> list[Note]:
         """Put back what the code replaced, and return the notes since the last call.
@@ -68,101 +95,70 @@ class Session:
         return self.notes.take()
 
 
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[Callable[[], float]]:
+    """End this process after `seconds` of processor time, even inside a C loop. Yields a clock of that time.
+
+    Code can switch this off. The grader counts as well, from outside (`sandbox.run`).
+    """
+    started = time.process_time()
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield lambda: time.process_time() - started
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
 def serve(channel: socket.socket, inherited: Inherited, no_processes: bytes) -> None:
-    """Answer the grader's commands until the stream ends."""
-    isolate.adopt_orphans()
+    """Be process 1 of a run: answer the grader's commands until the stream ends."""
     notes = Notes()
     replace_streams(notes)
     session = Session(channel, inherited, notes, AuditHook(notes), no_processes)
     hide_modules("autograder", "coursework.engine")
     session.hook.start()
+    _answer_all(session)
+
+
+def _answer_all(session: Session) -> None:
     with contextlib.suppress(EOFError):
         while True:
-            answer = _answer(session, wire.receive(channel))
-            # Only a cell replaces anything here. To look again would copy memory that forks share.
-            noted = session.settle() if "cell" in answer else notes.take()
-            wire.send(channel, {**answer, "noted": noted})
+            command = wire.receive(session.channel)
+            answer = ANSWERS[command["do"]](session, command)
+            wire.send(session.channel, {"noted": session.notes.take(), **answer})
 
 
-def _answer(session: Session, command: dict[str, Any]) -> dict[str, Any]:
-    if command["do"] == "cell":
-        return _run_cell(session, command)
-    if command["do"] == "probe":
-        return _probe(session, command)
-    if command["do"] == "keep":
-        session.kept[command["exercise"]] = dict(session.shell.user_ns)
-        return {"kept": command["exercise"]}
-    if command["do"] == "leave":
-        return _leave(session)
-    raise wire.WireError(f"unknown command {command['do']!r}: expected cell, keep, probe or leave")
-
-
-def _leave(session: Session) -> dict[str, Any]:
-    """Note if child processes are still running; those that have ended do not count."""
-    if left := _has_children():
-        session.notes.add(Kind.LEFT, "")
-    files = any(os.listdir(folder) for folder in isolate.WRITABLE_FOLDERS)  # noqa: PTH208 - whether there are any
-    return {"session": "over", "clean": not (left or files)}
-
-
-def _run_cell(session: Session, command: Mapping[str, Any]) -> dict[str, Any]:
+def _fork(session: Session, command: dict[str, Any]) -> dict[str, Any]:
+    """Fork, wait until the fork ends, and return its exit status."""
     keep_handed_out(command["lesson"])
-    with time_limit(command["seconds"]) as clock:
-        result = session.shell.run_cell(command["source"], store_history=False, silent=True)
-        problem = result.error_before_exec or result.error_in_exec
-        raised = describe(problem) if problem else None
-    return {"cell": "done", "raised": raised, "seconds": clock.seconds}
-
-
-def _probe(session: Session, command: dict[str, Any]) -> dict[str, Any]:
-    """Fork a probe, wait until it ends, and return its exit status."""
-    keep_handed_out(command["lesson"])
+    descriptor = socket.recv_fds(session.channel, 1, 1)[1][0]
     with session.hook.paused():
         child = os.fork()
     if child == 0:
-        _serve_probe(session, command)
+        session.channel.close()
+        session.channel = socket.socket(fileno=descriptor)
+        _be_fork(session, command)
+    os.close(descriptor)
     _, status = os.waitpid(child, 0)
-    return {"probe": "ended", "code": os.waitstatus_to_exitcode(status)}
+    return {"fork": "ended", "code": os.waitstatus_to_exitcode(status)}
 
 
-def _has_children() -> bool:
-    """Return whether a process that the code started is still running, after collecting those that ended."""
+def _be_fork(session: Session, command: dict[str, Any]) -> None:
+    """Be a fork: never returns."""
     try:
-        while os.waitpid(-1, os.WNOHANG) != (0, 0):
-            pass
-    except ChildProcessError:
-        return False
-    return True
-
-
-def _serve_probe(session: Session, command: dict[str, Any]) -> None:
-    """Be the probe: never returns."""
-    channel, shell = session.channel, session.shell
-    isolate.adopt_orphans()
-    try:
+        os.setsid()
+        isolate.adopt_orphans()
         excluded = command.pop("excluded")
         if excluded and session.no_processes:
             isolate.filter_system_calls(session.no_processes)
         ran = bool(command["cells"])
         with time_limit(command["seconds"]):
-            _prepare(shell, command)
-        called: set[str] = set()
+            _prepare(session, command)
         if excluded:  # from now on: a cell may compare its answer with torch's own
-            exclude(excluded, called.add)
+            exclude(excluded, session.called.add)
         # Without cells all is as the session left it. To look again would copy memory that forks share.
-        noted = session.settle(after_a_call=not ran)
-        wire.send(channel, {"probe": "ready", "noted": noted})
-        while (order := wire.receive(channel))["do"] != "end":
-            if order["do"] == "turn":
-                _turn(session, order["exercise"])
-                continue
-            asked = make(order["operation"], order["fields"])
-            called.clear()
-            with time_limit(order["seconds"]) as clock:
-                seen = observe(asked, shell.user_ns, order["name"], order["seed"])
-                noted = session.settle(after_a_call=True)
-            seen["excluded"] = sorted(called)
-            wire.send(channel, {**seen, "seconds": clock.seconds, "noted": noted})
+        wire.send(session.channel, {"fork": "ready", "noted": session.settle(after_a_call=not ran)})
+        _answer_all(session)
     except SystemExit:
         os._exit(EXITED)
     except BaseException:
@@ -170,18 +166,7 @@ def _serve_probe(session: Session, command: dict[str, Any]) -> None:
     os._exit(0)
 
 
-def _turn(session: Session, exercise: str) -> None:
-    """Go back to what each name meant at an exercise: a cell further down may define it anew.
-
-    Functions look names up in the shell's own dictionary, so this is filled, not replaced.
-    """
-    names = session.shell.user_ns
-    names.clear()
-    names.update(session.kept[exercise])
-    wire.send(session.channel, {"probe": "ready", "noted": session.notes.take()})
-
-
-def _prepare(shell: QuietShell, command: dict[str, Any]) -> None:
+def _prepare(session: Session, command: dict[str, Any]) -> None:
     """Take stand-ins and run cells, with the stand-ins in place before each.
 
     Student code can look at every frame that leads to it. So the sources of the stand-ins are dropped
@@ -195,8 +180,8 @@ def _prepare(shell: QuietShell, command: dict[str, Any]) -> None:
     cells = command.pop("cells")
     for cell in cells:
         for name, code in stand_ins.items():
-            shell.user_ns[name] = _stand_in(name, code)
-        shell.run_cell(cell, store_history=False, silent=True)
+            session.names[name] = _stand_in(name, code)
+        session.inherited.shell.run_cell(cell, store_history=False, silent=True)
 
 
 def _stand_in(name: str, code: CodeType) -> Any:
@@ -204,3 +189,54 @@ def _stand_in(name: str, code: CodeType) -> Any:
     scope = {"__name__": "__main__", "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
     exec(code, scope)  # noqa: S102 - a stand-in, sent by the grader
     return scope[name]
+
+
+def _run_cell(session: Session, command: dict[str, Any]) -> dict[str, Any]:
+    keep_handed_out(command["lesson"])
+    with time_limit(command["seconds"]) as clock:
+        result = session.inherited.shell.run_cell(command["source"], store_history=False, silent=True)
+        problem = result.error_before_exec or result.error_in_exec
+        raised = describe(problem) if problem else None
+    return {"cell": "done", "raised": raised, "seconds": clock(), "noted": session.settle()}
+
+
+def _keep(session: Session, command: dict[str, Any]) -> dict[str, Any]:
+    session.kept[command["exercise"]] = dict(session.names)
+    return {"kept": command["exercise"]}
+
+
+def _turn(session: Session, command: dict[str, Any]) -> dict[str, Any]:
+    """Go back to what each name meant at an exercise: a cell further down may define it anew.
+
+    Functions look names up in the shell's own dictionary, so this is filled, not replaced.
+    """
+    session.names.clear()
+    session.names.update(session.kept[command["exercise"]])
+    return {"kept": command["exercise"]}
+
+
+def _observe(session: Session, command: dict[str, Any]) -> dict[str, Any]:
+    asked = make(command["operation"], command["fields"])
+    session.called.clear()
+    with time_limit(command["seconds"]) as clock:
+        seen = observe(asked, session.names, command["name"], command["seed"])
+        noted = session.settle(after_a_call=True)
+    return {**seen, "excluded": sorted(session.called), "seconds": clock(), "noted": noted}
+
+
+def _leave(session: Session, _command: dict[str, Any]) -> dict[str, Any]:
+    """Note if child processes are still running; those that have ended are collected, and do not count."""
+    try:
+        while os.waitpid(-1, os.WNOHANG) != (0, 0):
+            pass
+        left = True
+        session.notes.add(Kind.LEFT, "")
+    except ChildProcessError:
+        left = False
+    files = any(os.listdir(folder) for folder in isolate.WRITABLE_FOLDERS)  # noqa: PTH208 - whether there are any
+    return {"left": left or files, "noted": session.notes.take()}
+
+
+ANSWERS: Final = {
+    "fork": _fork, "cell": _run_cell, "keep": _keep, "turn": _turn, "observe": _observe, "leave": _leave,
+}  # fmt: skip

@@ -4,8 +4,6 @@ Each page is one file that loads nothing. Its policy allows no script but our ow
 filters what can be read without it. Everything that comes from a submission is escaped and cut to length.
 """
 
-import base64
-import hashlib
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,22 +12,24 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from autograder.model.report import Outcome, Report
-from autograder.reports import class_palette
-from autograder.reports.class_answers import LessonAnswers
-from autograder.reports.class_course import FALL, CourseFigures, course_figures
-from autograder.reports.class_figures import LessonFigures
+from autograder.reports.class_answers import RUN, LessonAnswers
+from autograder.reports.class_figures import FALL, FEWEST, CourseFigures, LessonFigures, course_figures
 from autograder.reports.class_specimens import Specimens
-from autograder.reports.class_statistics import FEWEST
-from autograder.reports.similar_answers import LEAST_IN_ALL, LEAST_SHARE, MOST_PAIRS, similar_pairs
-from autograder.reports.similar_lines import shown_lines
-from autograder.reports.similar_tokens import RUN
-from autograder.reports.templating import render
+from autograder.reports.similar_answers import (
+    LEAST_IN_ALL,
+    LEAST_SHARE,
+    MOST_PAIRS,
+    shown_lines,
+    similar_pairs,
+)
+from autograder.reports.templating import policy_hash, render
 from autograder.reports.words import NO_SANDBOX, STATES, STRETCH, WORDING
 
 FRONT, SIMILAR = "class.html", "class-similar.html"
 FORMGRADER = "http://localhost:8888/formgrader"  # JupyterLab on this machine, as it starts by default
 MOST_SHOWN = 3  # exercises of one pair that stand side by side; the others are named
 NOTHING = LessonAnswers({}, {})
+STEPS = 11  # colours of the heat map, from 0 to 100 %
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,12 @@ class ClassReport:
             links=Links(self.formgrader, self.indexes),
             name=lesson_name,
             correlation=correlation,
-            step=class_palette.step,
-            palettes=(class_palette.LIGHT, class_palette.DARK),
+            step=step,
+            steps=STEPS,
             no_sandbox="" if self.sandboxed else NO_SANDBOX,
             made_at=self.made_at,
             script=Markup(script),  # noqa: S704 - our own file, nothing is inserted into it
-            script_hash=_policy_hash(script),
+            script_hash=policy_hash(script),
             **values,
         )
 
@@ -123,6 +123,11 @@ class Links:
         return f"{self.formgrader.rstrip('/')}/gradebook/{name}/{name}"
 
 
+def step(share: float) -> int:
+    """Return the number of the colour for a share from 0 to 1."""
+    return min(max(round(share * (STEPS - 1)), 0), STEPS - 1)
+
+
 def lesson_page(lesson: str) -> str:
     """Return the file name of a lesson's page."""
     return f"class-{lesson}.html"
@@ -136,8 +141,3 @@ def lesson_name(lesson: str) -> str:
 def correlation(value: float | None) -> str:
     """Return a correlation with its sign and two digits: "+0.41"; a dash if there is none."""
     return "–" if value is None else f"{value:+.2f}".replace("-", "−")
-
-
-def _policy_hash(script: str) -> str:
-    """Return the script's digest as a Content-Security-Policy names it."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"

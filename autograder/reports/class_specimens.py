@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from autograder.model.text import visible
-from autograder.reports.class_answers import Answer, LessonAnswers
+from autograder.reports.class_answers import Answer, LessonAnswers, bound, is_unused_text, literal
 from autograder.reports.class_figures import MistakeCount
-from autograder.reports.similar_tokens import bound, literal
 from autograder.submissions.answer_text import parse
 
 COMMON = 3  # students who use a word before it can be shown
@@ -52,7 +51,12 @@ class Specimens:
         except (RecursionError, ValueError):
             return ""
         secret = self._names - {part for word in shown for part in _parts(word)}
-        return "" if secret & set(_parts(code)) else _cut(visible(code))
+        if secret & set(_parts(code)):
+            return ""
+        code = visible(code)
+        lines = code[:MOST_CODE].split("\n")
+        whole = len(code) <= MOST_CODE and len(lines) <= MOST_LINES
+        return code if whole else "\n".join([*lines[: MOST_LINES - 1], CUT])
 
     def _shown(self, exercise: str) -> frozenset[str]:
         """Return the words of an exercise that identify nobody: given, or used by several students."""
@@ -63,12 +67,6 @@ class Specimens:
             common = {word for word, count in counts.items() if count >= COMMON}
             self._common[exercise] = frozenset(known | common)
         return self._common[exercise]
-
-
-def _cut(code: str) -> str:
-    lines = code[:MOST_CODE].split("\n")
-    whole = len(code) <= MOST_CODE and len(lines) <= MOST_LINES
-    return code if whole else "\n".join([*lines[: MOST_LINES - 1], CUT])
 
 
 def _parts(name: str) -> Iterator[str]:
@@ -96,8 +94,11 @@ class _Mask(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST:
         """Mask one node; a tree's own names are collected first."""
         if isinstance(node, ast.Module):
-            own = dict.fromkeys(name for each in ast.walk(node) if (name := _own_name(each)))
-            hidden = [name for name in own if not self._is_shown(name)]
+            names = (each.asname if isinstance(each, ast.alias) else bound(each) for each in ast.walk(node))
+            own = dict.fromkeys(filter(None, names))  # the names of libraries stay as they are
+            hidden = [
+                name for name in own if name not in self._shown and not (len(name) == 1 and name.isascii())
+            ]
             self._new = {name: f"name_{number}" for number, name in enumerate(hidden, start=1)}
         for field, value in ast.iter_fields(node):
             if isinstance(value, str) and value in self._new and not isinstance(node, ast.Constant):
@@ -106,8 +107,7 @@ class _Mask(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         """Drop docstrings and other texts that nothing reads."""
-        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        return None if is_text else self.generic_visit(node)
+        return None if is_unused_text(node) else self.generic_visit(node)
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         """Mask values, and visit what is below."""
@@ -125,11 +125,3 @@ class _Mask(ast.NodeTransformer):
         if isinstance(value, int):
             return abs(value) < LARGEST
         return not isinstance(value, float) or len(f"{value:g}") <= MOST_DIGITS
-
-    def _is_shown(self, name: str) -> bool:
-        return name in self._shown or (len(name) == 1 and name.isascii())
-
-
-def _own_name(node: ast.AST) -> str | None:
-    """Return the name that a node defines; the names of libraries stay as they are."""
-    return node.asname if isinstance(node, ast.alias) else bound(node)

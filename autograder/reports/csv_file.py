@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from autograder.model.report import Report
 from autograder.model.text import clean
-from autograder.reports.class_figures import counted_ids
 
 TOTALS = ("score", "out_of", "pending", "max", "to_grade", "state", "reason")
 # Spreadsheets run a cell that begins with one of these as a formula (OWASP, "CSV Injection").
@@ -31,7 +30,8 @@ def scores_csv(reports: Mapping[str, Report]) -> str:
     A score that has not been given is an empty cell, never 0. Text that a spreadsheet would run as a
     formula gets a leading apostrophe. Lines end in \r\n (RFC 4180): write the text with `newline=""`.
     """
-    ids = counted_ids(reports.values())
+    exercises = (each for report in reports.values() for each in report.exercises)
+    ids = list(dict.fromkeys(each.id for each in exercises if not each.is_stretch))
     rows = [_row(student, reports[student], ids) for student in sorted(reports)]
     return csv_text([["student", *ids, *TOTALS], *rows])
 
@@ -44,18 +44,12 @@ def csv_text(rows: Iterable[Sequence[str | float | None]]) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerows([_cell(value) for value in row] for row in rows)
+    for row in rows:
+        writer.writerow([_cell(value) for value in row])
     return text.getvalue()
 
 
-def _cell(value: str | float | None) -> str | float:
-    if isinstance(value, str):
-        return harmless(value)
-    return "" if value is None else round(value, 4)
-
-
 def _row(student: str, report: Report, ids: list[str]) -> list[str | float | None]:
-    """Return one student's row: a score that was not given is an empty cell."""
     scores = {each.id: each.score for each in report.exercises if report.is_graded}
     cells = [scores.get(exercise_id) for exercise_id in ids]
     to_grade = " ".join(each.id for each in report.pending_exercises())
@@ -70,8 +64,10 @@ def _row(student: str, report: Report, ids: list[str]) -> list[str | float | Non
     ]
 
 
-def harmless(text: str) -> str:
-    """Return cleaned text that no spreadsheet reads as a formula."""
+def _cell(value: str | float | None) -> str | float:
+    """Return a number, an empty cell, or cleaned text that no spreadsheet reads as a formula."""
+    if not isinstance(value, str):
+        return "" if value is None else round(value, 4)
     # Some spreadsheets trim white space first, so what follows it counts too.
-    risky = text.startswith(_FORMULA) or text.strip().startswith(_FORMULA)
-    return f"'{clean(text)}" if risky else clean(text)
+    risky = value.startswith(_FORMULA) or value.strip().startswith(_FORMULA)
+    return f"'{clean(value)}" if risky else clean(value)

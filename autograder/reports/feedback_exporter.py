@@ -24,8 +24,7 @@ from autograder.reports.student_pages import INDEX, NOTEBOOK, feedback_page, not
 from autograder.reports.student_view import GradedWork, steps, titles
 from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.autograded import attached_attempt
-from autograder.storage.nbgrader_api import course_directory, quiet_logger
-from autograder.storage.student_grades import LessonGrades, student_grades
+from autograder.storage.gradebook import LessonGrades, course_directory, quiet_logger, student_grades
 from autograder.submissions.submission import SECRET
 
 Resources = dict[str, Any]  # nbconvert's, with nbgrader's entries in it

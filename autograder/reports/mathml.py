@@ -9,8 +9,7 @@ from bs4 import BeautifulSoup
 from bs4.element import NavigableString
 from latex2mathml.converter import convert
 
-from autograder.reports.safe_html import markdown2html
-from autograder.reports.tex import is_harmless
+from autograder.reports.safe_html import is_harmless, markdown2html
 
 LONGEST = 600  # characters of a formula
 _FORMULA = re.compile(

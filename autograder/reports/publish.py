@@ -1,23 +1,85 @@
-"""Writes the instructor's reports after a run: the pages of the class, and the scores as CSV."""
+"""Writes the instructor's reports after a run: the pages of the class, and the scores as CSV.
 
-from collections.abc import Mapping, Sequence, Set
+What the pages were made from is noted beside them, so that none is made twice.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from nbgrader.api import Gradebook
 
+from autograder.authoring.files import files_in
 from autograder.model.course import Course
 from autograder.model.nbgrader_config import settings
 from autograder.model.report import Report, State
-from autograder.reports import imprint
 from autograder.reports.class_answers import read_answers
 from autograder.reports.class_pages import FORMGRADER, ClassReport
 from autograder.reports.csv_file import scores_csv
-from autograder.reports.imprint import Imprint
 from autograder.storage.attempts import Attempt, AttemptLog
-from autograder.storage.gradebook import scores_by_hand
-from autograder.storage.nbgrader_api import open_gradebook
+from autograder.storage.gradebook import open_gradebook, scores_by_hand
+
+PACKAGE = Path(__file__).resolve().parent.parent
+CODE = ("reports", "model")  # the folders whose code can change a page
+MADE_FROM = ".made-from.json"
+
+
+class Imprint:
+    """A digest of what pages are made from: values, and files by their place, size and time."""
+
+    def __init__(self) -> None:
+        """Begin with our own code."""
+        self._digest = hashlib.sha256()
+        for folder in CODE:
+            self.add_files(files_in(PACKAGE / folder))
+
+    def add(self, *values: str) -> None:
+        """Add values. Each keeps its place: 'a', 'b' is not 'ab'."""
+        for value in values:
+            data = value.encode(errors="surrogatepass")
+            self._digest.update(b"%d:" % len(data) + data)
+
+    def add_files(self, paths: Iterable[Path]) -> None:
+        """Add files; those that are not there count as well."""
+        self.add(*(f"{path} {_state(path)}" for path in paths))
+
+    def hex(self) -> str:
+        """Return the digest of what was added so far."""
+        return self._digest.hexdigest()
+
+
+def made_from(folder: Path, imprint: Imprint) -> list[Path] | None:
+    """Return the pages that were last made here, or None if this is not what they were made from.
+
+    Pages that have since been changed or removed are not up to date either.
+    """
+    try:
+        stored = json.loads((folder / MADE_FROM).read_bytes())
+        pages = {folder / name: state for name, state in stored["pages"].items()}
+        same = stored["imprint"] == imprint.hex()
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # none yet, or torn
+        return None
+    untouched = all(_state(path) == state for path, state in pages.items())
+    return [*pages] if same and untouched else None
+
+
+def keep(folder: Path, imprint: Imprint, pages: Sequence[Path]) -> None:
+    """Note what these pages of a folder were made from."""
+    states = {path.name: _state(path) for path in pages}
+    stored = json.dumps({"imprint": imprint.hex(), "pages": states})
+    (folder / MADE_FROM).write_text(stored, encoding="utf-8")
+
+
+def _state(path: Path) -> list[int]:
+    """Return a file's size in bytes and its time in nanoseconds; nothing if it is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return []
+    return [found.st_size, found.st_mtime_ns]
 
 
 @dataclass(frozen=True)
@@ -39,61 +101,28 @@ def publish(course: Course, lessons: Sequence[str]) -> Published:
     latest = {lesson: attempts for lesson in lessons if (attempts := log.latest(lesson))}
     with open_gradebook(course) as book:
         reports = {lesson: _reports(course, book, found) for lesson, found in latest.items()}
-    source = _Source(
-        course,
-        latest,
-        reports,
-        formgrader=settings(course).ClassReport.get("formgrader", FORMGRADER),
-        indexes={path.parent.name for path in course.feedback.glob("*/index.html")},
-    )
-    now = source.imprint()
-    paths = imprint.made_from(course.reports, now)
-    if paths is None:
-        paths = source.write()
-        imprint.keep(course.reports, now, paths)
+    formgrader = settings(course).ClassReport.get("formgrader", FORMGRADER)
+    indexes = {path.parent.name for path in course.feedback.glob("*/index.html")}
+    sandboxed = all(each.sandboxed for found in latest.values() for each in found.values())
+
+    source = Imprint()
+    source.add(formgrader, str(sandboxed), *sorted(indexes))
+    for lesson, found in reports.items():
+        source.add(lesson, *(f"{name} {report.model_dump_json()}" for name, report in found.items()))
+        source.add_files([course.text(lesson), course.release_notebook(lesson)])
+        source.add_files(course.autograded_notebook(name, lesson) for name in latest[lesson])
+    paths = made_from(course.reports, source)
+    if paths is not None:
+        return Published(paths, reports)
+
+    answers = {name: read_answers(course, name, found) for name, found in latest.items()}
+    texts = ClassReport(reports, answers, sandboxed, datetime.now(UTC), formgrader, indexes).pages()
+    texts |= {f"{lesson}.csv": scores_csv(found) for lesson, found in reports.items()}
+    for name, text in texts.items():
+        (course.reports / name).write_text(text, encoding="utf-8", newline="")
+    paths = [course.reports / name for name in texts]
+    keep(course.reports, source, paths)
     return Published(paths, reports)
-
-
-@dataclass(frozen=True)
-class _Source:
-    """What the pages are made from, by lesson and student."""
-
-    course: Course
-    latest: Mapping[str, Mapping[str, Attempt]]
-    reports: Mapping[str, Mapping[str, Report]]
-    formgrader: str
-    indexes: Set[str]
-
-    @property
-    def sandboxed(self) -> bool:
-        """Whether every submission was graded in the sandbox."""
-        return all(each.sandboxed for found in self.latest.values() for each in found.values())
-
-    def imprint(self) -> Imprint:
-        """Return what tells this from any other source."""
-        course, made = self.course, Imprint()
-        made.add(self.formgrader, str(self.sandboxed), *sorted(self.indexes))
-        for lesson, found in self.reports.items():
-            made.add(lesson, *(f"{name} {report.model_dump_json()}" for name, report in found.items()))
-            made.add_files([course.text(lesson), course.release_notebook(lesson)])
-            made.add_files(course.autograded_notebook(name, lesson) for name in self.latest[lesson])
-        return made
-
-    def write(self) -> list[Path]:
-        """Write the pages and the CSV files, and return their paths."""
-        report = ClassReport(
-            self.reports,
-            answers={name: read_answers(self.course, name, found) for name, found in self.latest.items()},
-            sandboxed=self.sandboxed,
-            made_at=datetime.now(UTC),
-            formgrader=self.formgrader,
-            indexes=self.indexes,
-        )
-        texts = report.pages()
-        texts |= {f"{lesson}.csv": scores_csv(found) for lesson, found in self.reports.items()}
-        for name, text in texts.items():
-            (self.course.reports / name).write_text(text, encoding="utf-8", newline="")
-        return [self.course.reports / name for name in texts]
 
 
 def _reports(course: Course, book: Gradebook, latest: dict[str, Attempt]) -> dict[str, Report]:

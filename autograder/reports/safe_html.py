@@ -11,9 +11,11 @@ import re
 import secrets
 from functools import cache, lru_cache
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import bleach
+import yaml
 from bs4 import BeautifulSoup
 from bs4.element import NavigableString
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
@@ -22,7 +24,6 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from autograder.model.text import visible
-from autograder.reports.tex import is_harmless
 
 LONGEST = 20_000  # characters of a cell that are shown; at worst they take a second or two
 CUT = "\n\n(The rest of this cell is not shown: it is too long.)"
@@ -47,6 +48,7 @@ VALUES = {  # links leave the page for the web, pictures are the lesson's, sizes
     "start": re.compile(r"\d{1,4}"),
 }
 LANGUAGES = {"python": "python", "py": "python", "python3": "python", "pycon": "pycon"}
+_COMMAND = re.compile(r"\\([A-Za-z]+)")
 _ALIGNED = re.compile(r'<(t[hd]) style="text-align:(left|right|center)">')
 
 
@@ -102,6 +104,20 @@ class _Renderer(IPythonRenderer):  # type: ignore[misc] # nbconvert has no type 
         """Put the code back where its marks are elements of their own."""
         found = re.compile(rf"<pre>{self._mark}(\d+)</pre>")
         return found.sub(lambda place: self._code[int(place[1])], html)
+
+
+@cache
+def _harmless_commands() -> frozenset[str]:
+    groups = yaml.safe_load(Path(__file__).with_name("tex_commands.yaml").read_text(encoding="utf-8"))
+    return frozenset(command for commands in groups.values() for command in commands.split())
+
+
+def is_harmless(formula: str) -> bool:
+    """Return whether a formula holds only commands that typeset.
+
+    MathJax has others: they set a class, an id, a style or a link, load extensions, or define commands.
+    """
+    return _harmless_commands().issuperset(_COMMAND.findall(formula))
 
 
 @cache

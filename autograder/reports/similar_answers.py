@@ -16,14 +16,15 @@ from operator import itemgetter
 
 from rapidfuzz.distance import Indel
 
-from autograder.reports.class_answers import Answer, LessonAnswers
-from autograder.reports.similar_tokens import Run, Text, tokens
+from autograder.model.text import visible
+from autograder.reports.class_answers import Answer, LessonAnswers, Run, Runs
 
 SHARED_BY = (3, 20)  # more than 3 students, or 1 in 20 of the class, are many
 LEAST_TOKENS = 15.0  # that both answers to an exercise have, and nothing explains
 LEAST_SHARE = 0.5  # of all such tokens in the smaller answer
 LEAST_IN_ALL = 45.0  # such tokens of a pair, over all exercises; see tests/reports/test_similar_answers.py
 MOST_PAIRS = 40
+MOST_LINES, LONGEST_LINE = 60, 200  # of an answer on the page
 
 _Pair = tuple[str, str]
 
@@ -97,10 +98,6 @@ def _shared(
     return tuple(_Exercise(dict(given), known).shared(lesson, exercise))
 
 
-def _text(answer: Answer) -> Text:
-    return Text(tokens(answer), is_code=answer.is_code)
-
-
 @dataclass
 class _Overlap:
     """What two answers share, added up run by run."""
@@ -108,47 +105,41 @@ class _Overlap:
     tokens: float = 0.0
     evidence: float = 0.0
 
-    def add(self, tokens: float, rarity: float) -> None:
-        """Count a run that is worth some tokens."""
-        self.tokens += tokens
-        self.evidence += tokens * rarity
-
 
 class _Exercise:
     """The answers of a class to one exercise, compared with each other."""
 
     def __init__(self, given: Mapping[str, Answer], known: Iterable[Answer]) -> None:
         self._given = given
-        self._texts = {student: _text(answer) for student, answer in self._given.items()}
-        counts = Counter(run for text in self._texts.values() for run in text.first_line)
+        self._runs = {student: Runs(answer) for student, answer in self._given.items()}
+        counts = Counter(run for runs in self._runs.values() for run in runs.first_line)
         many = max(SHARED_BY[0], len(given) // SHARED_BY[1])
-        explained = {run for each in known for run in _text(each).first_line}
+        explained = {run for each in known for run in Runs(each).first_line}
         explained |= {run for run, count in counts.items() if count > many}
         self._rarity = {run: log2(len(given) / count) for run, count in counts.items()}
-        self._own = {student: text.own_tokens(explained) for student, text in self._texts.items()}
+        self._own = {student: runs.own_tokens(explained) for student, runs in self._runs.items()}
 
     def shared(self, lesson: str, exercise: str) -> Iterable[SharedAnswer]:
         """Yield the pairs of answers that share enough."""
-        offered = {student: self._offered(own) for student, own in self._own.items()}
+        bits = {
+            student: sum(worth * self._rarity[run] for run, worth in own.items())
+            for student, own in self._own.items()
+        }
         for (one, other), overlap in self._overlaps().items():
-            smaller = min(offered[one], offered[other])
+            smaller = min(bits[one], bits[other])
             if overlap.tokens >= LEAST_TOKENS and overlap.evidence >= LEAST_SHARE * smaller > 0:
+                words = self._runs[one].words, self._runs[other].words
                 yield SharedAnswer(
                     lesson,
                     exercise,
                     overlap.tokens,
                     overlap.evidence,
                     share=min(overlap.evidence / smaller, 1.0),
-                    closeness=self._closeness(one, other),
+                    closeness=float(Indel.normalized_similarity(*words)),
                     sides=(self._side(one, other), self._side(other, one)),
                 )
 
-    def _offered(self, own: Mapping[Run, float]) -> float:
-        """Return how much an answer has of its own, in bits."""
-        return sum(worth * self._rarity[run] for run, worth in own.items())
-
     def _overlaps(self) -> dict[_Pair, _Overlap]:
-        """Return what two students share, by pair."""
         holders: dict[Run, list[str]] = defaultdict(list)
         for student, own in self._own.items():
             for run in own:
@@ -157,15 +148,31 @@ class _Exercise:
         for run, students in holders.items():
             for one, other in combinations(students, 2):
                 worth = min(self._own[one][run], self._own[other][run])
-                found[one, other].add(worth, self._rarity[run])
+                found[one, other].tokens += worth
+                found[one, other].evidence += worth * self._rarity[run]
         return found
 
-    def _closeness(self, one: str, other: str) -> float:
-        left, right = self._texts[one].words, self._texts[other].words
-        return float(Indel.normalized_similarity(left, right))
-
     def _side(self, student: str, other: str) -> Side:
-        """Return an answer with the lines in which shared runs begin."""
         shared = self._own[student].keys() & self._own[other].keys()
-        lines = frozenset(self._texts[student].first_line[run] for run in shared)
+        lines = frozenset(self._runs[student].first_line[run] for run in shared)
         return Side(student, self._given[student], lines)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of an answer; `shared` if a stretch begins in it that the other answer has too."""
+
+    text: str
+    shared: bool
+
+
+def shown_lines(side: Side) -> list[Line]:
+    """Return an answer's first lines, without characters that hide or reorder text."""
+    lines = []
+    for number, text in enumerate(map(visible, side.answer.text.splitlines()), start=1):
+        cut = text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…"
+        lines.append(Line(cut, number in side.lines))
+    rest = len(lines) - MOST_LINES
+    if rest > 0:
+        lines[MOST_LINES:] = [Line(f"… {rest} more lines are not shown", shared=False)]
+    return lines

@@ -40,7 +40,7 @@ from autograder.reports.words import (
     total,
 )
 from autograder.storage.attempts import Attempt
-from autograder.storage.student_grades import LessonGrades
+from autograder.storage.gradebook import LessonGrades
 from autograder.submissions.nbgrader_cells import grade_id, is_solution
 
 INDEX, NOTEBOOK = "index.html", "notebook.html"

@@ -75,8 +75,8 @@ def python() -> str:
 
 
 def _own_code() -> list[tuple[Path, Path]]:
-    """Return what of this project is visible, and where: coursework, probe, keeper and lessons' fixtures."""
-    visible = [PACKAGES / "probe", PACKAGES / "keeper", *sorted(PACKAGES.glob("lessons/*/fixtures.py"))]
+    """Return what of this project is visible, and where: coursework, probe and lessons' fixtures."""
+    visible = [PACKAGES / "probe", *sorted(PACKAGES.glob("lessons/*/fixtures.py"))]
     inside = HOME / PACKAGES.name
     return [
         (PACKAGES.parent / "coursework", HOME / "coursework"),

@@ -52,11 +52,17 @@ class SessionEnded(Frame):
     code: Status
 
 
-class SessionOver(Frame):
-    """The answer to `leave`: `clean` says that nothing is left of the probes that there were."""
+class ForkReady(Frame):
+    """The answer to `fork`, from the fork."""
 
-    session: Literal["over"]
-    clean: bool
+    fork: Literal["ready"]
+
+
+class ForkEnded(Frame):
+    """A fork's exit status, from the process that it was forked from."""
+
+    fork: Literal["ended"]
+    code: Status
 
 
 class CellDone(Frame):
@@ -67,22 +73,15 @@ class CellDone(Frame):
 
 
 class Kept(Frame):
-    """The answer to `keep`."""
+    """The answer to `keep` and `turn`."""
 
     kept: Line
 
 
-class ProbeReady(Frame):
-    """The answer to `probe` and to `turn`, from the probe."""
+class Left(Frame):
+    """The answer to `leave`: whether anything is left behind."""
 
-    probe: Literal["ready"]
-
-
-class ProbeEnded(Frame):
-    """A probe's exit status, from its session."""
-
-    probe: Literal["ended"]
-    code: Status
+    left: bool
 
 
 class Seen(Frame):
@@ -97,13 +96,10 @@ class Seen(Frame):
 Answer = TypeVar("Answer", bound=Frame)
 
 
-def checked(answer: Any, *expected: type[Answer]) -> Answer | SessionEnded:
-    """Return an answer as one of the frames that were expected, or as the end of the run.
-
-    Raises WireError if it is none of them.
-    """
+def checked(answer: Any, *expected: type[Answer]) -> Answer:
+    """Return an answer as one of the frames that were expected. Raises WireError if it is none of them."""
     try:
-        found: Answer | SessionEnded = _adapter(expected).validate_python(answer)
+        found: Answer = _adapter(expected).validate_python(answer)
     except ValidationError:  # its text would quote what came
         raise WireError("a frame of another form") from None
     except RecursionError:
@@ -113,5 +109,5 @@ def checked(answer: Any, *expected: type[Answer]) -> Answer | SessionEnded:
 
 @lru_cache
 def _adapter(expected: tuple[type[Frame], ...]) -> TypeAdapter[Any]:
-    kinds: Any = Union[(*expected, SessionEnded)]
+    kinds: Any = Union[expected]  # noqa: UP007 - known only now
     return TypeAdapter(kinds)

@@ -1,7 +1,9 @@
-"""The grader's end of one run: sends commands to it, and checks every answer.
+"""The grader's end of one run: sends commands to its processes, and checks every answer.
 
-A `Run` is one pass through a submission, and `Run.probe` forks a `Probe` from the run as it stands.
-Nothing that comes back is trusted to have the right form, or to come in time.
+A `Run` is one pass through a submission. Its cells run in a process of their own, the notebook, and a `Probe`
+is a fork of the notebook as it stands. Before the first cell, and after `Run.clean`, it is a fork of the
+process in which no cell is ever run. Nothing that comes back is trusted to have the right form, or to come in
+time.
 """
 
 import contextlib
@@ -10,8 +12,11 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Self
+from collections import deque
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, Self, TypeVar
 
 from autograder.model.errors import (
     RunCrashedError,
@@ -24,7 +29,7 @@ from autograder.probe import wire
 from autograder.probe.notes import Kind, Note
 from autograder.sandbox import frames
 from autograder.sandbox.frames import Answer
-from autograder.sandbox.request import Request
+from coursework.engine.operation import Operation, packed
 
 GRACE_SECONDS = 3.0  # how much longer to wait than the process may take by its own clock
 FRAME_SECONDS = 10.0  # for an answer to arrive in full once its first byte is there
@@ -34,6 +39,7 @@ LOOK_SECONDS = 1.0  # between two looks at what a run does
 IDLE_SECONDS = 0.2
 # What computes gets as much on a busy machine as on an idle one: several times its time, on the clock.
 WALL_FACTOR = 6.0
+AHEAD, AHEAD_BYTES = 8, 2**16  # questions sent before they are answered: a socket holds more than that
 
 OUT_OF_TIME = (-signal.SIGPROF, 128 + signal.SIGPROF)  # as Python and as a shell report a signal
 
@@ -51,33 +57,153 @@ class Keeper(Protocol):
         """Kill every run, and the process they were forked from."""
 
 
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What a probe is asked: an operation, run on what the student bound to `name`.
+
+    `seed` sets the random state, and `seconds` of processor time is what the answer may use.
+    """
+
+    operation: Operation
+    name: str
+    seed: int
+    seconds: float
+
+    @cached_property
+    def frame(self) -> bytes:
+        """The command to a probe as it is sent, packed once for the whole class."""
+        command = {"name": self.name, "seed": self.seed, "seconds": self.seconds}
+        return wire.pack({"do": "observe", **packed(self.operation), **command})
+
+
+class Process:
+    """One process of a run, which answers on a channel of its own until it ends or is closed."""
+
+    def __init__(self, run: "Run", channel: socket.socket, parent: "Process | None" = None) -> None:
+        self.channel, self.parent = channel, parent
+        self.ended: RunEndedError | None = None
+        self._run = run
+
+    @property
+    def ready(self) -> bool:
+        """Whether it still answers."""
+        return self.ended is None and self._run.alive
+
+    @property
+    def lineage(self) -> list["Process"]:
+        """This process, the one that it was forked from, and so on."""
+        return [self, *(self.parent.lineage if self.parent else [])]
+
+    def ask(self, command: dict[str, Any], seconds: float, *expected: type[Answer]) -> Answer:
+        """Send a command and return the answer to it. Raises RunEndedError if none comes."""
+        self.send(wire.pack(command))
+        return self.receive(seconds, *expected)
+
+    def send(self, packed_commands: bytes) -> None:
+        """Send what `wire.pack` made of commands. Raises RunEndedError if the process had ended before."""
+        if self.ended:
+            raise self.ended
+        with contextlib.suppress(OSError):  # it has ended since, as `receive` is going to find out
+            self.channel.settimeout(GRACE_SECONDS)
+            self.channel.sendall(packed_commands)
+
+    def receive(self, seconds: float, *expected: type[Answer]) -> Answer:
+        """Return the next answer, for which the process may use `seconds` of processor time.
+
+        Raises RunEndedError if the process, or one that it was forked from, ended or was stopped instead.
+        """
+        try:
+            speaker, answer = self._run.hear(self, seconds, expected)
+            if isinstance(answer, frames.SessionEnded):
+                raise self._run.ending(answer.code)
+        except RunEndedError:
+            self._run.close()
+            raise
+        if isinstance(answer, frames.ForkEnded) and speaker is not self:
+            lineage = self.lineage
+            ending = self._run.ending(answer.code)
+            for ended in lineage[: lineage.index(speaker)]:
+                ended.end(ending)
+            raise ending
+        return answer  # type: ignore[return-value] # one of those that were expected
+
+    def end(self, ending: RunEndedError) -> None:
+        """Take note that it has ended."""
+        self.ended = self.ended or ending
+        self.channel.close()
+
+    def close(self) -> None:
+        """End it, and wait until it has ended. Raises RunEndedError if the run ended meanwhile."""
+        if self.ended is None:
+            self.end(RunCrashedError("the process was ended"))
+            if self.parent and not self.parent.ended:
+                self.parent.receive(GRACE_SECONDS, frames.ForkEnded)
+
+
+class Probe(Process):
+    """A fork that answers questions."""
+
+    def observe_all(self, requests: Iterable[Request]) -> Generator[dict[str, Any]]:
+        """Yield the fields of the observation for each request, in order.
+
+        The next requests are on their way while the caller works on one answer. To be closed by the
+        caller: a probe whose answers nobody waits for is ended. Raises RunEndedError, at the request at
+        which the probe ended, or used up its processor time.
+        """
+        waiting, asked = deque(requests), deque[Request]()
+        try:
+            while waiting or asked:
+                self._send_ahead(waiting, asked)
+                answer = self.receive(asked[0].seconds, frames.Seen)
+                asked.popleft()
+                yield {name: getattr(answer, name) for name in ("value", "changed", "excluded")} | {
+                    "raised": answer.raised.model_dump(exclude_unset=True) if answer.raised else None
+                }
+        finally:
+            if asked:
+                with contextlib.suppress(RunEndedError):
+                    self.close()
+
+    def _send_ahead(self, waiting: deque[Request], asked: deque[Request]) -> None:
+        """Send as many requests as the channel takes at once, at least one if none is out."""
+        room = AHEAD_BYTES - sum(len(request.frame) for request in asked)
+        commands = []
+        while waiting and len(asked) < AHEAD and (not asked or len(waiting[0].frame) <= room):
+            room -= len(waiting[0].frame)
+            commands.append(waiting[0].frame)
+            asked.append(waiting.popleft())
+        if commands:
+            self.send(b"".join(commands))
+
+    def observe(self, request: Request) -> dict[str, Any]:
+        """Send one request, and return the fields of the observation. Raises RunEndedError."""
+        return next(self.observe_all([request]))
+
+
+Forked = TypeVar("Forked", bound=Process)
+
+
 class Run:
     """One pass through a submission: runs its cells, and forks probes between them."""
 
     def __init__(self, warm: Keeper, channel: socket.socket, number: int, deadline: float = math.inf) -> None:
-        self._warm, self._channel, self._number = warm, channel, number
-        self._deadline = deadline
+        self._warm, self._number, self._deadline = warm, number, deadline
         self._notes: list[Note] = []
+        self._first = Process(self, channel)  # runs no cell, and no question
+        self._notebook: Process | None = None
         self._shared: tuple[tuple[str, ...], Probe] | None = None  # what it excludes, and the probe
+        self._forks: list[Process] = []
         self.seconds = 0.0  # of processor time, as the run itself says
-        self.alive = True
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked to run a cell, or for a probe."""
+        return not (self._first.ended or (self._notebook and self._notebook.ended))
 
     def take_notes(self) -> list[Note]:
         """Return what was noted since the last call, as pairs of kind and detail."""
         taken, self._notes = self._notes, []
         return taken
-
-    def leave(self) -> bool:
-        """Have the run look for processes left behind, which are then among the notes.
-
-        Return whether its probes have left nothing at all: a run in which no cell was run is then as
-        good as a fresh one.
-        """
-        with contextlib.suppress(RunEndedError):
-            self._end_shared()
-            answer = self._ask(wire.pack({"do": "leave"}), GRACE_SECONDS, frames.SessionOver)
-            return isinstance(answer, frames.SessionOver) and answer.clean
-        return False
 
     def cell(self, source: str, seconds: float, lesson: str = "") -> dict[str, Any] | None:
         """Run a cell. Return a description of the exception it raised, or None if it raised none.
@@ -86,18 +212,17 @@ class Run:
         survive the cell, or used more than `seconds` of processor time.
         """
         command = {"do": "cell", "source": source, "seconds": seconds, "lesson": lesson}
-        answer = self._ask(wire.pack(command), seconds, frames.CellDone)
-        assert isinstance(answer, frames.CellDone)
+        answer = self._open_notebook(lesson).ask(command, seconds, frames.CellDone)
         return answer.raised.model_dump(exclude_unset=True) if answer.raised else None
 
     def keep(self, exercise: str) -> bool:
-        """Have the run remember what each name means now, for `turn`. Return whether it did."""
+        """Have the notebook remember what each name means now, for `turn`. Return whether it did."""
         with contextlib.suppress(RunEndedError):
-            self._ask(wire.pack({"do": "keep", "exercise": exercise}), GRACE_SECONDS, frames.Kept)
+            self._open_notebook().ask({"do": "keep", "exercise": exercise}, GRACE_SECONDS, frames.Kept)
             return True
         return False
 
-    def turn(self, seconds: float, exercise: str, lesson: str = "", excluded: Sequence[str] = ()) -> "Probe":
+    def turn(self, seconds: float, exercise: str, lesson: str = "", excluded: Sequence[str] = ()) -> Probe:
         """Return a probe whose names mean what `keep` remembered for an exercise.
 
         It is the same one for all exercises that exclude the same, as long as it lives, and ends with the
@@ -108,13 +233,12 @@ class Run:
             shared = self.probe(seconds, lesson=lesson, excluded=excluded)
             self._shared = tuple(excluded), shared
         if shared.ready:
-            shared.turn(exercise)
+            try:
+                shared.ask({"do": "turn", "exercise": exercise}, GRACE_SECONDS, frames.Kept)
+            except RunEndedError:
+                if not self.alive:
+                    raise
         return shared
-
-    def _end_shared(self) -> None:
-        if self._shared is not None:
-            (_, shared), self._shared = self._shared, None
-            shared.close()
 
     def probe(
         self,
@@ -123,46 +247,86 @@ class Run:
         cells: Sequence[str] = (),
         lesson: str = "",
         excluded: Sequence[str] = (),
-    ) -> "Probe":
+    ) -> Probe:
         """Fork a probe, and run `cells` in it, each after the names that `stand_ins` define by their sources.
 
         After the cells, the functions of the exclusions `excluded` are refused. Raises RunEndedError if
         the run itself ended. A probe that ended is returned, not ready.
         """
         self._end_shared()
-        sources = {"stand_ins": dict(stand_ins or {}), "cells": list(cells)}
-        about = {"lesson": lesson, "excluded": list(excluded)}
-        command = {"do": "probe", "seconds": seconds, **sources, **about}
-        answer = self._ask(wire.pack(command), seconds, frames.ProbeReady, frames.ProbeEnded)
-        ended = self.ending(answer.code) if isinstance(answer, frames.ProbeEnded) else None
-        return Probe(self, ended)
+        sources = {"stand_ins": dict(stand_ins or {}), "cells": list(cells), "excluded": list(excluded)}
+        return self._fork(Probe, seconds, lesson=lesson, **sources)
 
-    def _ask(self, command: bytes, seconds: float, *expected: type[Answer]) -> Answer:
-        """Send a command and return the answer to it. Raises RunEndedError if none comes."""
-        if not self.alive:
-            raise RunCrashedError("the process had already ended")
+    def leave(self) -> bool:
+        """Have the run look for processes left behind, which are then among the notes.
+
+        Return whether nothing at all is left: neither processes nor files.
+        """
+        with contextlib.suppress(RunEndedError):
+            self._end_shared()
+            process = self._notebook or self._first
+            return not process.ask({"do": "leave"}, GRACE_SECONDS, frames.Left).left
+        return False
+
+    def clean(self) -> bool:
+        """End the notebook. Return whether nothing is left of it: then the run is as good as a fresh one."""
+        with contextlib.suppress(RunEndedError):
+            self._end_shared()
+        if self._notebook is not None:
+            with contextlib.suppress(RunEndedError):
+                self._notebook.close()
+            self._notebook = None
+        return self.leave()
+
+    def _open_notebook(self, lesson: str = "") -> Process:
+        self._end_shared()
+        if self._notebook is None:
+            self._notebook = self._fork(Process, GRACE_SECONDS, lesson=lesson)
+        return self._notebook
+
+    def _end_shared(self) -> None:
+        if self._shared is not None:
+            (_, shared), self._shared = self._shared, None
+            shared.close()
+
+    def _fork(self, kind: type[Forked], seconds: float, **about: Any) -> Forked:
+        parent = self._notebook or self._first
+        nothing = {"lesson": "", "stand_ins": {}, "cells": [], "excluded": []}
+        parent.send(wire.pack({"do": "fork", "seconds": seconds, **nothing, **about}))
+        ours, theirs = socket.socketpair()
+        with theirs, contextlib.suppress(OSError):
+            socket.send_fds(parent.channel, [b"+"], [theirs.fileno()])
+        fork = kind(self, ours, parent)
+        self._forks.append(fork)
         try:
-            answer = self._exchange(command, seconds, expected)
-            self._notes += answer.noted
-            self.seconds += answer.seconds
-            if isinstance(answer, frames.SessionEnded):
-                raise self.ending(answer.code)
+            fork.receive(seconds, frames.ForkReady)
         except RunEndedError:
-            self.close()
-            raise
-        return answer
+            if not parent.ready:
+                raise
+        return fork
 
-    def _exchange(
-        self, command: bytes, seconds: float, expected: tuple[type[Answer], ...]
-    ) -> Answer | frames.SessionEnded:
-        own = time.monotonic() + seconds * WALL_FACTOR + GRACE_SECONDS
-        deadline = min(own, self._deadline)
+    def hear(
+        self, process: Process, seconds: float, expected: tuple[type[Answer], ...]
+    ) -> tuple[Process, Answer | frames.ForkEnded | frames.SessionEnded]:
+        """Return the next answer of a process, or else what one that it was forked from says of its end.
+
+        Raises RunEndedError if neither comes in time and form.
+        """
+        deadline = min(time.monotonic() + seconds * WALL_FACTOR + GRACE_SECONDS, self._deadline)
+        speakers = process.lineage
         try:
-            self._channel.settimeout(GRACE_SECONDS)
-            self._channel.sendall(command)
-            self._wait(deadline, seconds)
-            in_full = min(deadline, time.monotonic() + FRAME_SECONDS)
-            return frames.checked(wire.receive(self._channel, in_full), *expected)
+            while True:
+                speaker = self._wait(speakers, deadline, seconds)
+                in_full = min(deadline, time.monotonic() + FRAME_SECONDS)
+                try:
+                    frame = wire.receive(speaker.channel, in_full)
+                    break
+                except (EOFError, ConnectionError):
+                    if speaker.parent is None:
+                        raise
+                    speakers = speaker.parent.lineage
+            forms = expected if speaker is process else (frames.ForkEnded,)
+            answer = frames.checked(frame, *forms, *([] if speaker.parent else [frames.SessionEnded]))
         except TimeoutError as problem:
             late = RunOutOfTimeError if self._deadline <= time.monotonic() else RunWaitedError
             raise late("no answer in time") from problem
@@ -171,17 +335,21 @@ class Run:
             raise RunCrashedError(str(problem)) from problem
         except (EOFError, OSError) as problem:
             raise RunCrashedError(str(problem)) from problem
+        self._notes += answer.noted
+        self.seconds += answer.seconds
+        return speaker, answer
 
-    def _wait(self, deadline: float, seconds: float) -> None:
-        """Wait for the first byte of an answer, and look now and then at what the run does.
+    def _wait(self, speakers: Sequence[Process], deadline: float, seconds: float) -> Process:
+        """Wait for the first byte from one of some processes, and look now and then at what the run does.
 
         The run has a clock of its own, which code can switch off; this one it cannot. Raises TimeoutError
         after the deadline, RunTimedOutError if the processor time is used up, and RunWaitedError if as much
         time has gone by in which nothing was computed.
         """
+        channels = [process.channel for process in speakers]
         first = last = None
         idle = 0.0
-        while not select.select([self._channel], [], [], LOOK_SECONDS)[0]:
+        while not (ready := select.select(channels, [], [], LOOK_SECONDS)[0]):
             if time.monotonic() > deadline:
                 raise TimeoutError("no answer in time")
             used, computes = self._warm.used(self._number)
@@ -194,6 +362,7 @@ class Run:
             if idle > seconds:
                 raise RunWaitedError("waited, and computed nothing")
             last = used
+        return next(process for process in speakers if process.channel in ready)
 
     def ending(self, code: int) -> RunEndedError:
         """Return the error for a process's exit status, and note it unless a limit explains it."""
@@ -206,21 +375,23 @@ class Run:
 
     def close(self) -> None:
         """End the run, and return when nothing of it is left."""
-        if self.alive:
-            self.alive = False
-            self._warm.stop(self._number)
-            if not self._is_gone():
-                self._warm.restart()
-            self._channel.close()
+        if self._first.ended:
+            return
+        self._warm.stop(self._number)
+        if not self._is_gone():
+            self._warm.restart()
+        for process in (self._first, *self._forks):
+            process.end(RunCrashedError("the process had already ended"))
 
     def _is_gone(self) -> bool:
         """Wait until no process holds the other end of the channel; return False if one still does."""
+        channel = self._first.channel
         deadline = time.monotonic() + END_SECONDS
         with contextlib.suppress(ConnectionError):
             while (left := deadline - time.monotonic()) > 0:
-                self._channel.settimeout(left)
+                channel.settimeout(left)
                 try:
-                    if not self._channel.recv(2**16):
+                    if not channel.recv(2**16):
                         return True
                 except TimeoutError:
                     return False
@@ -232,45 +403,3 @@ class Run:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class Probe:
-    """A fork of a run that answers observations until it is closed, or dies."""
-
-    def __init__(self, run: Run, ending: RunEndedError | None) -> None:
-        """Take the run it is a fork of, and how it ended if it already has."""
-        self._run, self._ending = run, ending
-
-    @property
-    def ready(self) -> bool:
-        """Whether it can be asked for an observation."""
-        return self._ending is None and self._run.alive
-
-    def observe(self, request: Request) -> dict[str, Any]:
-        """Send a request, and return the fields of the observation.
-
-        Raises RunEndedError if the probe ended, or used up its processor time.
-        """
-        if self._ending is not None:
-            raise self._ending
-        asked = request.frame, request.seconds
-        answer = self._run._ask(*asked, frames.Seen, frames.ProbeEnded)
-        if isinstance(answer, frames.ProbeEnded):
-            self._ending = self._run.ending(answer.code)
-            raise self._ending
-        assert isinstance(answer, frames.Seen)
-        return {name: getattr(answer, name) for name in ("value", "changed", "excluded")} | {
-            "raised": answer.raised.model_dump(exclude_unset=True) if answer.raised else None
-        }
-
-    def turn(self, exercise: str) -> None:
-        """Have its names mean what the run kept for an exercise. Raises RunEndedError if the run ended."""
-        command = wire.pack({"do": "turn", "exercise": exercise})
-        answer = self._run._ask(command, GRACE_SECONDS, frames.ProbeReady, frames.ProbeEnded)
-        if isinstance(answer, frames.ProbeEnded):
-            self._ending = self._run.ending(answer.code)
-
-    def close(self) -> None:
-        """End the probe. Raises RunEndedError if the run ended meanwhile."""
-        if self.ready:
-            self._run._ask(wire.pack({"do": "end"}), GRACE_SECONDS, frames.ProbeEnded)

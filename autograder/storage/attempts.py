@@ -1,6 +1,10 @@
-"""The log of attempts: every grading of every submission, in the SQLite file reports/attempts.db."""
+"""The logs in `reports`: every grading of every submission, what the watch has seen, the grader's own errors.
+
+The first two are tables of the SQLite file attempts.db.
+"""
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
@@ -11,9 +15,12 @@ from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import PATIENCE
 from autograder.model.report import Document, Outcome, Report
+from autograder.model.text import clean
 from autograder.storage.io_errors import plain_database_errors
 
-DATABASE, EXPORT = "attempts.db", "attempts.jsonl"
+DATABASE, EXPORT, ERROR_LOG = "attempts.db", "attempts.jsonl", "grader-errors.log"
+LONGEST_TRACEBACK = 20_000  # characters: it may quote what student code raised
+HOUR = 3600.0
 _TABLE = """CREATE TABLE attempts (
     id INTEGER PRIMARY KEY, lesson TEXT NOT NULL, student TEXT NOT NULL, document TEXT NOT NULL
 )"""
@@ -26,6 +33,14 @@ _OF_STUDENT = """SELECT id, document FROM attempts
     WHERE id IN (SELECT id FROM attempts WHERE student = ?) ORDER BY id"""
 _LAST = """SELECT id, document FROM attempts
     WHERE lesson = ? AND student = ? ORDER BY id DESC LIMIT 1"""
+_ARRIVALS = """CREATE TABLE IF NOT EXISTS arrivals (
+    key TEXT PRIMARY KEY, student TEXT NOT NULL, lesson TEXT NOT NULL, order_ TEXT NOT NULL,
+    at REAL NOT NULL, counted INTEGER NOT NULL
+)"""
+_ARRIVED = "INSERT OR REPLACE INTO arrivals VALUES (?, ?, ?, ?, ?, ?)"
+_KEYS = "SELECT key FROM arrivals"
+_NEWEST = "SELECT student, lesson, max(order_) FROM arrivals GROUP BY student, lesson"
+_COUNTED = "SELECT at FROM arrivals WHERE student = ? AND counted AND at > ? ORDER BY at"
 
 
 class Attempt(Document):
@@ -145,3 +160,67 @@ class AttemptLog:
 def _insert(database: sqlite3.Connection, attempt: Attempt) -> None:
     row = attempt.lesson, attempt.student, attempt.model_dump_json()
     database.execute(_INSERT, row)
+
+
+class ArrivalLog:
+    """The submissions that `autograder watch` has taken care of; `folder` is the course's `reports`.
+
+    A submission is noted once its attempt is recorded everywhere, so that a watch that was stopped at any
+    time goes on with what it had not finished. Each method raises CourseError as AttemptLog does.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / DATABASE
+
+    def keys(self) -> set[str]:
+        """Return the keys of all submissions that were taken care of."""
+        with self._open() as database:
+            return {key for (key,) in database.execute(_KEYS)}
+
+    def newest(self) -> dict[tuple[str, str], str]:
+        """Return the order of the newest submission taken care of, by student and lesson."""
+        with self._open() as database:
+            rows = database.execute(_NEWEST).fetchall()
+        return {(student, lesson): order for student, lesson, order in rows}
+
+    def add(self, key: str, student: str, lesson: str, order: str, *, counted: bool = True) -> None:
+        """Note a submission; `counted` says whether it uses up one of the student's attempts."""
+        with self._open() as database:
+            database.execute(_ARRIVED, (key, student, lesson, order, time.time(), int(counted)))
+
+    def wait(self, student: str, most: int) -> float:
+        """Return the seconds until a student may have another attempt, of at most `most` an hour."""
+        now = time.time()
+        with self._open() as database:
+            times = [at for (at,) in database.execute(_COUNTED, (student, now - HOUR))]
+        return max(0.0, times[-most] + HOUR - now) if len(times) >= most else 0.0
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            plain_database_errors(self.path),
+            closing(sqlite3.connect(self.path, timeout=PATIENCE)) as database,
+            database,
+        ):
+            database.execute(_ARRIVALS)
+            yield database
+
+
+def describe_errors(tracebacks: dict[str, str]) -> str:
+    """Return tracebacks, keyed by exercise id, as the text of `Attempt.detail`."""
+    return "\n\n".join(
+        f"[{exercise}]\n{clean(text, LONGEST_TRACEBACK)}" for exercise, text in tracebacks.items()
+    )
+
+
+def log_error(folder: Path, at: datetime, subject: str, detail: str) -> Path:
+    """Append what went wrong, when and on what, to the log in `folder`; return the log's path.
+
+    The log is for the instructor alone: a traceback may quote the model answer.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / ERROR_LOG
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"=== {at:%Y-%m-%d %H:%M:%S} UTC, {clean(subject)}\n{detail}\n\n")
+    return path

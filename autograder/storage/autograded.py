@@ -82,16 +82,20 @@ def parse_stamp(text: str) -> datetime | None:
     return time
 
 
+def copy_stamps(submission: Submission, folder: Path) -> None:
+    """Write the time and the secret of a submission to a folder, as far as they are well-formed."""
+    if submission_time(submission) is not None:  # nbgrader's own commands end at one they cannot read
+        (folder / TIMESTAMP).write_text(submission.submitted_at(), encoding="ascii")
+    if secret := submission.secret():
+        (folder / SECRET).write_text(secret, encoding="ascii")
+
+
 def _fill(course: Course, attempt: Attempt, page: NotebookNode, folder: Path) -> None:
     nbformat.write(page, folder / f"{attempt.lesson}.ipynb")
     images = course.source / attempt.lesson / "images"
     if images.is_dir():
         shutil.copytree(images, folder / "images")
-    submission = Submission(course, attempt.student, attempt.lesson, attempt.version)
-    if submission_time(submission) is not None:  # nbgrader's own commands end at one they cannot read
-        (folder / TIMESTAMP).write_text(submission.submitted_at(), encoding="ascii")
-    if secret := submission.secret():
-        (folder / SECRET).write_text(secret, encoding="ascii")
+    copy_stamps(Submission(course, attempt.student, attempt.lesson, attempt.version), folder)
     for path in folder.rglob("*"):
         if path.is_file():
             path.chmod(READ_ONLY)

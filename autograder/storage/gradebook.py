@@ -1,10 +1,12 @@
-"""Writes one attempt into nbgrader's gradebook, whole or not at all.
+"""nbgrader's gradebook: an attempt is written whole or not at all; scores and comments are read.
 
 The rows end up as nbgrader's own Autograde and SaveAutoGrades would leave them, but they are
 written in one transaction and from the report instead of from outputs.
 """
 
-from dataclasses import dataclass
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -19,10 +21,14 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
+from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import or_
 from sqlalchemy.orm import Query
+from traitlets.config import Config
 
+from autograder.model.course import Course
 from autograder.model.errors import CourseError
+from autograder.model.nbgrader_config import course_id, database_url
 from autograder.model.report import Outcome
 from autograder.storage.attempts import Attempt
 from autograder.submissions.nbgrader_cells import exercise_of
@@ -43,6 +49,37 @@ class Withdrawn:
             f"{self.exercise}: the score given by hand, {self.score:g}, was for an earlier "
             "answer and was withdrawn"
         )
+
+
+@dataclass
+class LessonGrades:
+    """The scores and comments of one lesson, by exercise; None is a score that is still to be given."""
+
+    scores: dict[str, float | None] = field(default_factory=dict)
+    comments: dict[str, str] = field(default_factory=dict)
+    late_penalty: float = 0.0
+
+
+def course_directory(course: Course, lesson: str, config: Config) -> CourseDirectory:
+    """Return nbgrader's view of the course, narrowed to one lesson."""
+    return CourseDirectory(
+        config=config, root=str(course.root), db_url=database_url(course), assignment_id=lesson
+    )
+
+
+def open_gradebook(course: Course) -> Gradebook:
+    """Open the course's gradebook; use it in a `with`, which closes it."""
+    return Gradebook(database_url(course), course_id(course))
+
+
+def quiet_logger() -> logging.Logger:
+    """Return a logger that shows only nbgrader's critical messages."""
+    logger = logging.getLogger("autograder.nbgrader")
+    logger.setLevel(logging.CRITICAL)
+    logger.propagate = False
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+    return logger
 
 
 def write_scores(
@@ -92,13 +129,35 @@ def comments_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, str]]:
     return found
 
 
+def student_grades(book: Gradebook, student: str) -> Mapping[str, LessonGrades]:
+    """Return what the gradebook says about a student, by lesson."""
+    found: dict[str, LessonGrades] = {}
+    late = SubmittedNotebook.late_submission_penalty
+    for lesson, cell, score, automatic, by_hand, penalty in _of_student(
+        book, Grade, student, Grade.score, Grade.auto_score, Grade.manual_score, late
+    ):
+        grades = found.setdefault(lesson, LessonGrades(late_penalty=penalty or 0.0))
+        given = automatic is not None or by_hand is not None
+        grades.scores[exercise_of(cell)] = score if given else None
+    for lesson, cell, said in _of_student(book, Comment, student, Comment.manual_comment):
+        if said and said != NO_RESPONSE:
+            found.setdefault(lesson, LessonGrades()).comments[exercise_of(cell)] = said
+    return found
+
+
 def _of_lesson(book: Gradebook, lesson: str, kind: Any, column: object) -> Query:
     """Return the rows of a lesson's grades or comments: the student, the cell's name, the column."""
     columns = SubmittedAssignment.student_id, BaseCell.name, column
-    return cell_rows(book, kind, *columns).filter(Assignment.name == lesson)
+    return _cell_rows(book, kind, *columns).filter(Assignment.name == lesson)
 
 
-def cell_rows(book: Gradebook, kind: Any, *columns: object) -> Query:
+def _of_student(book: Gradebook, kind: Any, student: str, *columns: object) -> Query:
+    """Return the rows of grades or comments of a student: the lesson, the cell's name, the columns."""
+    rows = _cell_rows(book, kind, Assignment.name, BaseCell.name, *columns)
+    return rows.filter(SubmittedAssignment.student_id == student)
+
+
+def _cell_rows(book: Gradebook, kind: Any, *columns: object) -> Query:
     """Return columns of all grades or comments, joined with their cells, submissions and lessons."""
     return (
         book.db.query(*columns)

@@ -11,10 +11,8 @@ from nbgrader.preprocessors import AssignLatePenalties
 from autograder.model.course import Course
 from autograder.model.nbgrader_config import database_url, settings
 from autograder.storage import autograded
-from autograder.storage.attempts import Attempt, AttemptLog
-from autograder.storage.error_log import log_errors
-from autograder.storage.gradebook import Withdrawn, write_scores
-from autograder.storage.nbgrader_api import open_gradebook, quiet_logger
+from autograder.storage.attempts import Attempt, AttemptLog, log_error
+from autograder.storage.gradebook import Withdrawn, open_gradebook, quiet_logger, write_scores
 from autograder.submissions.submission import Submission
 
 
@@ -31,7 +29,9 @@ def record_attempt(course: Course, book: Gradebook, attempt: Attempt) -> list[Wi
         previous=log.last(attempt.student, attempt.lesson),
         submitted_at=autograded.submission_time(submission),
     )
-    log_errors(course.reports, attempt)
+    if attempt.detail:
+        subject = f"{attempt.student}, {attempt.lesson}"
+        log_error(course.reports, attempt.graded_at, subject, attempt.detail)
     log.append(attempt)
     return withdrawn
 
@@ -48,6 +48,10 @@ class Recorder:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the gradebook."""
         self.book.close()
 
     def keep(self, attempt: Attempt, page: NotebookNode) -> list[Withdrawn]:

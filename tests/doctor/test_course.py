@@ -10,7 +10,7 @@ from conftest import ROOT
 from autograder.authoring.release import programs_on_path
 from autograder.doctor import course as checks
 from autograder.model.course import CONFIG, Course
-from autograder.storage.nbgrader_api import open_gradebook
+from autograder.storage.gradebook import open_gradebook
 
 
 @pytest.fixture

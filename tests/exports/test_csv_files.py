@@ -12,8 +12,8 @@ from tiny_course import LESSON
 
 from autograder.exports.canvas import canvas_csv
 from autograder.exports.class_scores import ClassScores
-from autograder.exports.course_csv import course_csv
-from autograder.exports.nbgrader_csv import COLUMNS, nbgrader_csv
+from autograder.exports.csv_files import NBGRADER_COLUMNS as COLUMNS
+from autograder.exports.csv_files import course_csv, nbgrader_csv
 from autograder.exports.roster import Roster, read_roster
 from autograder.model.course import Course
 

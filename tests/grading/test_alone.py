@@ -59,6 +59,7 @@ def test_damage_done_by_an_answer_costs_its_own_exercise(
     assert lost(report) == ["softmax"]
 
 
+@pytest.mark.full("the damage is that of the test above")
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_damage_done_by_a_cell_of_ones_own_costs_nothing(
     damage: str, grader: Grader, hand_in: HandIn
@@ -115,7 +116,7 @@ def _opened(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
 @pytest.mark.parametrize(
     ("left", "runs"),
     [
-        ("", 2),
+        ("", 1),
         ("open('/tmp/left', 'w').write('x')", 3),
         ("open('/dev/shm/left', 'w').write('x')", 3),
         ("import os\n    if os.fork() == 0:\n        os.setsid()\n        import time\n        time.sleep(9)", 3),

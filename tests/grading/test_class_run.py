@@ -4,7 +4,6 @@ import json
 import shutil
 from collections.abc import Callable
 from io import StringIO
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -12,7 +11,8 @@ from tiny_course import LESSON, RIGHT, hand_in, make_fake
 from tiny_fixtures import ReadGrades
 
 from autograder.grading import class_run
-from autograder.grading.class_run import grade_lesson
+from autograder.grading.class_run import grade_lesson, grade_lessons
+from autograder.grading.pool import Pool
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.report import Outcome
@@ -27,10 +27,10 @@ pytestmark = pytest.mark.usefixtures("same_grader")
 def run(course: Course) -> Run:
     """Give a function that runs the class and returns the attempts and the lines printed."""
 
-    def run_it(**how: Any) -> tuple[list[Attempt], list[str]]:
-        said = StringIO()
-        how = {"workers": 1, "console": Console(file=said), "make": make_fake, **how}
-        return grade_lesson(course, LESSON, **how), said.getvalue().splitlines()
+    def run_it(*, force: bool = False, sandboxed: bool = True) -> tuple[list[Attempt], list[str]]:
+        said, pool = StringIO(), Pool(1, sandboxed=sandboxed, make=make_fake)
+        attempts = grade_lesson(course, LESSON, pool, force=force, console=Console(file=said))
+        return attempts, said.getvalue().splitlines()
 
     return run_it
 
@@ -104,7 +104,7 @@ def test_an_interrupted_run_continues(
     for student in ("alice", "bob", "carl"):
         hand_in(course, student, **RIGHT)
     with monkeypatch.context() as patched:
-        patched.setattr(class_run, "_line", _interrupt)
+        patched.setattr(class_run, "report_total", _interrupt)
         with pytest.raises(KeyboardInterrupt):
             run()
     assert len(list(AttemptLog(course.reports))) == 1
@@ -184,3 +184,18 @@ def test_the_log_is_exported_as_one_document_per_line(course: Course, run: Run) 
     document = json.loads(lines[0])
     assert document["report"]["exercises"][0]["outcome"] == Outcome.FAILED
     assert document["report"]["exercises"][0]["score"] == 4.0
+
+
+@pytest.mark.parametrize("folder", ["3", "attention"])
+def test_a_folder_that_no_lesson_has_is_left_out_aloud(
+    course: Course, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A student's work under a wrong name would otherwise look as if it had not been handed in."""
+    monkeypatch.setattr(class_run, "grade_lesson", lambda *_, **__: [])
+    hand_in(course, "alice", **RIGHT)
+    said, pool = StringIO(), Pool(1, sandboxed=True)
+    grade_lessons(course, [LESSON], pool, console=Console(file=said))
+    assert said.getvalue() == ""
+    (course.submitted / "bob" / folder).mkdir(parents=True)
+    grade_lessons(course, [LESSON], pool, console=Console(file=said))
+    assert said.getvalue() == f"left out because no lesson has that name: 'bob/{folder}'\n"

@@ -17,9 +17,7 @@ from distributed import KilledWorker, LocalCluster, Security
 from tiny_course import LESSON, RIGHT, hand_in
 
 from autograder.cli import main
-from autograder.grading.cluster import Answer, ClusterPool
-from autograder.grading.cluster_access import Cluster
-from autograder.grading.cluster_task import make_task
+from autograder.grading.cluster import Cluster, ClusterPool, make_task
 from autograder.grading.pool import Pool
 from autograder.grading.version import lesson_version
 from autograder.model.course import Course
@@ -158,7 +156,7 @@ def test_a_death_costs_only_the_submission_that_causes_it(course: Course, cluste
 
 def test_a_submission_that_several_workers_died_with_is_tried_again_alone(course: Course) -> None:
     """Dask gives up on it; None is what makes the pool grade it once more, and then leave it."""
-    future = Future[Answer]()
+    future = Future[bytes]()
     future.set_exception(KilledWorker("grade-1", None, 3))
     pool = ClusterPool(Cluster("tls://10.0.0.1:8786"), 1, sandboxed=True)
     assert pool._result(future, Submission(course, "alice", LESSON, "v")) is None
@@ -207,9 +205,11 @@ def test_a_task_shows_nothing_and_names_nobody(course: Course) -> None:
     hand_in(course, "alice", **RIGHT)
     task = make_task(*handed_in(course, "alice"), sandboxed=True)
     assert repr(task) == "Task()"
-    assert b"alice" not in task.head + task.data
-    assert json.loads(task.head)["key"] == lesson_key(course, LESSON).hex()
-    assert course.key.read_bytes().strip() not in task.head
+    assert b"alice" not in task
+    sent, _, file = task.partition(b"\n")
+    assert json.loads(sent)["key"] == lesson_key(course, LESSON).hex()
+    assert file == course.submission("alice", LESSON).read_bytes()
+    assert course.key.read_bytes().strip() not in task
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,11 @@ from autograder.submissions.submission import Submission
 class Careful(FakeGrader):
     """Ends its process at `once` the first time only, and takes for ever at `slow`."""
 
+    def __init__(self, course: Course) -> None:
+        """Leave a file that says in which process it was made."""
+        super().__init__(course)
+        (course.root / f"made-{os.getpid()}").touch()
+
     def grade(self, lesson: str, path: Path) -> FakeGraded:
         """Die, wait, or grade."""
         text, seen = path.read_text(), path.with_name("seen")
@@ -30,7 +35,8 @@ class Careful(FakeGrader):
         return super().grade(lesson, path)
 
     def close(self) -> None:
-        """Leave a file that says it was closed."""
+        """Take as long as a real one, and leave a file that says it was closed."""
+        time.sleep(0.3)
         (self.course.root / f"closed-{os.getpid()}").touch()
 
 
@@ -92,12 +98,11 @@ def test_nothing_to_grade_starts_nothing() -> None:
     assert list(Pool(2, sandboxed=True, make=make_fake).grade_all([])) == []
 
 
-def test_kept_workers_grade_one_lesson_after_the_other(course: Course) -> None:
+def test_persistent_workers_grade_one_lesson_after_the_other(course: Course) -> None:
     """They are the same processes until the block ends; also where one of them died in between."""
     hand_in(course, "a", **RIGHT)
     hand_in(course, "killer", double="# right but die")
-    pool = Pool(1, sandboxed=True, make=make_careful)
-    with pool.kept():
+    with Pool(1, sandboxed=True, make=make_careful, persistent=True) as pool:
         for students in (("a",), ("killer", "a")):
             assert grade_all(pool, course, *students)["a"][0].report.score == 18.0
             grade_all(pool, course, "a")
@@ -106,14 +111,27 @@ def test_kept_workers_grade_one_lesson_after_the_other(course: Course) -> None:
             assert {*course.root.glob("graded-*")} == workers
 
 
-def test_kept_workers_are_replaced_after_a_run_that_was_stopped(course: Course) -> None:
-    """Nothing of the run before comes in between; a worker that ends closes its grader."""
+def test_persistent_workers_are_made_ready_and_follow_a_change_of_the_checks(course: Course) -> None:
+    """They have imported the checks of an earlier day; the first submission need not wait for them."""
+    hand_in(course, "a", **RIGHT)
+    with Pool(1, sandboxed=True, make=make_careful, persistent=True) as pool:
+        pool.warm_up(course)
+        for version in ("v1", "v1", "v2"):
+            ((attempt, _),) = pool.grade_all([Submission(course, "a", LESSON, version)])
+            assert attempt.report.score == 18
+    assert len([*course.root.glob("made-*")]) == 2
+    assert len([*course.root.glob("closed-*")]) == 2
+
+
+def test_persistent_workers_are_replaced_after_a_run_that_was_stopped(course: Course) -> None:
+    """Nothing of the run before comes in between; every worker that ends closes its grader."""
     for student in ("a", "b", "c"):
         hand_in(course, student, **RIGHT)
-    pool = Pool(1, sandboxed=True, make=make_careful)
-    with pool.kept():
+    with Pool(1, sandboxed=True, make=make_careful, persistent=True) as pool:
         results = pool.grade_all([Submission(course, student, LESSON, "v") for student in ("a", "b", "c")])
         next(results)
         results.close()
         assert set(grade_all(pool, course, "b", "c")) == {"b", "c"}
-    assert list(course.root.glob("closed-*")), "no worker closed its grader"
+    made = {path.name.partition("-")[2] for path in course.root.glob("made-*")}
+    assert len(made) == 2
+    assert made == {path.name.partition("-")[2] for path in course.root.glob("closed-*")}

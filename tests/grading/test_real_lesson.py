@@ -13,6 +13,7 @@ from rich.console import Console
 
 from autograder.authoring.build import build
 from autograder.grading.class_run import grade_lesson
+from autograder.grading.pool import Pool
 from autograder.model.course import CONFIG, Course
 from autograder.model.lesson_text import read_lesson
 from autograder.model.report import Outcome, Report
@@ -67,7 +68,7 @@ def marks(course: Course) -> dict[str, dict[str, tuple[float | None, bool]]]:
 def graded(course: Course, workers: int) -> dict[str, Report]:
     """Grade the class, whether it was graded before or not, and return the reports."""
     quiet = Console(quiet=True)
-    attempts = grade_lesson(course, LESSON, workers=workers, force=True, console=quiet)
+    attempts = grade_lesson(course, LESSON, Pool(workers, sandboxed=True), force=True, console=quiet)
     return {attempt.student: attempt.report for attempt in attempts}
 
 
@@ -83,6 +84,7 @@ def checked(course: Course, student: str) -> Report:
     return Report.model_validate_json(done.stdout)
 
 
+@pytest.mark.full("grades a notebook in every way", seconds=30)
 def test_every_way_gives_the_same_scores(course: Course) -> None:
     """A class run, another with two workers, `check` and nbgrader's own command agree on everything."""
     first, second = graded(course, 1), graded(course, 2)
@@ -94,7 +96,7 @@ def test_every_way_gives_the_same_scores(course: Course) -> None:
 
 def test_both_ways_give_equal_marks(course: Course) -> None:
     """Right answers get full marks, wrong ones lose them, broken files get nought."""
-    attempts = {a.student: a for a in grade_lesson(course, LESSON, workers=1, force=True, console=Console(quiet=True))}
+    attempts = {a.student: a for a in grade_lesson(course, LESSON, Pool(1, sandboxed=True), force=True, console=Console(quiet=True))}
     lesson = read_lesson(course.text(LESSON))
     points = sum(ex.points for ex in lesson.exercises if not ex.written)
     assert attempts["right"].report.score == points

@@ -9,19 +9,15 @@ import pytest
 from nbgrader.api import Gradebook
 from tiny_course import LESSON, RIGHT, FakeGraded, FakeGrader, hand_in
 
-from autograder.authoring.release import register
-from autograder.grading import exercise_version, regrade, version
-from autograder.grading.exercise_version import exercise_versions
+from autograder.grading import regrade, version
 from autograder.grading.grade_submission import Result, grade_submission
 from autograder.grading.grader import Grader
-from autograder.grading.version import lesson_version
+from autograder.grading.loop import GradingLoop
+from autograder.grading.version import exercise_versions, lesson_version
 from autograder.model.course import Course
 from autograder.model.report import Report
 from autograder.reports import feedback_exporter
-from autograder.reports.graded_notebook import graded_page
 from autograder.storage.attempts import AttemptLog
-from autograder.storage.recorder import Recorder
-from autograder.submissions.released import fingerprint
 from autograder.submissions.submission import Submission
 
 asked: list[tuple[str, set[str]]] = []  # students that were graded, and what was settled
@@ -42,15 +38,15 @@ class Remembering(FakeGrader):
 class InThisProcess:
     """A pool without processes."""
 
-    workers, is_running = 1, False
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        """Take what a pool takes."""
+    sandboxed, is_running = True, False
 
     def grade_all(self, submissions: Iterable[Submission]) -> Iterator[Result]:
         """Grade one after the other."""
         for submission in submissions:
             yield grade_submission(Remembering(submission.course), submission, sandboxed=True)
+
+
+POOL: Any = InThisProcess()
 
 
 @pytest.fixture
@@ -61,9 +57,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("double.py", "double.yaml", "halve.py", "shared.py"):
         (folder / name).write_text("1\n")
     monkeypatch.setattr(version, "PACKAGE", tmp_path / "grader")
-    monkeypatch.setattr(regrade, "Pool", InThisProcess)
     monkeypatch.setattr(feedback_exporter, "generate", lambda *_, **__: {})
-    exercise_version.exercise_versions.cache_clear()
+    exercise_versions.cache_clear()
     asked.clear()
     return folder
 
@@ -115,12 +110,8 @@ def test_cells_count_and_prose_does_not(course: Course, package: Path) -> None:
 
 def record(course: Course, *students: str) -> None:
     """Grade these students and record it, as a class run does."""
-    register(course, LESSON)
-    now, texts = lesson_version(course, LESSON), fingerprint(course, LESSON).texts
-    todo = [Submission(course, student, LESSON, now) for student in students]
-    with Recorder(course) as recorder:
-        for attempt, notebook in InThisProcess().grade_all(todo):
-            recorder.keep(attempt, graded_page(notebook, attempt, texts))
+    loop = GradingLoop(course, LESSON)
+    assert len(list(loop.grade(POOL, [loop.submission(student) for student in students]))) == len(students)
 
 
 def test_only_the_touched_exercise_is_graded_again(course: Course, package: Path) -> None:
@@ -129,10 +120,10 @@ def test_only_the_touched_exercise_is_graded_again(course: Course, package: Path
     hand_in(course, "bob", **RIGHT)
     record(course, "alice", "bob")
     asked.clear()
-    assert regrade.regrade(course, LESSON) == []
+    assert regrade.regrade(course, LESSON, POOL) == []
     (package / "double.py").write_text("2\n")
     hand_in(course, "bob", double="# half")  # a class run grades what is new
-    done = regrade.regrade(course, LESSON)
+    done = regrade.regrade(course, LESSON, POOL)
     assert asked == [("alice", {"halve", "why"})]
     assert [each.differences for each in done] == [[]]
 
@@ -151,17 +142,17 @@ def test_differences_are_shown_and_written_only_on_request(
     (package / "double.py").write_text("2\n")
     monkeypatch.setattr("tiny_course.grade_answer", _half())
     before = AttemptLog(course.reports).last("alice", LESSON)
-    done = regrade.regrade(course, LESSON)
+    done = regrade.regrade(course, LESSON, POOL)
     assert [each.differences for each in done] == [["double: 8 of 8 (passed) → 4 of 8 (failed)"]]
     assert AttemptLog(course.reports).last("alice", LESSON) == before
-    assert regrade.apply(course, LESSON, done) == []
+    assert regrade.apply(course, LESSON, done, POOL) == []
     with Gradebook(f"sqlite:///{course.gradebook}") as book:
         assert book.find_grade("double-test", LESSON, LESSON, "alice").auto_score == 4.0
         assert book.find_grade("halve-test", LESSON, LESSON, "alice").auto_score == 10.0
         assert book.find_grade("why", LESSON, LESSON, "alice").manual_score == 1.5
         assert book.find_comment("why", LESSON, LESSON, "alice").manual_comment == "Good."
         assert book.find_comment("double", LESSON, LESSON, "alice").manual_comment == "Neat."
-    assert regrade.regrade(course, LESSON) == []
+    assert regrade.regrade(course, LESSON, POOL) == []
 
 
 def _half() -> Callable[..., Any]:

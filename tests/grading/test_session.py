@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from autograder.grading import runner, session
+from autograder.grading import outcomes, runner, session
 from autograder.grading.grader import Grader
 from autograder.lessons.loading import load_lesson
 from autograder.model.exercise import Check, Exercise, Verdict
@@ -69,6 +69,7 @@ def test_a_broken_cell_costs_its_own_exercise(
     assert others_are_full(report, "softmax")
 
 
+@pytest.mark.full("waits for the real limit", seconds=15)
 def test_a_loop_without_end_is_a_timeout(grader: Grader, hand_in: HandIn) -> None:
     """An answer that never returns is stopped, and costs its own exercise only."""
     report = grader.grade(
@@ -217,7 +218,7 @@ def test_of_two_runs_without_points_the_one_that_passed_more_is_better(grader: G
             CheckReport(id=check.id, title=check.title, passed=number < passed)
             for number, check in enumerate(exercise.checks)
         ]
-        run = runner.ExerciseRun(exercise, reports)
+        run = outcomes.CheckResults(exercise, reports)
         assert run.score == 0
         merits.append(run.merit)
     assert merits == sorted(merits)

@@ -130,6 +130,7 @@ def wrong_answers(lesson: Lesson) -> list[tuple[str, str]]:
     return found[::EACH]
 
 
+@pytest.mark.full("every lesson is diagnosed twice", seconds=5)
 @pytest.mark.parametrize("name", COURSE.lessons())
 def test_diagnoses_are_those_of_the_slow_way(name: str) -> None:
     """For each wrong answer, the same mistakes are named and the same is said; nothing is computed again."""

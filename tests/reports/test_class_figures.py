@@ -1,11 +1,22 @@
-"""The figures of the class page follow from the reports."""
+"""The figures of a class are what an instructor would count by hand."""
+
 
 import random
 
 import pytest
 
-from autograder.model.report import ExerciseReport, Incident, NamedMistake, Outcome, Report
-from autograder.reports.class_figures import MOST_PER_STUDENT, ExerciseFigures, exercise_ids, figures
+from autograder.model.report import ExerciseReport, Incident, NamedMistake, Outcome, Report, State
+from autograder.reports.class_figures import (
+    FEWEST,
+    MOST_PER_STUDENT,
+    ExerciseFigures,
+    bins,
+    course_figures,
+    exercise_ids,
+    figures,
+    point_biserial,
+    spread,
+)
 
 from .sample_class import LESSON, POINTS, exercise, report, sample_class
 
@@ -130,3 +141,130 @@ def test_what_is_mostly_pending_is_not_called_hard() -> None:
     shown = [_named("why", 0.0, 1, 9), _named("mask", 0.8), _named("softmax", 0.3), _named("cost", None, 0)]
     object.__setattr__(made, "exercises", shown)
     assert [each.id for each in made.hardest] == ["softmax", "mask", "why", "cost"]
+
+
+RIGHT = [True] * 5 + [False] * 5
+OTHERS = [0.9, 0.8, 0.7, 0.6, 0.5, 0.5, 0.4, 0.3, 0.2, 0.1]
+
+
+def test_a_spread_has_mean_median_and_quartiles() -> None:
+    """Of five values, the second and the fourth are the quartiles."""
+    made = spread([1.0, 0.0, 0.2, 0.6, 0.4])
+    assert made is not None
+    assert (made.count, made.low, made.median, made.high) == (5, 0.2, 0.4, 0.6)
+    assert made.mean == pytest.approx(0.44)
+
+
+def test_a_single_value_is_its_own_quartiles_and_none_has_none() -> None:
+    """A class of one is not an error."""
+    made = spread([0.5])
+    assert made is not None
+    assert (made.count, made.low, made.median, made.high) == (1, 0.5, 0.5, 0.5)
+    assert spread([]) is None
+
+
+def test_every_share_lies_in_one_bar_and_boundaries_go_right() -> None:
+    """Zero is in the first bar, a full score in the last, 10 % in the second."""
+    made = bins([0, 0.1, 0.0995, 1, 0.975, 0.6 / 0.2 / 10])
+    assert [each.count for each in made] == [2, 1, 0, 1, 0, 0, 0, 0, 0, 2]
+    assert max(each.height for each in made) == 1
+    assert (made[3].low, made[3].high) == (30, 40)
+
+
+def test_point_biserial_by_hand() -> None:
+    """M1 = 0.7, M0 = 0.3, s² = 0.06, p = q = 0.5: r = 0.4 / √0.06 · 0.5 = 2 / √6."""
+    assert point_biserial(RIGHT, OTHERS) == pytest.approx(2 / 6**0.5)
+    assert point_biserial([not each for each in RIGHT], OTHERS) == pytest.approx(-2 / 6**0.5)
+
+
+@pytest.mark.parametrize(
+    ("right", "others"),
+    [
+        ([], []),
+        (RIGHT[1:], OTHERS[1:]),
+        ([True] * 10, OTHERS),
+        ([False] * 10, OTHERS),
+        (RIGHT, [0.7] * 10),
+    ],
+)
+def test_without_variation_or_with_few_answers_there_is_no_correlation(
+    right: list[bool], others: list[float]
+) -> None:
+    """None, rather than a number that means nothing."""
+    assert len(OTHERS) == FEWEST
+    assert point_biserial(right, others) is None
+
+
+def _earned(share: float, points: float = 20) -> Report:
+    made = ExerciseReport(id="softmax", points=points, score=share * points, outcome=Outcome.FAILED)
+    return report([made])
+
+
+def _pending() -> Report:
+    return report([exercise("softmax", Outcome.NEEDS_MARKING, random.Random(1))])
+
+
+def _absent(state: State = State.ABSENT) -> Report:
+    return report([]).with_file(state, "", [])
+
+
+def _course(**students: list[Report | None]) -> dict[str, dict[str, Report]]:
+    """Return lesson to student to report from one list of lessons for each student."""
+    count = max(map(len, students.values()))
+    return {
+        f"{n + 1:02d}_lesson": {name: made for name, all_ in students.items() if (made := all_[n])}
+        for n in range(count)
+    }
+
+
+def test_every_student_has_a_row_with_what_is_known() -> None:
+    """A lesson that was not graded is absent from the row; an unreadable one is in it."""
+    made = course_figures(_course(a=[_earned(1), _earned(0.5)], b=[_absent(State.UNREADABLE), None]))
+    assert [(row.student, list(row.reports)) for row in made.rows] == [
+        ("a", ["01_lesson", "02_lesson"]), ("b", ["01_lesson"]),
+    ]  # fmt: skip
+    assert [row.share for row in made.rows] == [0.75, None]
+    assert (made.graded, made.not_opened, made.median) == (2, 1, 0.75)
+
+
+def test_pending_points_are_in_no_share() -> None:
+    """10 of 20 points and 2 pending ones are 50 %."""
+    [row] = course_figures(_course(a=[_earned(0.5), _pending()])).rows
+    assert (row.share, row.pending) == (0.5, 2)
+
+
+def test_zero_missing_and_falling_students_need_help() -> None:
+    """The one who lost most lessons comes first; who does well is not listed."""
+    steady = [_earned(0.8)] * 4
+    made = course_figures(
+        _course(
+            zero=[_earned(0.8), _earned(0), _earned(0.8), _earned(0.8)],
+            gone=[_earned(0.8), _earned(0.8), _absent(), _absent(State.UNREADABLE)],
+            falling=[_earned(0.9), _earned(0.9), _earned(0.7), _earned(0.6)],
+            waiting=[_earned(0.8), _pending(), _pending(), _pending()],
+            **{f"fine{n}": steady for n in range(5)},
+        )
+    )
+    assert [need.row.student for need in made.needs] == ["gone", "zero", "falling"]
+    gone, zero, falling = made.needs
+    assert gone.missing == {State.ABSENT: ["03_lesson"], State.UNREADABLE: ["04_lesson"]}
+    assert zero.zero == ["02_lesson"]
+    assert falling.fall == pytest.approx(0.25)  # from +0.1 above the median of 0.8 to -0.15 below
+    assert gone.fall == zero.fall == 0
+
+
+def test_a_lesson_that_is_hard_for_all_is_no_fall() -> None:
+    """Everybody loses 40 points, and nobody falls."""
+    hard = [_earned(0.9), _earned(0.9), _earned(0.5), _earned(0.5)]
+    assert course_figures(_course(a=hard, b=hard, c=hard)).needs == []
+
+
+def test_exercises_of_all_lessons_are_ranked_by_what_was_earned() -> None:
+    """The hardest comes first; one that is mostly pending has no rank."""
+    made = course_figures(
+        _course(a=[_earned(0.9), _earned(0.2), _pending()], b=[_earned(0.7), _earned(0.4), _pending()])
+    )
+    assert [(each.lesson, each.figures.mean_share) for each in made.exercises] == [
+        ("02_lesson", pytest.approx(0.3)), ("01_lesson", pytest.approx(0.8)),
+    ]  # fmt: skip
+    assert made.by_hand == 2

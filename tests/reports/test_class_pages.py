@@ -1,4 +1,5 @@
-"""The class report is complete, self-contained and small, and shows hostile texts as text."""
+"""The class report is complete, self-contained, legible and small, and shows hostile texts as text."""
+
 
 import random
 import re
@@ -13,7 +14,7 @@ from playwright.sync_api import Browser, Page
 
 from autograder.model.report import ExerciseReport, Outcome, Report, State
 from autograder.reports.class_answers import Answer, LessonAnswers
-from autograder.reports.class_pages import FRONT, SIMILAR, ClassReport
+from autograder.reports.class_pages import FRONT, SIMILAR, STEPS, ClassReport, step
 
 from .accessible import faults
 from .hostile import HANDLER, SCRIPT, Tags, hostile_report
@@ -225,3 +226,25 @@ def test_in_a_browser_axe_finds_no_serious_fault(tab: Page, tmp_path: Path, sche
         for width in (390, 1280):
             tab.set_viewport_size({"width": width, "height": 800})
             assert (page, width, faults(tab)) == (page, width, [])
+
+
+def _luminance(colour: str) -> float:
+    """Return the relative luminance of a colour, by WCAG 2.2."""
+    channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_the_heat_maps_text_stands_out_by_wcag() -> None:
+    """In light and in dark, each step has a colour, and the contrast of its text is at least 4.5 to 1."""
+    steps = re.findall(r"[.]h\d+{background-color:(#\w{6});color:(#\w{6})}", sample_report(2).pages()[FRONT])
+    assert len(steps) == 2 * STEPS
+    for colours in steps:
+        low, high = sorted(map(_luminance, colours))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, colours
+
+
+@pytest.mark.parametrize(("share", "number"), [(0, 0), (0.04, 0), (0.5, 5), (0.96, 10), (1, 10), (1.5, 10)])
+def test_steps_go_from_nothing_to_everything(share: float, number: int) -> None:
+    """Both ends have a step; a bonus beyond 100 % has the last."""
+    assert step(share) == number

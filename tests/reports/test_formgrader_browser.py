@@ -21,7 +21,7 @@ from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import CONFIG, Course
 from autograder.reports import graded_notebook
 from autograder.reports.graded_notebook import graded_page
-from autograder.storage.nbgrader_api import open_gradebook
+from autograder.storage.gradebook import open_gradebook
 from autograder.storage.recorder import Recorder
 from autograder.submissions.submission import Submission
 

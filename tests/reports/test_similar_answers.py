@@ -1,9 +1,19 @@
-"""Copied answers are found behind other names, and independent ones are hardly ever listed."""
+"""Copied answers are found behind other names and shown safely; independent ones are hardly ever listed."""
+
 
 from itertools import pairwise
 
 from autograder.reports.class_answers import Answer, LessonAnswers
-from autograder.reports.similar_answers import LEAST_IN_ALL, SimilarPair, similar_pairs
+from autograder.reports.similar_answers import (
+    LEAST_IN_ALL,
+    LONGEST_LINE,
+    MOST_LINES,
+    Line,
+    Side,
+    SimilarPair,
+    shown_lines,
+    similar_pairs,
+)
 
 from .sample_course import LESSONS, MODEL, POINTS, disguised, name, sample_answers
 
@@ -91,3 +101,21 @@ def test_what_is_no_code_or_nothing_is_not_compared() -> None:
     broken = {name: Answer("def (" * 50, is_code=True) for name in "ab"}
     assert similar_pairs({}) == []
     assert similar_pairs({"01": LessonAnswers({"softmax": broken}, {})}) == []
+
+
+def _lines(text: str, *shared: int) -> list[Line]:
+    return shown_lines(Side("ada", Answer(text, is_code=True), frozenset(shared)))
+
+
+def test_shared_lines_are_marked() -> None:
+    """Line numbers begin with 1."""
+    assert _lines("a\nb", 2) == [Line("a", shared=False), Line("b", shared=True)]
+
+
+def test_what_is_long_is_cut_and_what_hides_is_shown() -> None:
+    """A page of many pairs stays readable, and no character reorders it."""
+    found = _lines("\u202egnp\n" + "x" * 1000 + "\n" + "y\n" * 200)
+    assert found[0].text == "\ufffdgnp"
+    assert len(found[1].text) == LONGEST_LINE
+    assert len(found) == MOST_LINES + 1
+    assert found[-1].text == f"… {202 - MOST_LINES} more lines are not shown"

@@ -21,7 +21,7 @@ from autograder.reports.class_figures import figures
 from autograder.reports.formgrader import FormgraderPage
 from autograder.reports.graded_notebook import graded_page
 from autograder.reports.publish import publish
-from autograder.reports.table import print_report
+from autograder.reports.terminal import print_report
 from autograder.reports.words import report_total
 from autograder.storage.recorder import Recorder
 from autograder.submissions.submission import Submission

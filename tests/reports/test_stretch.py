@@ -12,7 +12,7 @@ from autograder.model.report import ExerciseReport, Outcome, Report
 from autograder.reports.class_pages import ClassReport
 from autograder.reports.csv_file import scores_csv
 from autograder.reports.student_pages import feedback_page
-from autograder.reports.table import print_report
+from autograder.reports.terminal import print_report
 from autograder.reports.words import STRETCH, WORDING
 
 from .hostile import Tags

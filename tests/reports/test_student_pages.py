@@ -10,7 +10,7 @@ from autograder.model.course import Course
 from autograder.model.report import Incident, Outcome
 from autograder.reports.student_pages import MOST, feedback_page, notebook_page, page_of_one, student_index
 from autograder.reports.words import NO_SANDBOX, WORDING
-from autograder.storage.student_grades import LessonGrades
+from autograder.storage.gradebook import LessonGrades
 
 from .hostile import HANDLER, Tags
 from .sample_class import LESSON, report

@@ -53,7 +53,7 @@ def test_the_course_is_not_there(run: Run) -> None:
     files = "{path.name for path in __import__('pathlib').Path('/sandbox/autograder/lessons').rglob('*.*')}"
     assert told(run, files) in ("{'fixtures.py'}", "set()")
     there = "sorted({*__import__('os').listdir('/sandbox/autograder')} - {'lessons'})"
-    assert told(run, there) == "['keeper', 'probe']"
+    assert told(run, there) == "['probe']"
 
 
 def test_modules_can_be_added(warm: WarmProcess) -> None:

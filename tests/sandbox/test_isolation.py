@@ -2,7 +2,6 @@
 
 import mmap
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,20 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from autograder.keeper import resource_monitor
-from autograder.keeper.resource_monitor import ResourceMonitor
 from autograder.model.errors import RunEndedError, RunOutOfTimeError, RunTimedOutError, RunWaitedError
+from autograder.probe import resource_monitor
+from autograder.probe.resource_monitor import ResourceMonitor
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.client import WarmProcess
-from autograder.sandbox.request import Request
-from autograder.sandbox.run import Run
+from autograder.sandbox.run import Request, Run
 from autograder.sandbox.system_calls import FORBIDDEN
 from coursework.engine.operations import CallFunction
 
-pytestmark = [
-    pytest.mark.sandbox,
-    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
-]
+pytestmark = pytest.mark.sandbox
 CALL = """
 import ctypes, errno
 def call(*arguments):

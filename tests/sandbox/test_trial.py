@@ -15,8 +15,7 @@ from autograder.sandbox import bubblewrap, system_calls
 from autograder.sandbox import start as start_module
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.explain import INSTALL
-from autograder.sandbox.start import start
-from autograder.sandbox.trial import require_sandbox, sandbox_problem
+from autograder.sandbox.start import require_sandbox, sandbox_problem, start
 
 __all__ = ["broken_bwrap"]
 LESSON = "03_attention"
@@ -40,7 +39,7 @@ def test_a_sandbox_that_allows_no_namespaces_inside_is_refused(monkeypatch: pyte
         return [made[0], "--unshare-user", "--disable-userns", *made[1:]]
 
     monkeypatch.setattr(bubblewrap, "command", without)
-    monkeypatch.setattr("autograder.sandbox.trial.filter_programs", lambda: "00:00")  # not tried before
+    monkeypatch.setattr("autograder.sandbox.start.filter_programs", lambda: "00:00")  # not tried before
     with pytest.raises(SandboxMissingError, match="unshare"):
         require_sandbox()
 

@@ -11,7 +11,7 @@ import pytest
 from autograder.model.errors import CourseError
 from autograder.model.report import ExerciseReport, Outcome, Report
 from autograder.storage import attempts
-from autograder.storage.attempts import Attempt, AttemptLog
+from autograder.storage.attempts import ERROR_LOG, Attempt, AttemptLog, describe_errors, log_error
 
 
 def attempt(
@@ -194,3 +194,16 @@ def test_a_students_attempts_are_found_by_lesson_oldest_first(tmp_path: Path) ->
         "04_x": ["a"],
     }
     assert log.of_student("nobody") == {}
+
+
+def test_each_error_is_logged_with_its_subject_and_exercise(tmp_path: Path) -> None:
+    """Entries are appended to a log for the instructor."""
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    for found in ({"double": "Traceback\nKeyError: 'x'\n", "halve": "ValueError"}, {"why": "Oh"}):
+        path = log_error(tmp_path / "reports", at, "bob, 03_tiny", describe_errors(found))
+    assert path == tmp_path / "reports" / ERROR_LOG
+    assert path.read_text() == (
+        "=== 2026-01-01 00:00:00 UTC, bob, 03_tiny\n"
+        "[double]\nTraceback\nKeyError: 'x'\n\n[halve]\nValueError\n\n"
+        "=== 2026-01-01 00:00:00 UTC, bob, 03_tiny\n[why]\nOh\n\n"
+    )

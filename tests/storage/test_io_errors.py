@@ -14,9 +14,10 @@ from tiny_course import LESSON, RIGHT, hand_in, make_fake
 from tiny_fixtures import ReadGrades
 
 from autograder.grading.class_run import grade_lesson
+from autograder.grading.pool import Pool
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.storage import attempts, autograded, io_errors, nbgrader_api
+from autograder.storage import attempts, autograded, gradebook, io_errors
 from autograder.storage.attempts import Attempt, AttemptLog
 
 Run = Callable[[], list[Attempt]]
@@ -28,7 +29,8 @@ def run(course: Course) -> Run:
     """Hand in for three students; give a function that runs the class."""
     for student in ("alice", "bob", "carl"):
         hand_in(course, student, **RIGHT)
-    return lambda: grade_lesson(course, LESSON, workers=1, console=Console(quiet=True), make=make_fake)
+    pool = Pool(1, sandboxed=True, make=make_fake)
+    return lambda: grade_lesson(course, LESSON, pool, console=Console(quiet=True))
 
 
 def _full_the_second_time(insert: Callable[..., None]) -> Callable[..., None]:
@@ -84,7 +86,7 @@ def test_a_gradebook_that_cannot_be_written(
     hand_in(course, "bob", double="# half")
     with monkeypatch.context() as patched:
         full = f"sqlite:///file:{course.gradebook}?uri=true&mode=ro"
-        patched.setattr(nbgrader_api, "database_url", lambda _: full)
+        patched.setattr(gradebook, "database_url", lambda _: full)
         with pytest.raises(CourseError, match=r"gradebook.db cannot be used: .*readonly"):
             run()
     assert grades("bob")["double-test"] == (8.0, None, False)

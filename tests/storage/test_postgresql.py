@@ -19,6 +19,7 @@ from tiny_fixtures import built, course, same_grader
 from autograder.authoring.release import register
 from autograder.exports.class_scores import class_scores
 from autograder.grading.class_run import grade_lesson
+from autograder.grading.pool import Pool
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
 from autograder.storage.attempts import Attempt
@@ -76,7 +77,7 @@ def run(course: Course) -> Run:
 
     def run_it(**how: Any) -> list[Attempt]:
         quiet = Console(file=StringIO())
-        return grade_lesson(course, LESSON, workers=1, console=quiet, make=make_fake, **how)
+        return grade_lesson(course, LESSON, Pool(1, sandboxed=True, make=make_fake), console=quiet, **how)
 
     return run_it
 

@@ -11,8 +11,7 @@ from autograder.grading.grade_submission import Result, grade_submission
 from autograder.model.course import Course
 from autograder.reports.graded_notebook import graded_page
 from autograder.storage import autograded
-from autograder.storage.attempts import AttemptLog
-from autograder.storage.error_log import FILE
+from autograder.storage.attempts import ERROR_LOG, AttemptLog
 from autograder.storage.recorder import Recorder
 from autograder.submissions.submission import Submission
 
@@ -45,7 +44,7 @@ def test_a_grader_error_is_logged(course: Course) -> None:
     attempt, notebook = result(course, double="# fault", halve="# right")
     keep(course, (attempt, notebook))
     assert "KeyError: 'double broke'" in attempt.detail
-    assert "alice, 03_tiny\n[double]\nKeyError: 'double broke'" in (course.reports / FILE).read_text()
+    assert "alice, 03_tiny\n[double]\nKeyError: 'double broke'" in (course.reports / ERROR_LOG).read_text()
     assert "KeyError" not in attempt.report.model_dump_json()
 
 

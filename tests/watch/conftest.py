@@ -10,12 +10,11 @@ import pytest
 from tiny_course import LESSON, hand_in, make_fake
 from tiny_fixtures import book, built, course, grades, same_grader
 
+from autograder.grading.pool import Pool
 from autograder.model.course import CONFIG, Course
-from autograder.watch.desk import Desk, Done
-from autograder.watch.exchange import CourseExchange
-from autograder.watch.inbox import Inbox
-from autograder.watch.loop import Rules, Watch
-from autograder.watch.settling import Settling
+from autograder.storage.exchange import CourseExchange
+from autograder.watch.inbox import Inbox, Settling
+from autograder.watch.watch import ArrivalGrader, Done, Rules, Watch
 
 __all__ = ["book", "built", "course", "grades", "same_grader"]
 
@@ -77,14 +76,16 @@ def look(course: Course, same_grader: None) -> Look:
     ) -> Told:
         ticks: Iterator[float] = iter(float(30 * n) for n in range(10_000))
         told = Told()
-        desk = Desk(course, CourseExchange(course, folder), make=make_fake)
+        pool = Pool(1, sandboxed=True, make=make_fake, persistent=True)
+        grader = ArrivalGrader(course, CourseExchange(course, folder), pool)
         rules = Rules(most, checks_owner)
         inbox = Inbox(folder, course.lessons())
-        watch = Watch(inbox, desk, rules, told.done.append, told.notes.append, Settling(lambda: next(ticks)))
+        settling = Settling(lambda: next(ticks))
+        watch = Watch(inbox, grader, rules, told.done.append, told.notes.append, settling)
         try:
             watch.run(stop or threading.Event(), once=stop is None)
         finally:
-            desk.close()
+            grader.close()
         return told
 
     return look_once

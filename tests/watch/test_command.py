@@ -14,7 +14,7 @@ from conftest import ROOT
 
 from autograder.cli import main
 from autograder.model.course import CONFIG, Course
-from autograder.watch.loop import only_one
+from autograder.watch.watch import only_one
 
 LESSON = "03_attention"
 SANDBOX = [] if shutil.which("bwrap") else ["--unsandboxed"]

@@ -7,7 +7,6 @@ from autograder.lessons.attention import reference
 
 
 def _what_is_wrong(seen: Comparison) -> str | None:
-    """Say which of the two counts is wrong."""
     (products, numbers), (right, scores) = seen.got.value, seen.expected.value
     if numbers != scores and products != right:
         return "Both counts are wrong. Start with the scores: what is the shape of that tensor?"

@@ -17,17 +17,12 @@ DISTANT = torch.tensor([[40.0], [-40.0], [-150.0]])
 FAR_BELOW = torch.tensor([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -150.0])
 
 
-def _some_minus_infinity(draw: Draw) -> torch.Tensor:
-    return draw.normal(4, 6).masked_fill(~draw.mask(4, 6), float("-inf"))
-
-
 def _large_entries(draw: Draw) -> torch.Tensor:
     """Return rows around ±10 000 in which entries lie 12 apart: rounding there changes no weight."""
     return 12.0 * torch.tensor([draw.different(7, 0, 7) for _ in LARGE]) + LARGE
 
 
 def _sums(seen: Comparison) -> str | None:
-    """Say when the result does not sum to 1 along the dimension that was asked for."""
     dim = seen.inputs["kwargs"].get("dim", -1)
     sums = seen.got.value.sum(dim)
     if near(sums, torch.ones_like(sums)) or not sums.isfinite().all():
@@ -56,7 +51,7 @@ exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_
     Check("distant-rows", "rows that lie hundreds apart don't affect each other",
           lambda d: call(d.normal(3, 7) + DISTANT + FAR_BELOW)),
     Check("minus-infinity", "an entry of minus infinity gets a weight of exactly 0",
-          lambda d: call(_some_minus_infinity(d))),
+          lambda d: call(d.normal(4, 6).masked_fill(~d.mask(4, 6), float("-inf")))),
     arguments(lambda d: call(d.normal(2, 3, 5)), _sums, weight=1),
     *properties(lambda d: call(d.normal(3, 5)), judge=matches_reference(_sums),
                 sizes=lambda d: [call(d.normal(1, 1)), call(d.normal(60, 70))]),

@@ -14,7 +14,6 @@ EXTREMES = torch.stack([torch.eye(5)[2], torch.full((5,), 0.2), torch.tensor([0.
 
 
 def _impossible(seen: Comparison) -> str | None:
-    """Say that a number cannot be the entropy of so many keys."""
     got, keys = seen.got.value, seen.inputs["args"][0].size(-1)
     if not got.isfinite().all():
         return "Some entropies are NaN or infinite: 0 · log 0 is 0 here, but log(0) is −∞ and 0 · −∞ is NaN."

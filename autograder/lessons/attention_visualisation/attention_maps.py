@@ -25,7 +25,6 @@ FACTS = {
 
 
 def _first_wrong_map(seen: Comparison) -> str | None:
-    """Say what is wrong with the first wrong map: hidden keys, sums of rows, or which layers."""
     for key, want in seen.expected.value.items():
         got = seen.got.value[key]
         wrong = [layer for layer in range(len(want)) if not explain.near(got[layer], want[layer])]
@@ -52,7 +51,6 @@ def _maps(draw: Draw, *lengths: int, sizes: Sequence[int] = SIZES, **options: An
 def _asked(
     draw: Draw, *calls: Sequence[torch.Tensor], sizes: Sequence[int] = SIZES, **options: Any
 ) -> CollectMaps:
-    """Ask for the maps of a model with drawn weights."""
     return CollectMaps(sizes, weights.transformer(draw, sizes), calls, **options)
 
 

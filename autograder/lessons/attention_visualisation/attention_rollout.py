@@ -14,7 +14,6 @@ from autograder.lessons.attention_visualisation.previous_token_score import atte
 
 
 def _own_share(seen: Comparison) -> str | None:
-    """Say when rows do not sum to 1, or a position keeps too little of its own word."""
     got, layers = seen.got.value, seen.inputs["args"][0].size(0)
     least, own = 0.5**layers, got.diagonal().min()
     if said := explain.attention_weights(got):

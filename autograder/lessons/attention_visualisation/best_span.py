@@ -12,7 +12,6 @@ Peaks = dict[int, float]
 
 
 def _about_span(seen: Comparison) -> str | None:
-    """Say which rule a span breaks, or that another is better."""
     got, (starts, _, most) = seen.got.value, seen.inputs["args"]
     if not isinstance(got, tuple) or len(got) != 2 or any(type(place) is not int for place in got):
         return "A span is a pair of whole numbers, (start, end)."

@@ -16,7 +16,6 @@ SENTENCE = ["[CLS]", "the", "cat", "sat", "on", "the", "mat", "[SEP]"]
 
 
 def _about_picture(seen: Comparison) -> str | None:
-    """Say what is wrong with the picture, the first thing that a reader would notice."""
     got, want = seen.got.value, seen.expected.value
     if got.get("on the axes given") is False or got.get("elsewhere"):
         return "The picture should be on the Axes passed in as `ax`, and on no others."
@@ -49,7 +48,6 @@ def _only_numbers(labels: list[str]) -> bool:
 
 
 def _about_labels(got: Any, want: list[str], what: str) -> str | None:
-    """Say how the labels of one side differ."""
     if got == want:
         return None
     missing = [place for place, mine in enumerate(got[: len(want)]) if not mine]

@@ -14,7 +14,6 @@ PIECES = (*WORDS, "warm", "##er", "##ing", "##s", "walk", "play", ".", ",")
 
 
 def _about_triple(seen: Comparison) -> str | None:
-    """Say which of the three is wrong."""
     got, want = seen.got.value, seen.expected.value
     if isinstance(want, list):  # several pairs of sentences
         return None
@@ -29,7 +28,6 @@ def _about_triple(seen: Comparison) -> str | None:
 
 
 def _about_tokens(got: list[str], want: list[str]) -> str:
-    """Say whether there are too many tokens or too few, or which is the first wrong one."""
     said = "The tokens should be those of the tokeniser, specials included and in pieces."
     if len(got) != len(want):
         return f"{said} Yours are too {'many' if len(got) > len(want) else 'few'}."

@@ -24,7 +24,6 @@ def _steps(
 
 
 def _where(seen: Comparison) -> str | None:
-    """Say at which position the outputs go wrong."""
     got, want = seen.got.value[0], seen.expected.value[0]
     if got.shape != want.shape:
         return "Each call should return one output, (B, 1, D)."

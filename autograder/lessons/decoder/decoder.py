@@ -33,7 +33,6 @@ def _decoder(draw: Draw, layers: int, *calls: Sequence[Any]) -> CallModule:
 
 
 def _masked(draw: Draw, target: list[int], source: list[int]) -> Operation:
-    """Ask for two layers, with the masks of targets and sources of these lengths."""
     memory = draw.normal(len(source), max(source), D)
     return _decoder(draw, 2, [_ids(draw, *target), memory, masks.target(target), masks.padding(source)])
 

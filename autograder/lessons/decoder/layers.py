@@ -31,7 +31,8 @@ def dropout_checks(ask: Callable[[Draw, Init, int, int], CallModule], title: str
     """
     return [
         Check("eval-repeats", "in eval mode, nothing is dropped",
-              lambda d: _repeats(ask(d, (D, HEADS, D_FF, 0.8), 2, 5)),
+              lambda d: modules.asked_as(
+                  dropout.DropoutFact, ask(d, (D, HEADS, D_FF, 0.8), 2, 5), fact="repeats"),
               dropout.holds, 0.5),
         Check("train-drops-sub-layers", title,
               lambda d: _drops_sublayers(ask(d, (D, HEADS, D_FF, dropout.NEARLY_ALL), 2, 5)),
@@ -41,10 +42,6 @@ def dropout_checks(ask: Callable[[Draw, Init, int, int], CallModule], title: str
         Check("nothing-to-drop", "with dropout 0, nothing is dropped in train mode either",
               lambda d: _drops_nothing(ask(d, (D, HEADS, 40, 0.0), 4, 6)), dropout.holds, 0.5),
     ]
-
-
-def _repeats(asked: CallModule) -> dropout.DropoutFact:
-    return modules.asked_as(dropout.DropoutFact, asked, fact="repeats")
 
 
 def _drops_sublayers(asked: CallModule) -> dropout.DropoutFact:

@@ -16,7 +16,6 @@ def _words(draw: Draw, *shape: int) -> torch.Tensor:
 
 
 def _wrong_place(seen: Comparison) -> str | None:
-    """Say what stands in the first wrong place, and what belongs there."""
     row, place = (seen.got.value != seen.expected.value).nonzero()[0].tolist()
     where = f"Position {place} of row {row}"
     if place == 0:

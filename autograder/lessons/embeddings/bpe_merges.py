@@ -12,7 +12,6 @@ ALL_TIED = ("dc", "ba", "fe", "ab", "zy")
 
 
 def _counted(draw: Draw, words: int) -> dict[str, int]:
-    """Return words with different counts, in random order."""
     chosen = shuffled(draw, WORDS)[:words]
     return dict(zip(chosen, draw.different(words, 2, 40), strict=True))
 
@@ -30,7 +29,6 @@ def _runs(draw: Draw) -> Operation:
 
 
 def _wrong_merge(seen: Comparison) -> str | None:
-    """Say which merge is the first wrong one."""
     got, want = seen.got.value, seen.expected.value
     if not isinstance(got, list):
         raise TypeError("not a list of pairs")
@@ -42,7 +40,6 @@ def _wrong_merge(seen: Comparison) -> str | None:
 
 
 def _about(mine: object, right: tuple[str, str]) -> str:
-    """Say in what way a merge is not the right one."""
     if not isinstance(mine, (tuple, list)):
         return "Each merge is a pair of two pieces."
     if "".join(map(str, mine)) == "".join(right):

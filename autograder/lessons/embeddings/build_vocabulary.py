@@ -16,7 +16,6 @@ OFTEN = ["gong", "reef", "knot", "pier"]
 
 
 def _names(draw: Draw, count: int) -> list[str]:
-    """Return different tokens in random order."""
     others = shuffled(draw, NAMES)[: count - len(ALWAYS)]
     return shuffled(draw, [*ALWAYS, *others])[:count]
 
@@ -40,7 +39,6 @@ def _specials_in_text(draw: Draw) -> Operation:
 
 
 def _wrong_size(seen: Comparison) -> str | None:
-    """Say when there are too many tokens or too few."""
     got, want = len(seen.got.value), len(seen.expected.value)
     how = "many" if got > want else "few"
     said = f"Your vocabulary has too {how} entries. Count the four special tokens, and each other token once."
@@ -48,7 +46,6 @@ def _wrong_size(seen: Comparison) -> str | None:
 
 
 def _wrong_tokens(seen: Comparison) -> str | None:
-    """Say when the specials have other ids, or other tokens are kept."""
     got, want = seen.got.value, seen.expected.value
     if any(got.get(token) != want[token] for token in reference.SPECIALS):
         return "The four special tokens should have ids 0 to 3, in order."
@@ -58,7 +55,6 @@ def _wrong_tokens(seen: Comparison) -> str | None:
 
 
 def _wrong_order(seen: Comparison) -> str | None:
-    """Say where two tokens are in the wrong order, and why."""
     tokens, got = seen.inputs["args"][0], seen.got.value
     known = got.keys() & set(tokens) - set(reference.SPECIALS)
     ranked = sorted(known, key=lambda token: (got[token], token))

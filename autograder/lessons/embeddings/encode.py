@@ -16,7 +16,6 @@ def _vocabulary(draw: Draw) -> dict[str, int]:
 
 
 def _wrong_token(seen: Comparison) -> str | None:
-    """Say which token got a wrong id, and whether it is in the vocabulary."""
     tokens, vocabulary = seen.inputs["args"]
     place = int((seen.got.value != seen.expected.value).nonzero()[0])
     if tokens[place] in vocabulary:

@@ -44,7 +44,6 @@ def _zero_row(draw: Draw) -> Operation:
 
 
 def _wrong_row(seen: Comparison) -> str | None:
-    """Say where the first wrong row is, and how its cosine compares with that of the right one."""
     table, query, _ = seen.inputs["args"]
     got, want = seen.got.value, seen.expected.value
     place = int((got != want).nonzero()[0])

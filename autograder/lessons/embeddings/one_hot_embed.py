@@ -18,7 +18,6 @@ GRADIENT = "The gradient of `table` is missing or wrong. Was the table detached,
 
 
 def _in_words(seen: Comparison) -> str:
-    """Say what is wrong with the values, or what else is wrong if they are right."""
     values = matches_reference()(entry_of(seen, "output"))
     return values.message or (GRADIENT if seen.got.value["product"] else LOOKUP)
 

@@ -19,7 +19,6 @@ def _sentence(draw: Draw, words: int) -> str:
 
 
 def _wrong_piece(seen: Comparison) -> str | None:
-    """Say which piece is the first wrong one."""
     if not isinstance(seen.got.value, list):
         raise TypeError("not a list of pieces")
     pairs = enumerate(zip_longest(seen.got.value, seen.expected.value))
@@ -34,7 +33,6 @@ def _wrong_piece(seen: Comparison) -> str | None:
 
 
 def _wrong_text(seen: Comparison, place: int, got: str, want: str) -> str:
-    """Say in what way a piece is not the right one."""
     if sorted(seen.got.value) == sorted(seen.expected.value):
         return f"The pieces are right, but their order is wrong from piece {place} on."
     if got.lower() == want.lower():

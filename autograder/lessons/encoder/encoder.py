@@ -19,7 +19,6 @@ SIZES = (13, 8, 2, 2, 12)  # vocab_size, d_model, num_layers, num_heads, d_ff
 def _encoder(
     d: Draw, *calls: Sequence[Any], sizes: Sequence[int] = SIZES, train: bool = False, **options: float
 ) -> CallModule:
-    """Ask for calls of an encoder of these sizes."""
     return module(sizes, weights.encoder(d, sizes), *calls, train=train, **options)
 
 

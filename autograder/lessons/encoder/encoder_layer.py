@@ -25,7 +25,6 @@ def _layer(d: Draw, init: list[Any], *calls: Sequence[Any], train: bool = False)
 
 
 def _what_is_left(seen: Comparison) -> str | None:
-    """Say what comes instead of norm2(norm1(x)), where no sublayer has any effect."""
     got, x = seen.got.value, seen.inputs["calls"][0][0]
     one, two = (_normed(seen, path, x) for path in ("norm1", "norm2"))
     forms = {
@@ -47,7 +46,6 @@ def _normed(seen: Comparison, path: str, value: torch.Tensor) -> torch.Tensor:
 
 
 def _padding_leaks(seen: Comparison) -> str | None:
-    """Say which token changes with what stands in the padding, in two calls with one padding mask."""
     before, after = explain.outputs(seen)
     real = seen.inputs["calls"][0][1][:, 0]
     changed = ((before - after).abs().amax(-1) > 1e-4) & real

@@ -13,7 +13,6 @@ WEIGHTS = ("w1.weight", "w2.weight", "w3.weight")
 
 
 def _network(d: Draw, d_model: int, d_ff: int, *inputs: torch.Tensor) -> CallModule:
-    """Ask for a call with each input."""
     drawn = {
         "w1.weight": d.normal(d_ff, d_model, scale=2 * d_model**-0.5),
         "w2.weight": d.normal(d_model, d_ff, scale=d_ff**-0.5),
@@ -23,7 +22,6 @@ def _network(d: Draw, d_model: int, d_ff: int, *inputs: torch.Tensor) -> CallMod
 
 
 def _gate_exchanged(seen: Comparison) -> str | None:
-    """Say so if the other projection goes through the SiLU."""
     drawn, x = seen.inputs["weights"], seen.inputs["calls"][0][0]
     one, three = (x @ drawn[f"{name}.weight"].mT for name in ("w1", "w3"))
     other = (one * torch.nn.functional.silu(three)) @ drawn["w2.weight"].mT
@@ -38,7 +36,6 @@ def _positions(d: Draw) -> CallModule:
 
 
 def _biases(seen: Comparison) -> str | None:
-    """Say so if there are more parameters than three matrices."""
     if seen.got.value["total"] > seen.expected.value["total"]:
         return "There are more parameters than three matrices have. Do your linear layers have a bias?"
     return None

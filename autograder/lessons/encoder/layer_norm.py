@@ -16,7 +16,6 @@ EXCLUDES = Excludes(["norms"], instead="Build it from the mean, the variance and
 
 
 def _wrong_token(seen: Comparison) -> str | None:
-    """Say whether mean or spread of the worst token is wrong, before `weight` and `bias`."""
     got, want = (without_norm(each.value, seen).flatten(0, -2) for each in (seen.got, seen.expected))
     token = int((got - want).abs().amax(-1).argmax())
     mean, spread = got[token].mean(), got[token].std(unbiased=False)
@@ -30,7 +29,6 @@ def _wrong_token(seen: Comparison) -> str | None:
 
 
 def _wrong_start(seen: Comparison) -> str | None:
-    """Say which parameter does not start as it should."""
     for path, start in (("weight", "ones"), ("bias", "zeros")):
         if not near(seen.got.value[path], seen.expected.value[path]):
             return f"`{path}` should start at {start}, so that a fresh norm only normalises."
@@ -44,7 +42,6 @@ def _tokens(d: Draw, *shape: int, scale: float = 1.0) -> torch.Tensor:
 
 
 def _norm(d: Draw, *shapes: Sequence[int], scale: float = 1.0, **options: Any) -> CallModule:
-    """Call a norm with drawn weights once for each shape (…, D)."""
     drawn = weights.norm(d, "", shapes[0][-1])
     return module([shapes[0][-1]], drawn, *([_tokens(d, *shape, scale=scale)] for shape in shapes), **options)
 

@@ -13,18 +13,12 @@ SOURCES = {"w_q": "self.query", "w_k": "self.key", "w_v": "self.value", "w_o": "
 
 
 def _copy(draw: Draw, d_model: int, num_heads: int, **more: Any) -> CopyFromBert:
-    """Ask for a copy of a layer with drawn weights."""
     drawn = [draw.linear(source, d_model, d_model) for source in SOURCES.values()]
     theirs = {path: value for layer in drawn for path, value in layer.items()}
     return CopyFromBert([d_model, num_heads], theirs, **more)
 
 
-def _same_output(draw: Draw) -> CopyFromBert:
-    return _copy(draw, 12, 3, paths=[], call=[draw.normal(2, 5, 12)] * 3)
-
-
 def _first_wrong(seen: Comparison) -> str | None:
-    """Say what the first wrong parameter holds, and what it should hold."""
     theirs = seen.inputs["weights"]
     for path in seen.inputs["paths"]:
         got, (layer, part) = seen.got.value[path], path.split(".")
@@ -49,7 +43,8 @@ exercise = ExerciseChecks(reference=reference.load_from_bert, judge=matches_refe
           lambda d: _copy(d, 6, 2, paths=_paths("w_q", "w_k", "w_v")), weight=2),
     Check("output-layer", "the layer after the merge is copied, weight and bias",
           lambda d: _copy(d, 8, 2, paths=_paths("w_o"))),
-    Check("same-output", "your layer gives what BERT's attention gives", _same_output,
+    Check("same-output", "your layer gives what BERT's attention gives",
+          lambda d: _copy(d, 12, 3, paths=[], call=[d.normal(2, 5, 12)] * 3),
           fact("For the same input, the two layers give different outputs: some weight or bias "
                "was not copied.")),
     Check("copied", "later changes to BERT don't change your layer",

@@ -13,7 +13,6 @@ from autograder.lessons.multi_head_attention.fixtures import CopyFromTorch
 
 
 def _copy(draw: Draw, d_model: int, num_heads: int, **more: Any) -> CopyFromTorch:
-    """Ask for a copy of a layer with drawn weights."""
     theirs = {
         "in_proj_weight": draw.normal(3 * d_model, d_model, scale=d_model**-0.5),
         "in_proj_bias": draw.normal(3 * d_model, scale=0.5),
@@ -22,13 +21,7 @@ def _copy(draw: Draw, d_model: int, num_heads: int, **more: Any) -> CopyFromTorc
     return CopyFromTorch([d_model, num_heads], theirs, **more)
 
 
-def _same_output(draw: Draw) -> CopyFromTorch:
-    call = [draw.normal(3, length, 8) for length in (4, 5, 5)]
-    return _copy(draw, 8, 2, paths=[], call=call)
-
-
 def _first_wrong(seen: Comparison) -> str | None:
-    """Say what the first wrong parameter holds, and what it should hold."""
     pieces = _pieces(seen.inputs["weights"])
     for path in seen.inputs["paths"]:
         got, want = seen.got.value[path], seen.expected.value[path]
@@ -68,7 +61,8 @@ exercise = ExerciseChecks(reference=reference.load_from_torch, judge=matches_ref
           lambda d: _copy(d, 6, 3, paths=["w_q.bias", "w_k.bias", "w_v.bias"])),
     Check("output-layer", "the output layer is copied, weight and bias",
           lambda d: _copy(d, 8, 2, paths=["w_o.weight", "w_o.bias"])),
-    Check("same-output", "both layers give the same output", _same_output,
+    Check("same-output", "both layers give the same output",
+          lambda d: _copy(d, 8, 2, call=[d.normal(3, length, 8) for length in (4, 5, 5)], paths=[]),
           fact("For the same input, the two layers give different outputs: some weight or bias "
                "was not copied.")),
     Check("copied", "later changes to the other layer don't change yours",

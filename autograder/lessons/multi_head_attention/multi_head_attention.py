@@ -24,7 +24,6 @@ DROPS_WEIGHTS = facts({
 
 
 def _attend(draw: Draw, d_model: int, num_heads: int, *calls: Sequence[torch.Tensor]) -> CallModule:
-    """Call a layer with drawn weights once per entry of `calls`."""
     return module([d_model, num_heads], weights.attention(draw, "", d_model), *calls)
 
 

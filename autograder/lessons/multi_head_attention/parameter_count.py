@@ -7,7 +7,6 @@ from autograder.lessons.multi_head_attention import reference
 
 
 def _what_is_counted(seen: Comparison) -> str | None:
-    """Say between which sums a wrong count lies: the weights alone, and all weights and biases."""
     count, right, d_model = seen.got.value, seen.expected.value, seen.inputs["args"][0]
     if count < 4 * d_model**2:
         return (

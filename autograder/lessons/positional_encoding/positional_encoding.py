@@ -31,7 +31,6 @@ def _without_batch(table: torch.Tensor) -> torch.Tensor:
 
 
 def _dropped(seen: Comparison) -> str:
-    """Say whether too little or too much was dropped, or the rest was scaled wrongly."""
     got, want = seen.got.value, seen.expected.value
     asked = "Is dropout applied to the sum, at the given rate?"
     if abs(got["zeroed"] - want["zeroed"]) > DROPPED:

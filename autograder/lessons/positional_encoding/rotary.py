@@ -10,7 +10,6 @@ from autograder.lessons.positional_encoding import judges, reference
 
 
 def _wrong_pair(seen: Comparison) -> str:
-    """Say at which position and in which pair the first wrong number is, and what is wrong with it."""
     got, want = seen.got.value.float(), seen.expected.value.float()
     _, position, column = ((got - want).abs() > CLOSE).nonzero()[0].tolist()
     columns = slice(column // 2 * 2, column // 2 * 2 + 2)

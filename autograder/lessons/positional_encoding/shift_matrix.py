@@ -27,7 +27,6 @@ def _shifts_positions(seen: Comparison) -> Verdict:
 
 
 def _another_shift(seen: Comparison) -> str | None:
-    """Say when the matrix shifts by another offset."""
     offset = seen.inputs["args"][0]
     others = {
         1: f"by one, where the offset is {offset}.", 2 * offset: "by twice the offset.",
@@ -39,7 +38,6 @@ def _another_shift(seen: Comparison) -> str | None:
 
 
 def _wrong_entry(seen: Comparison) -> str:
-    """Say where the first wrong entry is: outside the blocks, or in the block of which pair."""
     row, column = ((seen.got.value - seen.expected.value).abs() > CLOSE).nonzero()[0].tolist()
     if row // 2 != column // 2:
         return f"Entry [{row}, {column}] mixes two pairs. Outside the 2 × 2 blocks, every entry is 0."

@@ -24,7 +24,6 @@ FACTS = {
 
 
 def _first_wrong_row(seen: Comparison) -> str | None:
-    """Say which row is the first that does not follow the script, and where it goes wrong."""
     got, want = seen.got.value.tolist(), seen.expected.value.tolist()
     if len(got) != len(want):
         return None

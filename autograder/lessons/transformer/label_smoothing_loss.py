@@ -14,7 +14,6 @@ EXCLUDES = Excludes(["cross_entropy"], instead="Build it from log-probabilities.
 
 
 def _about_loss(seen: Comparison) -> str | None:
-    """Say when the loss is not finite, or negative."""
     if not seen.got.value.isfinite():
         return "The loss is not finite. The logarithm of a softmax underflows, but `log_softmax` does not."
     if seen.got.value < 0:
@@ -68,10 +67,6 @@ def _float64(draw: Draw) -> Operation:
     return call(_logits(draw, target).double(), target)
 
 
-def _padding_first(draw: Draw) -> Operation:
-    return call(draw.normal(3, 5, 7, scale=2), padded_ids(draw, 7, [5, 2, 4], low=1).flip(1), 0.0)
-
-
 exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matches_reference(_about_loss),
     excludes=EXCLUDES,
     examples=[
@@ -94,8 +89,9 @@ exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matche
     Check("learns", "its gradient reaches the logits of real tokens, and no others", _gradients,
           gradients_match(["logits"])),
     arguments(_float64, _about_loss, names=["logits", "target"], separates=PADDED),
-    Check("padding-first", "padding may come first", _padding_first, weight=0.5,
-          separates=[*UNEVEN, "smoothing-fixed"]),
+    Check("padding-first", "padding may come first",
+          lambda d: call(d.normal(3, 5, 7, scale=2), padded_ids(d, 7, [5, 2, 4], low=1).flip(1), 0.0),
+          weight=0.5, separates=[*UNEVEN, "smoothing-fixed"]),
     *properties(lambda d: _case(d, [6, 2]), judge=matches_reference(_about_loss),
                 sizes=lambda d: [call(d.normal(1, 1, 2), torch.tensor([[1]])),
                                  call(d.normal(30, 40, 70), d.integers(1, 70, 30, 40))],

@@ -23,7 +23,6 @@ def _ids(draw: Draw, texts: int, length: int) -> torch.Tensor:
 def _model(
     draw: Draw, *shapes: tuple[int, int], init: list[int] = SIZES, train: bool = False, **options: float
 ) -> CallModule:
-    """Call a model with drawn weights, once for each shape (texts, tokens)."""
     drawn = weights.language_model(draw, init)
     return module(init, drawn, *([_ids(draw, *shape)] for shape in shapes), train=train, **options)
 

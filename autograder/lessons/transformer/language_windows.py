@@ -12,7 +12,6 @@ BOTH = ("inputs", "targets")
 
 
 def _about_windows(seen: Comparison) -> str | None:
-    """Say what is wrong with the shapes of inputs and targets, or where the first wrong window is."""
     got, want = seen.got.value, seen.expected.value
     if isinstance(got, torch.Tensor) or len(got) != len(want):
         return "Return two tensors, the inputs and the targets."

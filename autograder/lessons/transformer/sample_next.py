@@ -17,7 +17,6 @@ FACTS = {
 
 
 def _which_are_left(seen: Comparison) -> str | None:
-    """Say whether tokens are drawn that should have been cut off, or the other way round."""
     got, want = seen.got.value, seen.expected.value
     if not isinstance(got, torch.Tensor) or got.shape != want.shape:
         return None

@@ -15,7 +15,6 @@ VOCABULARY, WIDTH = 9, 6
 
 
 def _about_steps(seen: Comparison) -> str | None:
-    """Say whether the first loss, a later one or the update is wrong."""
     got, want = seen.got.value["losses"], seen.expected.value["losses"]
     if other := [loss for loss in got if isinstance(loss, bool) or not isinstance(loss, (int, float))]:
         return f"Return the loss as a float, not as {of_type(other[0])}."
@@ -53,7 +52,6 @@ def _batch(draw: Draw, *lengths: int) -> list[torch.Tensor]:
 def _train(
     draw: Draw, *batches: list[torch.Tensor], kind: type[TrainSteps] = TrainSteps, **fields: Any
 ) -> TrainSteps:
-    """Take a step for each batch; `fields` are further fields of the operation."""
     weights = {name: draw.normal(VOCABULARY, WIDTH) for name in ("source", "target")}
     weights |= {"out": draw.normal(WIDTH, VOCABULARY), "bias": draw.normal(VOCABULARY)}
     return kind(weights, batches, **fields)

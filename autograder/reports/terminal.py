@@ -1,0 +1,173 @@
+"""What a terminal shows: the report of `autograder check`, and the progress of a class run."""
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.padding import Padding
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from autograder.model.report import ExerciseReport, Outcome, Report
+from autograder.model.text import clean
+from autograder.reports.words import (
+    NO_SANDBOX,
+    STATES,
+    WORDING,
+    distinct,
+    failures,
+    place,
+    points,
+    report_total,
+    sentence,
+    with_detail,
+    wording,
+)
+
+MISTAKE_ADVICE = (
+    "change what the known mistake names, and run the tests in the notebook. The checks listed above "
+    "are not among them: they run again at the next submission."
+)
+CHECKS_ADVICE = (
+    "start with the first failed check. Write down the smallest input it applies to, work out the "
+    "result by hand, and print the shape after every line of the code."
+)
+WINDOW = 300.0  # seconds over which the rate is taken: submissions differ a lot
+_COLOUR = {
+    Outcome.PASSED: "blue",
+    Outcome.NEEDS_MARKING: "cyan",
+    Outcome.GRADER_FAULT: "magenta",
+    Outcome.UNANSWERED: "dim",
+}
+
+
+def print_report(report: Report, console: Console, *, sandboxed: bool = True) -> None:
+    """Print one graded submission: the table, then what to do about each exercise to fix.
+
+    The output fits 80 columns, and colour only repeats what signs and words say. Text from a
+    submission is printed literally, never as markup or terminal codes.
+    """
+    if report.is_graded:
+        console.print(_table(report))
+        console.print(Text(f"Score: {report_total(report)}", style="bold"))
+        _print_exercises(report, console)
+        _print_list("Repaired before grading (no points taken off)", report.repairs, console)
+        incidents = [f"{place(it)}: {with_detail(it)}" for it in report.incidents]
+        _print_list("Noticed while the code ran (no points taken off)", incidents, console)
+    else:
+        console.print(Text(f"Lesson {clean(report.lesson)}: {report_total(report)}", style="bold"))
+        _indent(STATES[report.state].sentence, console)
+        _indent(f"Reason: {clean(report.reason)}" if report.reason else "", console)
+    if not sandboxed:
+        console.print(Text(f"\n{NO_SANDBOX}", style="bold"))
+
+
+def _table(report: Report) -> Table:
+    title = Text(f"Lesson {clean(report.lesson)}", style="bold")
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("Exercise", overflow="fold")
+    table.add_column("Outcome", no_wrap=True)
+    table.add_column("Score", justify="right", no_wrap=True)
+    table.add_column("What to do", overflow="fold")
+    for exercise in report.exercises:
+        words, todo = wording(exercise), wording(exercise).todo
+        outcome = Text(f"{words.sign} {words.label}", style=_COLOUR.get(exercise.outcome, "yellow"))
+        score = f"{points(exercise.score)} of {points(exercise.points)}"
+        if exercise.is_stretch:
+            score = "not counted"
+        elif exercise.is_pending:
+            score = f"{points(exercise.points)} pending"
+        if exercise.is_skipped:
+            todo = "optional"
+        elif exercise.outcome is Outcome.FAILED and not exercise.misconceptions:
+            todo = "see what fails"  # only a known mistake has a hint to read
+        elif todo == WORDING[Outcome.PASSED].todo:
+            todo = ""
+        table.add_row(Text(exercise.id), outcome, Text(score), Text(todo))
+    return table
+
+
+def _print_exercises(report: Report, console: Console) -> None:
+    """Print what is wrong with each exercise, then what to do next, each advice and each sentence once."""
+    groups: dict[tuple[Outcome, str], list[ExerciseReport]] = {}
+    advice: dict[str, list[str]] = {}
+    for exercise in report.exercises:
+        quiet = exercise.outcome in (Outcome.PASSED, Outcome.NEEDS_MARKING)
+        if not quiet and not exercise.is_skipped:  # those without checks stand together, by outcome
+            key = exercise.outcome, exercise.id if exercise.checks else ""
+            groups.setdefault(key, []).append(exercise)
+        if exercise.outcome is Outcome.FAILED:
+            text = MISTAKE_ADVICE if exercise.misconceptions else CHECKS_ADVICE
+            advice.setdefault(text, []).append(exercise.id)
+    said: set[str] = set()
+    for exercises in groups.values():
+        ids, words = ", ".join(each.id for each in exercises), sentence(exercises[0])
+        console.print(Text(f"\n{wording(exercises[0]).sign} {ids}", style="bold"))
+        _indent("" if words in said else words, console)
+        _print_findings(exercises[0], console)
+        said.add(words)
+    if advice:
+        console.print(Text("\nWhat to do next", style="bold"))
+    for text, names in advice.items():
+        _indent(f"{', '.join(names)}: {text}", console)
+
+
+def _print_findings(exercise: ExerciseReport, console: Console) -> None:
+    """Print an exercise's known mistakes, its public example, and its failed checks by cause."""
+    for mistake in distinct(exercise.misconceptions):
+        _indent(f"{mistake.label}: {clean(mistake.title)}", console, style="bold")
+        _indent(clean(mistake.hint), console, 4)
+    if example := exercise.example:
+        _indent(f"Example: {clean(example.call)}", console)
+        for title, text in (("", example.inputs), ("yours", example.yours), ("expected", example.expected)):
+            lines = filter(None, (title, *map(clean, text.split("\n"))))
+            _indent("\n".join(lines), console, 4)
+    for failure in failures(exercise.checks):
+        for title in failure.titles:
+            _indent(f"✗ {clean(title)}", console)
+        _indent(failure.message, console, 4)
+
+
+def _print_list(title: str, lines: list[str], console: Console) -> None:
+    if lines:
+        console.print(Text(f"\n{title}", style="bold"))
+    for line in lines:
+        _indent(f"· {clean(line)}", console)
+
+
+def _indent(text: str, console: Console, left: int = 2, style: str = "") -> None:
+    """Print one indented paragraph; nothing if it is empty."""
+    if text:
+        console.print(Padding(Text(text, style=style), (0, 0, 0, left)))
+
+
+class RateColumn(ProgressColumn):
+    """The number of submissions graded per minute."""
+
+    def render(self, task: Task) -> Text:
+        """Return the rate, or a dash before there is one."""
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed * 60:.1f} per minute" if speed else "– per minute")
+
+
+def grading_progress(console: Console) -> Progress:
+    """Return a bar that shows in a terminal only, and is gone when the run ends."""
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        RateColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+        speed_estimate_period=WINDOW,
+    )

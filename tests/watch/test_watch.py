@@ -1,0 +1,274 @@
+"""What arrives is graded and given back, as often as allowed, through restarts, once at a time."""
+
+import errno
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from autograder.watch.exchange import CourseExchange
+from nbgrader.utils import notebook_hash
+from tiny_course import LESSON, RIGHT, hand_in
+from tiny_fixtures import ReadGrades
+
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
+from autograder.storage import attempts
+from autograder.storage.attempts import AttemptLog
+from autograder.watch import inbox, watch
+from autograder.watch.watch import only_one
+
+from .conftest import Look
+
+STAMPS = [f"2026-03-01 1{hour}:00:00.000000 UTC" for hour in range(5)]
+Submit = Callable[..., Path]
+
+
+def released(exchange: Path, student: str, stamp: str) -> Path:
+    """Return where nbgrader's fetch_feedback looks for a page."""
+    checksum = notebook_hash(secret=f"secret{student}{stamp[:10]}", notebook_id=LESSON)
+    return exchange.parent / "feedback" / f"{checksum}.html"
+
+
+def test_a_submission_of_the_exchange_is_graded_and_given_back(
+    course: Course, exchange: Path, submit: Submit, look: Look, grades: ReadGrades
+) -> None:
+    """The gradebook, the log, the class report, and the page where the student's nbgrader finds it."""
+    submit("ada", STAMPS[0], **RIGHT)
+    submit("bo", STAMPS[0], double="# half")
+    told = look(exchange)
+    assert sorted(told.graded) == [("ada", 18), ("bo", 4)]
+    assert all(done.returned and not done.problem for done in told.done)
+    assert grades("ada")["double-test"] == (8.0, None, False)
+    assert course.submission("ada", LESSON).is_file()
+    assert "18 of 18" in released(exchange, "ada", STAMPS[0]).read_text(encoding="utf-8")
+    assert (course.reports / "class.html").is_file()
+    assert len(list(AttemptLog(course.reports))) == 2
+
+
+def test_any_folder_will_do(course: Course, tmp_path: Path, look: Look) -> None:
+    """STUDENT/LESSON/, without an exchange; the submission's own folder stays as it is."""
+    inbox = Course(tmp_path / "dropbox")
+    inbox.root.mkdir()
+    (inbox.root / "release").symlink_to(course.release)
+    path = hand_in(inbox, "ada", **RIGHT)
+    told = look(inbox.submitted)
+    assert told.graded == [("ada", 18)]
+    assert not told.done[0].returned
+    assert course.submission("ada", LESSON).read_bytes() == path.read_bytes()
+    assert course.feedback_page("ada", LESSON).is_file()
+
+
+def test_a_folder_that_cannot_be_a_students_is_named(course: Course, tmp_path: Path, look: Look) -> None:
+    """So that nobody takes it for graded. A folder without a lesson in it is nobody's submission."""
+    for name in ("=cmd()/" + LESSON, "<b>x/" + LESSON, ".hidden/" + LESSON, "=other/notes"):
+        (tmp_path / "dropbox" / name).mkdir(parents=True)
+    told = look(tmp_path / "dropbox")
+    assert told.graded == []
+    assert told.notes == [
+        f"the folder '{name}' was left out: its name cannot be a student's" for name in ("<b>x", "=cmd()")
+    ]
+
+
+def test_the_courses_own_folder_can_be_watched(course: Course, look: Look) -> None:
+    """Nothing is copied onto itself."""
+    path = hand_in(course, "ada", **RIGHT)
+    assert look(course.submitted).graded == [("ada", 18)]
+    assert path.is_file()
+
+
+def test_a_restart_grades_nothing_again_and_loses_nothing(
+    course: Course, exchange: Path, submit: Submit, look: Look
+) -> None:
+    """What was graded is known by the attempts' own file; what came in between is graded now."""
+    submit("ada", STAMPS[0], **RIGHT)
+    look(exchange)
+    assert look(exchange).done == []
+    submit("ada", STAMPS[1], double="# half")
+    assert look(exchange).graded == [("ada", 4)]
+    assert [attempt.report.score for attempt in AttemptLog(course.reports)] == [18, 4]
+
+
+def test_a_submission_that_was_cut_short_is_graded_after_the_restart(
+    course: Course, exchange: Path, submit: Submit, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is noted last, after the feedback is back."""
+    submit("ada", STAMPS[0], **RIGHT)
+    with monkeypatch.context() as patch:
+        patch.setattr(attempts.ArrivalLog, "add", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            look(exchange)
+    told = look(exchange)
+    assert [done.arrival.student for done in told.done] == ["ada"]
+    assert released(exchange, "ada", STAMPS[0]).is_file()
+
+
+def test_a_submission_that_was_graded_but_not_given_back_is_given_back_after_the_restart(
+    course: Course, exchange: Path, submit: Submit, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is settled, so it is not graded again; it is graded again where its graded notebook is lost."""
+    submit("ada", STAMPS[0], **RIGHT)
+    with monkeypatch.context() as patch:
+        patch.setattr(CourseExchange, "return_feedback", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            look(exchange)
+    assert look(exchange).graded == []
+    assert released(exchange, "ada", STAMPS[0]).is_file()
+    shutil.rmtree(course.autograded)
+    submit("ada", STAMPS[1], **RIGHT)
+    assert look(exchange).graded == [("ada", 18)]
+
+
+def _killed(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_older_submission_never_replaces_a_newer_one(exchange: Path, submit: Submit, look: Look) -> None:
+    """Of several that wait, the newest is graded; a late copy of an old one is left."""
+    submit("ada", STAMPS[1], double="# half")
+    submit("ada", STAMPS[2], **RIGHT)
+    assert look(exchange).graded == [("ada", 18)]
+    submit("ada", STAMPS[0], double="# half")
+    assert look(exchange).done == []
+
+
+def test_attempts_are_limited_by_the_hour_and_wait(
+    exchange: Path, submit: Submit, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The third of two waits, another student does not, and an hour later it is graded."""
+    for number in range(3):
+        submit("ada", STAMPS[number], double=f"# half {number}")
+        told = look(exchange, most=2)
+        assert len(told.graded) == (number < 2)
+    assert len(told.notes) == 1
+    assert "waits until" in told.notes[0]
+    submit("bo", STAMPS[0], **RIGHT)
+    assert look(exchange, most=2).graded == [("bo", 18)]
+    now = time.time()
+    monkeypatch.setattr(attempts.time, "time", lambda: now + 3601)
+    assert look(exchange, most=2).graded == [("ada", 4)]
+
+
+def test_the_same_file_again_costs_no_attempt(course: Course, exchange: Path, submit: Submit, look: Look) -> None:
+    """It was graded before, and gets nothing new."""
+    submit("ada", STAMPS[0], **RIGHT)
+    look(exchange, most=1)
+    submit("ada", STAMPS[1], **RIGHT)
+    told = look(exchange, most=2)
+    assert [done.attempt for done in told.done] == [None]
+    submit("ada", STAMPS[2], double="# half")
+    assert look(exchange, most=2).graded == [("ada", 4)]
+
+
+@pytest.mark.parametrize("kind", ["link", "hard link", "pipe"])
+def test_what_is_no_plain_file_is_refused_and_not_read(
+    course: Course, exchange: Path, submit: Submit, look: Look, tmp_path: Path, kind: str
+) -> None:
+    """The student is told so, and another's answers stay unread."""
+    other = submit("bo", STAMPS[0], **RIGHT) / f"{LESSON}.ipynb"
+    path = submit("ada", STAMPS[0]) / f"{LESSON}.ipynb"
+    path.unlink()
+    if kind == "link":
+        path.symlink_to(other)
+    elif kind == "hard link":
+        os.link(other, path)
+    else:
+        os.mkfifo(path)
+    if kind == "hard link":  # else the other's file has two names too
+        shutil.copy(other, tmp_path / "copy")
+        other.unlink()
+        shutil.copy(tmp_path / "copy", other)
+        os.link(path, tmp_path / "second name")
+    told = look(exchange)
+    assert sorted(told.graded) == [("ada", 0), ("bo", 18)]
+    (ada,) = [done.attempt for done in told.done if done.arrival.student == "ada"]
+    assert ada is not None
+    assert ada.report.state.value == "wrong-file"
+    assert "is a link" in ada.report.reason
+
+
+def test_nobody_hands_in_for_another(exchange: Path, submit: Submit, look: Look) -> None:
+    """The folder's owner has to be the student, unless nbgrader is told that users share an account."""
+    submit("ada", STAMPS[0], **RIGHT)
+    told = look(exchange, checks_owner=True)
+    assert told.done == []
+    assert "left alone, because the folder belongs to" in told.notes[0]
+    assert "check_owner = False" in told.notes[0]
+
+
+def test_a_folder_that_cannot_be_read_holds_up_nobody(
+    exchange: Path, submit: Submit, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is said, and tried again; it costs no attempt."""
+    submit("ada", STAMPS[0], **RIGHT)
+    submit("bo", STAMPS[0], **RIGHT)
+    with monkeypatch.context() as patch:
+        patch.setattr(inbox, "_names", _closed_to("ada"))
+        told = look(exchange)
+    assert told.graded == [("bo", 18)]
+    assert told.notes == [f"ada, {LESSON}: the folder cannot be read: Permission denied"]
+    assert look(exchange, most=1).graded == [("ada", 18)]
+
+
+def _closed_to(student: str) -> Callable[[Path], list[str]]:
+    real = inbox._names
+
+    def names(folder: Path) -> list[str]:
+        if folder.name.startswith(student):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+        return real(folder)
+
+    return names
+
+
+def test_a_lesson_that_cannot_be_graded_is_noted_and_tried_again(
+    course: Course, exchange: Path, submit: Submit, look: Look
+) -> None:
+    """With --once the command ends with the error; a running watch goes on."""
+    submit("ada", STAMPS[0], **RIGHT)
+    hidden = course.release.rename(course.root / "away")
+    with pytest.raises(CourseError, match="no released lesson"):
+        look(exchange)
+    hidden.rename(course.release)
+    assert look(exchange).graded == [("ada", 18)]
+
+
+def test_the_notebook_is_among_those_that_are_copied(exchange: Path, submit: Submit, look: Look) -> None:
+    """However many files lie beside it."""
+    folder = submit("ada", STAMPS[0], **RIGHT)
+    for number in range(300):
+        (folder / f"{number:03}.txt").write_text("notes")
+    assert look(exchange).graded == [("ada", 18)]
+
+
+def test_one_watch_at_a_time(course: Course) -> None:
+    """The second one stops with one line; when the first has ended, another can start."""
+    with only_one(course):
+        second = only_one(course)
+        with pytest.raises(CourseError, match="another 'autograder watch' is at work"):
+            second.__enter__()
+    with only_one(course):
+        assert (course.reports / watch.LOCK).exists()
+
+
+def test_what_arrives_later_is_graded_within_seconds(
+    course: Course, exchange: Path, submit: Submit, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it runs: a change in the folder wakes it, and stopping ends it."""
+    monkeypatch.setattr(watch, "RESCAN", 3600.0)  # only the change can wake it
+    stop = threading.Event()
+    thread = threading.Thread(target=look, args=(exchange,), kwargs={"stop": stop})
+    thread.start()
+    time.sleep(1.5)
+    submit("ada", STAMPS[0], **RIGHT)
+    page = released(exchange, "ada", STAMPS[0])
+    deadline = time.monotonic() + 60
+    while not page.is_file() and time.monotonic() < deadline:
+        time.sleep(0.2)
+    stop.set()
+    thread.join(timeout=30)
+    assert page.is_file()
+    assert not thread.is_alive()
