@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from coursework.torch_decoder import copy_layer
+
 
 def layer_outputs(encoder: nn.Module, ids: Tensor, mask: Tensor | None = None) -> list[Tensor]:
     """Run an encoder on ids (B, S) and return the output (B, S, D) of each of its `layers`.
@@ -54,19 +56,9 @@ def without_residuals(encoder: nn.Module) -> nn.Module:
 
 def torch_twin(layer: Any, num_heads: int) -> nn.TransformerEncoderLayer:
     """Return PyTorch's encoder layer, post-norm and batch first, with copies of a layer's weights."""
-    attention, feed = layer.self_attention, layer.feed_forward
-    d_ff, d_model = feed.linear1.weight.shape
+    d_ff, d_model = layer.feed_forward.linear1.weight.shape
     twin = nn.TransformerEncoderLayer(d_model, num_heads, d_ff, dropout=0.0, batch_first=True)
-    projections = (attention.w_q, attention.w_k, attention.w_v)
-    with torch.no_grad():
-        twin.self_attn.in_proj_weight.copy_(torch.cat([part.weight for part in projections]))
-        twin.self_attn.in_proj_bias.copy_(torch.cat([part.bias for part in projections]))
-        copies = {"self_attn.out_proj": attention.w_o, "linear1": feed.linear1}
-        copies |= {"linear2": feed.linear2, "norm1": layer.norm1, "norm2": layer.norm2}
-        for name, part in copies.items():
-            theirs: Any = twin.get_submodule(name)
-            theirs.weight.copy_(part.weight)
-            theirs.bias.copy_(part.bias)
+    copy_layer(layer, twin)
     return twin.eval()
 
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Final
 
-from matplotlib import pyplot as plt
+import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from coursework.plots import ACCENT, KEY, MUTED, QUERY, VALUE, WRONG, heatmap
+from coursework.plots import ACCENT, KEY, MUTED, QUERY, VALUE, WRONG, frame, heatmap, panel, panels
 
 Draw = Callable[..., Axes]
 KINDS: Final = {"encoder": (KEY, "o"), "decoder": (QUERY, "s"), "cross": (WRONG, "^")}
@@ -17,11 +17,11 @@ KINDS: Final = {"encoder": (KEY, "o"), "decoder": (QUERY, "s"), "cross": (WRONG,
 
 def scales(maps: Mapping[str, Tensor]) -> Figure:
     """Draw each map (R, C) twice: on a colour scale of its own, and on the scale from 0 to 1."""
-    figure: Figure = plt.figure(figsize=(4.2 * len(maps), 7.4))
-    for row, title in enumerate(("a scale of its own", "the scale from 0 to 1")):
-        for column, (name, matrix) in enumerate(maps.items()):
-            ax = figure.add_subplot(2, len(maps), row * len(maps) + column + 1)
-            limits = (0.0, 1.0) if row else (float(matrix.min()), float(matrix.max()))
+    figure, rows = panels(2, len(maps), 4.2 * len(maps), 7.4)
+    for axes, title in zip(rows, ("a scale of its own", "the scale from 0 to 1"), strict=True):
+        for ax, (name, matrix) in zip(axes, maps.items(), strict=True):
+            own = axes is rows[0]
+            limits = (float(matrix.min()), float(matrix.max())) if own else (0.0, 1.0)
             drawn = ax.imshow(matrix.numpy(), cmap="Blues", vmin=limits[0], vmax=limits[1])
             ax.set(xticks=[], yticks=[])
             ax.set_title(f"{name},\n{title}", size=13)
@@ -33,9 +33,9 @@ def grid(maps: Tensor, queries: Sequence[str], keys: Sequence[str], *, draw: Dra
     """Draw maps (L, H, Tq, Tk): layers down, heads across, each by `draw(weights, queries, keys, ax=ax)`."""
     layers, heads = maps.shape[:2]
     size = (heads * (1.3 + 0.36 * len(keys)), 0.7 + layers * (1.3 + 0.36 * len(queries)))
-    figure: Figure = plt.figure(figsize=size)
+    figure, axes = panels(layers, heads, *size)
     for layer, head in product(range(layers), range(heads)):
-        ax = figure.add_subplot(layers, heads, layer * heads + head + 1)
+        ax = axes[layer][head]
         draw(maps[layer, head], list(queries), list(keys), ax=ax)
         ax.set_title(f"layer {layer}, head {head}", size=13)
     figure.suptitle(title)
@@ -45,22 +45,18 @@ def grid(maps: Tensor, queries: Sequence[str], keys: Sequence[str], *, draw: Dra
 def scores(matrix: Tensor, title: str) -> Axes:
     """Draw one score for each head (L, H): layers down, heads across, with numbers."""
     layers, heads = matrix.shape
-    figure: Figure = plt.figure(figsize=(2.2 + 0.8 * heads, 1.6 + 0.55 * layers))
-    ax = figure.add_subplot()
+    ax = panel(2.2 + 0.8 * heads, 1.6 + 0.55 * layers)
     names = ([f"layer {place}" for place in range(layers)], [f"{place}" for place in range(heads)])
     heatmap(matrix, *names, title=title, ax=ax)
     ax.tick_params(axis="x", rotation=0)
     ax.set_xlabel("head")
-    row, column = divmod(int(matrix.argmax()), heads)
-    corner = (column - 0.46, row - 0.44)
-    ax.add_patch(plt.Rectangle(corner, 0.92, 0.88, fill=False, ec=WRONG, lw=3))
+    frame(ax, torch.arange(matrix.numel()).view_as(matrix) == matrix.argmax())
     return ax
 
 
 def by_layer(matrix: Tensor, what: str, *, limit: float | None = None, name: str = "") -> Axes:
     """Draw a number for each head (L, H) as a dot over its layer; `limit` is a dotted line."""
-    figure: Figure = plt.figure(figsize=(7.2, 3.8))
-    ax = figure.add_subplot()
+    figure, ((ax,),) = panels(1, 1, 7.2, 3.8)
     for layer, heads in enumerate(matrix.detach().tolist()):
         ax.scatter([layer] * len(heads), heads, s=90, color=QUERY, alpha=0.55, edgecolor="white")
     means = matrix.detach().mean(dim=-1).tolist()
@@ -76,8 +72,7 @@ def span(tokens: Sequence[str], starts: Tensor, ends: Tensor, picked: tuple[int,
     """Draw start and end logits (S,) around the span that was picked, which is shaded."""
     first, last = picked
     low, high = max(0, first - 8), min(len(tokens), last + 9)
-    figure: Figure = plt.figure(figsize=(max(9.0, 0.5 * (high - low)), 4.6))
-    ax = figure.add_subplot()
+    figure, ((ax,),) = panels(1, 1, max(9.0, 0.5 * (high - low)), 4.6)
     places = range(low, high)
     for logits, colour, name in ((starts, VALUE, "starts here"), (ends, ACCENT, "ends here")):
         marker = ">" if logits is starts else "<"
@@ -92,8 +87,7 @@ def span(tokens: Sequence[str], starts: Tensor, ends: Tensor, picked: tuple[int,
 
 def ablation(rows: Sequence[tuple[str, float, float]], whole: float) -> Axes:
     """Draw heads by entropy (across) and accuracy without them (up); rows: kind, entropy, accuracy."""
-    figure: Figure = plt.figure(figsize=(8.4, 4.6))
-    ax = figure.add_subplot()
+    figure, ((ax,),) = panels(1, 1, 8.4, 4.6)
     for kind, (colour, marker) in KINDS.items():
         points = [(entropy, accuracy) for name, entropy, accuracy in rows if name == kind]
         x, y = zip(*points, strict=True)

@@ -93,20 +93,16 @@ def model_view(  # noqa: PLR0917 - the arguments are bertviz's, in its order
 
 
 def _options(arguments: Mapping[str, Any], without: Sequence[str]) -> dict[str, Any]:
-    """Return a view's arguments as bertviz wants them: attention as rounded layers, lists."""
+    """Return a view's arguments as bertviz wants them: attention as rounded layers (1, H, T, S), lists."""
     options = {name: value for name, value in arguments.items() if name not in without}
     for name, value in options.items():
         if value is not None and name.endswith("attention"):
-            options[name] = [_layer(layer) for layer in value]
+            layers = [torch.as_tensor(layer).detach().cpu().double() for layer in value]
+            rounded = [layer.round(decimals=DECIMALS) for layer in layers]
+            options[name] = [layer.unsqueeze(0) if layer.dim() == 3 else layer for layer in rounded]
         elif isinstance(value, Sequence) and not isinstance(value, str):
             options[name] = list(value)
     return options
-
-
-def _layer(weights: Tensor) -> Tensor:
-    """Return one layer's weights as (1, H, T, S), rounded, from that shape or (H, T, S)."""
-    weights = torch.as_tensor(weights).detach().cpu().double().round(decimals=DECIMALS)
-    return weights.unsqueeze(0) if weights.dim() == 3 else weights  # (1, H, T, S)
 
 
 def _picture(
@@ -125,38 +121,27 @@ def _picture(
     if not (body and script and params):
         raise RuntimeError("bertviz draws in another way than 1.4.1 does: install bertviz==1.4.1")
     drawn = json.loads(params[1])
-    page = _page(body[1], script[1].replace(params[1], _compact(drawn)))
-    html = HTML(_frame(VIS_ID.sub("bertviz", page), title, height(drawn)))
-    return html if html_action == "return" else display(html)
-
-
-def _compact(params: Mapping[str, Any]) -> str:
-    """Return JSON that may stand in a script: a token such as "</s>" must not seem to end it."""
-    return json.dumps(params, separators=(",", ":")).replace("<", "\\u003c")
-
-
-def _page(body: str, script: str) -> str:
-    """Return the page inside the frame."""
+    # A token such as "</s>" must not seem to end the script.
+    compact = json.dumps(drawn, separators=(",", ":")).replace("<", "\\u003c")
     scripts = (_vendored("d3.min.js"), _vendored("jquery.slim.min.js"), SHIM)
-    head = "".join(f"<script>{text}</script>" for text in scripts)
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><style>{STYLE}</style>{head}'
-        f"<body>{body.strip()}<script>{SHRINK}</script><script>{script}</script></body></html>"
+    page = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><style>{STYLE}</style>'
+        + "".join(f"<script>{text}</script>" for text in scripts)
+        + f"<body>{body[1].strip()}<script>{SHRINK}</script>"
+        + f"<script>{script[1].replace(params[1], compact)}</script></body></html>"
     )
+    page = VIS_ID.sub("bertviz", page)
+    inside = page.replace("&", "&amp;").replace("'", "&#39;")  # the scripts have more " than '
+    style = f"width:100%;height:{height(drawn):.0f}px;border:0;display:block;background:#fff"
+    frame = f'<iframe title="{title}" sandbox="allow-scripts" style="{style}" srcdoc='
+    html = HTML(f"<div>{frame}'{inside}'></iframe></div>")
+    return html if html_action == "return" else display(html)
 
 
 @cache
 def _vendored(name: str) -> str:
     """Return the text of a library that lies beside this module; its licence lies there too."""
     return (files("coursework") / "vendor" / name).read_text(encoding="utf-8")
-
-
-def _frame(page: str, title: str, height: float) -> str:
-    """Return HTML that shows a page in a frame, which may run its scripts and do no more."""
-    inside = page.replace("&", "&amp;").replace("'", "&#39;")  # the scripts have more " than '
-    style = f"width:100%;height:{height:.0f}px;border:0;display:block;background:#fff"
-    frame = f'<iframe title="{title}" sandbox="allow-scripts" style="{style}" srcdoc='
-    return f"<div>{frame}'{inside}'></iframe></div>"
 
 
 def _rows(params: Mapping[str, Any]) -> int:

@@ -3,14 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import torch
-from matplotlib import pyplot as plt
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from coursework.plots import WRONG, heatmap
+from coursework.plots import frame, heatmap, panels
 
 STILL: Final = 1e-4  # less than this is rounding
 
@@ -24,21 +20,11 @@ def movements(
     A solid frame marks what moved and should not, a dashed one what should have moved and did not.
     """
     width = len(maps) * (1.7 + 0.66 * len(columns))
-    figure: Figure = plt.figure(figsize=(width, 2.2 + 0.55 * len(rows[0])))
+    figure, (axes,) = panels(1, len(maps), width, 2.2 + 0.55 * len(rows[0]))
     top = max(STILL, *(float(moved.max()) for moved, _ in maps.values()))
-    for place, (title, (moved, right)) in enumerate(maps.items(), start=1):
-        ax = figure.add_subplot(1, len(maps), place)
-        heatmap(moved, rows[place - 1], columns, title=title, limits=(0.0, top), ax=ax)
-        ax.set_xlabel("output")
-        ax.set_ylabel("changed token")
-        _frame(ax, (moved > STILL) & ~right, "solid")
-        _frame(ax, (moved <= STILL) & right, "dashed")
+    for ax, names, (title, (moved, right)) in zip(axes, rows, maps.items(), strict=False):
+        heatmap(moved, names, columns, title=title, limits=(0.0, top), ax=ax)
+        ax.set(xlabel="output", ylabel="changed token")
+        frame(ax, (moved > STILL) & ~right, size=(0.88, 0.84))
+        frame(ax, (moved <= STILL) & right, size=(0.88, 0.84), style="dashed")
     return figure
-
-
-def _frame(ax: Axes, cells: Tensor, style: str) -> None:
-    """Frame the cells (R, C) that are True."""
-    for row, column in torch.nonzero(cells).tolist():
-        corner = (column - 0.44, row - 0.42)
-        frame = Rectangle(corner, 0.88, 0.84, fill=False, ec=WRONG, lw=3, ls=style)
-        ax.add_patch(frame)

@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import torch
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from torch import Tensor
 
-from coursework.plots import ACCENT, CYCLE, KEY, MUTED, QUERY, WRONG
+from coursework.plots import ACCENT, CYCLE, KEY, MUTED, QUERY, WRONG, panel
 
 CHARACTER: Final = 0.115  # inches that one character takes
 LEFT: Final = (-0.9, 1.0, 0.0)
@@ -30,10 +29,13 @@ def token_strip(tokens: Sequence[str], *, columns: int = 88) -> Axes:
     A space is shown as a dot, a newline or a tab as an arrow; a row is `columns` characters long.
     """
     rows = _wrapped(tokens, columns)
-    ax = _panel(CHARACTER * columns, 0.42 * len(rows) + 0.1)
+    ax = panel(CHARACTER * columns, 0.42 * len(rows) + 0.1)
     for line, row in enumerate(rows):
         for start, text in row:
-            _draw_token(ax, start, line, text)
+            face = to_rgba(QUERY, 0.2) if text[:1].isalnum() else "#E4E4E4"
+            ax.add_patch(Rectangle((start - 0.4, line - 0.36), len(text) + 0.8, 0.72, fc=face, ec="none"))
+            style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "family": "monospace"}
+            ax.text(start + len(text) / 2, line, text, size=12, **style)
     ax.set(xlim=(-1, columns + 1), ylim=(len(rows) - 0.4, -0.6))
     ax.set_axis_off()
     return ax
@@ -42,10 +44,16 @@ def token_strip(tokens: Sequence[str], *, columns: int = 88) -> Axes:
 def batch_grid(batch: Tensor, words: Sequence[str], *, pad_id: int = 0) -> Axes:
     """Draw ids (B, S) in a grid, each with the word it stands for; padding is grey."""
     rows, columns = batch.shape
-    ax = _panel(1.15 * columns + 0.4, 0.8 * rows + 0.3)
+    ax = panel(1.15 * columns + 0.4, 0.8 * rows + 0.3)
     for row, ids in enumerate(batch.tolist()):
         for column, number in enumerate(ids):
-            _draw_id(ax, (column, row), number, words[number], padding=number == pad_id)
+            padding = number == pad_id
+            face = "#EDEDED" if padding else to_rgba(QUERY, 0.16)
+            ax.add_patch(Rectangle((column - 0.47, row - 0.44), 0.94, 0.88, fc=face, ec="white"))
+            colour = MUTED if padding else "black"
+            ax.text(column, row - 0.14, str(number), color=colour, size=15, ha="center", va="center")
+            word = _visible(words[number])
+            ax.text(column, row + 0.24, word, color="#555555", size=12, ha="center", va="center")
     ax.set(xlim=(-0.6, columns - 0.4), ylim=(rows - 0.5, -0.5))
     ax.set_axis_off()
     return ax
@@ -53,7 +61,7 @@ def batch_grid(batch: Tensor, words: Sequence[str], *, pad_id: int = 0) -> Axes:
 
 def fading(distance: Sequence[int], named: Mapping[str, Sequence[float]], ylabel: str) -> Axes:
     """Draw one line per name over the distance, on a logarithmic scale."""
-    ax = _panel(7.6, 4.0)
+    ax = panel(7.6, 4.0)
     for (name, values), style in zip(named.items(), ("-", "--", ":"), strict=False):
         ax.semilogy(distance, values, style, label=name, linewidth=3)
     ax.set(xlabel="distance in tokens", ylabel=ylabel)
@@ -63,7 +71,7 @@ def fading(distance: Sequence[int], named: Mapping[str, Sequence[float]], ylabel
 
 def histograms(named: Mapping[str, Tensor], *, limits: tuple[float, float], xlabel: str) -> Axes:
     """Draw the distribution of each vector (N,) over one scale, as filled outlines."""
-    ax = _panel(7.6, 3.6)
+    ax = panel(7.6, 3.6)
     for (name, values), colour in zip(named.items(), (QUERY, WRONG, KEY), strict=False):
         inside = values.detach().clamp(*limits).tolist()
         style: dict[str, Any] = {"color": colour, "alpha": 0.45, "label": name, "density": True}
@@ -76,7 +84,7 @@ def histograms(named: Mapping[str, Tensor], *, limits: tuple[float, float], xlab
 
 def bars(names: Sequence[str], values: Sequence[float], *, title: str = "", xlabel: str = "") -> Axes:
     """Draw a horizontal bar for each name, the first one at the top, with its value beside it."""
-    ax = _panel(7.6, 0.4 * len(names) + 1.0)
+    ax = panel(7.6, 0.4 * len(names) + 1.0)
     drawn = ax.barh(range(len(names)), values, color=QUERY, height=0.7)
     ax.bar_label(drawn, fmt="{:.2f}", padding=4)
     ax.set_yticks(range(len(names)), names)
@@ -100,12 +108,14 @@ def word_map(
     words = [word for group in groups.values() for word in group]
     flat = plane(vectors, across)
     places = {word: (x, y) for word, (x, y) in zip(words, flat.tolist(), strict=True)}
-    ax = _panel(9.0, 5.6)
+    ax = panel(9.0, 5.6)
     for (name, group), colour in zip(groups.items(), CYCLE, strict=False):
         x, y = zip(*(places[word] for word in group), strict=True)
         ax.scatter(x, y, s=90, color=colour, label=name, zorder=3)
     for start, end in arrows:
-        _connect(ax, places[start], places[end])
+        style: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 18, "linewidth": 2.5}
+        arrow = FancyArrowPatch(places[start], places[end], color=ACCENT, shrinkA=6, shrinkB=6, **style)
+        ax.add_patch(arrow)  # it keeps clear of the points
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     ax.margins(0.12)
@@ -147,30 +157,6 @@ def _wrapped(tokens: Sequence[str], columns: int) -> list[list[tuple[float, str]
     return rows
 
 
-def _draw_token(ax: Axes, start: float, line: int, text: str) -> None:
-    is_word = text[:1].isalnum()
-    face = to_rgba(QUERY, 0.2) if is_word else "#E4E4E4"
-    ax.add_patch(Rectangle((start - 0.4, line - 0.36), len(text) + 0.8, 0.72, fc=face, ec="none"))
-    style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "family": "monospace"}
-    ax.text(start + len(text) / 2, line, text, size=12, **style)
-
-
-def _draw_id(ax: Axes, place: tuple[int, int], number: int, word: str, *, padding: bool) -> None:
-    face = "#EDEDED" if padding else to_rgba(QUERY, 0.16)
-    corner = (place[0] - 0.47, place[1] - 0.44)
-    ax.add_patch(Rectangle(corner, 0.94, 0.88, fc=face, ec="white"))
-    style: dict[str, Any] = {"ha": "center", "va": "center"}
-    colour = MUTED if padding else "black"
-    ax.text(place[0], place[1] - 0.14, str(number), color=colour, size=15, **style)
-    ax.text(place[0], place[1] + 0.24, _visible(word), color="#555555", size=12, **style)
-
-
-def _connect(ax: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """Draw an arrow that keeps clear of the points it leads from and to."""
-    style: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 18, "linewidth": 2.5}
-    ax.add_patch(FancyArrowPatch(start, end, color=ACCENT, shrinkA=6, shrinkB=6, **style))
-
-
 def _name_points(ax: Axes, places: Mapping[str, tuple[float, float]], leftward: Sequence[str]) -> None:
     """Write each word beside its point: the first place around it that covers nothing written.
 
@@ -202,8 +188,3 @@ def _covered(
 
 def _visible(token: str) -> str:
     return "".join(VISIBLE.get(character, character) for character in token)
-
-
-def _panel(width: float, height: float) -> Axes:
-    ax: Axes = plt.figure(figsize=(width, height)).add_subplot()
-    return ax

@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Final
 
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
-from coursework.plots import QUERY, WRONG
+from coursework.plots import QUERY, WRONG, panels
 
 ROUNDING: Final = 1e-7
 
@@ -24,8 +23,7 @@ def lines(
     more lines is dashed, and so many have their legend above. `log` makes the vertical axis logarithmic.
     """
     many = len(named) > 2
-    figure = plt.figure(figsize=(7.6, 4.5 if many else 3.9))
-    ax: Axes = figure.add_subplot()
+    figure, ((ax,),) = panels(1, 1, 7.6, 4.5 if many else 3.9)
     for index, (name, y) in enumerate(named.items()):
         colour = WRONG if "without" in name else QUERY
         dash = "--" if many and index >= len(named) / 2 else "-"
@@ -44,9 +42,8 @@ def lines(
 def moved(named: Mapping[str, Tensor], what: str) -> Figure:
     """Draw the size of each change in an output (S, D), side by side on one colour scale."""
     top = max(float(move.abs().max()) for move in named.values())
-    figure: Figure = plt.figure(figsize=(10.4, 3.6))
-    for place, (name, move) in enumerate(named.items(), start=1):
-        ax = figure.add_subplot(1, len(named), place)
+    figure, (axes,) = panels(1, len(named), 10.4, 3.6)
+    for ax, (name, move) in zip(axes, named.items(), strict=True):
         image = ax.imshow(move.abs().numpy(), cmap="Reds", vmin=0.0, vmax=top)
         largest = float(move.abs().max())
         said = "no change" if largest < 1e-6 else f"changes by up to {largest:.2f}"

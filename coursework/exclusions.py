@@ -46,11 +46,6 @@ class Exclusion:
         return frozenset(self.operators.values()) | {_public_name(each) for each in self.python}
 
 
-def _if_there(name: str) -> list[Callable[..., Any]]:
-    """Return a function of torch.nn.functional that not every version has."""
-    return [getattr(F, name)] if hasattr(F, name) else []
-
-
 def _public_name(function: Callable[..., Any]) -> str:
     """Return what a function of torch's, or the class whose forward it is, is called in a lesson."""
     name = function.__qualname__.removesuffix(".forward")
@@ -61,29 +56,25 @@ def _square() -> torch.Tensor:
     return torch.ones(2, 4, 4)
 
 
-def _attend(*, train: bool) -> Any:
-    layer = nn.MultiheadAttention(4, 2, batch_first=True).train(train)
+def _run(layer: nn.Module, inputs: int, *, train: bool) -> Any:
     with torch.set_grad_enabled(train):
-        return layer(_square(), _square(), _square())
+        return layer.train(train)(*[_square()] * inputs)
 
 
-def _encode(*, train: bool) -> Any:
-    layer = nn.TransformerEncoderLayer(4, 2, 4, batch_first=True).train(train)
-    with torch.set_grad_enabled(train):
-        return layer(_square())
+def _operators(known: Mapping[str, str]) -> dict[str, str]:
+    """Turn a list of operators by known name into the known name by operator."""
+    return {operator: name for name, operators in known.items() for operator in operators.split()}
 
 
 SOFTMAX: Final = Exclusion(
-    operators={
-        "_softmax": "torch.softmax",
-        "_softmax.out": "torch.softmax",
-        "_log_softmax": "torch.log_softmax",
-        "_log_softmax.out": "torch.log_softmax",
-        "_safe_softmax": "torch.softmax",
-        "_masked_softmax": "torch.softmax",
-        "_sparse_softmax": "torch.sparse.softmax",
-        "_sparse_log_softmax": "torch.sparse.log_softmax",
-    },
+    operators=_operators(
+        {
+            "torch.softmax": "_softmax _softmax.out _safe_softmax _masked_softmax",
+            "torch.log_softmax": "_log_softmax _log_softmax.out",
+            "torch.sparse.softmax": "_sparse_softmax",
+            "torch.sparse.log_softmax": "_sparse_log_softmax",
+        }
+    ),
     calls={
         "torch.softmax": lambda: torch.softmax(_square(), -1),
         "torch.log_softmax": lambda: torch.log_softmax(_square(), -1),
@@ -96,9 +87,8 @@ SOFTMAX: Final = Exclusion(
 )
 SCALED_DOT_PRODUCT: Final = Exclusion(
     operators={
-        "_scaled_dot_product_flash_attention_for_cpu": "F.scaled_dot_product_attention",
-        "_scaled_dot_product_attention_math": "F.scaled_dot_product_attention",
-        "_scaled_dot_product_fused_attention_overrideable": "F.scaled_dot_product_attention",
+        f"_scaled_dot_product_{kind}": "F.scaled_dot_product_attention"
+        for kind in ("flash_attention_for_cpu", "attention_math", "fused_attention_overrideable")
     },
     calls={
         "F.scaled_dot_product_attention": lambda: F.scaled_dot_product_attention(*(_square()[:, None],) * 3),
@@ -108,20 +98,15 @@ SCALED_DOT_PRODUCT: Final = Exclusion(
     },
 )
 NORMS: Final = Exclusion(
-    operators={
-        "native_layer_norm": "F.layer_norm",
-        "native_layer_norm.out": "F.layer_norm",
-        "native_group_norm": "F.group_norm",
-        "native_group_norm.out": "F.group_norm",
-        "native_batch_norm": "F.batch_norm",
-        "native_batch_norm.out": "F.batch_norm",
-        "_native_batch_norm_legit": "F.batch_norm",
-        "_native_batch_norm_legit.no_stats": "F.batch_norm",
-        "_batch_norm_impl_index": "F.batch_norm",
-        "_batch_norm_with_update": "F.batch_norm",
-        "rms_norm": "F.rms_norm",
-        "_fused_rms_norm": "F.rms_norm",
-    },
+    operators=_operators(
+        {
+            "F.layer_norm": "native_layer_norm native_layer_norm.out",
+            "F.group_norm": "native_group_norm native_group_norm.out",
+            "F.batch_norm": "native_batch_norm native_batch_norm.out _native_batch_norm_legit"
+            " _native_batch_norm_legit.no_stats _batch_norm_impl_index _batch_norm_with_update",
+            "F.rms_norm": "rms_norm _fused_rms_norm",
+        }
+    ),
     calls={
         "F.layer_norm": lambda: F.layer_norm(_square(), (4,)),
         "nn.LayerNorm": lambda: nn.LayerNorm(4)(_square()),
@@ -141,7 +126,8 @@ CROSS_ENTROPY: Final = Exclusion(
             _square()[0].requires_grad_(), torch.zeros(4, dtype=torch.long)
         ),
     },
-    python=(F.cross_entropy, *_if_there("linear_cross_entropy")),
+    # Not every version has both.
+    python=[getattr(F, name) for name in ("cross_entropy", "linear_cross_entropy") if hasattr(F, name)],
 )
 FINISHED_ATTENTION: Final = Exclusion(
     operators={
@@ -149,21 +135,23 @@ FINISHED_ATTENTION: Final = Exclusion(
         "_transformer_encoder_layer_fwd": "nn.TransformerEncoderLayer",
     },
     calls={
-        FINISHED: lambda: _attend(train=True),
-        f"{FINISHED} in eval mode": lambda: _attend(train=False),
-        "nn.TransformerEncoderLayer": lambda: _encode(train=True),
-        "nn.TransformerEncoderLayer in eval mode": lambda: _encode(train=False),
+        FINISHED: lambda: _run(nn.MultiheadAttention(4, 2, batch_first=True), 3, train=True),
+        f"{FINISHED} in eval mode": lambda: _run(
+            nn.MultiheadAttention(4, 2, batch_first=True), 3, train=False
+        ),
+        "nn.TransformerEncoderLayer": lambda: _run(
+            nn.TransformerEncoderLayer(4, 2, 4, batch_first=True), 1, train=True
+        ),
+        "nn.TransformerEncoderLayer in eval mode": lambda: _run(
+            nn.TransformerEncoderLayer(4, 2, 4, batch_first=True), 1, train=False
+        ),
         "nn.TransformerDecoderLayer": lambda: nn.TransformerDecoderLayer(4, 2, 4)(_square(), _square()),
     },
     python=(
         F.multi_head_attention_forward,
-        *(
-            layer.forward
-            for layer in (
-                *(nn.MultiheadAttention, nn.Transformer, nn.TransformerEncoder, nn.TransformerDecoder),
-                *(nn.TransformerEncoderLayer, nn.TransformerDecoderLayer),
-            )
-        ),
+        *(nn.MultiheadAttention.forward, nn.Transformer.forward),
+        *(nn.TransformerEncoder.forward, nn.TransformerEncoderLayer.forward),
+        *(nn.TransformerDecoder.forward, nn.TransformerDecoderLayer.forward),
     ),
 )
 DERIVATIVES: Final = "derivatives"  # excluded by the text alone: no kernel computes derivatives alone
@@ -194,8 +182,15 @@ def exclude(names: Iterable[str], called: Callable[[str], None]) -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # torch warns of every override
                 library.impl(operator, _refusal(known, called), key)
-        for function in exclusion.python:
-            _replace(function, called)
+        for replaced in exclusion.python:
+            # Replace the code, so that references that were taken earlier refuse too.
+            function: Any = replaced
+            function.__code__, function.__defaults__ = _refused.__code__, None
+            function.__kwdefaults__ = {"_refuse": _refusal(_public_name(function), called)}
+
+
+def _refused(*_: Any, _refuse: Callable[..., Any], **__: Any) -> Any:
+    return _refuse()
 
 
 def _refusal(name: str, called: Callable[[str], None]) -> Callable[..., Any]:
@@ -206,17 +201,6 @@ def _refusal(name: str, called: Callable[[str], None]) -> Callable[..., Any]:
     return refuse
 
 
-def _replace(function: Any, called: Callable[[str], None]) -> None:
-    """Make a Python function refuse, even through references taken earlier."""
-    refuse = _refusal(_public_name(function), called)
-
-    def refused(*_: Any, _refuse: Callable[..., Any], **__: Any) -> Any:
-        return _refuse()
-
-    function.__code__, function.__defaults__ = refused.__code__, None
-    function.__kwdefaults__ = {"_refuse": refuse}
-
-
 def not_refused() -> list[str]:
     """Exclude everything, call every excluded function, and return the names of those that ran.
 
@@ -224,14 +208,14 @@ def not_refused() -> list[str]:
     """
     exclude(EXCLUSIONS, lambda _name: None)
     calls = {name: call for each in EXCLUSIONS.values() for name, call in each.calls.items()}
-    return sorted(name for name, call in calls.items() if _runs(call))
-
-
-def _runs(call: Callable[[], Any]) -> bool:
-    try:
-        call()
-    except ExcludedFunctionError:
-        return False
-    except Exception:  # whatever else it is, the function was not refused
-        return True
-    return True
+    ran = []
+    for name, call in calls.items():
+        try:
+            call()
+        except ExcludedFunctionError:
+            continue
+        except Exception:  # whatever else it is, the function was not refused
+            ran.append(name)
+        else:
+            ran.append(name)
+    return sorted(ran)

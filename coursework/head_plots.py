@@ -6,13 +6,12 @@ Heads are sky blue, then purple, so that queries, keys and values keep their own
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import torch
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from coursework.plots import ACCENT, KEY, MUTED, VALUE, WRONG, heatmap
+from coursework.plots import ACCENT, KEY, MUTED, VALUE, frame, heatmap, panels
 
 HEADS: Final = ("#56B4E9", ACCENT, VALUE, KEY, MUTED)
 
@@ -32,14 +31,15 @@ def by_head(
     shapes = [matrix.shape for matrix in matrices.values()]
     width = sum(1.3 + 0.62 * features for _, features in shapes)
     below = 0.8 if columns else 0.0
-    figure: Figure = plt.figure(figsize=(width, 2.0 + below + 0.55 * len(rows)))
-    for place, (name, matrix) in enumerate(matrices.items(), start=1):
-        ax = figure.add_subplot(1, len(matrices), place)
+    figure, (axes,) = panels(1, len(matrices), width, 2.0 + below + 0.55 * len(rows))
+    for ax, (name, matrix) in zip(axes, matrices.items(), strict=True):
         heatmap(matrix, rows, [""] * matrix.size(1), limits=limits, ax=ax)
         ax.set_title(name, pad=42)
         _bracket_heads(ax, matrix.size(1), num_heads)
         if columns is not None:
-            _name_below(ax, columns[name])
+            names = columns[name]
+            ax.set_xticks(range(len(names)), names, rotation=50, ha="right", rotation_mode="anchor")
+            ax.tick_params(labeltop=False, labelbottom=True)
     return figure
 
 
@@ -53,7 +53,7 @@ def leaks(maps: Mapping[str, Tensor], tokens: Sequence[str]) -> Figure:
     for place, (name, matrix) in enumerate(maps.items(), start=1):
         ax = figure.add_subplot(lines, 2, place)
         heatmap(matrix, tokens, tokens, title=name, limits=(0.0, top), ax=ax)
-        _frame(ax, matrix.triu(diagonal=1) > 1e-6)  # more than rounding
+        frame(ax, matrix.triu(diagonal=1) > 1e-6)  # more than rounding
     return figure
 
 
@@ -71,12 +71,6 @@ def gallery(weights: Tensor, tokens: Sequence[str]) -> Figure:
     return figure
 
 
-def _name_below(ax: Axes, names: Sequence[str]) -> None:
-    """Write the names of the features below the matrix."""
-    ax.set_xticks(range(len(names)), names, rotation=50, ha="right", rotation_mode="anchor")
-    ax.tick_params(labeltop=False, labelbottom=True)
-
-
 def _bracket_heads(ax: Axes, features: int, num_heads: int) -> None:
     """Write the name of each head over its columns, with a line as wide as they are."""
     width = features // num_heads
@@ -89,10 +83,3 @@ def _bracket_heads(ax: Axes, features: int, num_heads: int) -> None:
         if head:
             ax.axvline(head * width - 0.5, color="black", lw=2)
     ax.set_ylim(ax.get_ylim()[0], -0.5)
-
-
-def _frame(ax: Axes, where: Tensor) -> None:
-    """Put a frame around the cells that are True."""
-    for row, column in torch.nonzero(where).tolist():
-        frame = plt.Rectangle((column - 0.46, row - 0.44), 0.92, 0.88, fill=False, ec=WRONG, lw=3)
-        ax.add_patch(frame)

@@ -39,20 +39,29 @@ def read_heat_map(ax: Any) -> dict[str, Any]:
     that is missing is "". `on edges` says whether a label stands between two cells. Raises
     HeatMapError if it is no Axes, or if there is no heat map on it.
     """
+    from numpy import ma
+
     picture = _picture(ax)
-    values = _values(picture)
+    table = ma.asarray(picture.get_array()).astype("float64")
+    values = torch.as_tensor(ma.filled(table, float("nan"))).float()
     boxes = _boxes(picture, *values.shape)
     columns = sorted({across for across, _ in boxes})
     rows = sorted({down for _, down in boxes}, reverse=True)
-    table = dict(zip(boxes, values.flatten().tolist(), strict=True))
-    if len(table) != len(rows) * len(columns):
+    numbers = dict(zip(boxes, values.flatten().tolist(), strict=True))
+    if len(numbers) != len(rows) * len(columns):
         raise HeatMapError("grid")
     down, across = _written(ax, ax.yaxis), _written(ax, ax.xaxis)
     return {
-        "cells": torch.tensor([[table[column, row] for column in columns] for row in rows]),
+        "cells": torch.tensor([[numbers[column, row] for column in columns] for row in rows]),
         "rows": _labels(down, rows),
         "columns": _labels(across, columns),
-        "on edges": _on_edges(down, rows) or _on_edges(across, columns),
+        "on edges": any(
+            abs(place - edge) <= EDGE
+            for written, spans in ((down, rows), (across, columns))
+            for place, _ in written
+            for span in spans
+            for edge in span
+        ),
         "scale": [round(float(end), 4) for end in picture.get_clim()],
     }
 
@@ -65,24 +74,13 @@ def _picture(ax: Any) -> Any:
     if not isinstance(ax, Axes):
         raise HeatMapError("axes", "None" if ax is None else type(ax).__name__)
     meshes = [part for part in ax.collections if isinstance(part, (QuadMesh, PolyQuadMesh))]
-    found = [part for part in (*ax.images, *meshes) if part.get_visible() and _is_table(part)]
+    pictures = [part for part in (*ax.images, *meshes) if part.get_visible()]
+    tables = [(part, part.get_array()) for part in pictures]
+    # One number for each cell, and not a colour.
+    found = [part for part, array in tables if array is not None and array.ndim == 2]
     if not found:
         raise HeatMapError("heat map")
     return found[-1]
-
-
-def _is_table(picture: Any) -> bool:
-    """Return whether a picture has one number for each cell, and not a colour."""
-    array = picture.get_array()
-    return array is not None and array.ndim == 2
-
-
-def _values(picture: Any) -> torch.Tensor:
-    """Return the numbers behind the colours, NaN where a cell is left blank."""
-    from numpy import ma
-
-    table = ma.asarray(picture.get_array()).astype("float64")
-    return torch.as_tensor(ma.filled(table, float("nan"))).float()
 
 
 def _boxes(picture: Any, rows: int, columns: int) -> list[tuple[Span, Span]]:
@@ -130,9 +128,3 @@ def _labels(written: list[tuple[float, str]], spans: list[Span]) -> list[str]:
             if low + EDGE < place < high - EDGE:
                 found[number] = found[number] or text
     return found
-
-
-def _on_edges(written: list[tuple[float, str]], spans: list[Span]) -> bool:
-    """Return whether something is written beside the edge of a cell."""
-    edges = {edge for span in spans for edge in span}
-    return any(abs(place - edge) <= EDGE for place, _ in written for edge in edges)

@@ -48,7 +48,11 @@ def equation(*parts: Matrix | str) -> Figure:
     tallest = max(part.values.size(0) for part in parts if isinstance(part, Matrix))
     height = TOP + CELL_HEIGHT * tallest + BOTTOM
     width = sum(widths) + GAP * (len(parts) + 1)
-    ax, middle = _page(width, height), BOTTOM + CELL_HEIGHT * tallest / 2
+    figure: Figure = plt.figure(figsize=(width, height), layout="none")
+    ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    ax.set(xlim=(0, width), ylim=(0, height))  # coordinates are inches from the lower left corner
+    ax.set_axis_off()
+    middle = BOTTOM + CELL_HEIGHT * tallest / 2
     x = GAP
     for part, wide in zip(parts, widths, strict=True):
         if isinstance(part, Matrix):
@@ -56,16 +60,7 @@ def equation(*parts: Matrix | str) -> Figure:
         else:
             ax.text(x + wide / 2, middle, part, ha="center", va="center", size=17)
         x += wide + GAP
-    return ax.get_figure(root=True)  # type: ignore[return-value]  # an axes of ours has a figure
-
-
-def _page(width: float, height: float) -> Axes:
-    """Start a figure whose coordinates are inches from its lower left corner."""
-    figure: Figure = plt.figure(figsize=(width, height), layout="none")
-    ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    ax.set(xlim=(0, width), ylim=(0, height))
-    ax.set_axis_off()
-    return ax
+    return figure
 
 
 def _draw(ax: Axes, matrix: Matrix, left: float, top: float) -> None:
@@ -73,8 +68,14 @@ def _draw(ax: Axes, matrix: Matrix, left: float, top: float) -> None:
     rows, columns = matrix.values.shape
     for row in range(rows):
         for column in range(columns):
-            at = (left + column * CELL_WIDTH, top - (row + 1) * CELL_HEIGHT)
-            _cell(ax, at, float(matrix.values[row, column]), matrix.colour)
+            number = float(matrix.values[row, column])
+            x, y = left + column * CELL_WIDTH, top - (row + 1) * CELL_HEIGHT
+            shape = Rectangle((x, y), CELL_WIDTH, CELL_HEIGHT, fc=matrix.colour, ec="white", lw=2)
+            shape.set_alpha(0.3 if number else 0.1)  # pale where it is 0
+            ax.add_patch(shape)
+            text = (f"{number:g}" if number == round(number, 1) else f"{number:.2f}").replace("-", "−")
+            x, y, colour = x + CELL_WIDTH / 2, y + CELL_HEIGHT / 2, "black" if number else MUTED
+            ax.text(x, y, text, ha="center", va="center", size=12, color=colour)
     for row, label in enumerate(matrix.rows):
         y = top - (row + 0.5) * CELL_HEIGHT
         ax.text(left - 0.08, y, label, ha="right", va="center", size=12)
@@ -84,14 +85,3 @@ def _draw(ax: Axes, matrix: Matrix, left: float, top: float) -> None:
     above = 0.85 if any(matrix.columns) else 0.18
     middle = left + columns * CELL_WIDTH / 2
     ax.text(middle, top + above, matrix.name, ha="center", va="bottom", size=15, weight="bold")
-
-
-def _cell(ax: Axes, corner: tuple[float, float], number: float, colour: str) -> None:
-    """Draw one number in its box: pale where it is 0."""
-    shape = Rectangle(corner, CELL_WIDTH, CELL_HEIGHT, fc=colour, ec="white", lw=2)
-    shape.set_alpha(0.3 if number else 0.1)
-    ax.add_patch(shape)
-    text = f"{number:g}" if number == round(number, 1) else f"{number:.2f}"
-    x, y = corner[0] + CELL_WIDTH / 2, corner[1] + CELL_HEIGHT / 2
-    shown = text.replace("-", "−")
-    ax.text(x, y, shown, ha="center", va="center", size=12, color="black" if number else MUTED)

@@ -14,7 +14,7 @@ import torch
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Rectangle
 from matplotlib.rcsetup import cycler
 from torch import Tensor
 
@@ -58,11 +58,15 @@ def heatmap(
     two colours. Entries that are NaN are left grey and named.
     """
     if ax is None:
-        ax = _panel(2.4 + 0.8 * len(columns), 1.4 + 0.55 * len(rows))
+        ax = panel(2.4 + 0.8 * len(columns), 1.4 + 0.55 * len(rows))
     colours = mpl.colormaps["RdBu_r" if limits[0] < 0 else "Blues"].with_extremes(bad="#D9D9D9")
     ax.imshow(matrix.detach().numpy(), cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto")
-    _write_numbers(ax, matrix.detach(), limits)
-    _name_cells(ax, rows, columns)
+    dark = 0.6 * max(abs(limit) for limit in limits)
+    for row, column in torch.ones(matrix.shape).nonzero().tolist():
+        entry = float(matrix[row, column])
+        colour = "white" if abs(entry) > dark else "black"
+        ax.text(column, row, _number(entry), ha="center", va="center", color=colour)
+    relabel(ax, rows, columns)
     ax.set_title(title)
     return ax
 
@@ -76,7 +80,7 @@ def heatmaps(
 ) -> Figure:
     """Draw several matrices (R, C) side by side, each under its title, on one colour scale."""
     width = len(matrices) * (1.3 + 0.66 * len(columns))
-    figure, axes = _panels(1, len(matrices), width, 1.6 + 0.55 * len(rows))
+    figure, axes = panels(1, len(matrices), width, 1.6 + 0.55 * len(rows))
     for ax, (title, matrix) in zip(axes[0], matrices.items(), strict=True):
         heatmap(matrix, rows, columns, title=title, limits=limits, ax=ax)
     return figure
@@ -84,30 +88,42 @@ def heatmaps(
 
 def heatmap_with_sums(weights: Tensor, rows: Sequence[str], columns: Sequence[str]) -> Figure:
     """Draw weights (R, C) with the sum of each row on the right and of each column below."""
-    figure, ((ax,),) = _panels(1, 1, 3.4 + 0.8 * len(columns), 2.2 + 0.55 * len(rows))
+    figure, ((ax,),) = panels(1, 1, 3.4 + 0.8 * len(columns), 2.2 + 0.55 * len(rows))
     heatmap(weights, rows, columns, ax=ax)
     right, below = len(columns) + 0.1, len(rows) + 0.1
-    _write_sum(ax, right, -0.9, "row sum", QUERY)
-    _write_sum(ax, -1.6, below, "column sum", WRONG)
-    for row, total in enumerate(weights.sum(dim=-1).tolist()):
-        _write_sum(ax, right, row, f"{total:.2f}", QUERY)
-    for column, total in enumerate(weights.sum(dim=-2).tolist()):
-        _write_sum(ax, column, below, f"{total:.2f}", WRONG)
+    sums = [(right, -0.9, "row sum", QUERY), (-1.6, below, "column sum", WRONG)]
+    sums += [(right, row, f"{total:.2f}", QUERY) for row, total in enumerate(weights.sum(dim=-1).tolist())]
+    sums += [
+        (column, below, f"{total:.2f}", WRONG) for column, total in enumerate(weights.sum(dim=-2).tolist())
+    ]
+    for x, y, text, colour in sums:  # outside the frame
+        ax.text(x, y, text, color=colour, ha="center", va="center", weight="bold", clip_on=False)
     return figure
 
 
-def relabel(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Name the rows and columns of one matrix of a figure anew."""
-    _name_cells(ax, rows, columns)
+def relabel(ax: Axes, rows: Sequence[str], columns: Sequence[str], *, slope: int = 35) -> None:
+    """Label every row and column of a matrix, keys on top, as one reads it; `slope` in degrees."""
+    ax.set_yticks(range(len(rows)), rows)
+    ax.set_xticks(range(len(columns)), columns, rotation=slope, ha="left", rotation_mode="anchor")
+    ax.tick_params(length=0, labeltop=True, labelbottom=False)
+    ax.spines[:].set_visible(False)
 
 
 def masks(named: Mapping[str, Tensor], rows: Sequence[str], columns: Sequence[str]) -> Figure:
     """Draw boolean masks (R, C) side by side: True filled, False crossed out."""
     width = len(named) * (1.5 + 0.32 * len(columns))
-    figure, axes = _panels(1, len(named), width, 1.7 + 0.32 * len(rows))
+    figure, axes = panels(1, len(named), width, 1.7 + 0.32 * len(rows))
+    colours = mpl.colors.ListedColormap(["#EDEDED", QUERY])
     for ax, (title, mask) in zip(axes[0], named.items(), strict=True):
-        _draw_mask(ax, mask, title)
-        _name_cells(ax, rows, columns, steep=True)
+        ax.imshow(mask.int().numpy(), cmap=colours, vmin=0, vmax=1, aspect="equal")
+        for row, column in (~mask).nonzero().tolist():
+            ax.text(column, row, "×", ha="center", va="center", color=MUTED)
+        for line in range(mask.size(0) + 1):
+            ax.axhline(line - 0.5, color="white", linewidth=2)
+        for line in range(mask.size(1) + 1):
+            ax.axvline(line - 0.5, color="white", linewidth=2)
+        ax.set_title(title)
+        relabel(ax, rows, columns, slope=60)
     legend = [Patch(color=QUERY, label="True"), Patch(fc="#EDEDED", ec=MUTED, label="False (×)")]
     figure.legend(handles=legend, loc="outside lower center", ncols=2, frameon=False)
     return figure
@@ -125,16 +141,16 @@ def bars(
     Bars whose label is `marked` are vermilion. `top` gives all panels one scale, from 0 to `top`.
     """
     columns, rows = min(2, len(series)), math.ceil(len(series) / 2)
-    figure, axes = _panels(rows, columns, columns * (0.9 + 0.66 * len(labels)), 3.0 * rows)
+    figure, axes = panels(rows, columns, columns * (0.9 + 0.66 * len(labels)), 3.0 * rows)
     if rows > 1:  # a title stands nearer to its own panel than to the one above
         figure.set_layout_engine("constrained", h_pad=0.2)
-    panels = list(chain(*axes))
-    for ax, (title, heights) in zip(panels, series.items(), strict=False):
+    flat = list(chain(*axes))
+    for ax, (title, heights) in zip(flat, series.items(), strict=False):
         _draw_bars(ax, heights.detach(), labels, marked)
         ax.set_title(title)
         if top is not None:
             ax.set_ylim(0, top)
-    for ax in panels[len(series) :]:
+    for ax in flat[len(series) :]:
         ax.remove()
     return figure
 
@@ -142,7 +158,7 @@ def bars(
 def distributions(named: Mapping[str, Sequence[Tensor]], columns: Sequence[str]) -> Figure:
     """Draw a grid of distributions (N,): one row per name, one column per setting."""
     size = (2.6 * len(columns), 2.4 * len(named))
-    figure, axes = _panels(len(named), len(columns), *size)
+    figure, axes = panels(len(named), len(columns), *size)
     for (name, row), line, colour in zip(named.items(), axes, (WRONG, QUERY, VALUE), strict=False):
         for weights, ax in zip(row, line, strict=True):
             ax.bar(range(len(weights)), weights.detach().tolist(), color=colour)
@@ -155,7 +171,7 @@ def distributions(named: Mapping[str, Sequence[Tensor]], columns: Sequence[str])
 
 def mixture(values: Tensor, weights: Tensor, labels: Sequence[str]) -> Axes:
     """Draw value vectors (N, 2) as points, sized by their weights (N,), and their mix as a star."""
-    ax = _panel(6.4, 4.4)
+    ax = panel(6.4, 4.4)
     mix_x, mix_y = (weights @ values).tolist()
     for (x, y), weight, label in zip(values.tolist(), weights.tolist(), labels, strict=True):
         ax.plot([x, mix_x], [y, mix_y], color=VALUE, alpha=0.6, linewidth=8 * weight)
@@ -184,7 +200,7 @@ def curves(
 
     Up to 20 points are marked on the lines. More would hide whether a line is dashed.
     """
-    ax = _panel(7.2, 3.8)
+    ax = panel(7.2, 3.8)
     size = 8 if len(x) <= 20 else 0
     for (name, y), style in zip(named.items(), ("o-", "s--", "^:", "d-."), strict=False):
         ax.plot(x, y, style, label=name, linewidth=2.5, markersize=size)
@@ -198,53 +214,25 @@ def curves(
     return ax
 
 
-def _panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure, list[list[Axes]]]:
+def panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure, list[list[Axes]]]:
     """Start a figure of `width` by `height` inches with a grid of axes in it."""
     figure = plt.figure(figsize=(width, height))
     places = torch.arange(1, rows * columns + 1).view(rows, columns).tolist()
     return figure, [[figure.add_subplot(rows, columns, place) for place in row] for row in places]
 
 
-def _panel(width: float, height: float) -> Axes:
+def panel(width: float, height: float) -> Axes:
     """Start a figure of `width` by `height` inches with one pair of axes in it."""
-    _, ((ax,),) = _panels(1, 1, width, height)
+    _, ((ax,),) = panels(1, 1, width, height)
     return ax
 
 
-def _write_numbers(ax: Axes, matrix: Tensor, limits: tuple[float, float]) -> None:
-    """Put each entry of (R, C) into its cell, in white where the cell is dark."""
-    largest = max(abs(limit) for limit in limits)
-    for row, column in torch.cartesian_prod(*map(torch.arange, matrix.shape)).tolist():
-        entry = float(matrix[row, column])
-        colour = "white" if abs(entry) > 0.6 * largest else "black"
-        ax.text(column, row, _number(entry), ha="center", va="center", color=colour)
-
-
-def _write_sum(ax: Axes, x: float, y: float, text: str, colour: str) -> None:
-    """Write beside the cells, outside the frame."""
-    ax.text(x, y, text, color=colour, ha="center", va="center", weight="bold", clip_on=False)
-
-
-def _name_cells(ax: Axes, rows: Sequence[str], columns: Sequence[str], *, steep: bool = False) -> None:
-    """Label every row and column, keys on top, as one reads a matrix; `steep` suits narrow cells."""
-    ax.set_yticks(range(len(rows)), rows)
-    slope = 60 if steep else 35
-    ax.set_xticks(range(len(columns)), columns, rotation=slope, ha="left", rotation_mode="anchor")
-    ax.tick_params(length=0, labeltop=True, labelbottom=False)
-    ax.spines[:].set_visible(False)
-
-
-def _draw_mask(ax: Axes, mask: Tensor, title: str) -> None:
-    """Fill the cells that are True, and cross out the others."""
-    colours = mpl.colors.ListedColormap(["#EDEDED", QUERY])
-    ax.imshow(mask.int().numpy(), cmap=colours, vmin=0, vmax=1, aspect="equal")
-    for row, column in (~mask).nonzero().tolist():
-        ax.text(column, row, "×", ha="center", va="center", color=MUTED)
-    for line in range(mask.size(0) + 1):
-        ax.axhline(line - 0.5, color="white", linewidth=2)
-    for line in range(mask.size(1) + 1):
-        ax.axvline(line - 0.5, color="white", linewidth=2)
-    ax.set_title(title)
+def frame(ax: Axes, cells: Tensor, *, size: tuple[float, float] = (0.92, 0.88), style: str = "solid") -> None:
+    """Put a frame around the cells (R, C) of a heat map that are True."""
+    width, height = size
+    for row, column in torch.nonzero(cells).tolist():
+        corner = (column - width / 2, row - height / 2)
+        ax.add_patch(Rectangle(corner, width, height, fill=False, ec=WRONG, lw=3, ls=style))
 
 
 def _draw_bars(ax: Axes, heights: Tensor, labels: Sequence[str], marked: Sequence[str]) -> None:

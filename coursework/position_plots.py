@@ -4,7 +4,7 @@ Sines are blue and cosines orange throughout; what goes wrong is vermilion.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from matplotlib import pyplot as plt
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
-from coursework.plots import CYCLE, KEY, MUTED, QUERY
+from coursework.plots import CYCLE, KEY, MUTED, QUERY, panel, panels
 
 STYLES = ("-", "--", "-.", ":")
 
@@ -26,7 +26,7 @@ def tables(
     height: float = 3.6,
 ) -> Figure:
     """Draw matrices (R, C) side by side as colours from −limit to limit, on one scale."""
-    figure, axes = _row(len(named), max(3.6 * len(named), 5.2) + 0.8, height)
+    figure, (axes,) = panels(1, len(named), max(3.6 * len(named), 5.2) + 0.8, height)
     for ax, (title, matrix) in zip(axes, named.items(), strict=True):
         pixels = matrix.detach().numpy()
         shown = ax.imshow(pixels, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto")
@@ -42,7 +42,8 @@ def tables(
 
 def waves(encoding: Tensor, pairs: Sequence[int]) -> Figure:
     """Draw the sine and cosine columns of some pairs of an encoding (N, D), one panel a pair."""
-    figure, axes = _column(len(pairs), 8.4, 1.1 + 1.15 * len(pairs))
+    figure, rows = panels(len(pairs), 1, 8.4, 1.1 + 1.15 * len(pairs))
+    axes = [ax for (ax,) in rows]
     for ax, pair in zip(axes, pairs, strict=True):
         sine, cosine = encoding.detach()[:, 2 * pair : 2 * pair + 2].T.tolist()
         ax.plot(sine, color=QUERY, linewidth=2.2, label="even column")
@@ -66,7 +67,7 @@ def lines(
     logarithmic: bool = False,
 ) -> Axes:
     """Draw one smooth line per name over `x`; `labels` name the axes."""
-    _, (ax,) = _row(1, 9.2 if len(named) > 1 else 7.6, 3.8)
+    ax = panel(9.2 if len(named) > 1 else 7.6, 3.8)
     for index, (name, y) in enumerate(named.items()):
         style, colour = STYLES[index % len(STYLES)], CYCLE[index % len(CYCLE)]
         ax.plot(x, y, style, color=colour, label=name, linewidth=2.5)
@@ -87,7 +88,7 @@ def dials(before: Tensor, after: Tensor, pairs: Sequence[int], names: tuple[str,
 
     A hand points to (sine, cosine), so it stands upright at angle 0 and turns clockwise.
     """
-    figure, axes = _row(len(pairs), 2.3 * len(pairs), 3.2)
+    figure, (axes,) = panels(1, len(pairs), 2.3 * len(pairs), 3.2)
     for ax, pair in zip(axes, pairs, strict=True):
         ax.add_patch(plt.Circle((0, 0), 1, fill=False, color=MUTED, linewidth=1.5))
         hands = ((before, KEY, "--", names[0]), (after, QUERY, "-", names[1]))
@@ -126,19 +127,3 @@ def still_columns(encoding: Tensor, least: float = 0.01) -> int:
     """Count the columns of an encoding (N, D) whose value moves by less than `least` in all."""
     moved = encoding.amax(dim=0) - encoding.amin(dim=0)
     return int((moved < least).sum())
-
-
-def _row(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
-    """Start a figure with panels side by side."""
-    figure = plt.figure(figsize=(width, height))
-    return figure, [figure.add_subplot(1, count, place) for place in _places(count)]
-
-
-def _column(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
-    """Start a figure with panels one below the other."""
-    figure = plt.figure(figsize=(width, height))
-    return figure, [figure.add_subplot(count, 1, place) for place in _places(count)]
-
-
-def _places(count: int) -> Iterable[int]:
-    return range(1, count + 1)

@@ -9,16 +9,16 @@ cache of the Hugging Face hub. Weights with another digest than the one below ar
 import hashlib
 import importlib.util
 import os
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+import torch
 from safetensors import safe_open
 from torch import Tensor
-
-from coursework.made_up_words import made_up_words
 
 MODEL: Final = "all-MiniLM-L6-v2"
 SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -28,6 +28,7 @@ HUB_FOLDER: Final = f"models--sentence-transformers--{MODEL}"
 WEIGHTS, VOCABULARY = "model.safetensors", "vocab.txt"
 TABLE: Final = "embeddings.word_embeddings.weight"
 UNKNOWN: Final = "[UNK]"
+OWN_AXES, OWN_SIZE = 12, 0.1  # of the made-up table: what sets a word apart from all others
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,16 +66,14 @@ class WordTable:
         found: list[str] = []
         rest = word
         while rest:
-            piece = self._longest(rest, "##" if found else "")
-            if not piece:
+            prefix = "##" if found else ""
+            sizes = range(len(rest), 0, -1)
+            longest = next((size for size in sizes if prefix + rest[:size] in self.ids), 0)
+            if not longest:
                 return [UNKNOWN]
-            found.append(piece)
-            rest = rest[len(piece.removeprefix("##")) if len(found) > 1 else len(piece) :]
+            found.append(prefix + rest[:longest])
+            rest = rest[longest:]
         return found
-
-    def _longest(self, text: str, prefix: str) -> str:
-        known = (prefix + text[:size] for size in range(len(text), 0, -1))
-        return next((piece for piece in known if piece in self.ids), "")
 
 
 def word_table() -> WordTable:
@@ -84,7 +83,14 @@ def word_table() -> WordTable:
         return _made_up(f"no files of {MODEL} were found")
     if not verified(folder / WEIGHTS):
         return _made_up(f"the {WEIGHTS} that was found is not the one of {MODEL}")
-    return _real(folder)
+    with safe_open(folder / WEIGHTS, framework="pt") as weights:
+        vectors: Tensor = weights.get_tensor(TABLE)  # (V, D)
+    words = tuple((folder / VOCABULARY).read_text(encoding="utf-8").splitlines())
+    if len(words) != len(vectors):
+        return _made_up(f"{VOCABULARY} has {len(words)} words for {len(vectors)} vectors")
+    rows, width = vectors.shape
+    note = f"Word vectors: the token embeddings of {MODEL}, {rows:,} tokens, {width} numbers each."
+    return WordTable(words, vectors, real=True, note=note)
 
 
 def find_model() -> Path | None:
@@ -105,30 +111,26 @@ def _places() -> Iterator[Path]:
     spec = importlib.util.find_spec(PACKAGE)  # finds a top-level package without importing it
     for location in (spec.submodule_search_locations or ()) if spec else ():
         yield Path(location) / "model"
-    yield from sorted((_hub() / HUB_FOLDER / "snapshots").glob("*"))
-
-
-def _hub() -> Path:
-    """Return where the Hugging Face hub keeps its files on this computer."""
     home = Path(os.environ.get("HF_HOME", "~/.cache/huggingface")).expanduser()
-    return Path(os.environ.get("HF_HUB_CACHE", home / "hub")).expanduser()
-
-
-def _real(folder: Path) -> WordTable:
-    with safe_open(folder / WEIGHTS, framework="pt") as weights:
-        vectors: Tensor = weights.get_tensor(TABLE)  # (V, D)
-    words = tuple((folder / VOCABULARY).read_text(encoding="utf-8").splitlines())
-    if len(words) != len(vectors):
-        return _made_up(f"{VOCABULARY} has {len(words)} words for {len(vectors)} vectors")
-    rows, width = vectors.shape
-    note = f"Word vectors: the token embeddings of {MODEL}, {rows:,} tokens, {width} numbers each."
-    return WordTable(words, vectors, real=True, note=note)
+    hub = Path(os.environ.get("HF_HUB_CACHE", home / "hub")).expanduser()
+    yield from sorted((hub / HUB_FOLDER / "snapshots").glob("*"))
 
 
 def _made_up(reason: str) -> WordTable:
-    words, vectors = made_up_words()
+    """Return the table of `data/made_up_words.toml`: the same at every call.
+
+    A little of its own on the last axes keeps words of one kind apart.
+    """
+    stored = tomllib.loads((Path(__file__).parent / "data/made_up_words.toml").read_text("utf-8"))
+    axes, words = stored["axes"], stored["words"]
+    vectors = torch.zeros(len(words), len(axes) + OWN_AXES)  # (V, D)
+    for row, features in enumerate(words.values()):
+        for feature in features.split():
+            vectors[row, axes.index(feature)] += 1.0
+    generator = torch.Generator().manual_seed(1)
+    vectors[:, len(axes) :] = OWN_SIZE * torch.randn(len(words), OWN_AXES, generator=generator)
     note = (
         f"Word vectors: MADE UP by hand for {len(words)} words, because {reason}. "
         f"For real ones: {INSTALL}, then restart the kernel."
     )
-    return WordTable(words, vectors, real=False, note=note)
+    return WordTable(tuple(words), vectors, real=False, note=note)

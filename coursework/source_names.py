@@ -4,7 +4,6 @@
 """
 
 import ast
-import re
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -16,7 +15,6 @@ from typing import Any, Final
 
 import torch  # noqa: F401 - so that its modules are known
 
-LONGEST: Final = 100_000  # characters; nobody writes a longer cell by hand
 GIVEN: Final[Mapping[str, str]] = {
     "torch": "torch",
     "nn": "torch.nn",
@@ -38,19 +36,8 @@ CODE_MAGICS, TEXT_MAGICS, SETTINGS = (_words("code_magics"), _words("text_magics
 LINE_MAGICS: Final = CODE_MAGICS | _words("other_magics")  # which the sandbox runs at all
 PRIVATE: Final = _words("private")
 ONLY: Final = {module: frozenset(names.split()) for module, names in _LISTS["only"].items()}
-BY_NAME: Final = frozenset({"getattr", "setattr", "delattr", "hasattr"})
-TIMERS: Final = ("timeit.", "torch.utils.benchmark.")  # their first arguments may be text to run
-SAFE: Final = {"allow_pickle": False, "eval_str": False, "weights_only": True}  # others run code
 REGISTERS: Final = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
 LONGEST_NAME: Final = 40  # characters; a longer text with underscores is prose
-OPTIONS: Final = re.compile(r"(\s*-[a-zA-Z]+(\s*\d+)?)*\s*")  # of a magic
-OF_THE_SHELL: Final = frozenset(
-    {"run_line_magic", "run_cell_magic", "system", "getoutput", "__class__", "config"}
-)
-COMPUTED: Final = (ast.Name, ast.Attribute, ast.Subscript, ast.JoinedStr, ast.BinOp)
-SHELL_CLASS: Final = "InteractiveShell"
-SHELLS: Final = frozenset({"get_ipython", SHELL_CLASS})
-FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 @dataclass
@@ -78,7 +65,11 @@ class Known:
                 self._import(node)
             elif isinstance(node, ast.ClassDef):
                 self.bound.add(node.name)
-                self.own.update(*map(_targets, node.body))
+                for each in node.body:
+                    targets = (
+                        each.targets if isinstance(each, ast.Assign) else [getattr(each, "target", each)]
+                    )
+                    self.own.update(target.id for target in targets if isinstance(target, ast.Name))
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self.own.add(node.name)
                 self.functions.add(node.name)
@@ -130,17 +121,13 @@ class Known:
         match node:
             case ast.Name(id=name):
                 return self.modules.get(name, "")
-            case ast.Attribute(value=value, attr=attr):
-                return self._below(value, attr)
-            case ast.Call(func=ast.Name(id="getattr"), args=[value, ast.Constant(value=str(attr)), *_]):
-                return self._below(value, attr)
+            case (
+                ast.Attribute(value=value, attr=name)
+                | ast.Call(func=ast.Name(id="getattr"), args=[value, ast.Constant(value=str(name)), *_])
+            ) if base := self.path(value):
+                found = resolved(f"{base}.{name}")
+                return found.__name__ if isinstance(found, ModuleType) else f"{base}.{name}"
         return ""
-
-    def _below(self, value: ast.AST, name: str) -> str:
-        base = self.path(value)
-        found = resolved(f"{base}.{name}") if base else None
-        path = f"{base}.{name}" if base else ""
-        return found.__name__ if isinstance(found, ModuleType) else path
 
     def is_own(self, node: ast.Attribute) -> bool:
         """Return whether an attribute is one that the cells give to objects of their own."""
@@ -148,12 +135,6 @@ class Known:
         named = not isinstance(root, ast.Name) or root.id in self.bound | self.functions
         named &= not node.attr.startswith("__")  # special names belong to every object
         return node.attr in self.own and (named or is_self(node.value))
-
-
-def _targets(node: ast.stmt) -> set[str]:
-    """Return the names that a statement in the body of a class gives to its objects."""
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
-    return {each.id for each in targets if isinstance(each, ast.Name)}
 
 
 def is_module(path: str) -> bool:

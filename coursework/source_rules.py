@@ -13,29 +13,20 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Final
 
 from coursework.source_names import (
     BUILTINS,
-    BY_NAME,
     CODE_MAGICS,
-    COMPUTED,
     DERIVATIVES,
-    FUNCTIONS,
     GIVE_TENSORS,
     LINE_MAGICS,
-    LONGEST,
-    OF_THE_SHELL,
     ONLY,
-    OPTIONS,
-    SAFE,
     SETTINGS,
-    SHELL_CLASS,
-    SHELLS,
     SHOW,
     SPECIAL,
     STAR,
     TEXT_MAGICS,
-    TIMERS,
     Known,
     allowed,
     is_door,
@@ -43,6 +34,20 @@ from coursework.source_names import (
     is_self,
     root_of,
 )
+
+LONGEST: Final = 100_000  # characters; nobody writes a longer cell by hand
+BY_NAME: Final = frozenset({"getattr", "setattr", "delattr", "hasattr"})
+TIMERS: Final = ("timeit.", "torch.utils.benchmark.")  # their first arguments may be text to run
+SAFE: Final = {"allow_pickle": False, "eval_str": False, "weights_only": True}  # others run code
+OPTIONS: Final = re.compile(r"(\s*-[a-zA-Z]+(\s*\d+)?)*\s*")  # of a magic
+OF_THE_SHELL: Final = frozenset(
+    {"run_line_magic", "run_cell_magic", "system", "getoutput", "__class__", "config"}
+)
+COMPUTED: Final = (ast.Name, ast.Attribute, ast.Subscript, ast.JoinedStr, ast.BinOp)
+SHELL_CLASS: Final = "InteractiveShell"
+SHELLS: Final = frozenset({"get_ipython", SHELL_CLASS})
+TRIES: Final = ("test", "check")
+FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 @dataclass(frozen=True)
@@ -171,9 +176,9 @@ class _Reader:
             if self._derivatives and (name := self._derivative(node, parent, inside)):
                 yield Refusal(line, f"asks torch for a derivative (`{name}`)", derivative=True)
             below = inside or isinstance(node, ast.GeneratorExp)
-            below |= isinstance(node, FUNCTIONS) and not _is_a_test(node)
-            children = [*ast.iter_child_nodes(node)]
-            stack += [(child, node, below) for child in reversed(children)]
+            if isinstance(node, FUNCTIONS):  # a function that only tries the answer out goes by its name
+                below |= not getattr(node, "name", "").lower().startswith(TRIES)
+            stack += [(child, node, below) for child in reversed([*ast.iter_child_nodes(node)])]
 
     def _judged(self, node: ast.AST, parent: ast.AST, inside: bool) -> Iterator[str]:
         """Yield what is refused of one node, whatever its children are."""
@@ -206,13 +211,16 @@ class _Reader:
         """Yield what is refused in text that is run as code: by magics, timers, and for annotations."""
         if isinstance(node, ast.Call):
             yield from self._magic(node) if _is_shell(node.func) else self._timer(node)
-        for text in _annotations(node):
-            yield from self._text(text, getattr(node, "lineno", 1))
+        for annotation in filter(None, (getattr(node, "annotation", None), getattr(node, "returns", None))):
+            for part in ast.walk(annotation):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield from self._text(part.value, getattr(node, "lineno", 1))
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
         if isinstance(node, ast.Import):
+            harmless = sys.stdlib_module_names - {"importlib", "ctypes", "runpy"}  # they may be left unused
             for name in (each.name for each in node.names):
-                if not allowed(name) and not _comes_with_python(name):  # that may be left unused
+                if not allowed(name) and name.partition(".")[0] not in harmless:
                     yield f"imports `{name}`"
             return
         module = node.module or "."
@@ -328,7 +336,7 @@ class _Reader:
                     return ""
             case ast.Name(id=name) if name in self._imported:
                 pass
-            case ast.Name(id=name, ctx=ast.Load()) if name.lower().startswith(("test", "check")) and (
+            case ast.Name(id=name, ctx=ast.Load()) if name.lower().startswith(TRIES) and (
                 name in self._known.functions
             ):
                 called = isinstance(parent, ast.Call) and parent.func is node
@@ -401,24 +409,6 @@ def _is_shown(node: ast.AST, parent: ast.AST) -> bool:
     return isinstance(parent, (ast.FormattedValue, ast.Compare, ast.Expr, ast.If, ast.Assert))
 
 
-def _annotations(node: ast.AST) -> Iterator[str]:
-    """Yield the text of annotations, which some functions run as code."""
-    found = [getattr(node, "annotation", None), getattr(node, "returns", None)]
-    for each in filter(None, found):
-        for part in ast.walk(each):
-            if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                yield part.value
-
-
-def _comes_with_python(name: str) -> bool:
-    return name.partition(".")[0] in sys.stdlib_module_names - {"importlib", "ctypes", "runpy"}
-
-
-def _is_a_test(node: ast.AST) -> bool:
-    """Return whether a function or class only tries the answer out, going by its name."""
-    return getattr(node, "name", "").lower().startswith(("test", "check"))
-
-
 def _called(call: ast.Call) -> str:
     """Return the plain name that is called, '' for none."""
     return call.func.id if isinstance(call.func, ast.Name) else ""
@@ -426,7 +416,5 @@ def _called(call: ast.Call) -> str:
 
 def _is_shell(node: ast.AST) -> bool:
     """Return whether something is asked of IPython itself, as magics are."""
-    match node:
-        case ast.Attribute(value=ast.Call(func=ast.Name(id="get_ipython"))):
-            return True
-    return False
+    called = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call) and _called(node.value)
+    return called == "get_ipython"

@@ -44,8 +44,7 @@ class SpanModel(nn.Module):
         for layer in self.bert.encoder.layer[FROZEN:]:
             for name, module in list(layer.named_modules()):
                 if isinstance(module, nn.Linear) and name.endswith(ADAPTED):
-                    parent, _, leaf = name.rpartition(".")
-                    setattr(layer.get_submodule(parent), leaf, LowRank(module))
+                    layer.set_submodule(name, LowRank(module))
 
     def forward(self, **encoding: Tensor) -> Tensor:
         """Take what the tokeniser returns, (B, S) each; return start and end logits (B, S, 2)."""

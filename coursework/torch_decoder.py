@@ -13,31 +13,31 @@ def torch_decoder_layer(mine: Any, *, d_model: int, num_heads: int, d_ff: int) -
     Raises AttributeError where `mine` lacks a part.
     """
     theirs = nn.TransformerDecoderLayer(d_model, num_heads, d_ff, batch_first=True).eval()
-    parts = {
-        "norm1": mine.norm1,
-        "norm2": mine.norm2,
-        "norm3": mine.norm3,
-        "linear1": mine.feed_forward.linear1,
-        "linear2": mine.feed_forward.linear2,
-        "self_attn.out_proj": mine.self_attention.w_o,
-        "multihead_attn.out_proj": mine.cross_attention.w_o,
-    }
-    with torch.no_grad():
-        for name, part in parts.items():
-            _copy(theirs.get_submodule(name), part)
-        _stack(theirs.self_attn, mine.self_attention)
-        _stack(theirs.multihead_attn, mine.cross_attention)
+    copy_layer(mine, theirs)
+    copy_attention(mine.cross_attention, theirs.multihead_attn)
     return theirs
 
 
-def _copy(theirs: Any, mine: Any) -> None:
-    """Copy weight and bias."""
-    theirs.weight.copy_(mine.weight)
-    theirs.bias.copy_(mine.bias)
+@torch.no_grad()
+def copy_layer(mine: Any, theirs: Any) -> None:
+    """Copy self-attention, feed-forward network and norms of an encoder or decoder layer to PyTorch's."""
+    copy_attention(mine.self_attention, theirs.self_attn)
+    _copy(mine.feed_forward.linear1, theirs.linear1)
+    _copy(mine.feed_forward.linear2, theirs.linear2)
+    for name in ("norm1", "norm2", "norm3"):
+        if hasattr(theirs, name):
+            _copy(getattr(mine, name), getattr(theirs, name))
 
 
-def _stack(theirs: nn.MultiheadAttention, mine: Any) -> None:
-    """Copy the three projections into the one matrix in which PyTorch keeps them."""
+@torch.no_grad()
+def copy_attention(mine: Any, theirs: nn.MultiheadAttention) -> None:
+    """Copy an attention to PyTorch's, which keeps its three projections in one matrix."""
     layers = (mine.w_q, mine.w_k, mine.w_v)
     theirs.in_proj_weight.copy_(torch.cat([layer.weight for layer in layers]))  # (3·D, D)
     theirs.in_proj_bias.copy_(torch.cat([layer.bias for layer in layers]))  # (3·D,)
+    _copy(mine.w_o, theirs.out_proj)
+
+
+def _copy(mine: Any, theirs: Any) -> None:
+    theirs.weight.copy_(mine.weight)
+    theirs.bias.copy_(mine.bias)

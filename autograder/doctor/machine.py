@@ -177,7 +177,7 @@ def word_vectors(_course: Course) -> Finding:
 
 def shakespeare(_course: Course) -> Finding:
     """Check whether the corpus of lesson 07 is there, and is the one that was pinned."""
-    from coursework.shakespeare import INSTALL, NoShakespeareError, shakespeare
+    from coursework.corpus import INSTALL, NoShakespeareError, shakespeare
 
     try:
         works = shakespeare()

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coursework import corpus, shakespeare
-from coursework.synthetic_play import synthetic_play
+from coursework import corpus
 from coursework.text import PAGE
 
 
@@ -60,7 +59,7 @@ def test_what_cannot_be_read_is_passed_over(course: Path) -> None:
 @pytest.fixture
 def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do as if the package with Shakespeare's works were not installed."""
-    monkeypatch.setattr(shakespeare, "PACKAGE", "no_such_package_here")
+    monkeypatch.setattr(corpus, "PACKAGE", "no_such_package_here")
 
 
 @pytest.mark.usefixtures("no_package")
@@ -70,7 +69,7 @@ def test_without_package_and_file_the_long_text_is_a_synthetic_play(course: Path
     assert found.text == corpus.load_long_corpus().text
     assert len(found.text) > 200_000
     assert "synthetic play" in found.note
-    assert shakespeare.INSTALL in found.note
+    assert corpus.INSTALL in found.note
     assert str(course) not in found.note
 
 
@@ -80,15 +79,15 @@ def put_works(folder: Path, works: dict[str, str], monkeypatch: pytest.MonkeyPat
     texts.mkdir(parents=True)
     for name, text in works.items():
         (texts / f"{name}_gut.txt").write_text(text, encoding="ascii")
-    monkeypatch.setattr(shakespeare, "PACKAGE", "someplays")
+    monkeypatch.setattr(corpus, "PACKAGE", "someplays")
     monkeypatch.syspath_prepend(str(folder))
 
 
 def test_works_of_another_hash_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A package of the right name with other texts is refused, and the reason given."""
     put_works(tmp_path, {"a_play": "ACT I.\nOther words."}, monkeypatch)
-    with pytest.raises(shakespeare.NoShakespeareError, match="are not those"):
-        shakespeare.shakespeare()
+    with pytest.raises(corpus.NoShakespeareError, match="are not those"):
+        corpus.shakespeare()
 
 
 def test_title_and_characters_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,15 +96,15 @@ def test_title_and_characters_are_cut(tmp_path: Path, monkeypatch: pytest.Monkey
     poem = "A POEM\nby William Shakespeare\n\n\nA verse.\n"
     put_works(tmp_path, {"b": play, "a": poem}, monkeypatch)
     digest = hashlib.sha256((poem + play).encode()).hexdigest()
-    monkeypatch.setattr(shakespeare, "SHA256", digest)
-    assert shakespeare.shakespeare() == {"a": "A verse.", "b": "ACT I.\n\nCLOWN.\nWords."}
+    monkeypatch.setattr(corpus, "SHA256", digest)
+    assert corpus.shakespeare() == {"a": "A verse.", "b": "ACT I.\n\nCLOWN.\nWords."}
 
 
 def test_the_installed_works_are_the_ones_we_know() -> None:
     """Where the package is installed, its texts have the right hash, and no list of characters is left."""
     try:
-        works = shakespeare.shakespeare()
-    except shakespeare.NoShakespeareError as problem:
+        works = corpus.shakespeare()
+    except corpus.NoShakespeareError as problem:
         assert "not installed" in str(problem)  # noqa: PT017 - another reason is a failure
         pytest.skip("the package is not installed")
     assert len(works) == 42
@@ -115,7 +114,7 @@ def test_the_installed_works_are_the_ones_we_know() -> None:
 
 def test_verbs_of_the_play_agree_with_their_subjects() -> None:
     """One thing vanishes, many vanish."""
-    play = synthetic_play(40)
+    play = corpus.synthetic_play(40)
     answers = re.findall(r"\tThe (\w+) (\w+) (?:under|by|on|in|behind|at|above|before) ", play)
     assert len(answers) > 50
     assert all(noun.endswith("s") != verb.endswith("s") for noun, verb in answers)

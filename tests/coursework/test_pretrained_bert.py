@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from coursework import pretrained, pretrained_bert, small_training
+from coursework import pretrained, pretrained_bert
 from coursework.pretrained_bert import NotHereError, intact, load_bert, local_folder
 from coursework.small_bert import SmallBert, SmallTokeniser
 
@@ -19,7 +19,7 @@ def nothing_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(pretrained, "_places", lambda: iter(()))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.delenv(pretrained_bert.DOWNLOAD, raising=False)
-    monkeypatch.setattr(small_training, "STEPS", 2)
+    monkeypatch.setattr(pretrained_bert, "STEPS", 2)
 
 
 @pytest.mark.usefixtures("nothing_here")
@@ -68,11 +68,11 @@ def test_training_is_repeatable_and_leaves_the_random_state_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Two trainings give the same model, whatever was drawn before."""
-    monkeypatch.setattr(small_training, "STEPS", 2)
+    monkeypatch.setattr(pretrained_bert, "STEPS", 2)
     torch.manual_seed(5)
-    first, tokeniser = small_training.trained_pair()
+    first, tokeniser = pretrained_bert.trained_pair()
     drawn = torch.rand(3)
-    second, _ = small_training.trained_pair()
+    second, _ = pretrained_bert.trained_pair()
     assert isinstance(first, SmallBert)
     assert isinstance(tokeniser, SmallTokeniser)
     assert all(map(torch.equal, first.parameters(), second.parameters()))

@@ -11,8 +11,8 @@ from autograder.doctor import machine
 from autograder.doctor.finding import Status
 from autograder.model.course import Course
 from autograder.model.errors import MachineError
+from coursework import corpus as plays
 from coursework import pretrained
-from coursework import shakespeare as plays
 
 HERE = Course(Path.cwd())
 Usage = namedtuple("Usage", "free")

@@ -4,8 +4,8 @@ from typing import Any
 
 import torch
 
+from coursework.pretrained_bert import WORDS
 from coursework.small_bert import SmallBert, SmallTokeniser
-from coursework.small_training import WORDS
 
 from .lesson_run import LessonRun
 
