@@ -1,7 +1,6 @@
 """Lesson 8: right answers in unusual forms pass, and what cannot be named is listed with its reason."""
 
 
-import pytest
 import torch
 from conftest import ROOT
 from keys import KEY
@@ -39,21 +38,6 @@ def attention_maps(model, src, tgt):
     for module in patched: del module.forward
     return {k: torch.stack(v) for k, v in found.items()}
 """
-MAPS_BY_TYPE = """
-def attention_maps(model, src, tgt):
-    kept = []
-    modules = [m for m in model.modules() if isinstance(m, MultiHeadAttention)]
-    handles = [m.register_forward_hook(lambda m, i, o: kept.append((m, o[1]))) for m in modules]
-    before = {m: m.training for m in model.modules()}
-    with torch.inference_mode():
-        model.eval().decode(tgt, model.encode(src), src)
-    for h in handles: h.remove()
-    for m, t in before.items(): m.training = t
-    seen = {m: w for m, w in kept}
-    names = {m: n for n, m in model.named_modules()}
-    pick = lambda word, end: torch.cat([w for m, w in seen.items() if names[m].startswith(word) and names[m].endswith(end)])
-    return {"cross": pick("decoder", "cross_attention"), "encoder": pick("encoder", "self_attention"), "decoder": pick("decoder", "self_attention")}
-"""
 MAPS_BY_HAND = """
 def attention_maps(model, src, tgt):
     mode = model.training
@@ -72,165 +56,6 @@ def attention_maps(model, src, tgt):
     model.train(mode)
     return dict(encoder=torch.cat(e), decoder=torch.cat(d), cross=torch.cat(c))
 """
-PICTURE_BY_FRAME = """
-def plot_attention(weights, queries, keys, ax=None):
-    import pandas as pd, numpy as np
-    if ax is None:
-        fig = plt.figure(figsize=(30, 30))
-        ax = fig.gca()
-    frame = pd.DataFrame(np.array(weights.tolist()), index=list(queries), columns=list(keys))
-    result = sns.heatmap(frame, vmin=0., vmax=1., annot=True, fmt=".1f", square=True, cmap="viridis", linewidths=.5,
-                         xticklabels=True, yticklabels=True, ax=ax)
-    result.set(xlabel="keys", ylabel="queries", title="attention")
-    return result
-"""
-PICTURE_BY_TICKS = """
-def plot_attention(weights, queries, keys, ax=None):
-    ax = sns.heatmap(weights.cpu(), ax=ax, vmin=0, vmax=1, cmap="mako", xticklabels=False, yticklabels=False)
-    ax.set_xticks(torch.arange(len(keys)) + 0.5)
-    ax.set_xticklabels(keys, rotation=90)
-    ax.set_yticks(torch.arange(len(queries)) + 0.5, queries)
-    ax.xaxis.tick_top()
-    return ax
-"""
-PICTURE_BY_MESH = """
-def plot_attention(weights, queries, keys, ax=None):
-    ax = ax or plt.subplots()[1]
-    mesh = ax.pcolormesh(weights.detach().flip(0).numpy())
-    mesh.set_clim(0, 1)
-    plt.colorbar(mesh, ax=ax)
-    ax.set_yticks([len(queries) - i - 0.5 for i in range(len(queries))], queries)
-    ax.set_xticks([i + 0.5 for i in range(len(keys))], labels=keys)
-    return ax
-"""
-PAIR_BY_ATTRIBUTES = """
-def sentence_pair_attention(model, tokeniser, a, b):
-    inputs = tokeniser([a], [b], padding=True, truncation=True, return_tensors="pt").to(model.device)
-    model.eval()
-    out = model(inputs.input_ids, token_type_ids=inputs.token_type_ids, attention_mask=inputs.attention_mask,
-                output_attentions=True, return_dict=True)
-    tokens = inputs.tokens()
-    sep = tokens.index(tokeniser.sep_token)
-    return torch.stack([layer[0] for layer in out["attentions"]]).detach(), tokens, sep + 1
-"""
-PAIR_BY_CONFIGURATION = """
-def sentence_pair_attention(model, tokeniser, a, b):
-    model.config.output_attentions = True
-    enc = tokeniser(a, text_pair=b)
-    enc = {k: torch.tensor([v]) for k, v in enc.items()}
-    with torch.inference_mode():
-        out = model(**enc)
-    ids = enc["input_ids"][0]
-    start = (enc["token_type_ids"][0] == 1).nonzero()[0, 0]
-    return torch.stack(out[2]).squeeze(1), tuple(tokeniser.convert_ids_to_tokens(ids)), start
-"""
-PAIR_BY_ENCODE = """
-def sentence_pair_attention(model, tokeniser, a, b):
-    ids = tokeniser.encode(a, b, return_tensors="pt")
-    start = len(tokeniser.encode(a))
-    types = torch.zeros_like(ids)
-    types[:, start:] = 1
-    out = model(input_ids=ids, token_type_ids=types, output_attentions=True)
-    return torch.vstack(out.attentions), [tokeniser.convert_ids_to_tokens(i.item()) for i in ids.flatten()], start
-"""
-PAIR_BY_BATCH = """
-def sentence_pair_attention(model, tokeniser, a, b):
-    enc = tokeniser([(a, b)], return_tensors="pt")
-    att = model(**enc, output_attentions=True).attentions
-    toks = ["[CLS]"] + tokeniser.tokenize(a) + ["[SEP]"] + tokeniser.tokenize(b) + ["[SEP]"]
-    return torch.concat(tuple(att), dim=0), toks, len(tokeniser.tokenize(a)) + 2
-"""
-PREVIOUS_BY_LOOP = """
-def previous_token_score(attentions):
-    L, H, S, _ = attentions.shape
-    out = attentions.new_zeros(L, H)
-    for l in range(L):
-        for h in range(H):
-            out[l, h] = sum(attentions[l, h, i, i - 1] for i in range(1, S)) / (S - 1)
-    return out
-"""
-PREVIOUS_BY_MASK = """
-def previous_token_score(attentions):
-    s = attentions.size(-1)
-    pick = torch.diag(torch.ones(s - 1, dtype=attentions.dtype), -1)
-    return torch.einsum("lhqk,qk->lh", attentions, pick) / (s - 1)
-"""
-ENTROPY_BY_XLOGY = "def attention_entropy(weights):\n    return -torch.xlogy(weights, weights).sum(-1)\n"
-ENTROPY_BY_CLAMP = "def attention_entropy(weights):\n    return -(weights * weights.clamp(min=1e-12).log()).sum(-1)\n"
-ENTROPY_BY_NAN = "def attention_entropy(weights):\n    return -(weights * torch.log(weights)).nan_to_num(0.0).sum(dim=-1)\n"
-ROLLOUT_BY_HEADS = """
-def attention_rollout(attentions):
-    eye = torch.eye(attentions.shape[-1]).to(attentions)
-    result = None
-    for a in attentions.mean(1) + eye:
-        a = a / a.sum(-1)[:, None]
-        result = a if result is None else torch.matmul(a, result)
-    return result
-"""
-ROLLOUT_FROM_ABOVE = """
-def attention_rollout(attentions):
-    n = attentions.size(2)
-    joint = torch.eye(n, dtype=attentions.dtype)
-    for l in reversed(range(len(attentions))):
-        m = (attentions[l].sum(0) / attentions.size(1) + torch.eye(n, dtype=attentions.dtype)) * .5
-        joint = joint @ F.normalize(m, p=1, dim=1)
-    return joint
-"""
-SPAN_BY_LOOPS = """
-def best_span(start_logits, end_logits, max_length):
-    best, where = float("-inf"), (0, 0)
-    for s in range(len(start_logits)):
-        for e in range(s, min(len(end_logits), s + max_length)):
-            if start_logits[s] + end_logits[e] > best:
-                best, where = start_logits[s] + end_logits[e], (s, e)
-    return where
-"""
-SPAN_BY_NUMPY = """
-def best_span(start_logits, end_logits, max_length):
-    import numpy as np
-    s, e = start_logits.numpy(), end_logits.numpy()
-    t = s[:, None] + e[None]
-    i, j = np.indices(t.shape)
-    t = np.where((i <= j) & (j < i + max_length), t, -np.inf)
-    return np.unravel_index(t.argmax(), t.shape)
-"""
-SPAN_BY_TENSORS = """
-def best_span(start_logits, end_logits, max_length):
-    p = torch.outer(start_logits.double().softmax(0), end_logits.double().softmax(0)).triu().tril(max_length - 1)
-    return list(torch.unravel_index(p.argmax(), p.shape))
-"""
-
-
-@pytest.mark.parametrize(
-    ("exercise", "cell"),
-    [
-        ("attention_maps", MAPS_BY_PATCHING),
-        ("attention_maps", MAPS_BY_TYPE),
-        ("attention_maps", MAPS_BY_HAND),
-        ("plot_attention", PICTURE_BY_FRAME),
-        ("plot_attention", PICTURE_BY_TICKS),
-        ("plot_attention", PICTURE_BY_MESH),
-        ("sentence_pair_attention", PAIR_BY_ATTRIBUTES),
-        ("sentence_pair_attention", PAIR_BY_CONFIGURATION),
-        ("sentence_pair_attention", PAIR_BY_ENCODE),
-        ("sentence_pair_attention", PAIR_BY_BATCH),
-        ("previous_token_score", PREVIOUS_BY_LOOP),
-        ("previous_token_score", PREVIOUS_BY_MASK),
-        ("attention_entropy", ENTROPY_BY_XLOGY),
-        ("attention_entropy", ENTROPY_BY_CLAMP),
-        ("attention_entropy", ENTROPY_BY_NAN),
-        ("attention_rollout", ROLLOUT_BY_HEADS),
-        ("attention_rollout", ROLLOUT_FROM_ABOVE),
-        ("best_span", SPAN_BY_LOOPS),
-        ("best_span", SPAN_BY_NUMPY),
-        ("best_span", SPAN_BY_TENSORS),
-    ],
-)
-def test_unusual_forms_pass(exercise: str, cell: str) -> None:
-    """Patched forwards, layers run by hand, data frames, loops, NumPy, tensors for ints: all pass."""
-    assert failures(ORACLE, LESSON[exercise.replace("_", "-")], cell) == {}
-
-
 def test_a_forward_that_stays_replaced_counts_as_a_hook() -> None:
     """Patching without undoing it leaves something behind, whatever it is called."""
     cell = MAPS_BY_PATCHING.replace("    for module in patched: del module.forward\n", "")
