@@ -17,7 +17,7 @@ def new_exercise(course: Course, lesson: str, exercise: str) -> list[Path]:
     """Write the skeleton of an exercise into a lesson, after its last one; return the three files.
 
     Until the skeleton is filled in, the build stops at it and says why. Raises CourseError for an
-    id that is taken, is no id, or would overwrite a file, and LessonTextError for a text that
+    id that is taken or malformed, or would overwrite a file, and LessonTextError for a text that
     cannot be read.
     """
     text = read_lesson(course.text(lesson))

@@ -58,7 +58,7 @@ include = ["coursework*"]
 namespaces = false
 
 [tool.setuptools.package-data]
-"*" = ["*.j2"]
+"*" = ["*.j2", "*.yaml"]
 coursework = ["data/*", "examples/*", "vendor/*"]
 """
 

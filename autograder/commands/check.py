@@ -65,7 +65,7 @@ def _graded(course: Course, lesson: str | None, file: Path, *, sandboxed: bool) 
     from autograder.sandbox.start import start
 
     with start(sandboxed=sandboxed) as started:
-        from autograder.submissions.notebook_file import identify
+        from autograder.submissions.released import identify
 
         name = lesson or identify(course, file)
         from autograder.grading.grader import Grader

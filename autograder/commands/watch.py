@@ -63,7 +63,7 @@ def watch(
     """
     from autograder.grading.pool import Pool
     from autograder.sandbox.start import require_sandbox
-    from autograder.watch.exchange import CourseExchange
+    from autograder.storage.exchange import CourseExchange
     from autograder.watch.inbox import Inbox
     from autograder.watch.watch import ArrivalGrader, Rules, Watch, only_one
 

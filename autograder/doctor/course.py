@@ -7,9 +7,9 @@ from autograder.doctor.finding import Finding, ok, problem, warning
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import AutograderError
 from autograder.model.nbgrader_config import gradebook_place, in_a_file, settings
+from autograder.storage.exchange import CourseExchange
 from autograder.storage.gradebook import open_gradebook
 from autograder.storage.io_errors import plain_database_errors
-from autograder.watch.exchange import CourseExchange
 
 PLUGINS = {  # without the first, nbgrader runs submissions in a kernel of its own, without a sandbox
     "Autograde": "autograder.nbgrader_plugin.SubmissionExporter",

@@ -1,10 +1,7 @@
 """What a check of the machine finds: that something is fine, or what is wrong and how to fix it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-
-from autograder.model.course import Course
 
 
 class Status(StrEnum):
@@ -22,14 +19,6 @@ class Finding:
     status: Status
     said: str
     fix: str = ""
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing to look at, by the name that the table shows."""
-
-    name: str
-    look: Callable[[Course], Finding]
 
 
 def ok(said: str) -> Finding:

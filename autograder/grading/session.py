@@ -28,8 +28,7 @@ from autograder.model.report import ExerciseReport, Report
 from autograder.probe.notes import Kind
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Run
-from autograder.submissions.align import Part, Role
-from autograder.submissions.needed import needed_cells
+from autograder.submissions.align import Part, Role, needed_cells
 from coursework.engine.observation import Observation, Raised
 from coursework.source_rules import Refusal, first_refusal, odd_names
 

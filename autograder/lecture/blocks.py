@@ -27,7 +27,6 @@ DENSE: Final = 0.6  # of its own height is left of it too: its labels stay legib
 IMAGE: Final = re.compile(r"!\[(?P<alt>.*?)\]\((?P<path>\S+?)\)", re.DOTALL)
 SVG_SIZE: Final = re.compile(r'<svg[^>]*?\bviewBox="0 0 ([\d.]+) ([\d.]+)"', re.DOTALL)
 PT: Final = 4 / 3  # pixels
-HINT: Final = re.compile(r"\s*<details>\s*<summary>Hint")
 
 
 def blocks(text: str) -> list[str]:
@@ -131,11 +130,6 @@ def outputs_height(cell: Any) -> float:
     return sum(heights) + sum(map(_output_height, others))
 
 
-def pictures_height(cell: Any) -> float:
-    """Return how high the pictures among a cell's outputs are."""
-    return outputs_height({"outputs": pictures(cell)})
-
-
 def figures_height(text: str, folder: Path) -> float:
     """Return how high the figures in prose are."""
     return sum(figure_height(folder / found["path"]) for found in IMAGE.finditer(text))
@@ -160,11 +154,6 @@ def _output_height(output: Any) -> float:
     return float(OUTPUT_LINE * lines) + GAP
 
 
-def is_hint(text: str) -> bool:
-    """Return whether prose is the folded hints of an exercise."""
-    return HINT.match(text) is not None
-
-
 def only_sets_up(cell: Any) -> bool:
     """Return whether code does nothing but import and call, and shows nothing."""
     if cell.get("outputs"):
@@ -181,14 +170,6 @@ def only_checks(cell: Any) -> bool:
     return False
 
 
-def has_frames(cell: Any) -> bool:
-    """Return whether a cell shows a view that runs in a frame."""
-    return any("text/html" in output.get("data", {}) for output in cell.get("outputs", []))
-
-
-def has_controls(cell: Any) -> bool:
-    """Return whether a cell shows controls, which need a kernel behind them."""
-    return any(
-        "application/vnd.jupyter.widget-view+json" in output.get("data", {})
-        for output in cell.get("outputs", [])
-    )
+def shows(cell: Any, mime: str) -> bool:
+    """Return whether an output of a cell is of a MIME type."""
+    return any(mime in output.get("data", {}) for output in cell.get("outputs", []))

@@ -1,43 +1,61 @@
-"""A solved lesson laid out for a room: to run live, or as slides to export."""
+"""A solved lesson laid out for a room: to run live, or as slides to export.
 
+All of it is for the room but its exercises, unless they are asked for. Code and what it gives are on one
+slide: below each other, side by side, or the code folded.
+"""
+
+import math
+import re
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from autograder.lecture import blocks, code
-from autograder.lecture.company import accompanied, joined
-from autograder.lecture.paging import OFF, Piece, paged, revealed, titled, with_notes, without_asides
+from autograder.lecture import blocks
+from autograder.lecture.paging import (
+    OFF,
+    Piece,
+    accompanied,
+    paged,
+    revealed,
+    titled,
+    with_notes,
+    without_asides,
+)
 from autograder.lecture.prose import split
-from autograder.lecture.room import ABOUT_THE_NOTEBOOK, built, without_exercises
 from autograder.model.lesson_text import CellKind, LessonCell, LessonText
 
 ANSWER: Final = "answer"  # a tag that the slides' template knows
 
-# jupyterlab-rise reads these; its own type is too small for the back row.
-TYPE: Final = """<style>
-body { --jp-content-font-size1: 24px !important; --jp-code-font-size: 20px !important; }
-.reveal h1, .reveal h2, .reveal h3 { text-transform: none; }
-.reveal h1 { font-size: 46px; } .reveal h2 { font-size: 38px; } .reveal h3 { font-size: 31px; }
-.reveal .jp-OutputArea-output pre { font-size: 20px; line-height: 1.36; }
-.reveal .jp-RenderedHTMLCommon table { font-size: 20px; }
-.reveal .slides section section { box-sizing: border-box; padding: 20px 36px !important; }
-.reveal .jp-RenderedImage img {
-  width: 75%; max-width: none; max-height: 310px; object-fit: contain; object-position: left;
-}
-.reveal .jp-InputPrompt, .reveal .jp-OutputPrompt, .reveal .jp-Collapser, .reveal .progress {
-  display: none !important;
-}
-</style>"""
-RISE: Final = {
+EXERCISE: Final = re.compile(r"^#{2,3} (?:Exercise \d+|Stretch): (?P<title>[^\n]*)", re.MULTILINE)
+HINT: Final = re.compile(r"\s*<details>\s*<summary>Hint")
+CONTROLS: Final = "application/vnd.jupyter.widget-view+json"  # they need a kernel behind them
+POINTS: Final = re.compile(r"\s*\([^)]*\bpoints?\b[^)]*\)|, not counted")
+ABOUT_THE_NOTEBOOK: Final = re.compile(r"\*\*What is assessed\*\*|This lesson (?:uses|builds on) ")
+GLOSSARY: Final = re.compile(r"^#{2,3} Glossary\n.*?(?=^#|\Z)", re.MULTILINE | re.DOTALL)
+
+BESIDE: Final = "beside"  # a tag that the slides' style knows
+COLUMNS: Final = 44  # characters in a line of code beside a picture
+LINES: Final = 17  # of code beside a picture, after it is wrapped
+WRAPPED: Final = 1.4  # times as many lines at most: more cannot be read
+TALL: Final = 0.5  # height by width: wider pictures need the whole slide
+MOST: Final = 520  # pixels that code above its output may take with it
+LEAST_BESIDE: Final = 360  # pixels that a picture beside code takes
+UNSEEN: Final = 12  # lines of code that gives nothing to look at; longer code is folded
+NOTHING: Final = 1.0  # pixel: folded code opens from the corner of its slide, and takes no room
+NOISE: Final = re.compile(r"[^\n]*\d+%\|[^\n]*\n?|No diagram here[^\n]*\n?")  # progress, missing programs
+
+Pair = tuple[LessonCell, Any]
+
+RISE: Final = {  # settings of jupyterlab-rise
     "theme": "white",
     "transition": "none",
     "center": False,
     "scroll": True,
     "slideNumber": "c/t",
-    "overlay": TYPE,
 }
 
 
@@ -50,7 +68,8 @@ def live_notebook(lesson: LessonText, notebook: Any, folder: Path) -> Any:
     for about, cell in zip(lesson.cells, notebook.cells, strict=True):
         pieces += _live(about, cell, folder)
     laid_out = _with_cells(notebook, paged(pieces))
-    laid_out.metadata["rise"] = RISE
+    style = Path(__file__).with_name("live.css").read_text(encoding="utf-8")
+    laid_out.metadata["rise"] = {**RISE, "overlay": f"<style>\n{style}</style>"}
     return laid_out
 
 
@@ -65,7 +84,7 @@ def slide_notebook(lesson: LessonText, notebook: Any, folder: Path, *, exercises
     for about, cell in pairs if exercises else without_exercises(pairs):
         pieces += _exported(lesson, about, cell, folder)
     shown = (piece for piece in pieces if piece.slide != "skip")
-    slides = revealed(joined(without_asides(paged(shown))))
+    slides = revealed(without_asides(paged(shown)))
     return _with_cells(notebook, with_notes(titled(accompanied(slides))))
 
 
@@ -93,21 +112,16 @@ def _exported(lesson: LessonText, about: LessonCell, cell: Any, folder: Path) ->
         folded = f"<details><summary>Model answer</summary>\n\n{cell.source}\n\n</details>"
         yield from _prose(folded, about.slide, about.id, folder)
     elif not about.kind.is_markdown:
-        if not blocks.has_controls(cell) and not code.only_noise(cell):
-            yield code.laid_out(cell, slide)
+        if not blocks.shows(cell, CONTROLS) and not only_noise(cell):
+            yield laid_out(cell, slide)
     elif slide in OFF:
         yield from _live(about, cell, folder)
     elif built(cell.source):
-        yield _built(built(cell.source), about.id)
+        new = new_markdown_cell(f"**Exercise** · {built(cell.source)}", id=f"{about.id}-built")
+        new.metadata = {"tags": ["built"]}
+        yield Piece(new, 0)  # the line in the place of an exercise never begins a slide
     else:
         yield from _abridged(cell.source, slide, about.id, folder)
-
-
-def _built(what: str, name: str) -> Piece:
-    """Return the line in the place of an exercise; it never begins a slide."""
-    cell = new_markdown_cell(f"**Exercise** · {what}", id=f"{name}-built")
-    cell.metadata = {"tags": ["built"]}
-    return Piece(cell, 0)
 
 
 def _code(source: str, name: str, slide: str = "", tags: tuple[str, ...] = ()) -> Piece:
@@ -150,7 +164,97 @@ def _slide(about: LessonCell, cell: Any) -> str:
 def _is_off(about: LessonCell, cell: Any) -> bool:
     """Return whether a cell is not for the room: set-up, tests, cards of checks, folded hints."""
     if about.kind is CellKind.PROSE:
-        return blocks.is_hint(about.text)
+        return bool(HINT.match(about.text))
     if about.kind is CellKind.DEMO:
         return blocks.only_sets_up(cell) or blocks.only_checks(cell)
     return about.kind in (CellKind.SETUP, CellKind.TEST)
+
+
+def without_exercises(cells: Iterable[Pair]) -> Iterator[Pair]:
+    """Yield the cells of a lesson and of its notebook, a line in the place of each exercise.
+
+    An exercise reaches from its heading to its test, or to its written answer. Hints and the card
+    that follow are not for the room anyway. So are the table of points, the glossary and the
+    remarks on how to work with the notebook.
+    """
+    inside = False
+    for about, cell in cells:
+        heading = EXERCISE.search(about.text) if about.kind is CellKind.PROSE else None
+        if heading:
+            inside = True
+            before = about.text[: heading.start()].strip()
+            if before:
+                yield replace(about, text=before), _reworded(cell, before)
+            yield replace(about, slide=""), _reworded(cell, heading[0])
+        elif about.kind in (CellKind.TEST, CellKind.WRITTEN):
+            inside = False
+        elif not inside and about.kind is not CellKind.PROSE:
+            yield about, cell
+        elif not inside:
+            text = GLOSSARY.sub("", about.text).strip()
+            if text and not ABOUT_THE_NOTEBOOK.match(text):
+                yield replace(about, text=text), _reworded(cell, text)
+
+
+def built(text: str) -> str:
+    """Return what students build, if text is the line that stands for an exercise; "" if not."""
+    heading = EXERCISE.match(text)
+    return POINTS.sub("", heading["title"]).strip() if heading else ""
+
+
+def _reworded(cell: Any, text: str) -> Any:
+    new = deepcopy(cell)
+    new.source = text
+    return new
+
+
+def laid_out(cell: Any, slide: str) -> Piece:
+    """Return a code cell as its slide shows it; folded code opens with a button or with `c`.
+
+    The slide may still fold the code, where there is no room for it.
+    """
+    new = deepcopy(cell)
+    new.outputs = [_without_noise(output) for output in new.outputs if not _is_noise(output)]
+    below, above = blocks.outputs_height(new), blocks.code_height(new.source)
+    folded = max(below, NOTHING)
+    pictures = blocks.outputs_height({"outputs": blocks.pictures(new)})
+    piece = Piece(new, above + below, slide, folded=folded, pictures=pictures)
+    if above + below <= MOST and (below or _is_short(new)):
+        return piece
+    lines = sum(max(1, math.ceil(len(line) / COLUMNS)) for line in new.source.splitlines())
+    if not _fits_beside(new, lines):
+        return piece.fold()
+    new.metadata["tags"] = [*new.metadata.get("tags", []), BESIDE]
+    return Piece(new, max(blocks.CODE_LINE * lines + blocks.BOX, LEAST_BESIDE), slide)
+
+
+def _fits_beside(cell: Any, lines: int) -> bool:
+    """Return whether code of so many lines, once they are wrapped, is legible beside its one picture."""
+    pictures = blocks.pictures(cell)
+    if len(pictures) != 1 or len(cell.outputs) > 1:
+        return False
+    width, height = blocks.png_size(pictures[0])
+    few = lines <= min(LINES, WRAPPED * len(cell.source.splitlines()))
+    return few and height / width >= TALL
+
+
+def only_noise(cell: Any) -> bool:
+    """Return whether all that a short cell gives is a word on what is missing here."""
+    outputs = cell.get("outputs", [])
+    return bool(outputs) and _is_short(cell) and all(map(_is_noise, outputs))
+
+
+def _is_noise(output: Any) -> bool:
+    text = output.get("text", "")
+    return bool(text.strip()) and not NOISE.sub("", text).strip()
+
+
+def _without_noise(output: Any) -> Any:
+    """Return an output without the lines of progress bars."""
+    if "text" in output:
+        output.text = NOISE.sub("", output.text)
+    return output
+
+
+def _is_short(cell: Any) -> bool:
+    return len(cell.source.splitlines()) <= UNSEEN

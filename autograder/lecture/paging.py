@@ -1,11 +1,18 @@
-"""Where one slide ends and the next begins: an idea each, and no more than fits."""
+"""Where one slide ends and the next begins: an idea each, and no more than fits.
+
+A slide of text keeps the last picture in view.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
-from nbformat.v4 import new_markdown_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from autograder.lecture import blocks
 
 ROOM: Final = 640  # pixels that content may take; pictures shrink where it is a little over
 HEADING: Final = re.compile(r"\s*#{1,3} (.+)")
@@ -19,6 +26,10 @@ FOLDED: Final = "folded"  # a tag that the slides' template knows
 STARTS: Final = ("slide", "subslide")
 OFF: Final = ("skip", "notes")
 ASIDE: Final = 300  # pixels; a slide of text that is no higher is said and not shown
+KEPT: Final = "kept"  # a tag that the slides' template and script know
+LEAST_KEPT: Final = 240  # pixels that a kept picture takes
+OVER_KEPT: Final = 80  # pixels by which estimates may be too high; the page hides what does not fit
+TABLE: Final = re.compile(r"^\|.*(?:\n\|.*)+", re.MULTILINE)
 SEEN: Final = re.compile(r"!\[|<details|^#|^\||^```", re.MULTILINE)
 
 
@@ -152,8 +163,62 @@ def revealed(pieces: Iterable[Piece]) -> Iterator[Piece]:
             yield piece
 
 
+def accompanied(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Yield the pieces; a slide of text repeats what was last shown under its heading, if it fits."""
+    last: Piece | None = None
+    for number, slide in enumerate(by_slide(pieces)):
+        yield from slide
+        if HEADING.match(slide[0].cell.source):
+            last = None
+        if last and _suits(slide, last) and _height(slide) + last.height <= ROOM + OVER_KEPT:
+            again = deepcopy(last.cell)
+            again.id = f"kept-{number}"
+            yield replace(last, cell=again)
+        for piece in slide:
+            last = None if HEADING.match(piece.cell.source) else last
+            last = kept(piece) or last
+
+
+def kept(piece: Piece) -> Piece | None:
+    """Return what is to be seen in a piece, without its code and its prose; None if nothing is."""
+    if piece.cell.cell_type == "code":
+        return _kept_outputs(piece.cell)
+    found = blocks.IMAGE.search(piece.cell.source)
+    if found:
+        return _kept(new_markdown_cell(found[0]), LEAST_KEPT)
+    table = TABLE.search(piece.cell.source)
+    return _kept(new_markdown_cell(table[0]), blocks.prose_height(table[0], Path())) if table else None
+
+
+def _kept_outputs(cell: Any) -> Piece | None:
+    pictures = blocks.pictures(cell)
+    outputs = pictures or [one for one in cell.outputs if "text/html" not in one.get("data", {})]
+    if not outputs:
+        return None
+    height = LEAST_KEPT if pictures else blocks.outputs_height({"outputs": outputs})
+    return _kept(new_code_cell("", outputs=deepcopy(outputs)), height)
+
+
+def _kept(cell: Any, height: float) -> Piece:
+    cell.metadata["tags"] = [KEPT]
+    return Piece(cell, height + BETWEEN)
+
+
+def _suits(slide: list[Piece], seen: Piece) -> bool:
+    """Return whether a slide needs something to look at, and this helps: text answers no question."""
+    asks = any("<details" in piece.cell.source for piece in slide)
+    drawn = seen.cell.cell_type == "markdown" or blocks.pictures(seen.cell)
+    shows = any(kept(piece) or blocks.shows(piece.cell, "text/html") for piece in slide)
+    return not shows and bool(drawn or not asks)
+
+
+def _height(slide: list[Piece]) -> float:
+    under = 0 if HEADING.match(slide[0].cell.source) else UNDER
+    return under + sum(piece.height + BETWEEN for piece in slide)
+
+
 def titled(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Yield the pieces; a slide that begins without a heading is told which one it is under."""
+    """Yield the pieces; a slide that begins without a heading says which one it is under."""
     title = ""
     for piece in pieces:
         heading = HEADING.match(piece.cell.source) if piece.cell.cell_type == "markdown" else None

@@ -1,17 +1,21 @@
-"""A solved lesson as one file of slides: reveal.js, figures and fonts' sizes inside, no network."""
+"""A solved lesson as one file of slides: reveal.js, figures and fonts' sizes inside, no network.
+
+Formulas are MathML, which browsers set without a script.
+"""
 
 import base64
 import mimetypes
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import nbformat
+from latex2mathml.converter import convert
 from nbconvert import SlidesExporter
 
 from autograder.authoring.files import write
 from autograder.lecture.blocks import IMAGE
-from autograder.lecture.formulas import typeset
 from autograder.lecture.pages import slide_notebook
 from autograder.model.course import Course
 from autograder.model.errors import CourseError, LectureError
@@ -19,6 +23,10 @@ from autograder.model.lesson_text import read_lesson
 
 HERE: Final = Path(__file__).parent
 SUFFIX: Final = ".slides.html"
+CODE: Final = r"```.*?```|`[^`\n]*`"
+INLINE: Final = r"(?<![\\\w$])\$(?P<tex>[^\s$](?:[^$\n]*[^\s$\\])?)\$(?![\w$])"
+OTHER: Final = r"(?P<other>\$\$|\\\[|\\\()"
+FOUND: Final = re.compile(f"{CODE}|{OTHER}|{INLINE}", re.DOTALL)
 
 
 def write_lectures(
@@ -52,7 +60,14 @@ def slides(course: Course, lesson: str, *, exercises: bool = False) -> str:
         _typeset(cell, lesson)
         _attach_pictures(cell, solved.parent)
     resources = {"metadata": {"name": lesson}, **_parts()}
-    page, _ = _exporter().from_notebook_node(laid_out, resources=resources)
+    exporter = SlidesExporter(
+        template_name="lecture",
+        extra_template_basedirs=[str(HERE / "templates")],
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+        exclude_anchor_links=True,
+    )
+    page, _ = exporter.from_notebook_node(laid_out, resources=resources)
     return str(page)
 
 
@@ -81,6 +96,30 @@ def _attach_pictures(cell: Any, folder: Path) -> None:
         cell.source = cell.source.replace(f"]({picture['path']})", f"](attachment:{file.name})")
 
 
+def typeset(markdown: str) -> str:
+    """Return markdown with every `$formula$` outside code as MathML.
+
+    Raises ValueError, naming the formula, for TeX that cannot be converted or stands between other
+    signs.
+    """
+    return FOUND.sub(_mathml, markdown)
+
+
+def _mathml(found: re.Match[str]) -> str:
+    if found["other"]:
+        raise ValueError(f"{found[0]!r}: formulas stand between single dollar signs, on one line")
+    tex = found["tex"]
+    if not tex:
+        return found[0]
+    try:
+        mathml = convert(tex)
+    except Exception as problem:  # the converter raises a class of its own for each fault
+        raise ValueError(f"{tex!r} is not a formula: {type(problem).__name__}") from problem
+    if "\\" in mathml:  # it passes a command that it does not know on as text
+        raise ValueError(f"{tex!r} has a command that slides cannot show")
+    return mathml
+
+
 @cache
 def _parts() -> dict[str, str]:
     """Return the scripts and styles that go into every page, by the names the template uses."""
@@ -91,13 +130,3 @@ def _parts() -> dict[str, str]:
         "lecture_script": "lecture.js",
     }
     return {name: (HERE / file).read_text(encoding="utf-8") for name, file in files.items()}
-
-
-def _exporter() -> SlidesExporter:
-    return SlidesExporter(
-        template_name="lecture",
-        extra_template_basedirs=[str(HERE / "templates")],
-        exclude_input_prompt=True,
-        exclude_output_prompt=True,
-        exclude_anchor_links=True,
-    )

@@ -67,12 +67,6 @@ class Tag(NamedTuple):
     points: float = 0.0
 
 
-class TagProblem(NamedTuple):
-    """Why a header cannot be read."""
-
-    problem: str
-
-
 # The words that follow a kind in its tag; prose has no tag at all.
 WORDS: Mapping[CellKind, tuple[str, ...]] = {
     CellKind.SETUP: (),
@@ -84,35 +78,27 @@ WORDS: Mapping[CellKind, tuple[str, ...]] = {
 }
 
 
-def read_tag(title: str, *, markdown: bool) -> Tag | TagProblem:
-    """Return what a cell's title says; a TagProblem if it is not one of the known tags."""
-    words = title.split()
-    if not words:
-        return Tag(CellKind.PROSE) if markdown else TagProblem(f"code cell without a tag; {_known()}")
-    if words[0] not in list(WORDS):
-        return TagProblem(f"unknown tag '{words[0]}'; {_known()}")
-    kind = CellKind(words[0])
+def read_tag(title: str, *, markdown: bool) -> Tag:
+    """Return what a cell's title says. Raises ValueError, saying how it should read, for an unknown tag."""
+    known = "a header is '# %% [markdown]' or '# %% ' and one of " + ", ".join(WORDS)
+    if not title.split():
+        if markdown:
+            return Tag(CellKind.PROSE)
+        raise ValueError(f"code cell without a tag; {known}")
+    name, *words = title.split()
+    if name not in list(WORDS):
+        raise ValueError(f"unknown tag '{name}'; {known}")
+    kind = CellKind(name)
     if kind.is_markdown != markdown:
         wanted = "a markdown cell: add [markdown]" if kind.is_markdown else "a code cell"
-        return TagProblem(f"a '{kind}' cell is {wanted}")
-    return _with_words(kind, words[1:])
-
-
-def _with_words(kind: CellKind, words: list[str]) -> Tag | TagProblem:
+        raise ValueError(f"a '{kind}' cell is {wanted}")
     form = " ".join(("# %%", kind, *WORDS[kind]))
     if len(words) != len(WORDS[kind]):
-        return TagProblem(f"the header should read '{form}', got '{' '.join((kind, *words))}'")
-    exercise = words[0] if words else ""
-    if len(words) < 2:
-        return Tag(kind, exercise)
+        raise ValueError(f"the header should read '{form}', got '{' '.join((kind, *words))}'")
     try:
-        return Tag(kind, exercise, float(words[1]))
+        return Tag(kind, words[0] if words else "", float(words[1]) if len(words) > 1 else 0.0)
     except ValueError:
-        return TagProblem(f"the header should read '{form}', got '{words[1]}' for POINTS")
-
-
-def _known() -> str:
-    return "a header is '# %% [markdown]' or '# %% ' and one of " + ", ".join(WORDS)
+        raise ValueError(f"the header should read '{form}', got '{words[1]}' for POINTS") from None
 
 
 class Region(StrEnum):
@@ -306,36 +292,28 @@ def read_lesson(path: Path) -> LessonText:
     if len(lines) != len(parsed):
         problem = f"expected a cell for each of the {len(lines)} '# %%' lines, got {len(parsed)}"
         raise LessonTextError(f"{problem}; text before the first one belongs to no cell", path)
-    return LessonText(path, tuple(_cells(parsed, lines, path)), _declared_points(notebook.metadata))
-
-
-def _declared_points(metadata: Mapping[str, Any]) -> float:
-    """Return the sum of points in a text's header, `coursework: {points: 20}`; 0 if there is none."""
-    declared = metadata.get("coursework")
+    declared = notebook.metadata.get("coursework")  # a header such as `coursework: {points: 20}`
     points = declared.get("points") if isinstance(declared, Mapping) else None
-    return float(points) if isinstance(points, (int, float)) else 0.0
+    total = float(points) if isinstance(points, (int, float)) else 0.0
+    return LessonText(path, tuple(_cells(parsed, lines, path)), total)
 
 
 def _cells(parsed: list[Any], lines: list[int], path: Path) -> Iterator[LessonCell]:
     seen: Counter[CellKind] = Counter()
     for raw, line in zip(parsed, lines, strict=True):
         title = raw.metadata.get("title", "")
-        tag = read_tag(title, markdown=raw.cell_type == "markdown")
-        if isinstance(tag, TagProblem):
-            raise LessonTextError(tag.problem, path, cell=title, line=line)
+        slide = str(raw.metadata.get("slide", ""))
+        unknown = sorted(set(raw.metadata) - JUPYTEXT_KEYS)
+        problem = ""
+        if unknown:
+            problem = f"unknown metadata {', '.join(unknown)}; a header takes slide=… only"
+        elif slide not in ("", *SLIDES):
+            problem = f"slide should be one of {', '.join(SLIDES)}, got '{slide}'"
+        try:
+            tag = read_tag(title, markdown=raw.cell_type == "markdown")
+        except ValueError as error:
+            problem = str(error)
+        if problem:
+            raise LessonTextError(problem, path, cell=title, line=line)
         seen[tag.kind] += 1
-        slide = _slide(raw, path, line)
         yield LessonCell(tag.kind, raw.source, line, seen[tag.kind], tag.exercise, tag.points, slide)
-
-
-def _slide(raw: Any, path: Path, line: int) -> str:
-    title = raw.metadata.get("title", "")
-    unknown = sorted(set(raw.metadata) - JUPYTEXT_KEYS)
-    if unknown:
-        problem = f"unknown metadata {', '.join(unknown)}; a header takes slide=… only"
-        raise LessonTextError(problem, path, cell=title, line=line)
-    slide = str(raw.metadata.get("slide", ""))
-    if slide not in ("", *SLIDES):
-        problem = f"slide should be one of {', '.join(SLIDES)}, got '{slide}'"
-        raise LessonTextError(problem, path, cell=title, line=line)
-    return slide

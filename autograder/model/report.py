@@ -36,9 +36,9 @@ class State(StrEnum):
     """Whether a submission was graded, or why nothing of it was."""
 
     GRADED = "graded"
-    UNREADABLE = "unreadable"  # a file was handed in, and it cannot be opened
-    WRONG_FILE = "wrong-file"  # what was handed in cannot be taken for this lesson's notebook
-    ABSENT = "absent"  # nothing was handed in
+    UNREADABLE = "unreadable"  # a file was submitted, and it cannot be opened
+    WRONG_FILE = "wrong-file"  # what was submitted cannot be taken for this lesson's notebook
+    ABSENT = "absent"  # nothing was submitted
 
 
 class Document(BaseModel):

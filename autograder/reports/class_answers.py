@@ -116,7 +116,7 @@ def tokens(answer: Answer) -> list[Token]:
     return found
 
 
-class Text:
+class Runs:
     """The runs of a normalised answer."""
 
     def __init__(self, answer: Answer) -> None:

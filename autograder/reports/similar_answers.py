@@ -17,7 +17,7 @@ from operator import itemgetter
 from rapidfuzz.distance import Indel
 
 from autograder.model.text import visible
-from autograder.reports.class_answers import Answer, LessonAnswers, Run, Text
+from autograder.reports.class_answers import Answer, LessonAnswers, Run, Runs
 
 SHARED_BY = (3, 20)  # more than 3 students, or 1 in 20 of the class, are many
 LEAST_TOKENS = 15.0  # that both answers to an exercise have, and nothing explains
@@ -111,13 +111,13 @@ class _Exercise:
 
     def __init__(self, given: Mapping[str, Answer], known: Iterable[Answer]) -> None:
         self._given = given
-        self._texts = {student: Text(answer) for student, answer in self._given.items()}
-        counts = Counter(run for text in self._texts.values() for run in text.first_line)
+        self._runs = {student: Runs(answer) for student, answer in self._given.items()}
+        counts = Counter(run for runs in self._runs.values() for run in runs.first_line)
         many = max(SHARED_BY[0], len(given) // SHARED_BY[1])
-        explained = {run for each in known for run in Text(each).first_line}
+        explained = {run for each in known for run in Runs(each).first_line}
         explained |= {run for run, count in counts.items() if count > many}
         self._rarity = {run: log2(len(given) / count) for run, count in counts.items()}
-        self._own = {student: text.own_tokens(explained) for student, text in self._texts.items()}
+        self._own = {student: runs.own_tokens(explained) for student, runs in self._runs.items()}
 
     def shared(self, lesson: str, exercise: str) -> Iterable[SharedAnswer]:
         """Yield the pairs of answers that share enough."""
@@ -128,7 +128,7 @@ class _Exercise:
         for (one, other), overlap in self._overlaps().items():
             smaller = min(bits[one], bits[other])
             if overlap.tokens >= LEAST_TOKENS and overlap.evidence >= LEAST_SHARE * smaller > 0:
-                words = self._texts[one].words, self._texts[other].words
+                words = self._runs[one].words, self._runs[other].words
                 yield SharedAnswer(
                     lesson,
                     exercise,
@@ -154,7 +154,7 @@ class _Exercise:
 
     def _side(self, student: str, other: str) -> Side:
         shared = self._own[student].keys() & self._own[other].keys()
-        lines = frozenset(self._texts[student].first_line[run] for run in shared)
+        lines = frozenset(self._runs[student].first_line[run] for run in shared)
         return Side(student, self._given[student], lines)
 
 

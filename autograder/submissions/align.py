@@ -1,11 +1,14 @@
 """Aligns a submission with the released lesson: locked cells from the release, answers from the student.
 
+An answer that is tried alone takes along the cells that it needs.
+
 A student loses no points for cells that were duplicated, split, merged, moved, retyped or stripped
 of their metadata (see `Matching`). Every repair is listed.
 """
 
+import builtins
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +22,7 @@ from autograder.submissions.answer_text import (
     defines,
     extract,
     is_blank,
+    names_in,
     parses,
     same_code,
     stripped,
@@ -28,6 +32,8 @@ from autograder.submissions.matching import Matching
 from autograder.submissions.nbgrader_cells import exercise_of, grade_id, is_graded, is_solution, metadata
 from autograder.submissions.notebook_file import RawCell, RawNotebook, read_submission
 from autograder.submissions.released import released_notebook
+
+BUILTINS = frozenset(vars(builtins))
 
 
 class Role(StrEnum):
@@ -90,6 +96,33 @@ def empty(course: Course, lesson: str) -> Aligned:
     return _Alignment(released_notebook(course, lesson), RawNotebook([]), {}).result()
 
 
+def needed_cells(parts: Sequence[Part], exercise: str, given: Set[str]) -> list[str]:
+    """Return the cells before an exercise's test that define what its own cell uses, in order.
+
+    `given` are names that are provided in any case; a cell of the student's that defines one of
+    them again, or a built-in function, is not needed for it.
+    """
+    tests = (n for n, part in enumerate(parts) if part.role is Role.TEST and part.exercise == exercise)
+    before = [part for part in parts[: next(tests, len(parts))] if part.runs]
+    providers: dict[str, list[int]] = {}  # the cells that define each name
+    wanted: list[str] = []
+    for index, part in enumerate(before):
+        names = names_in(part.source)
+        if part.exercise == exercise:
+            wanted += names.used
+            continue
+        kept_out = frozenset[str]() if part.role is Role.LOCKED else BUILTINS | given
+        for name in names.defined - kept_out:
+            providers.setdefault(name, []).append(index)
+    needed: set[int] = set()
+    while wanted:
+        for index in providers.pop(wanted.pop(), ()):
+            if index not in needed:
+                needed.add(index)
+                wanted += names_in(before[index].source).used
+    return [before[index].source for index in sorted(needed)]
+
+
 _Cell = tuple[NotebookNode, Part]
 
 
@@ -104,22 +137,16 @@ class _Alignment:
         self.own_cells: dict[int, list[int]] = {}
         for index, anchor in self.matching.anchors():
             self.own_cells.setdefault(anchor, []).append(index)
-        self._answers = {n for n, cell in enumerate(release.cells) if is_solution(cell)}
-        self._check_order()
-        self._needed = self._needed_from_demos()
-
-    def _check_order(self) -> None:
-        order = [place for place in self.matching.places if place in self._answers]
+        answers = {n for n, cell in enumerate(release.cells) if is_solution(cell)}
+        order = [place for place in self.matching.places if place in answers]
         if order != sorted(order):
             self.repairs.append("the answers were out of order; they were run in the lesson's order")
-
-    def _needed_from_demos(self) -> set[str]:
-        """Return the words that answers and own cells use without defining them."""
+        # the words that answers and own cells use without defining them, which demos may define
         own = {index for indices in self.own_cells.values() for index in indices}
         places = enumerate(self.matching.places)
-        students = own | {index for index, place in places if place in self._answers}
+        students = own | {index for index, place in places if place in answers}
         texts = [*(self.matching.texts[n] for n in students), *self.matching.taken.values()]
-        return undefined_words(texts) - set(self.names.values())
+        self._needed = undefined_words(texts) - set(names.values())
 
     def result(self) -> Aligned:
         """Return the notebook in the release's order, with the student's own cells in between."""
@@ -186,8 +213,10 @@ class _Alignment:
 
     def _joined(self, name: str, texts: list[str], skeleton: str, *, code: bool) -> str:
         """Return one answer: the last of several copies, or all pieces of a cell that was split."""
-        same = same_code if code else _same_prose
-        edited = [t for t in texts if not same(t, skeleton) and not (code and is_blank(t))]
+        if code:
+            edited = [t for t in texts if not same_code(t, skeleton) and not is_blank(t)]
+        else:
+            edited = [t for t in texts if stripped(t) != stripped(skeleton)]
         texts = list(dict.fromkeys(edited)) or texts[:1]
         if len(texts) == 1:
             return texts[0]
@@ -202,10 +231,6 @@ class _Alignment:
             self.repairs.append(f"{name}: the answer was in {len(texts)} cells, which were joined")
             return together
         return whole[0]
-
-
-def _same_prose(one: str, other: str) -> bool:
-    return stripped(one) == stripped(other)
 
 
 def _own(cell: RawCell, source: str) -> _Cell:

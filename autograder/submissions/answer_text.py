@@ -1,8 +1,9 @@
-"""Reads the text of a cell: what it defines, and which lines belong to which answer."""
+"""Reads the text of a cell: what it defines, what it uses, and which lines belong to which answer."""
 
 import ast
 import hashlib
 import re
+import symtable
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 
@@ -140,3 +141,53 @@ def _lines(node: ast.stmt) -> range:
     decorators = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
     return range(first, (node.end_lineno or node.lineno) + 1)
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names that a cell defines or changes, and the global names that it reads."""
+
+    defined: frozenset[str]
+    used: frozenset[str]
+
+    def __len__(self) -> int:
+        """Return how much there is to keep."""
+        return len(self.defined) + len(self.used) + 1
+
+
+@cached(LRUCache(500_000, getsizeof=len), key=by_digest)
+def names_in(source: str) -> Names:
+    """Return a cell's names; none if it is not Python. Functions and classes in it are read, too."""
+    tree = parse(source)
+    try:
+        table = symtable.symtable(MAGIC.sub(r"\1pass", source), "cell", "exec") if tree else None
+    except (SyntaxError, ValueError, RecursionError):  # the compiler refuses more than the parser
+        table = None
+    if tree is None or table is None:
+        return Names(frozenset(), frozenset())
+    bound = {
+        each.get_name()
+        for each in table.get_symbols()
+        if each.is_assigned() or each.is_imported() or each.is_namespace()
+    }
+    return Names(frozenset(bound.union(_changed(tree))), frozenset(_read(table)))
+
+
+def _changed(tree: ast.Module) -> Iterator[str]:
+    """Yield the names of objects of which a cell sets an attribute or an entry."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
+            inner: ast.expr = node
+            while isinstance(inner, (ast.Attribute, ast.Subscript)):
+                inner = inner.value
+            if isinstance(inner, ast.Name):
+                yield inner.id
+
+
+def _read(table: symtable.SymbolTable) -> Iterator[str]:
+    top = table.get_type() == "module"
+    for each in table.get_symbols():
+        if each.is_referenced() and (top or each.is_global()):
+            yield each.get_name()
+    for child in table.get_children():
+        yield from _read(child)

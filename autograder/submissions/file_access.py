@@ -1,4 +1,4 @@
-"""Opens what a student handed in without following a link, waiting for a pipe, or reading without end."""
+"""Opens what a student submitted without following a link, waiting for a pipe, or reading without end."""
 
 import errno
 import os
@@ -16,25 +16,31 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _LAYOUT = 3  # a submission is student/lesson/notebook
 
 
-def read_handed_in(path: Path, most: int, course: Course | None = None) -> bytes:
-    """Return the bytes of a file that was handed in, at most `most` of them.
+def read_submitted(path: Path, most: int, course: Course | None = None) -> bytes:
+    """Return the bytes of a submitted file, at most `most` of them.
 
     The file itself, and each folder above it that came with it, has to be the real one: no link, no
     second name of another file. Raises WrongFileError if it is not, and SubmissionError if it cannot be
     read or is larger.
     """
     with _opened(path, course) as descriptor:
-        return _content(descriptor, clean_name(path.name), most)
+        name = clean_name(path.name)
+        size = _require_ordinary(descriptor, name).st_size
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            data = file.read(most + 1) if size <= most else b""
+        if max(size, len(data)) > most:
+            raise SubmissionError(f"{name} is larger than {most // 2**20} MB")
+        return data
 
 
 def require_real(path: Path, course: Course) -> None:
-    """Raise what `read_handed_in` would, without reading anything."""
+    """Raise what `read_submitted` would, without reading anything."""
     with _opened(path, course) as descriptor:
         _require_ordinary(descriptor, clean_name(path.name))
 
 
 def read_start(path: Path, most: int, course: Course) -> bytes:
-    """Return the first bytes of a small file that was handed in; none if it cannot be read."""
+    """Return the first bytes of a small submitted file; none if it cannot be read."""
     with suppress(SubmissionError), _opened(path, course) as descriptor:
         _require_ordinary(descriptor, path.name)
         return os.read(descriptor, most)
@@ -66,7 +72,9 @@ def _reached(path: Path, course: Course | None) -> Iterator[int]:
     place = os.open(base, os.O_PATH | os.O_CLOEXEC)
     try:
         for folder in folders:
-            place = _replaced(place, _open(folder, _FOLDER, place))
+            inner = _open(folder, _FOLDER, place)
+            os.close(place)
+            place = inner
         _refuse_specials(last, place)
         with closing(os.fdopen(_open(last, _FILE, place), "rb", buffering=0)) as file:
             yield file.fileno()
@@ -82,22 +90,15 @@ def _chosen(path: Path, course: Course | None) -> Path:
     return path.parents[min(_LAYOUT, len(path.parents)) - 1]
 
 
-def _replaced(old: int, new: int) -> int:
-    os.close(old)
-    return new
-
-
 def _open(name: str, flags: int, place: int) -> int:
     try:
         return os.open(name, flags, dir_fd=place)
     except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(name, place):
+        if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+            raise
+        if stat.S_ISLNK(os.stat(name, dir_fd=place, follow_symlinks=False).st_mode):
             raise WrongFileError(f"'{clean_name(name)}' is a link: expected the notebook itself") from None
         raise
-
-
-def _is_link(name: str, place: int) -> bool:
-    return stat.S_ISLNK(os.stat(name, dir_fd=place, follow_symlinks=False).st_mode)
 
 
 def _refuse_specials(name: str, place: int) -> None:
@@ -118,12 +119,3 @@ def _require_ordinary(descriptor: int, name: str) -> os.stat_result:
             f"'{name}' is a hard link, another name of some other file: expected a copy of its own"
         )
     return about
-
-
-def _content(descriptor: int, name: str, most: int) -> bytes:
-    size = _require_ordinary(descriptor, name).st_size
-    with os.fdopen(os.dup(descriptor), "rb") as file:
-        data = file.read(most + 1) if size <= most else b""
-    if max(size, len(data)) > most:
-        raise SubmissionError(f"{name} is larger than {most // 2**20} MB")
-    return data

@@ -9,7 +9,6 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
@@ -25,28 +24,6 @@ WORD = re.compile(r"[^\W\d_]{4,}")  # shorter words say little
 MOST_WORDS = 20_000  # characters of an answer that are compared with the question
 
 
-@dataclass
-class _Release:
-    """The released lesson, indexed by id and by text."""
-
-    cells: Sequence[NotebookNode]
-
-    def __post_init__(self) -> None:
-        texts = [stripped(cell.source) for cell in self.cells]
-        counts = Counter(texts)
-        self.by_text = {t: n for n, t in enumerate(texts) if t and counts[t] == 1}
-        self.by_grade_id = {name: n for n, cell in enumerate(self.cells) if (name := grade_id(cell))}
-        self.by_id = {cell.get("id"): n for n, cell in enumerate(self.cells)}
-
-    def place(self, cell: RawCell) -> int | None:
-        """Return the place of a submitted cell according to its own text and ids, or None."""
-        found = self.by_text.get(stripped(cell.source))
-        if found is None and cell.grade_id is not None:
-            found = self.by_grade_id.get(cell.grade_id)
-        known = (self.by_id[own] for own in cell.ids if own in self.by_id)
-        return next(known, None) if found is None else found
-
-
 class Matching:
     """The places of submitted cells in the released lesson.
 
@@ -59,8 +36,8 @@ class Matching:
         self, release: Sequence[NotebookNode], submitted: Sequence[RawCell], names: Mapping[str, str]
     ) -> None:
         """Match; `names` maps each exercise id to the name that its answer has to define."""
-        self._release, self._cells, self._names = _Release(release), submitted, names
-        self.places = [self._release.place(cell) for cell in submitted]
+        self._release, self._cells, self._names = release, submitted, names
+        self.places = list(self._places_by_text_and_id())
         self.texts = [cell.source for cell in submitted]
         self.taken: dict[int, str] = {}
         self._taken_from: dict[int, int] = {}
@@ -72,7 +49,7 @@ class Matching:
     @property
     def found(self) -> bool:
         """Whether any exercise of the lesson was found."""
-        graded = (self._release.cells[place] for place in self.places if place is not None)
+        graded = (self._release[place] for place in self.places if place is not None)
         if any(is_solution(cell) or is_graded(cell) for cell in graded):
             return True
         taken = [
@@ -100,15 +77,29 @@ class Matching:
             else:
                 before = place
 
+    def _places_by_text_and_id(self) -> Iterator[int | None]:
+        """Yield the place of each submitted cell according to its own text and ids, or None."""
+        texts = [stripped(cell.source) for cell in self._release]
+        counts = Counter(texts)
+        by_text = {text: n for n, text in enumerate(texts) if text and counts[text] == 1}
+        by_grade_id = {name: n for n, cell in enumerate(self._release) if (name := grade_id(cell))}
+        by_id = {cell.get("id"): n for n, cell in enumerate(self._release)}
+        for cell in self._cells:
+            found = by_text.get(stripped(cell.source))
+            if found is None and cell.grade_id is not None:
+                found = by_grade_id.get(cell.grade_id)
+            known = (by_id[own] for own in cell.ids if own in by_id)
+            yield next(known, None) if found is None else found
+
     def _name(self, place: int) -> str:
         """Return the name that the answer at a place has to define; '' for other cells."""
-        cell = self._release.cells[place]
+        cell = self._release[place]
         answer = cell.cell_type == "code" and is_solution(cell)
         return self._names.get(grade_id(cell) or "", "") if answer else ""
 
     def _match_by_name(self) -> None:
         """Look for each answer that isn't in its own cell in everything that the student wrote."""
-        for place, cell in enumerate(self._release.cells):
+        for place, cell in enumerate(self._release):
             name = self._name(place)
             defining = [n for n, text in enumerate(self.texts) if name and defines(text, name)]
             if any(self.places[n] == place and self._edited(n, place) for n in defining):
@@ -120,7 +111,7 @@ class Matching:
 
     def _edited(self, index: int, place: int | None) -> bool:
         """Return whether a student wrote or changed a cell whose place is `place`."""
-        return place is None or not same_code(self.texts[index], self._release.cells[place].source)
+        return place is None or not same_code(self.texts[index], self._release[place].source)
 
     def _take(self, index: int, place: int, name: str) -> None:
         """Move the answer of one exercise out of a cell; the rest of the cell stays there."""
@@ -130,7 +121,7 @@ class Matching:
 
     def _match_by_neighbours(self) -> None:
         """Recognise a written answer that lost its ids by the cell before or after it."""
-        for place, cell in enumerate(self._release.cells):
+        for place, cell in enumerate(self._release):
             written = is_solution(cell) and cell.cell_type == "markdown"
             if not written or self.at(place):
                 continue
@@ -153,8 +144,8 @@ class Matching:
         if any(self._is_prose(place) for place in self.places if place is not None):
             return
         missing = {
-            place: _words(cell.source) | _words(self._release.cells[place - 1].source)
-            for place, cell in enumerate(self._release.cells)
+            place: _words(cell.source) | _words(self._release[place - 1].source)
+            for place, cell in enumerate(self._release)
             if is_solution(cell) and self._is_prose(place)
         }
         answers = {
@@ -168,10 +159,10 @@ class Matching:
             if not missing.pop(place) & answers.pop(index):
                 return
             self.places[index] = place
-            self.repairs.append(BY_WORDS.format(exercise=grade_id(self._release.cells[place])))
+            self.repairs.append(BY_WORDS.format(exercise=grade_id(self._release[place])))
 
     def _is_prose(self, place: int) -> bool:
-        return bool(self._release.cells[place].cell_type == "markdown")
+        return bool(self._release[place].cell_type == "markdown")
 
 
 def _words(text: str) -> frozenset[str]:

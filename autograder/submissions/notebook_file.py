@@ -1,4 +1,8 @@
-"""Reads a submitted notebook file, whatever it contains, and finds out which lesson it belongs to."""
+"""Reads a submitted notebook file, whatever it contains.
+
+Saved outputs and attachments are dropped from a large file's bytes before they are parsed: they are most
+of it, and grading uses none of them. Skipping them costs no memory, however many values they hold.
+"""
 
 import json
 import re
@@ -10,9 +14,7 @@ from typing import Any
 from autograder.model.course import Course
 from autograder.model.errors import SubmissionError
 from autograder.model.text import clean_name
-from autograder.submissions.file_access import read_handed_in
-from autograder.submissions.released import fingerprint
-from autograder.submissions.slim import without_outputs
+from autograder.submissions.file_access import read_submitted
 
 MAX_BYTES = 256 * 2**20
 MAX_PARSED = 16 * 2**20  # without outputs; a lesson takes a tenth of a megabyte
@@ -23,7 +25,6 @@ MAX_OBJECTS, MAX_VALUES = 1_000_000, 4_000_000
 MAX_DIGITS = 18
 EMBEDDED = re.compile(r"(data:[\w/+.-]{0,60};base64,)[\w/+=%\s]{400,}")  # a picture in the text
 CELL_TYPES = {"code": "code", "raw": "raw", "markdown": "markdown", "heading": "markdown"}
-DEFINITION = re.compile(r"^(?:def|class)[ \t]+(\w+)", re.M)
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 NOT_PYTHON = "the notebook names another kernel, '{kernel}'; it was run as Python"
 NOT_UTF8 = f"the file is not in UTF-8; unreadable characters were replaced by '{UNREADABLE}'"
@@ -31,6 +32,13 @@ OLD_FORMAT = "the notebook is in an old format, nbformat {number}; it was conver
 TOO_MANY = "the notebook has more than {limit} cells; the rest was left out"
 TOO_LONG = "a cell holds more than {limit} characters; the rest of it was left out"
 TOO_MUCH = "the cells hold more than {limit} characters; the last ones were left out"
+
+MAX_TOKENS = 4_000_000  # about three seconds
+# A string, possibly cut off by the end of the file, or a bracket. Possessive: nothing is ever retried.
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|[\[\]{}]', re.S)
+_DROPPED = frozenset({b'"outputs"', b'"attachments"'})
+_COLON = re.compile(rb"\s*+:\s*+([\[{])")
+_IN_A_CELL = 3  # a cell is an object in a list in an object
 
 
 @dataclass(frozen=True)
@@ -55,11 +63,13 @@ class RawNotebook:
 def read_submission(path: Path, course: Course | None = None) -> RawNotebook:
     """Read a notebook of any format, in any state. Raises SubmissionError with the reason."""
     name = clean_name(path.name)
-    data = read_handed_in(path, MAX_BYTES, course)
+    data = read_submitted(path, MAX_BYTES, course)
     repairs: list[str] = []
     raw = _parse(name, _text(name, data, repairs))
     repairs += _about_format(raw)
-    cells = [_cell(cell) for cell in _raw_cells(raw) if isinstance(cell, dict)]
+    sheets = (raw, *_list(raw.get("worksheets")))  # notebooks had worksheets before nbformat 4
+    found = (cell for sheet in sheets for cell in _list(_dict(sheet).get("cells")))
+    cells = [_cell(cell) for cell in found if isinstance(cell, dict)]
     if len(cells) > MAX_CELLS:
         repairs.append(TOO_MANY.format(limit=MAX_CELLS))
     return RawNotebook(_within_limits(cells[:MAX_CELLS], repairs), repairs)
@@ -76,7 +86,12 @@ def _text(name: str, data: bytes, repairs: list[str]) -> str:
     objects = data.count(b"{") + data.count(b"[")
     if objects > MAX_OBJECTS or data.count(b",") > MAX_VALUES:
         raise SubmissionError(f"{name} is not a notebook: it holds too many values")
-    return _decode(data, repairs)
+    encoding = json.detect_encoding(data)  # UTF-8 with or without a byte order mark, UTF-16 or UTF-32
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        repairs.append(NOT_UTF8)
+        return data.decode(encoding, errors="replace")
 
 
 def _within_limits(cells: list[RawCell], repairs: list[str]) -> list[RawCell]:
@@ -95,19 +110,10 @@ def _within_limits(cells: list[RawCell], repairs: list[str]) -> list[RawCell]:
     return kept
 
 
-def _decode(data: bytes, repairs: list[str]) -> str:
-    """Return the file's text: UTF-8 with or without a byte order mark, UTF-16 or UTF-32."""
-    encoding = json.detect_encoding(data)
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError:
-        repairs.append(NOT_UTF8)
-        return data.decode(encoding, errors="replace")
-
-
 def _parse(name: str, text: str) -> dict[str, Any]:
     try:
-        raw = json.loads(text, parse_int=_integer)
+        # grading uses no long number, and Python refuses to read the longest
+        raw = json.loads(text, parse_int=lambda digits: int(digits) if len(digits) <= MAX_DIGITS else 0)
     except (ValueError, RecursionError):
         raise SubmissionError(f"{name} is not a notebook: it is not valid JSON") from None
     if not isinstance(raw, dict) or not any(
@@ -115,17 +121,6 @@ def _parse(name: str, text: str) -> dict[str, Any]:
     ):
         raise SubmissionError(f"{name} is not a notebook: it has no cells")
     return raw
-
-
-def _integer(digits: str) -> int:
-    """Return a number; grading uses none that is long, and Python refuses to read the longest."""
-    return int(digits) if len(digits) <= MAX_DIGITS else 0
-
-
-def _raw_cells(raw: dict[str, Any]) -> Iterator[Any]:
-    """Yield the cells of the notebook, or of its worksheets, which it had before nbformat 4."""
-    for sheet in (raw, *_list(raw.get("worksheets"))):
-        yield from _list(_dict(sheet).get("cells"))
 
 
 def _about_format(raw: dict[str, Any]) -> Iterator[str]:
@@ -175,29 +170,33 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def identify(course: Course, path: Path) -> str:
-    """Return the lesson that a notebook belongs to.
+def without_outputs(data: bytes) -> bytes:
+    """Return a notebook's JSON with empty outputs and attachments.
 
-    Its name decides if it contains anything of that lesson, otherwise its content: the lesson's cells, and
-    the functions and classes that its exercises ask for. Raises SubmissionError if it contains nothing of
-    any released lesson.
+    Bytes that are not JSON give bytes that are not JSON. Raises SubmissionError if there are too many
+    values to look at.
     """
-    submission = read_submission(path, course)
-    released = sorted(p.stem for p in course.release.glob("*/*.ipynb") if p.stem == p.parent.name)
-    shared = {lesson: _shared(course, lesson, submission) for lesson in released}
-    by_content = max(shared, key=lambda lesson: shared[lesson], default="")
-    best = path.stem if shared.get(path.stem) else by_content
-    if not shared.get(best):
-        known, name = ", ".join(released), clean_name(path.name)
-        known = known or "none is released: run 'autograder build'"
-        raise SubmissionError(f"{name} is not a notebook of this course (lessons: {known})")
-    return best
+    kept, done = [], 0
+    for start, end in _outputs(data):
+        kept += [data[done:start], b"null"]
+        done = end
+    return b"".join([*kept, data[done:]])
 
 
-def _shared(course: Course, lesson: str, submission: RawNotebook) -> int:
-    """Count what a notebook shares with a lesson: cells, by exercise or by text, and names of answers."""
-    known = fingerprint(course, lesson)
-    defined = {name for cell in submission.cells for name in DEFINITION.findall(cell.source)}
-    return len(known.names & defined) + sum(
-        cell.grade_id in known.grade_ids or cell.source.strip() in known.texts for cell in submission.cells
-    )
+def _outputs(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where the values to drop begin and end."""
+    depth = start = outside = 0
+    for number, found in enumerate(_TOKEN.finditer(data)):
+        if number > MAX_TOKENS:
+            raise SubmissionError("the file is not a notebook: it holds too many values")
+        first, end = found.span()
+        if data[first] in b"{[":
+            depth += 1
+        elif data[first] in b"}]":
+            depth -= 1
+            if start and depth == outside:
+                yield start, end
+                start = 0
+        elif not start and depth >= _IN_A_CELL and data[first : min(end, first + 14)] in _DROPPED:
+            colon = _COLON.match(data, end)
+            start, outside = (colon.start(1), depth) if colon else (0, 0)

@@ -1,4 +1,4 @@
-"""The released lessons, each read once for as long as its file stays as it is."""
+"""The released lessons, each read once for as long as its file stays as it is, and whose a notebook is."""
 
 import re
 from dataclasses import dataclass
@@ -9,9 +9,12 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.model.course import Course
+from autograder.model.errors import SubmissionError
+from autograder.model.text import clean_name
 from autograder.submissions.nbgrader_cells import grade_id, is_graded, is_solution
+from autograder.submissions.notebook_file import read_submission
 
-_SKELETON = re.compile(r"^(?:def|class)[ \t]+(\w+)", re.M)
+DEFINITION = re.compile(r"^(?:def|class)[ \t]+(\w+)", re.M)
 
 
 @dataclass(frozen=True)
@@ -52,5 +55,29 @@ def _fingerprint(path: Path, time: int, size: int) -> Fingerprint:
     return Fingerprint(
         grade_ids=frozenset(name for name in ids if name),
         texts=frozenset({cell.source.strip() for cell in cells} - {""}),
-        names=frozenset(name for text in skeletons for name in _SKELETON.findall(text)),
+        names=frozenset(name for text in skeletons for name in DEFINITION.findall(text)),
     )
+
+
+def identify(course: Course, path: Path) -> str:
+    """Return the lesson that a notebook belongs to.
+
+    Its name decides if it contains anything of that lesson, otherwise its content: the lesson's cells, and
+    the functions and classes that its exercises ask for. Raises SubmissionError if it contains nothing of
+    any released lesson.
+    """
+    cells = read_submission(path, course).cells
+    defined = {name for cell in cells for name in DEFINITION.findall(cell.source)}
+
+    def shared(lesson: str) -> int:
+        known = fingerprint(course, lesson)
+        same = (cell.grade_id in known.grade_ids or cell.source.strip() in known.texts for cell in cells)
+        return len(known.names & defined) + sum(same)
+
+    released = sorted(p.stem for p in course.release.glob("*/*.ipynb") if p.stem == p.parent.name)
+    found = {lesson: shared(lesson) for lesson in released}
+    best = path.stem if found.get(path.stem) else max(released, key=lambda lesson: found[lesson], default="")
+    if not found.get(best):
+        known = ", ".join(released) or "none is released: run 'autograder build'"
+        raise SubmissionError(f"{clean_name(path.name)} is not a notebook of this course (lessons: {known})")
+    return best

@@ -13,8 +13,9 @@ from autograder.model.course import Course
 from autograder.model.errors import NothingSubmittedError, SubmissionError, WrongFileError
 from autograder.model.report import Report
 from autograder.model.text import clean_name, is_student_name
-from autograder.submissions.file_access import read_handed_in, read_start, require_real
-from autograder.submissions.notebook_file import MAX_BYTES, identify
+from autograder.submissions.file_access import read_start, read_submitted, require_real
+from autograder.submissions.notebook_file import MAX_BYTES
+from autograder.submissions.released import identify
 
 TIMESTAMP = "timestamp.txt"  # nbgrader writes the time of submission there
 SECRET = "submission_secret.txt"  # noqa: S105 - a file: nbgrader's exchange finds feedback by it
@@ -78,7 +79,11 @@ class Submission:
         Raises NothingSubmittedError if there is no file, and WrongFileError if there are several, or
         only a link. No link is followed, to a file or to a folder: it may lead to another student's work.
         """
-        self._refuse_linked_folders()
+        folder = self.course.submission(self.student, self.lesson).parent
+        for place in (folder.parent, folder):
+            if place.is_symlink():
+                name = clean_name(place.name)
+                raise WrongFileError(f"the folder '{name}' is a link: expected the folder itself")
         path = self.path
         if path.is_symlink():
             name = clean_name(path.name)
@@ -88,16 +93,11 @@ class Submission:
             return path
         if names := self._names():
             raise WrongFileError(f"expected '{path.name}', found {names}: rename the right one")
-        if names := self._unrelated_names():
+        # nbgrader's time stamp and hidden files do not count
+        others = [e for e in self._entries() if e.name != TIMESTAMP and e.name[0] != "."]
+        if names := _listed([e.name + "/" * e.is_dir(follow_symlinks=False) for e in others]):
             raise WrongFileError(f"expected the notebook '{path.name}', found {names}")
         raise NothingSubmittedError(f"there is no file '{path.name}'")
-
-    def _refuse_linked_folders(self) -> None:
-        folder = self.course.submission(self.student, self.lesson).parent
-        for place in (folder.parent, folder):
-            if place.is_symlink():
-                name = clean_name(place.name)
-                raise WrongFileError(f"the folder '{name}' is a link: expected the folder itself")
 
     def repairs(self, path: Path) -> Iterator[str]:
         """Yield a note if the file has an unexpected name, or if there are others beside it."""
@@ -124,11 +124,6 @@ class Submission:
             and entry.name != expected
         ]
 
-    def _unrelated_names(self) -> str:
-        """Name what else is in the folder; nbgrader's time stamp and hidden files do not count."""
-        shown = [e for e in self._entries() if e.name != TIMESTAMP and e.name[0] != "."]
-        return _listed([e.name + "/" * e.is_dir(follow_symlinks=False) for e in shown])
-
     def _names(self) -> str:
         return _listed([other.name for other in self._others()])
 
@@ -146,13 +141,13 @@ class Submission:
         return list(distinct.values())
 
     def _digest(self, path: Path) -> str:
-        return hashlib.sha256(read_handed_in(path, MAX_BYTES, self.course)).hexdigest()
+        return hashlib.sha256(read_submitted(path, MAX_BYTES, self.course)).hexdigest()
 
 
 def submitted_by(course: Course, lesson: str) -> tuple[list[str], list[str]]:
     """Return who has a folder for a lesson, and the folders whose names cannot be a student's.
 
-    A link in place of a folder counts, and is then told by `Submission.require_file`.
+    A link in place of a folder counts, and `Submission.require_file` then says so.
     """
     found = [
         folder.name

@@ -15,9 +15,9 @@ from autograder.model.course import Course
 from autograder.model.errors import AutograderError, CourseError
 from autograder.reports.publish import publish
 from autograder.storage.attempts import ArrivalLog, Attempt, AttemptLog
+from autograder.storage.exchange import CourseExchange
 from autograder.storage.io_errors import ERRNOS, plain_io_errors
 from autograder.submissions.submission import Submission
-from autograder.watch.exchange import CourseExchange
 from autograder.watch.inbox import Arrival, Inbox, Settling, collect, owner_of, shown
 
 LOCK = "watch.lock"

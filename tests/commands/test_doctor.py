@@ -9,8 +9,8 @@ from conftest import ROOT
 
 from autograder.cli import main
 from autograder.doctor import examine as module
-from autograder.doctor.examine import CHECKS, examine
-from autograder.doctor.finding import Check, Finding, ok, problem, warning
+from autograder.doctor.examine import CHECKS, NamedCheck, examine
+from autograder.doctor.finding import Finding, ok, problem, warning
 from autograder.model.course import Course
 
 LONG = "sudo " + " ".join(f"part-{number}" for number in range(40))
@@ -20,7 +20,7 @@ def _broken(_: Course) -> Finding:
     raise ImportError("no module named psutil")
 
 
-def _doctor(monkeypatch: pytest.MonkeyPatch, *checks: Check, options: tuple[str, ...] = ()) -> Result:
+def _doctor(monkeypatch: pytest.MonkeyPatch, *checks: NamedCheck, options: tuple[str, ...] = ()) -> Result:
     def those(course: Course) -> object:
         return examine(course, checks)
 
@@ -32,9 +32,9 @@ def _gives(finding: Finding) -> Callable[[Course], Finding]:
     return lambda _: finding
 
 
-FINE = Check("fine", _gives(ok("all is well")))
-ODD = Check("odd", _gives(warning("something is odd", "buy a new one")))
-BAD = Check("bad", _gives(problem("it is broken", LONG)))
+FINE = ("fine", _gives(ok("all is well")))
+ODD = ("odd", _gives(warning("something is odd", "buy a new one")))
+BAD = ("bad", _gives(problem("it is broken", LONG)))
 
 
 def test_what_is_fine_gets_a_row_and_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +59,7 @@ def test_a_problem_has_exit_status_1(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_check_that_fails_is_a_problem_and_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     """The others are still made."""
-    result = _doctor(monkeypatch, Check("broken", _broken), FINE, options=("--json",))
+    result = _doctor(monkeypatch, ("broken", _broken), FINE, options=("--json",))
     document = json.loads(result.stdout)
     assert result.exit_code == 1
     assert [each["status"] for each in document["checks"]] == ["problem", "ok"]
@@ -80,7 +80,7 @@ def test_a_program_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_part_of_the_machine_is_looked_at() -> None:
     """By a name of its own."""
-    names = [check.name for check in CHECKS]
+    names = [name for name, _ in CHECKS]
     assert len(set(names)) == len(names) == 16
 
 

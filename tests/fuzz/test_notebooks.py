@@ -16,7 +16,7 @@ from autograder.model.course import Course
 from autograder.model.errors import SubmissionError
 from autograder.submissions.align import Aligned, Role, align
 from autograder.submissions.answer_text import defines, parses
-from autograder.submissions.notebook_file import identify
+from autograder.submissions.released import identify
 
 from .values import junk
 

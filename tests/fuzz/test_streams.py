@@ -26,7 +26,7 @@ from coursework.engine.observation import Observation
 from coursework.engine.operations import ReadEntry
 from coursework.engine.values import Opaque, WireError
 
-from .trees import frames, tensors
+from .values import frames, tensors
 
 FUZZ = settings.get_profile("fuzz")
 COURSE = Course(ROOT)
@@ -65,7 +65,7 @@ def received(frame: tuple[bytes, bytes]) -> Any:
 @FUZZ
 @given(frames())
 def test_a_frame_is_read_or_refused(frame: tuple[bytes, bytes]) -> None:
-    """A frame that is read becomes an observation, and holds only trees that the judge knows."""
+    """A frame that is read becomes an observation, and holds only values that the judge knows."""
     message = received(frame)
     if isinstance(message, dict):
         seen = Observation.of(message)

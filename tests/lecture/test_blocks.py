@@ -65,7 +65,7 @@ def test_pictures_of_one_cell_share_rows() -> None:
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAlgAAAEs"
 
 
-def test_set_up_and_hints_are_known_by_their_looks() -> None:
+def test_set_up_and_checks_are_known_by_their_looks() -> None:
     """Imports and calls that show nothing are set-up; a definition, or an output, is not."""
     assert blocks.only_sets_up(new_code_cell("import math\n\nplots.use_style()"))
     assert not blocks.only_sets_up(new_code_cell("def f(): ..."))
@@ -74,5 +74,3 @@ def test_set_up_and_hints_are_known_by_their_looks() -> None:
     card = [new_output("display_data", {"text/html": "<p>right</p>"})]
     assert blocks.only_checks(new_code_cell('check("softmax")', outputs=card))
     assert not blocks.only_checks(new_code_cell('print(check("softmax"))', outputs=card))
-    assert blocks.is_hint("<details><summary>Hint 1: a nudge</summary>\n\ntext\n\n</details>")
-    assert not blocks.is_hint(FOLDED)

@@ -35,6 +35,7 @@ MAGNIFIED = 5
 CLEAR = (
     1e-3  # what decides between two discrete results lies at least this far, relatively, from equal
 )
+pytestmark = pytest.mark.full("every check in other precisions and orders of summation: a minute", seconds=1)
 EXERCISES = [
     pytest.param(lesson, exercise, id=f"{lesson.name[:2]}-{exercise.id}")
     for lesson in LESSONS

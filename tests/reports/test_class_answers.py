@@ -12,7 +12,7 @@ from autograder.reports.class_answers import (
     MOST_TOKENS,
     RUN,
     Answer,
-    Text,
+    Runs,
     Token,
     read_answers,
     tokens,
@@ -122,9 +122,9 @@ def test_tokens_that_nothing_explains_are_counted_once() -> None:
     known = [f"w{n}" for n in range(5 * length)]
     changed = [*known]
     changed[2 * length] = "new"
-    text = Text(Answer(" ".join(known), is_code=False))
+    text = Runs(Answer(" ".join(known), is_code=False))
     explained = set(text.first_line)
-    own = Text(Answer(" ".join(changed), is_code=False)).own_tokens(explained)
+    own = Runs(Answer(" ".join(changed), is_code=False)).own_tokens(explained)
     assert sum(own.values()) == pytest.approx(1)
     assert len(own) == length
     assert text.own_tokens(explained) == {}

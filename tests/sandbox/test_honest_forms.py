@@ -70,7 +70,13 @@ def _called(lesson: Lesson, exercise: Exercise, cells: list[str]) -> set[Exercis
     return found
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda path: path.stem)
+MORE = pytest.mark.full("all forms: minutes in the sandbox", seconds=1)
+PARAMETERS = [
+    pytest.param(form, id=form.stem, marks=[] if number % 6 == 0 else [MORE]) for number, form in enumerate(FORMS)
+]
+
+
+@pytest.mark.parametrize("form", PARAMETERS)
 def test_an_honest_form_keeps_every_point(form: Path, graded: Callable[[Path], Report]) -> None:
     """Every check passes, and the instructor is told of nothing."""
     report = graded(form)

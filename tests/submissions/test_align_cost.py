@@ -8,8 +8,7 @@ import pytest
 from conftest import REAL_COURSE, solve
 
 from autograder.lessons.loading import load_lesson
-from autograder.submissions.align import align
-from autograder.submissions.needed import needed_cells
+from autograder.submissions.align import align, needed_cells
 
 LESSON = "03_attention"
 SECONDS = 15  # of processor time, on a slow machine; an ordinary notebook takes a tenth of one

@@ -14,7 +14,8 @@ from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import Course
 from autograder.model.errors import SubmissionError, WrongFileError
 from autograder.model.report import Report, State
-from autograder.submissions.notebook_file import identify, read_submission
+from autograder.submissions.notebook_file import read_submission
+from autograder.submissions.released import identify
 from autograder.submissions.submission import Submission, submitted_by
 
 

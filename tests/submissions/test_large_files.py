@@ -10,8 +10,7 @@ import pytest
 from conftest import ROOT
 
 from autograder.model.errors import SubmissionError
-from autograder.submissions.notebook_file import MAX_CELLS, MAX_SOURCES, read_submission
-from autograder.submissions.slim import without_outputs
+from autograder.submissions.notebook_file import MAX_CELLS, MAX_SOURCES, read_submission, without_outputs
 
 # Of processor time, and of memory above what the program takes itself. Measured: at most 3 s and 260 MB.
 SECONDS, MEGABYTES = 10, 500

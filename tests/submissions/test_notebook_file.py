@@ -14,7 +14,8 @@ from autograder.grading.grader import Grader
 from autograder.model.course import Course
 from autograder.model.errors import SubmissionError
 from autograder.submissions import notebook_file
-from autograder.submissions.notebook_file import RawCell, identify, read_submission
+from autograder.submissions.notebook_file import RawCell, read_submission
+from autograder.submissions.released import identify
 
 CODE = {"cell_type": "code", "source": "x = 1"}
 

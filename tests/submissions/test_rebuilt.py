@@ -12,7 +12,7 @@ from autograder.lessons.loading import load_lesson
 from autograder.model.errors import WrongFileError
 from autograder.model.report import Outcome
 from autograder.submissions.align import Role, align
-from autograder.submissions.notebook_file import identify
+from autograder.submissions.released import identify
 
 LESSONS = REAL_COURSE.lessons()
 WRITTEN = {

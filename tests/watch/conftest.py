@@ -12,7 +12,7 @@ from tiny_fixtures import book, built, course, grades, same_grader
 
 from autograder.grading.pool import Pool
 from autograder.model.course import CONFIG, Course
-from autograder.watch.exchange import CourseExchange
+from autograder.storage.exchange import CourseExchange
 from autograder.watch.inbox import Inbox, Settling
 from autograder.watch.watch import ArrivalGrader, Done, Rules, Watch
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from autograder.watch.exchange import CourseExchange
 from nbgrader.utils import notebook_hash
 from tiny_course import LESSON, RIGHT, hand_in
 from tiny_fixtures import ReadGrades
@@ -17,6 +18,7 @@ from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.storage import attempts
 from autograder.storage.attempts import AttemptLog
+from autograder.storage.exchange import CourseExchange
 from autograder.watch import inbox, watch
 from autograder.watch.watch import only_one
 
@@ -103,6 +105,22 @@ def test_a_submission_that_was_cut_short_is_graded_after_the_restart(
     told = look(exchange)
     assert [done.arrival.student for done in told.done] == ["ada"]
     assert released(exchange, "ada", STAMPS[0]).is_file()
+
+
+def test_a_submission_that_was_graded_but_not_given_back_is_given_back_after_the_restart(
+    course: Course, exchange: Path, submit: Submit, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is settled, so it is not graded again; it is graded again where its graded notebook is lost."""
+    submit("ada", STAMPS[0], **RIGHT)
+    with monkeypatch.context() as patch:
+        patch.setattr(CourseExchange, "return_feedback", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            look(exchange)
+    assert look(exchange).graded == []
+    assert released(exchange, "ada", STAMPS[0]).is_file()
+    shutil.rmtree(course.autograded)
+    submit("ada", STAMPS[1], **RIGHT)
+    assert look(exchange).graded == [("ada", 18)]
 
 
 def _killed(*_: object, **__: object) -> None:

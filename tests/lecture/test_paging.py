@@ -1,4 +1,4 @@
-"""A slide of text joins the next one, or repeats the picture that it is about."""
+"""A slide of text repeats the picture that it is about; nearly every slide has something to look at."""
 
 import base64
 from typing import Any
@@ -7,9 +7,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from test_pages import COURSE, made, slide_notebook
 
-from autograder.lecture.code import laid_out
-from autograder.lecture.company import KEPT, accompanied, joined, kept
-from autograder.lecture.paging import ROOM, Piece, marked
+from autograder.lecture.pages import laid_out
+from autograder.lecture.paging import KEPT, Piece, accompanied, kept, marked
 
 SIZE = (600).to_bytes(4, "big") + (300).to_bytes(4, "big")
 PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + SIZE).decode()
@@ -30,36 +29,6 @@ def code(output: Any, slide: str = "") -> Piece:
 def drawn(slide: str = "") -> Piece:
     """Return code that drew a picture."""
     return code(new_output("display_data", {"image/png": PICTURE}), slide)
-
-
-def starts(pieces: list[Piece]) -> int:
-    """Return how many slides there are."""
-    return sum(piece.slide == "subslide" for piece in pieces)
-
-
-def test_text_begins_the_next_slide_if_both_fit() -> None:
-    """The heading stays at the top."""
-    together = list(joined([text("## Title\n\nText."), drawn("subslide")]))
-    assert [piece.slide for piece in together] == ["subslide", ""]
-
-
-def test_what_does_not_fit_stays_on_a_slide_of_its_own() -> None:
-    """A term that is defined is never left out for a picture."""
-    high = text("A **term** is defined.", ROOM)
-    assert starts(list(joined([high, drawn("subslide")]))) == 2
-
-
-def test_a_comment_gives_way_and_is_said_instead() -> None:
-    """It is in the notes of what takes its place."""
-    pieces = [
-        text("## Title\n\nA **term**."),
-        text("A comment.", ROOM - 150, ""),
-        drawn("subslide"),
-    ]
-    together = list(joined(pieces))
-    assert starts(together) == 1
-    assert [piece.cell.source for piece in together] == ["## Title\n\nA **term**.", "x = 1"]
-    assert "A comment." in together[1].notes
 
 
 def test_text_about_a_picture_keeps_it_in_view() -> None:
