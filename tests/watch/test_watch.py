@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from autograder.watch.exchange import CourseExchange
 from nbgrader.utils import notebook_hash
 from tiny_course import LESSON, RIGHT, hand_in
 from tiny_fixtures import ReadGrades
@@ -18,7 +19,6 @@ from autograder.model.errors import CourseError
 from autograder.storage import attempts
 from autograder.storage.attempts import AttemptLog
 from autograder.watch import inbox, watch
-from autograder.watch.exchange import CourseExchange
 from autograder.watch.watch import only_one
 
 from .conftest import Look
