@@ -21,8 +21,8 @@ ROUNDS = 3
 KINDS = {
     "run": "start of a run: fork, namespaces, limits",
     "cell": "cells of the notebook",
-    "probe": "forks, one for each exercise",
-    "observe": "questions of the checks",
+    "probe": "forks, for the exercises that exclude the same",
+    "observe": "waiting for what these forks answer",
     "end": "ends of these forks",
     "close": "end of the run: until nothing of it is left",
 }
@@ -30,7 +30,7 @@ METHODS: dict[str, tuple[type, str]] = {
     "run": (WarmProcess, "run"),
     "cell": (Run, "cell"),
     "probe": (Run, "probe"),
-    "observe": (Probe, "observe"),
+    "observe": (Probe, "receive"),
     "end": (Probe, "close"),
     "close": (Run, "close"),
 }

@@ -26,11 +26,18 @@ def stock(folder: Path, lesson: str, count: int) -> Cost:
     return cost(command, course.root, OWN_CODE | {"MPLBACKEND": "agg"})
 
 
-def ours(folder: Path, lesson: str, count: int, *options: str) -> Cost:
-    """Grade with `autograder grade`: scores, diagnoses, feedback pages, class report."""
-    course = make_course(folder / f"ours-{lesson}-{count}-{'-'.join(options)}".replace("/", "_"))
+def ours(folder: Path, lesson: str, count: int, *options: str, code: Path = HERE) -> Cost:
+    """Grade with `autograder grade`: scores, diagnoses, feedback pages, class report.
+
+    `code` is the checkout whose autograder grades, with its own lesson.
+    """
+    name = f"ours-{lesson}-{count}-{'-'.join(options)}-{code.name}"
+    course = make_course(folder / name.replace("/", "_"))
     hand_in(course, lesson, count)
-    return cost(command(lesson, *options), course.root, OWN_CODE)
+    if code != HERE:
+        for part in (course.source, course.release):
+            shutil.copytree(code / part.name, part, dirs_exist_ok=True)
+    return cost(command(lesson, *options), course.root, {"PYTHONPATH": str(code)})
 
 
 def demo_marks(folder: Path) -> Iterator[tuple[str, float]]:

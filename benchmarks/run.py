@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from breakdown import KINDS, breakdown
-from graders import OWN_CODE, command, demo_marks, local_cluster, ours, stock
+from graders import HERE, OWN_CODE, command, demo_marks, local_cluster, ours, stock
 from invented_class import hand_in, make_course
 from measured import cost
 
@@ -137,8 +137,26 @@ def in_demo(folder: Path, *, quick: bool) -> Iterator[str]:
     yield table(["part", "seconds"], [[part, f"{each:.0f}"] for part, each in seconds.items()])
 
 
+def against_before(folder: Path, *, quick: bool) -> Iterator[str]:
+    """Grade the same class with this code and with that of the checkout that $BEFORE names, in turns."""
+    before = Path(os.environ["BEFORE"])
+    rows, lessons = [], Course.find().lessons()
+    for lesson in lessons[2:3] if quick else lessons[:5]:
+        count = 4 if quick else 24
+        old, new = (ours(folder, lesson, count, "--workers", "1", code=code).cpu for code in (before, HERE))
+        rows.append([lesson, f"{old:.1f}", f"{new:.1f}", f"{new / old:.2f}"])
+        print(*rows[-1], flush=True)
+    yield "## Against the commit before"
+    yield (
+        "Seconds of processor time, of all processes, for a class of 24 with mistakes: reading, grading, "
+        f"diagnosis, pages and the class report. Before is {os.environ.get('BEFORE_IS', before.name)}."
+    )
+    yield table(["lesson", "before, s", "now, s", "ratio"], rows)
+
+
 PARTS: dict[str, Callable[..., Iterator[str]]] = {
     "stock": beside_stock, "inside": inside, "dask": on_dask, "growth": growth, "demo": in_demo,
+    "before": against_before,
 }  # fmt: skip
 
 
@@ -150,7 +168,7 @@ def main() -> None:
     asked = parser.parse_args()
     measured = f"Measured on {datetime.now(UTC):%Y-%m-%d}."
     with tempfile.TemporaryDirectory() as folder:
-        for name in asked.parts or PARTS:
+        for name in asked.parts or [part for part in PARTS if part != "before" or "BEFORE" in os.environ]:
             part = "\n\n".join([*PARTS[name](Path(folder), quick=asked.quick), measured])
             print(part, flush=True)
             if not asked.quick:  # after each part: the whole takes half an hour

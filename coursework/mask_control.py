@@ -20,7 +20,7 @@ class MaskControl:
         """Take a label for each position, and the mask (S, S) to start with."""
         self._labels, self._show = labels, show
         self._output, self._held = Output(), False
-        self.cells = [[_toggle(bool(on)) for on in row] for row in start.tolist()]
+        self.cells = [[_toggle(on=on) for on in row] for row in start.bool().tolist()]
         for button in chain.from_iterable(self.cells):
             button.observe(self._clicked, names="value")
         self.presets = {
@@ -51,21 +51,16 @@ class MaskControl:
 
     def widget(self) -> VBox:
         """Return the buttons, with the drawing below them."""
-        buttons = [self._preset(name) for name in self.presets]
-        title = Label("rows: queries, columns: keys; ✓ = may attend")
-        return VBox([title, self._grid(), HBox(buttons), self._output])
-
-    def _grid(self) -> GridBox:
-        header = [Label(""), *(Label(label) for label in self._labels)]
+        header = [Label(""), *map(Label, self._labels)]
         rows = [[Label(label), *row] for label, row in zip(self._labels, self.cells, strict=True)]
         columns = f"70px repeat({len(self._labels)}, {SIDE})"
         layout = Layout(grid_template_columns=columns, grid_gap="2px")
-        return GridBox([*header, *chain.from_iterable(rows)], layout=layout)
-
-    def _preset(self, name: str) -> Button:
-        button = Button(description=name, layout=Layout(width="auto"))
-        button.on_click(lambda _: self.set(self.presets[name]))
-        return button
+        grid = GridBox([*header, *chain.from_iterable(rows)], layout=layout)
+        buttons = [Button(description=name, layout=Layout(width="auto")) for name in self.presets]
+        for button in buttons:
+            button.on_click(lambda clicked: self.set(self.presets[clicked.description]))
+        title = Label("rows: queries, columns: keys; ✓ = may attend")
+        return VBox([title, grid, HBox(buttons), self._output])
 
     def _clicked(self, change: dict[str, Any]) -> None:
         button: ToggleButton = change["owner"]
@@ -91,6 +86,6 @@ def interact_mask(labels: Sequence[str], *, start: Tensor) -> Callable[[Show], S
     return decorate
 
 
-def _toggle(on: bool) -> ToggleButton:
+def _toggle(*, on: bool) -> ToggleButton:
     layout = Layout(width=SIDE, padding="0")
     return ToggleButton(value=on, description=ALLOWED if on else BLOCKED, layout=layout)

@@ -8,10 +8,9 @@ import torch
 SPECIALS: Final = ("<pad>", "<sos>", "<eos>", "<unk>")
 _ONES: Final = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
-    "nineteen",
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 )
-_TENS: Final = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 DIGITS: Final = (*SPECIALS, *"0123456789")
 WORDS: Final = (*SPECIALS, *_ONES, *_TENS, "hundred", "thousand", "and")
 LARGEST: Final = 9999
@@ -46,9 +45,10 @@ def numbers(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
 
 def translation(picked: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return digits (B, S) and words (B, T) of numbers (B,), each ending with <eos>, padded."""
-    digits = [[DIGITS.index(digit) for digit in str(number)] for number in picked.tolist()]
-    words = [[WORDS.index(word) for word in in_words(number)] for number in picked.tolist()]
-    return _padded(digits), _padded(words)
+    return (
+        _padded([[DIGITS.index(digit) for digit in str(number)] for number in picked.tolist()]),
+        _padded([[WORDS.index(word) for word in in_words(number)] for number in picked.tolist()]),
+    )
 
 
 def _padded(rows: Sequence[list[int]]) -> torch.Tensor:

@@ -22,7 +22,21 @@ def trace(model: Any, src: Tensor, fed: Tensor) -> dict[str, Tensor]:
         "cross-attention": above.cross_attention,
         "decoder hidden": above.feed_forward.linear1,
     }
-    seen = _outputs(model, watched, src, fed)
+    seen: dict[str, Any] = {}
+
+    def record(name: str) -> Any:
+        return lambda _module, _arguments, result: seen.__setitem__(name, result)
+
+    hooks = [module.register_forward_hook(record(name)) for name, module in watched.items()]
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            logits = model(src, fed)
+    finally:
+        for hook in hooks:
+            hook.remove()
+        model.train(was_training)
     output, weights = 0, 1  # what an attention returns
     return {
         "source ids": src,
@@ -37,26 +51,6 @@ def trace(model: Any, src: Tensor, fed: Tensor) -> dict[str, Tensor]:
         "decoder: cross-attention weights": seen["cross-attention"][weights],
         "decoder: cross-attention output": seen["cross-attention"][output],
         "decoder: hidden features": seen["decoder hidden"],
-        "logits": seen["logits"],
-        "probabilities": seen["logits"].softmax(dim=-1),
+        "logits": logits,
+        "probabilities": logits.softmax(dim=-1),
     }
-
-
-def _outputs(model: Any, watched: dict[str, Any], src: Tensor, fed: Tensor) -> dict[str, Any]:
-    """Run the model once in eval mode, and return what each watched module returned."""
-    seen: dict[str, Any] = {}
-
-    def keep(name: str) -> Any:
-        return lambda _module, _arguments, result: seen.__setitem__(name, result)
-
-    hooks = [module.register_forward_hook(keep(name)) for name, module in watched.items()]
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            seen["logits"] = model(src, fed)
-    finally:
-        for hook in hooks:
-            hook.remove()
-        model.train(was_training)
-    return seen

@@ -3,7 +3,6 @@
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -42,65 +41,33 @@ def train(
     seeded by its number, so that a run that goes on from its checkpoint is the run that was never
     interrupted.
     """
-    run = _Run(model, optimiser, step, draw, rate, seed, checkpoint, title)
+    losses = resume(model, optimiser, checkpoint)
+    done = len(losses)
+    bar = tqdm(
+        range(done, steps), desc=title, initial=done, total=steps, mininterval=1.0, ncols=80, file=sys.stdout
+    )
+    where = next(model.parameters()).device
     with _threads(model):
-        run.go_on(steps)
-    return run.losses
-
-
-@dataclass
-class _Run:
-    """One training on its way."""
-
-    model: nn.Module
-    optimiser: torch.optim.Optimizer
-    step: Callable[..., float]
-    draw: Callable[[torch.Generator], Batch]
-    rate: Callable[[int], float] | None
-    seed: int
-    checkpoint: str | Path | None
-    title: str | None
-    losses: list[float] = field(default_factory=list)
-
-    def go_on(self, steps: int) -> None:
-        """Take the steps that are missing, and save what came of them."""
-        self.losses = resume(self.model, self.optimiser, self.checkpoint)
-        done = len(self.losses)
-        bar = tqdm(
-            range(done, steps),
-            desc=self.title,
-            initial=done,
-            total=steps,
-            mininterval=1.0,
-            ncols=80,
-            file=sys.stdout,
-        )
         try:
             for number in bar:
-                self._take(number)
+                torch.manual_seed(seed * PRIME + number)  # for dropout
+                batch = draw(torch.Generator().manual_seed(seed * PRIME + number))
+                if rate is not None:
+                    for group in optimiser.param_groups:
+                        group["lr"] = rate(number + 1)
+                with where:  # masks that are made on the way are made there as well
+                    losses.append(step(*(part.to(where) for part in batch)))
+                if checkpoint and number % SAVE_EVERY == SAVE_EVERY - 1:
+                    save(model, optimiser, losses, checkpoint)
                 if number % 50 == 49:
-                    bar.set_postfix_str(f"loss {sum(self.losses[-50:]) / 50:.3f}")
+                    bar.set_postfix_str(f"loss {sum(losses[-50:]) / 50:.3f}")
         except KeyboardInterrupt:
             bar.close()
             again = "with a checkpoint, run the cell again to go on"
-            print(f"Interrupted after {len(self.losses)} steps; {again}.")
-        self._save()
-
-    def _take(self, number: int) -> None:
-        torch.manual_seed(self.seed * PRIME + number)  # for dropout
-        batch = self.draw(torch.Generator().manual_seed(self.seed * PRIME + number))
-        if self.rate is not None:
-            for group in self.optimiser.param_groups:
-                group["lr"] = self.rate(number + 1)
-        where = next(self.model.parameters()).device
-        with where:  # masks that are made on the way are made there as well
-            self.losses.append(self.step(*(part.to(where) for part in batch)))
-        if number % SAVE_EVERY == SAVE_EVERY - 1:
-            self._save()
-
-    def _save(self) -> None:
-        if self.checkpoint:
-            save(self.model, self.optimiser, self.losses, self.checkpoint)
+            print(f"Interrupted after {len(losses)} steps; {again}.")
+        if checkpoint:
+            save(model, optimiser, losses, checkpoint)
+    return losses
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ from autograder.grading.pool import MAX_SECONDS, Pool, as_graded
 from autograder.model.errors import CourseError, SandboxMissingError, SubmissionError
 from autograder.storage.attempts import Attempt
 from autograder.storage.course_key import lesson_key
-from autograder.submissions.file_access import read_handed_in
+from autograder.submissions.file_access import read_submitted
 from autograder.submissions.notebook_file import MAX_BYTES
 from autograder.submissions.submission import Submission
 
@@ -165,7 +165,7 @@ def make_task(submission: Submission, *, sandboxed: bool) -> Task:
     }
     try:
         path = submission.require_file()
-        data = read_handed_in(path, MAX_BYTES, course)
+        data = read_submitted(path, MAX_BYTES, course)
         repairs = list(submission.repairs(path))
     except SubmissionError as error:
         data, problem = b"", type(error).__name__

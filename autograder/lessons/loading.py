@@ -47,20 +47,16 @@ def with_checks(text: LessonText) -> Lesson:
     modules = _exercise_modules(package)
     _require_exercises(text, modules, package)
     reference = _submodule(package, "reference")
+    earlier = {part: scope.stand_in(part) for part in scope.NEEDS.get(text.name, ())}
     exercises = tuple(_exercise(text, header, modules) for header in text.exercises)
     _require_distinct_names(exercises)
     return Lesson(
         name=text.name,
         path=text.path,
         exercises=exercises,
-        given={**_earlier_parts(text.name), **getattr(reference, "GIVEN", {})},
+        given=earlier | getattr(reference, "GIVEN", {}),
         imports=getattr(reference, "IMPORTS", ()),
     )
-
-
-def _earlier_parts(lesson: str) -> dict[str, object]:
-    """Return the parts of earlier lessons that a lesson begins with, as stand-ins."""
-    return {name: scope.stand_in(name) for name in scope.NEEDS.get(lesson, ())}
 
 
 def _require_distinct_names(exercises: Sequence[Exercise]) -> None:

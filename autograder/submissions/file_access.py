@@ -16,7 +16,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _LAYOUT = 3  # a submission is student/lesson/notebook
 
 
-def read_handed_in(path: Path, most: int, course: Course | None = None) -> bytes:
+def read_submitted(path: Path, most: int, course: Course | None = None) -> bytes:
     """Return the bytes of a submitted file, at most `most` of them.
 
     The file itself, and each folder above it that came with it, has to be the real one: no link, no
@@ -34,7 +34,7 @@ def read_handed_in(path: Path, most: int, course: Course | None = None) -> bytes
 
 
 def require_real(path: Path, course: Course) -> None:
-    """Raise what `read_handed_in` would, without reading anything."""
+    """Raise what `read_submitted` would, without reading anything."""
     with _opened(path, course) as descriptor:
         _require_ordinary(descriptor, clean_name(path.name))
 

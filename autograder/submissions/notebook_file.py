@@ -14,7 +14,7 @@ from typing import Any
 from autograder.model.course import Course
 from autograder.model.errors import SubmissionError
 from autograder.model.text import clean_name
-from autograder.submissions.file_access import read_handed_in
+from autograder.submissions.file_access import read_submitted
 
 MAX_BYTES = 256 * 2**20
 MAX_PARSED = 16 * 2**20  # without outputs; a lesson takes a tenth of a megabyte
@@ -63,7 +63,7 @@ class RawNotebook:
 def read_submission(path: Path, course: Course | None = None) -> RawNotebook:
     """Read a notebook of any format, in any state. Raises SubmissionError with the reason."""
     name = clean_name(path.name)
-    data = read_handed_in(path, MAX_BYTES, course)
+    data = read_submitted(path, MAX_BYTES, course)
     repairs: list[str] = []
     raw = _parse(name, _text(name, data, repairs))
     repairs += _about_format(raw)

@@ -13,7 +13,7 @@ from autograder.model.course import Course
 from autograder.model.errors import NothingSubmittedError, SubmissionError, WrongFileError
 from autograder.model.report import Report
 from autograder.model.text import clean_name, is_student_name
-from autograder.submissions.file_access import read_handed_in, read_start, require_real
+from autograder.submissions.file_access import read_start, read_submitted, require_real
 from autograder.submissions.notebook_file import MAX_BYTES
 from autograder.submissions.released import identify
 
@@ -141,7 +141,7 @@ class Submission:
         return list(distinct.values())
 
     def _digest(self, path: Path) -> str:
-        return hashlib.sha256(read_handed_in(path, MAX_BYTES, self.course)).hexdigest()
+        return hashlib.sha256(read_submitted(path, MAX_BYTES, self.course)).hexdigest()
 
 
 def submitted_by(course: Course, lesson: str) -> tuple[list[str], list[str]]:

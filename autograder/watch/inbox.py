@@ -23,7 +23,7 @@ from autograder.model.course import Course
 from autograder.model.errors import SubmissionError
 from autograder.model.text import clean_name, is_student_name
 from autograder.storage.autograded import parse_stamp
-from autograder.submissions.file_access import read_handed_in
+from autograder.submissions.file_access import read_submitted
 from autograder.submissions.notebook_file import MAX_BYTES
 from autograder.submissions.submission import MOST_FILES, SECRET, TIMESTAMP
 
@@ -177,7 +177,7 @@ def _looks_whole(arrival: Arrival, names: Iterable[str]) -> bool:
     """
     notebooks = [name for name in names if name.endswith(".ipynb")]
     try:
-        contents = [read_handed_in(arrival.folder / name, MAX_BYTES) for name in notebooks]
+        contents = [read_submitted(arrival.folder / name, MAX_BYTES) for name in notebooks]
     except SubmissionError:
         return True
     return bool(notebooks) and all(content.rstrip().endswith(b"}") for content in contents)
@@ -224,7 +224,7 @@ def _copy(source: Path, target: Path) -> int:
     """
     is_notebook = _is_notebook(source.name)
     try:
-        return target.write_bytes(read_handed_in(source, MAX_BYTES if is_notebook else MOST_BESIDE))
+        return target.write_bytes(read_submitted(source, MAX_BYTES if is_notebook else MOST_BESIDE))
     except SubmissionError:
         if is_notebook and not source.is_dir():
             target.symlink_to(source)

@@ -26,7 +26,7 @@ from autograder.grading.grader import Grader
 from autograder.judge.diagnose import diagnose
 from autograder.judge.dropout import DropoutFact
 from autograder.judge.oracle import Oracle
-from autograder.lessons.decoder import reference
+from autograder.lessons.decoder.decode_step import decode_step
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Exercise
@@ -130,6 +130,6 @@ def test_the_steps_of_the_reference_are_those_of_the_whole_layer(double: bool) -
     layer = layer(12, 3, 20).to(torch.float64 if double else torch.float32).eval()
     x, cache, steps = torch.randn(2, 6, 12, dtype=layer.norm1.weight.dtype), None, []
     for position in x.split(1, dim=1):
-        y, cache = reference.decode_step(layer, position, cache)
+        y, cache = decode_step(layer, position, cache)
         steps.append(y)
     torch.testing.assert_close(torch.cat(steps, dim=1), layer(x))

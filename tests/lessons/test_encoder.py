@@ -21,6 +21,7 @@ from autograder.model.course import Course
 
 ORACLE = Oracle(load_lesson(Course(ROOT), "05_encoder"), KEY)
 
+
 def tried(exercise: str, cell: str) -> list[Evidence]:
     """Return what every check of an exercise sees of a cell that is handed in."""
     checks = ORACLE.lesson[exercise]

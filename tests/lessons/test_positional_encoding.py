@@ -16,6 +16,7 @@ from autograder.model.course import Course
 ORACLE = Oracle(load_lesson(Course(ROOT), "02_positional_encoding"), KEY)
 LESSON = ORACLE.lesson
 
+
 def table(body: str) -> str:
     """Return a cell for exercise 1 with `p` (N, 1), `e` (D / 2,) in scope and `t` to be returned."""
     return (

@@ -20,6 +20,7 @@ from coursework.whole_parity import into_torch
 LESSON = load_lesson(Course(ROOT), "07_transformer")
 ORACLE = Oracle(LESSON, KEY)
 
+
 def test_wrong_names_are_told_and_behaviour_still_counts() -> None:
     """A part under another name fails the checks that load weights; those that need none still pass."""
     asked = LESSON["transformer"]

@@ -19,7 +19,7 @@ from tiny_fixtures import ReadGrades, book, built, course, grades, same_grader  
 
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import CONFIG, Course
-from autograder.reports import graded_notebook
+from autograder.reports import feedback_exporter, graded_notebook
 from autograder.reports.graded_notebook import graded_page
 from autograder.storage.gradebook import open_gradebook
 from autograder.storage.recorder import Recorder
@@ -175,6 +175,12 @@ def test_no_click_changes_a_score_and_nothing_binds(
             click_everywhere(page)
     assert dialogs == []
     assert {student: grades(student) for student in before} == before
+    assert feedback_exporter.generate(course, LESSON, ["s0"]) == {}
+    link = opening("s0").get_by_role("link", name="The student's feedback page").first
+    with page.expect_popup() as popup:
+        link.click()
+    popup.value.get_by_role("heading", name="A tiny lesson").wait_for()  # Jupyter's server has it at this address
+    popup.value.close()
     monkeypatch.setattr(graded_notebook, "inert", lambda source: source)
     record(course, "control", CLICKS["full credit by class"])
     click_everywhere(opening("control"))

@@ -18,6 +18,7 @@ from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.storage import attempts
 from autograder.storage.attempts import AttemptLog
+from autograder.storage.exchange import CourseExchange
 from autograder.watch import inbox, watch
 from autograder.watch.watch import only_one
 

@@ -70,8 +70,8 @@ class CollectMaps(Operation):
         if not self.facts:
             return value
         (before, after), (kept, maps) = value["state"], value["maps"]
-        same = before.keys() == after.keys() and all(torch.equal(before[k], after[k]) for k in before)
         found = {key: value[key] for key in value if key not in ("state", "maps")}
+        same = _same_state(before, after)
         return {**found, "weights unchanged": same, "changed later": not _equal(kept, maps)}
 
     def _model(self) -> nn.Module:
@@ -107,6 +107,10 @@ def _require_tensors(found: Any) -> Any:
         if not isinstance(value, (torch.Tensor, list, tuple)):
             raise StructureError("map", detail=kind_of(value))
     return found
+
+
+def _same_state(before: Mapping[str, torch.Tensor], after: Mapping[str, torch.Tensor]) -> bool:
+    return before.keys() == after.keys() and all(torch.equal(before[name], after[name]) for name in before)
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -300,5 +304,5 @@ class RunSilenced(Operation):
         return {
             **{key: value[key] for key in ("trainable", "hooks")},
             "output": torch.allclose(again, whole, atol=1e-5),
-            "weights": set(after) == set(before) and all(torch.equal(after[k], before[k]) for k in before),
+            "weights": _same_state(before, after),
         }

@@ -1,7 +1,6 @@
 """Checks of `silence_head`: the output inside the context, and what is left after it."""
 
-import torch
-
+from autograder.judge import weights
 from autograder.judge.authoring import (
     Check, Draw, ExerciseChecks, Question, example, facts, matches_reference, properties,
 )
@@ -17,10 +16,8 @@ FACTS = {
 
 
 def _run(draw: Draw, width: int, heads: int, head: int, **options: bool) -> RunSilenced:
-    weights: dict[str, torch.Tensor] = {}
-    for name in ("w_q", "w_k", "w_v", "w_o"):
-        weights |= draw.linear(name, width, width)
-    return RunSilenced([width, heads], weights, draw.normal(2, 5, width), head, **options)
+    drawn = weights.attention(draw, "", width)
+    return RunSilenced([width, heads], drawn, draw.normal(2, 5, width), head, **options)
 
 
 exercise = ExerciseChecks(reference=reference.silence_head, judge=matches_reference(),

@@ -1,16 +1,32 @@
 """Checks of `decode_step`."""
 
+from typing import Any
+
 import torch
+import torch.nn.functional as F
 
 from autograder.judge import weights
 from autograder.judge.authoring import (
     FINISHED_ATTENTION, Check, Comparison, Draw, ExerciseChecks, Question, arguments, example, facts,
     matches_reference, near, properties,
 )
-from autograder.lessons.decoder import reference
 from autograder.lessons.decoder.fixtures import DecodeFacts, DecodeSteps
 
 INIT = (12, 3, 20)
+
+
+def decode_step(layer: Any, x: torch.Tensor, cache: Any = None) -> tuple[torch.Tensor, Any]:
+    """Keep keys and values of all heads, and leave the attention to torch: (B,1,D) -> (B,1,D), cache."""
+    attention, normed = layer.self_attention, layer.norm1(x)
+    q, k, v = (
+        part(normed).unflatten(-1, (attention.num_heads, -1)).movedim(-2, 1)
+        for part in (attention.w_q, attention.w_k, attention.w_v)
+    )
+    if cache is not None:
+        k, v = (torch.cat(both, dim=2) for both in zip(cache, (k, v), strict=True))
+    mixed = F.scaled_dot_product_attention(q, k, v)
+    x = x + attention.w_o(mixed.movedim(1, -2).flatten(-2))
+    return x + layer.feed_forward(layer.norm2(x)), (k, v)
 
 
 def _steps(
@@ -47,7 +63,7 @@ RIGHT = matches_reference(_where, any_form=True)
 FACTS = facts({"one position a call": "The feed-forward network gets more than one position in a call. "
                                       "Its results for earlier positions aren't needed again."}, _where)
 
-exercise = ExerciseChecks(reference=reference.decode_step, judge=RIGHT, excludes=FINISHED_ATTENTION,
+exercise = ExerciseChecks(reference=decode_step, judge=RIGHT, excludes=FINISHED_ATTENTION,
     examples=[
         example(lambda d: Question([d.normal(1, 3, 4)], through="coursework.instant.parts:decode_step",
                                    shown="decode_step(layer, x[:, t : t + 1], cache)  # for t = 0, 1, 2")),
