@@ -93,9 +93,10 @@ REFUSED = {
 
 
 def notebooks(folder: str) -> list[object]:
-    """Return the notebooks of a folder that can be graded, as parameters."""
+    """Return the notebooks of a folder that can be graded, as parameters; every third is in `make test`."""
+    more = pytest.mark.full("all notebooks: minutes in the sandbox", seconds=1)
     paths = sorted(p for p in (CORPUS / folder).glob("*.ipynb") if p.stem not in REFUSED)
-    return [pytest.param(path, id=path.stem) for path in paths]
+    return [pytest.param(path, id=path.stem, marks=[more] if n % 3 else []) for n, path in enumerate(paths)]
 
 
 def points(report: Report) -> dict[str, float | None]:

@@ -11,7 +11,7 @@ from conftest import ROOT
 
 from autograder.sandbox import bubblewrap
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.full("copies an interpreter", seconds=10)]
 BASE = Path(sys.base_prefix)
 LIBRARY = Path(os.__file__).parent.relative_to(BASE)
 EXECUTABLE = Path("bin") / f"python3.{sys.version_info.minor}"

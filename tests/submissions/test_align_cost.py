@@ -42,7 +42,10 @@ COSTLY: dict[str, list[str]] = {
 }
 
 
-@pytest.mark.parametrize("grade_id", [None, "softmax"])
+ALSO = pytest.mark.full("the same cells once more", seconds=1)
+
+
+@pytest.mark.parametrize("grade_id", [None, pytest.param("softmax", marks=ALSO)])
 @pytest.mark.parametrize("name", COSTLY)
 def test_aligning_costs_bounded_time(name: str, grade_id: str | None, tmp_path: Path) -> None:
     """As cells of the student's own and as copies of an exercise's cell."""
