@@ -25,7 +25,7 @@ from coursework import scope
 from coursework.engine import compare, observe, operations, parts
 from coursework.engine import examples as engine_examples
 from coursework.engine.compare import is_right
-from coursework.engine.examples import SEED, Signature, sign
+from coursework.engine.examples import SEED, Signature, matching, sign
 from coursework.engine.observation import Observation
 from coursework.engine.observe import try_answer
 from coursework.engine.operation import Operation, packed
@@ -66,7 +66,7 @@ def examples_files(lesson: Lesson) -> dict[Path, bytes]:
     tensors: Tensors = {}
     stored = [_stored(make_examples(oracle, exercise), tensors) for exercise in exercises]
     document = {"made_from": made_from(lesson), "exercises": stored}
-    place = examples_place(lesson)
+    place = _examples_place(lesson)
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), indent=None)
     return {
         place: f"{text}\n".encode(),
@@ -74,14 +74,13 @@ def examples_files(lesson: Lesson) -> dict[Path, bytes]:
     }
 
 
-def examples_place(lesson: Lesson) -> Path:
-    """Return where the document of a lesson's examples lies in the course."""
+def _examples_place(lesson: Lesson) -> Path:
     return FOLDER / f"{lesson.name}.json"
 
 
 def examples_current(root: Path, lesson: Lesson) -> bool:
     """Return whether the examples on disk were made from what the lesson declares now."""
-    place = root / examples_place(lesson)
+    place = root / _examples_place(lesson)
     if not any(exercise.examples for exercise in lesson.exercises):
         return True
     if not place.is_file() or not place.with_suffix(".safetensors").is_file():
@@ -172,7 +171,7 @@ def _add_mistakes(oracle: Oracle, made: MadeExamples) -> None:
 def _keep(made: MadeExamples, ids: tuple[str, ...], signatures: list[Signature]) -> None:
     """Keep the signature of a mistake, unless another one has it: then note that they look alike."""
     for known, other in made.signatures.items():
-        if len(known) == len(ids) and _same(signatures, other):
+        if len(known) == len(ids) and matching(signatures, other):
             _note_alike(made, known[0], ids[0])
             return
     name = ids if ids not in made.signatures else (*ids, f"form {len(made.signatures)}")
@@ -196,16 +195,12 @@ def _add_pairs(oracle: Oracle, made: MadeExamples) -> None:
         if not results or not _shows(results, made):
             continue
         signatures = _signed(results, made)
-        if not any(_same(signatures, other) for other in known):
+        if not any(matching(signatures, other) for other in known):
             made.signatures[tuple(f"+{mistake.id}" for mistake in pair)] = signatures
 
 
 def _signed(results: Sequence[Observation], made: MadeExamples) -> list[Signature]:
     return [sign(*pair) for pair in zip(results, made.expected, strict=True)]
-
-
-def _same(a: Sequence[Signature], b: Sequence[Signature]) -> bool:
-    return all(one.matches(other) for one, other in zip(a, b, strict=True))
 
 
 def _stored(made: MadeExamples, tensors: Tensors) -> dict[str, Any]:
@@ -259,9 +254,8 @@ def _example(made: MadeExamples, number: int, tensors: Tensors) -> dict[str, Any
 def _call(exercise: Exercise, operation: Any) -> tuple[list[str], str]:
     """Return the names of an example's inputs, and the call as a student would write it."""
     of_module = isinstance(operation, ModuleOperation)
-    args, kwargs = (
-        (operation.init, operation.init_kwargs) if of_module else (operation.args, operation.kwargs)
-    )
+    args = operation.init if of_module else operation.args
+    kwargs = operation.init_kwargs if of_module else operation.kwargs
     if isinstance(operation, CallThrough):
         names = list(inspect.signature(TRIALS[operation.through]).parameters)[1:]
     else:

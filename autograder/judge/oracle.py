@@ -20,6 +20,7 @@ from coursework.engine.exceptions import same_cause
 from coursework.engine.observation import Observation
 from coursework.engine.observe import observe, observed
 from coursework.engine.operation import with_tensors
+from coursework.exclusions import EXCLUSIONS
 
 MAX_DRAWS = 100
 KEPT = 20_000  # observations; a small one takes a few kilobytes
@@ -65,7 +66,8 @@ def judge_check(exercise: Exercise, check: Check, seen: Comparison) -> Verdict:
 
 def excluded_calls(exercise: Exercise, got: Observation) -> list[str]:
     """Return the functions that an answer called and the exercise excludes."""
-    known = exercise.excludes.functions if exercise.excludes else ()
+    names = exercise.excludes.names if exercise.excludes else ()
+    known = frozenset[str]().union(*(EXCLUSIONS[name].names for name in names if name in EXCLUSIONS))
     return [name for name in got.excluded if name in known]
 
 

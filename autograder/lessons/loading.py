@@ -15,9 +15,10 @@ from autograder.judge.mistakes import load_mistakes
 from autograder.judge.stand_ins import as_reference
 from autograder.model.course import Course
 from autograder.model.errors import CheckDefinitionError, CourseError, LessonTextError
-from autograder.model.exercise import ANSWERS, Check, Exercise, ExerciseChecks, Lesson
+from autograder.model.exercise import ANSWERS, Check, Excludes, Exercise, ExerciseChecks, Lesson
 from autograder.model.lesson_text import ExerciseHeader, LessonText, read_lesson
 from coursework import scope
+from coursework.exclusions import DERIVATIVES, EXCLUSIONS
 
 PACKAGE = "autograder.lessons"
 NOT_EXERCISES = ("reference", "fixtures")
@@ -154,7 +155,7 @@ def _exercise(text: LessonText, header: ExerciseHeader, modules: dict[str, Modul
         answer=text.answer(name),
         reference=as_reference(declared.reference),
         stand_in=declared.stand_in or declared.reference,
-        excludes=declared.excludes,
+        excludes=_with_known_names(module, declared.excludes),
         checks=tuple(
             replace(check, judge=guarded(check.judge or default))
             for check in _checked_table(module, declared.checks)
@@ -164,6 +165,17 @@ def _exercise(text: LessonText, header: ExerciseHeader, modules: dict[str, Modul
         line=header.line,
         module=module,
     )
+
+
+def _with_known_names(module: Path, excludes: Excludes | None) -> Excludes | None:
+    """Return what an answer is written without. Raises CheckDefinitionError for a name of no exclusion."""
+    known = {*EXCLUSIONS, DERIVATIVES}
+    if unknown := sorted({*excludes.names} - known if excludes else ()):
+        raise CheckDefinitionError(
+            f"{module.name}:1: unknown exclusion {', '.join(unknown)}: expected one or more of "
+            f"{', '.join(sorted(known))}"
+        )
+    return excludes
 
 
 def _checked_table(module: Path, checks: Sequence[Check]) -> Sequence[Check]:

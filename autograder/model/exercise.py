@@ -9,7 +9,6 @@ from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
 from coursework.engine.describe import Comparison
 from coursework.engine.operation import Operation
-from coursework.exclusions import DERIVATIVES, EXCLUSIONS
 
 ANSWERS = "answers"  # what every dictionary of answers is called, in any lesson
 
@@ -146,35 +145,21 @@ class Excludes:
     """Functions that an answer may not use, because they would do the exercise's work.
 
     Args:
-        names: exclusions of `coursework.exclusions`, such as "softmax" or "finished_attention".
+        names: exclusions of `coursework.exclusions`, such as "softmax" or "finished_attention". Loading a
+            lesson raises CheckDefinitionError for a name that no exclusion has.
         instead: a sentence that says what to build the answer from.
 
     Example:
         Excludes(["softmax"], instead="Build it from `exp` and `sum`.")
-
-    Raises CheckDefinitionError for a name that no exclusion has.
     """
 
     names: Sequence[str]
     instead: str
 
-    def __post_init__(self) -> None:
-        known = {*EXCLUSIONS, DERIVATIVES}
-        if unknown := sorted({*self.names} - known):
-            raise CheckDefinitionError(
-                f"unknown exclusion {', '.join(unknown)}: expected one or more of {', '.join(sorted(known))}"
-            )
-
     @property
     def derivatives(self) -> bool:
         """Whether asking torch for a derivative is excluded."""
-        return DERIVATIVES in self.names
-
-    @property
-    def functions(self) -> list[str]:
-        """The functions that are refused, by the names that students know."""
-        chosen = [EXCLUSIONS[name] for name in self.names if name in EXCLUSIONS]
-        return sorted(frozenset[str]().union(*(each.names for each in chosen)))
+        return "derivatives" in self.names
 
     def called(self, function: str) -> str:
         """Return what to tell a student whose answer called an excluded function."""

@@ -9,8 +9,8 @@ student's class can be called anything, and so carry what a message must not rep
 import builtins
 import math
 import types
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from coursework.engine.values import Opaque
 ATOL, RTOL = 1e-4, 1e-4
 MANY_TIMES = 1e4  # beyond that, a number means another thing altogether
 COUNTED = 9  # entries beyond that are "many"
+MOST_DIMENSIONS = 8  # more than that are "too many"
 
 
 @dataclass(frozen=True)
@@ -54,23 +55,15 @@ class _Place:
     steps: tuple[Any, ...] = ()
 
     def at(self, step: Any) -> "_Place":
-        """Return the place of an entry."""
-        return _Place(self.atol, self.rtol, self.values, self.names, (*self.steps, step))
+        return replace(self, steps=(*self.steps, step))
 
     @property
     def subject(self) -> str:
-        """What the place is called at the beginning of a sentence."""
         named = [f"`{key}`" if key in self.names else "" for key in self.steps if isinstance(key, str)]
         if named:
             return named[-1] or "One entry of the result"
         steps = " of entry ".join(str(step) for step in self.steps[::-1])
         return f"Entry {steps} of the result" if steps else "The result"
-
-    @property
-    def prefix(self) -> str:
-        """What begins a sentence about the entries of the place; nothing for the whole result."""
-        named = self.subject
-        return f"In {named[0].lower()}{named[1:]}, " if self.steps else ""
 
 
 def difference(
@@ -111,9 +104,7 @@ def is_right(got: Observation, expected: Observation) -> bool:
 
 def same(a: Observation, b: Observation) -> bool:
     """Return whether nothing tells two observations apart: value, exception, side effects."""
-    if a.ended or b.ended:
-        return False
-    if (a.raised is None) != (b.raised is None) or a.changed != b.changed:
+    if a.ended or b.ended or (a.raised is None) != (b.raised is None) or a.changed != b.changed:
         return False
     if a.raised and b.raised:
         return a.raised.kind == b.raised.kind and a.raised.message == b.raised.message
@@ -148,8 +139,8 @@ def _tensors(got: Any, want: torch.Tensor, place: _Place) -> Difference | None:
     if got.shape != want.shape:
         return Difference("shape", f"{place.subject} has {shape_difference(got.shape, want.shape)}.")
     if got.dtype != want.dtype:
-        text = f"{place.subject} is {_dtype(got)}; {_dtype(want)} was expected."
-        return Difference("dtype", text)
+        came, wanted = (str(each.dtype).removeprefix("torch.") for each in (got, want))
+        return Difference("dtype", f"{place.subject} is {came}; {wanted} was expected.")
     return _numbers(got, want, place) if place.values else None
 
 
@@ -165,8 +156,8 @@ def _numbers(got: torch.Tensor, want: torch.Tensor, place: _Place) -> Difference
         return _wrong_scalar(got.item(), want.item(), place)
     first = wrong.nonzero()[0].tolist()
     are = "entries is wrong: the one" if wrong.sum() == 1 else "entries are wrong; the first is"
-    text = f"{place.prefix}{int(wrong.sum())} of {wrong.numel()} {are} at {first}."
-    return Difference("value", text)
+    where = f"In {place.subject[0].lower()}{place.subject[1:]}, " if place.steps else ""
+    return Difference("value", f"{where}{int(wrong.sum())} of {wrong.numel()} {are} at {first}.")
 
 
 def _not_finite(got: torch.Tensor, place: _Place) -> Difference:
@@ -185,8 +176,7 @@ def _sequences(got: Any, want: Any, place: _Place) -> Difference | None:
         how = "many" if len(got) > len(want) else "few"
         wanted = f"; {len(want)} are expected" if pair else ""
         return Difference("length", f"{place.subject} has too {how} entries{wanted}.")
-    pairs = enumerate(zip(got, want, strict=True))
-    found = (_difference(mine, right, place.at(n)) for n, (mine, right) in pairs)
+    found = (_difference(*pair, place.at(n)) for n, pair in enumerate(zip(got, want, strict=True)))
     return next(filter(None, found), None)
 
 
@@ -220,7 +210,6 @@ def _scalars(got: Any, want: Any, place: _Place) -> Difference | None:
 
 
 def _wrong_scalar(got: Any, want: Any, place: _Place) -> Difference:
-    """Say that a single value is wrong; of a float, also how many times too large it is."""
     if isinstance(want, float) and not math.isfinite(got):
         kind = "NaN" if math.isnan(got) else "infinite"
         return Difference("nan" if kind == "NaN" else "inf", f"{place.subject} is {kind}.")
@@ -241,13 +230,6 @@ def _wrong_type(got: Any, wanted: str, place: _Place) -> Difference:
     return Difference("none" if got is None else "type", f"{text} Is there a `return`?" if missing else text)
 
 
-def _dtype(tensor: torch.Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
-
-
-MOST_DIMENSIONS = 8  # more than that are "too many"
-
-
 def shape_difference(got: Sequence[int], want: Sequence[int]) -> str:
     """Return what is wrong with a shape, to follow "The result has"."""
     if len(got) != len(want):
@@ -264,20 +246,13 @@ def shape_difference(got: Sequence[int], want: Sequence[int]) -> str:
 
 def _other_number(got: Sequence[int], want: Sequence[int]) -> str:
     """Say that there are too many dimensions or too few, and which one if only one is wrong."""
-    if len(got) == len(want) + 1:
-        extra = _which_is_extra(got, want)
-        return f"one dimension too many{'' if extra is None else _where(extra, len(got), '')}"
-    if len(got) == len(want) - 1:
-        missing = _which_is_extra(want, got)
-        return f"one dimension too few{'' if missing is None else _where(missing, len(want), ' is missing')}"
+    for longer, shorter, word, what in ((got, want, "many", ""), (want, got, "few", " is missing")):
+        if len(longer) == len(shorter) + 1:
+            dims = range(len(longer))
+            fits = [dim for dim in dims if [*longer[:dim], *longer[dim + 1 :]] == [*shorter]]
+            return f"one dimension too {word}{_where(fits[-1], len(longer), what) if fits else ''}"
     came = str(len(got)) if len(got) <= MOST_DIMENSIONS else "too many"
     return f"{came} dimension{'' if len(got) == 1 else 's'} instead of {len(want)}"
-
-
-def _which_is_extra(longer: Sequence[int], shorter: Sequence[int]) -> int | None:
-    """Return the last dimension without which two shapes are equal, None if there is none."""
-    fits = [dim for dim in range(len(longer)) if [*longer[:dim], *longer[dim + 1 :]] == [*shorter]]
-    return fits[-1] if fits else None
 
 
 def _where(dim: int, total: int, what: str) -> str:
@@ -293,10 +268,10 @@ def _one_size(dim: int, got: Sequence[int], want: Sequence[int]) -> str:
     if others:
         return f": it has the size of dimension {others[0]}"
     if abs(came - right) == 1:
-        return f": it is 1 too {'large' if came > right else 'small'}"
+        return f": it is 1 {side(came, right)}"
     if right and came and (came % right == 0 or right % came == 0):
         return f": it is {came / right:.3g} times as large as it should be"
-    return f": it is too {'large' if came > right else 'small'}"
+    return f": it is {side(came, right)}"
 
 
 def _listed(places: Sequence[int]) -> str:
@@ -308,16 +283,9 @@ OWN_CLASS = "a value of a class of your own"
 _FIGURES = ("Axes", "AxesSubplot", "Figure", "QuadMesh", "AxesImage")
 _CONTAINERS = ("Counter", "OrderedDict", "defaultdict", "deque", "dict_keys", "dict_values", "dict_items")
 
-
-def _classes(*modules: object) -> Iterable[str]:
-    """Return the names of the public classes of these modules."""
-    found = (value for module in modules for value in vars(module).values())
-    return [value.__name__ for value in found if isinstance(value, type)]
-
-
-_ALL = frozenset(
-    (*_classes(builtins, types, np, np.exceptions, np.linalg, torch, torch.linalg, nn), "LinAlgError")
-)
+_MODULES = (builtins, types, np, np.exceptions, np.linalg, torch, torch.linalg, nn)
+_MEMBERS = (member for module in _MODULES for member in vars(module).values())
+_ALL = frozenset(member.__name__ for member in _MEMBERS if isinstance(member, type)) | {"LinAlgError"}
 EXCEPTIONS = frozenset(name for name in _ALL if name.endswith(("Error", "Exception", "Interrupt"))) | {
     "StopIteration", "StopAsyncIteration", "GeneratorExit", "SystemExit", "Warning",
 }  # fmt: skip

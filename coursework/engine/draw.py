@@ -6,6 +6,7 @@ and for the right one, on the same scale. Entries that differ are outlined: colo
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import torch
@@ -20,6 +21,7 @@ NEGLIGIBLE = 1e-4  # of the largest entry of a table
 SIDE, SMALL_SIDE = 26, 18  # pixels a cell: in grids up to MANY cells a side, and in larger ones
 MANY, MOST = 10, 24  # cells a side; no more than MOST are drawn
 CURVES = (240, 120)
+ABSENT = object()  # stands for the right entry where there is none
 # Okabe and Ito's palette, which colour-blind readers can tell apart: jfly.uni-koeln.de/color
 SOURCES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 
@@ -39,21 +41,15 @@ class Table:
     heading: str
     rows: Sequence[Sequence[TableCell]]
 
-    @property
-    def width(self) -> int:
-        """The length of the longest entry."""
-        return max((len(cell.text) for row in self.rows for cell in row), default=0)
-
 
 def tables_of(result: Observation, other: Observation | None = None) -> list[Table]:
     """Return a result as tables; entries that differ from those of `other` are marked."""
     if raised := result.raised:
         said = MISSING_PART if raised.structural else ": ".join(filter(None, (raised.kind, raised.message)))
         return [Table("", [[TableCell(_cut(said), other is not None)]])]
-    mine = dict(_parts(result.value))
     right = dict(_parts(other.value)) if other is not None and not other.raised else {}
-    marked = other is not None
-    return [_table(heading, value, right.get(heading), marked) for heading, value in mine.items()]
+    mine = dict(_parts(result.value)).items()
+    return [_table(heading, value, right.get(heading), other is not None) for heading, value in mine]
 
 
 def _parts(value: Any, heading: str = "") -> Iterator[tuple[str, Any]]:
@@ -76,58 +72,44 @@ def _parts(value: Any, heading: str = "") -> Iterator[tuple[str, Any]]:
 
 def _table(heading: str, value: Any, right: Any, marked: bool) -> Table:
     if isinstance(value, torch.Tensor):
-        return Table(_headed(heading, value, right), _tensor_rows(value, right, marked))
+        return _tensor_table(heading, value, right, marked)
     if isinstance(value, (list, tuple)):
-        fellows = right if isinstance(right, (list, tuple)) else ()
-        row = [
-            TableCell(number_text(item), marked and not (n < len(fellows) and _same(item, fellows[n])))
-            for n, item in enumerate(value[: MOST_COLUMNS * 2])
-        ]
-        return Table(heading, [row])
+        fellows = dict(enumerate(right)) if isinstance(right, (list, tuple)) else {}
+        shown = enumerate(value[: MOST_COLUMNS * 2])
+        return Table(heading, [[_cell(item, fellows.get(n, ABSENT), marked) for n, item in shown]])
     if isinstance(value, Mapping):
-        return Table(heading, _mapping_rows(value, right, marked))
-    return Table(heading, [[TableCell(number_text(value), marked and not _same(value, right))]])
-
-
-def _headed(heading: str, value: torch.Tensor, right: Any) -> str:
-    """Return a heading that names the shape where it is not the expected one."""
-    other = isinstance(right, torch.Tensor) and right.shape == value.shape
-    return heading if other or right is None else f"{heading} shape {tuple(value.shape)}".strip()
-
-
-def _mapping_rows(value: Mapping[Any, Any], right: Any, marked: bool) -> list[list[TableCell]]:
-    fellows = right if isinstance(right, Mapping) else {}
-    return [
-        [
-            TableCell(number_text(key)),
-            TableCell(number_text(item), marked and not (key in fellows and _same(item, fellows[key]))),
+        fellows = right if isinstance(right, Mapping) else {}
+        pairs = list(value.items())[:MOST_ROWS]
+        rows = [
+            [TableCell(number_text(key)), _cell(item, fellows.get(key, ABSENT), marked)]
+            for key, item in pairs
         ]
-        for key, item in list(value.items())[:MOST_ROWS]
-    ]
+        return Table(heading, rows)
+    return Table(heading, [[_cell(value, right, marked)]])
 
 
-def _tensor_rows(value: torch.Tensor, right: Any, marked: bool) -> list[list[TableCell]]:
-    rows = value.detach().reshape(1, -1) if value.dim() < 2 else value.detach()
+def _cell(value: Any, right: Any, marked: bool, least: float = 0.0) -> TableCell:
+    return TableCell(number_text(value, least), marked and (right is ABSENT or not _same(value, right)))
+
+
+def _tensor_table(heading: str, value: torch.Tensor, right: Any, marked: bool) -> Table:
+    """Return a table of at most two dimensions, whose heading names a shape that is not the expected one."""
     fits = isinstance(right, torch.Tensor) and right.shape == value.shape
-    fellows = right.reshape(rows.shape) if fits else None
-    least = NEGLIGIBLE * _largest(rows)
-    return [
+    if not fits and right is not None:
+        heading = f"{heading} shape {tuple(value.shape)}".strip()
+    rows = value.detach().reshape(1, -1) if value.dim() < 2 else value.detach()
+    least = 0.0
+    if rows.is_floating_point() and rows.numel():
+        least = NEGLIGIBLE * float(rows.abs().nan_to_num(0.0, 0.0, 0.0).max())
+    shown = rows[:MOST_ROWS, :MOST_COLUMNS].tolist()
+    fellows = right.reshape(rows.shape).tolist() if fits else None
+    return Table(
+        heading,
         [
-            TableCell(
-                number_text(rows[i, j].item(), least),
-                marked and (fellows is None or not _same(rows[i, j].item(), fellows[i, j].item())),
-            )
-            for j in range(min(rows.size(1), MOST_COLUMNS))
-        ]
-        for i in range(min(rows.size(0), MOST_ROWS))
-    ]
-
-
-def _largest(rows: torch.Tensor) -> float:
-    """Return the largest finite size of an entry; 0 where there is none."""
-    if not rows.is_floating_point() or not rows.numel():
-        return 0.0
-    return float(rows.abs().nan_to_num(0.0, 0.0, 0.0).max())
+            [_cell(x, fellows[i][j] if fellows else ABSENT, marked, least) for j, x in enumerate(row)]
+            for i, row in enumerate(shown)
+        ],
+    )
 
 
 def number_text(value: Any, least: float = 0.0) -> str:
@@ -157,7 +139,7 @@ def inputs_of(names: Sequence[str], values: Sequence[Any]) -> list[tuple[str, li
 
 def as_text(table: Table) -> str:
     """Return a table as lines of text; entries that differ stand in angle brackets."""
-    width = table.width
+    width = max((len(cell.text) for row in table.rows for cell in row), default=0)
     lines = [f"{table.heading}:"] if table.heading else []
     for row in table.rows:
         texts = (f"›{c.text:>{width}}‹" if c.differs else f" {c.text:>{width}} " for c in row)
@@ -206,7 +188,7 @@ def picture_of(kind: str, got: Observation, expected: Observation) -> tuple[Pict
 
 
 def _matrix(result: Observation) -> torch.Tensor | None:
-    """Return what is drawn of a result: its last tensor, as rows; the samples and heads one below another."""
+    """Return what is drawn: the last tensor, as rows; the samples and heads stand one below another."""
     value = result.value
     while isinstance(value, (list, tuple)) and value:
         value = value[-1]
@@ -241,9 +223,11 @@ PAINTS: Mapping[str, Paint] = {"mask": _paint_mask, "heat": _paint_heat, "source
 
 
 def _grid(values: torch.Tensor, right: torch.Tensor, paint: Paint, what: str) -> Picture:
-    fits, side = values.shape == right.shape, _side(values)
+    fits = values.shape == right.shape
+    # Fewer pixels a cell where there are many, so that two grids fit side by side.
+    side = SIDE if max(values.shape) <= MANY else SMALL_SIDE
     squares = []
-    for y, x in _places(values):
+    for y, x in product(range(values.size(0)), range(values.size(1))):
         value = float(values[y, x])
         fill, opacity, text = paint(value, right)
         differs = not fits or not _same(value, float(right[y, x]))
@@ -255,35 +239,24 @@ def _grid(values: torch.Tensor, right: torch.Tensor, paint: Paint, what: str) ->
     return Picture("grid", width, height, alt, squares, side=side)
 
 
-def _side(values: torch.Tensor) -> int:
-    """Return the pixels a cell: fewer where there are many, so that two grids fit side by side."""
-    return SIDE if max(values.shape) <= MANY else SMALL_SIDE
-
-
-def _places(values: torch.Tensor) -> list[tuple[int, int]]:
-    return [(y, x) for y in range(values.size(0)) for x in range(values.size(1))]
-
-
 def _curves(values: torch.Tensor, right: torch.Tensor) -> Picture:
     """Draw each column as a curve over the rows; the right ones lie behind, dashed."""
     both = torch.cat([values.flatten(), right.flatten()]).nan_to_num(0.0, 0.0, 0.0)
     low, high = float(both.min()), float(both.max())
-    lines = [(_points(column, low, high), "right") for column in _columns(right)]
-    lines += [(_points(column, low, high), "mine") for column in _columns(values)]
+    lines = [
+        (_points(column, low, high), whose)
+        for whose, of in (("right", right), ("mine", values))
+        for column in (of if of.size(0) == 1 else of.T[:6])
+    ]
     alt = "Curves of the result, over those of the expected result, which are dashed."
     return Picture("curves", *CURVES, alt, curves=lines)
-
-
-def _columns(values: torch.Tensor) -> list[torch.Tensor]:
-    return [values[0]] if values.size(0) == 1 else [*values.T[:6]]
 
 
 def _points(column: torch.Tensor, low: float, high: float) -> str:
     width, height = CURVES
     heights: list[Any] = column.nan_to_num(0.0, 0.0, 0.0).tolist()
     span, steps = (high - low) or 1.0, max(len(heights) - 1, 1)
-    places = enumerate(heights)
     return " ".join(
         f"{5 + (width - 10) * n / steps:.1f},{height - 5 - (height - 10) * (y - low) / span:.1f}"
-        for n, y in places
+        for n, y in enumerate(heights)
     )

@@ -90,11 +90,13 @@ class ExampleSet:
         """Return the known mistake that gives exactly these results; single ones are tried first."""
         pairs = zip(got, self.examples, strict=True)
         signatures = [sign(seen, example.expected) for seen, example in pairs]
-        for mistake in self.mistakes:
-            known = zip(signatures, mistake.signatures, strict=True)
-            if all(mine.matches(other) for mine, other in known):
-                return mistake
-        return None
+        found = (each for each in self.mistakes if matching(signatures, each.signatures))
+        return next(found, None)
+
+
+def matching(some: Sequence[Signature], others: Sequence[Signature]) -> bool:
+    """Return whether the results on all examples of an exercise are the same within rounding."""
+    return all(one.matches(other) for one, other in zip(some, others, strict=True))
 
 
 def sign(got: Observation, expected: Observation) -> Signature:
@@ -118,9 +120,10 @@ def _forms(value: Any, floats: list[torch.Tensor]) -> Iterator[Any]:
         yield (str(value.dtype), tuple(value.shape))
         if value.is_floating_point():
             flat = value.detach().double().flatten()
-            yield [float(x) for x in flat[~flat.isfinite()]]
-            yield flat.isfinite().nonzero().flatten().tolist() if not flat.isfinite().all() else []
-            floats.append(flat[flat.isfinite()])
+            finite = flat.isfinite()
+            yield flat[~finite].tolist()
+            yield [] if finite.all() else finite.nonzero().flatten().tolist()
+            floats.append(flat[finite])
         else:
             yield value.flatten().tolist()
     elif isinstance(value, float):

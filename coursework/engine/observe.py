@@ -30,7 +30,7 @@ def observe(operation: Operation, namespace: Namespace, name: str, seed: int) ->
     Its keys: `value`, the result; `raised`, None or what `describe` returns; `changed`, the places
     of arguments that were modified. `seed` sets the random state beforehand.
     """
-    before = tree_map_only(torch.Tensor, _copy, list(operation.arguments))
+    before = tree_map_only(torch.Tensor, lambda x: x.detach().clone(), list(operation.arguments))
     value, raised = None, None
     with _fresh_defaults(seed):
         try:
@@ -39,10 +39,6 @@ def observe(operation: Operation, namespace: Namespace, name: str, seed: int) ->
             raised = describe(problem)
     changed = list(_changes(before, list(operation.arguments)))
     return {"value": value, "raised": raised, "changed": changed}
-
-
-def _copy(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.detach().clone()
 
 
 @contextlib.contextmanager
@@ -72,8 +68,7 @@ def observed(operation: Operation, seen: Mapping[str, Any]) -> Observation:
     if found.raised:
         return found
     try:
-        with warnings.catch_warnings(), torch.no_grad():
-            warnings.simplefilter("ignore")  # about numbers that are not ours
+        with warnings.catch_warnings(action="ignore"), torch.no_grad():  # about numbers that are not ours
             _require_numbers(found.value)
             return replace(found, value=operation.read(found.value))
     except Exception as problem:
@@ -99,14 +94,13 @@ def describe(problem: BaseException) -> dict[str, Any]:
     line = last.lineno if last else getattr(problem, "lineno", None)
     text = last.line if last else getattr(problem, "text", None)
     structural = isinstance(problem, StructureError)
-    parts = ("fault", "path", "detail") if structural else ()
     return {
         "type": "Structure" if structural else type(problem).__name__,
         "bases": [base.__name__ for base in type(problem).__mro__],
         "message": _message(problem),
         "line": int(line) if isinstance(line, int) else None,
         "text": str(text).strip()[:200] if text else "",
-        **{part: getattr(problem, part) for part in parts},
+        **({part: getattr(problem, part) for part in ("fault", "path", "detail")} if structural else {}),
     }
 
 
@@ -123,19 +117,13 @@ def _changes(before: Any, now: Any, place: str = "") -> Iterator[str]:
     if isinstance(before, torch.Tensor):
         if not _equal(now, before):
             yield place
-    elif type(before) is not type(now) or (not _is_nested(before) and before != now):
+    elif type(before) is not type(now):
         yield place
-    elif _is_nested(before):
-        yield from _changes_within(before, now, place)
-
-
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, (list, tuple, Mapping))
-
-
-def _changes_within(before: Any, now: Any, place: str) -> Iterator[str]:
-    if isinstance(before, Mapping):
+    elif isinstance(before, Mapping):
         if list(before) != list(now) or any(any(_changes(before[k], now[k], "0")) for k in before):
+            yield place
+    elif not isinstance(before, (list, tuple)):
+        if before != now:
             yield place
     elif len(before) != len(now):
         yield place
@@ -165,17 +153,13 @@ def try_answer(
     What the answer prints is dropped. After `seconds`, TookTooLongError is raised in the answer.
     """
     asked = with_tensors(operation, torch.Tensor.clone)
-    with _quiet(), _restored_state(), _time_limit(seconds):
+    nowhere = io.StringIO()
+    with (
+        warnings.catch_warnings(action="ignore"), contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere), _restored_state(), _time_limit(seconds),
+    ):  # fmt: skip
         seen = observe(asked, {name: answer}, name, seed)
     return observed(operation, seen)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    nowhere = io.StringIO()
-    with warnings.catch_warnings(), contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
-        warnings.simplefilter("ignore")
-        yield
 
 
 @contextlib.contextmanager
@@ -194,8 +178,8 @@ def _restored_state() -> Iterator[None]:
 @contextlib.contextmanager
 def _time_limit(seconds: float | None) -> Iterator[None]:
     """Raise TookTooLongError after some seconds, where alarms can be set."""
-    possible = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
-    if seconds is None or not possible:
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if seconds is None or not in_main_thread or not hasattr(signal, "setitimer"):
         yield
         return
 

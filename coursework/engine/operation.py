@@ -6,7 +6,7 @@ the only module of a lesson that the sandbox can see.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from importlib import import_module
@@ -73,15 +73,11 @@ class Answer:
         wanted = name or self.name
         if wanted not in self.namespace:
             raise StructureError(Fault.UNBOUND, wanted)
-        if _is_stand_in(self.namespace[wanted]):
+        found = self.namespace[wanted]
+        kinds = found.__mro__ if isinstance(found, type) else (found,)
+        if any(str(getattr(kind, "__module__", "")).startswith("coursework.") for kind in kinds):
             raise StructureError(Fault.STAND_IN, wanted)
-        return self.namespace[wanted]
-
-
-def _is_stand_in(found: Any) -> bool:
-    """Return whether a function or class comes from the package that students are given."""
-    kinds = found.__mro__ if isinstance(found, type) else (found,)
-    return any(str(getattr(kind, "__module__", "")).startswith("coursework.") for kind in kinds)
+        return found
 
 
 def attribute(built: Any, path: str) -> Any:
@@ -174,7 +170,13 @@ class Operation:
     @property
     def arguments(self) -> Sequence[Any]:
         """What the answer is handed, and may not change: tensors, lists, dictionaries."""
-        return [value for name in self.arguments_in for value in _entries(getattr(self, name))]
+        found: list[Any] = []
+        for value in (getattr(self, name) for name in self.arguments_in):
+            if isinstance(value, torch.Tensor):
+                found.append(value)
+            else:
+                found += value.values() if isinstance(value, Mapping) else value
+        return found
 
     @property
     def names(self) -> frozenset[str]:
@@ -185,12 +187,6 @@ class Operation:
     def faults(self) -> Mapping[str, str]:
         """A sentence for each fault that only this operation finds; `{kind}` is the type that came."""
         return {}
-
-
-def _entries(value: Any) -> Iterable[Any]:
-    if isinstance(value, Mapping):
-        return value.values()
-    return [value] if isinstance(value, torch.Tensor) else value
 
 
 def fields_of(operation: Operation) -> dict[str, Any]:
@@ -220,7 +216,7 @@ def with_tensors(operation: AnyOperation, change: Callable[[torch.Tensor], torch
 
 def make(path: str, values: Mapping[str, Any]) -> Operation:
     """Return the operation at `path` with these fields; the inverse of `packed`."""
-    place, _, name = path.partition(":")
+    place, name = path.split(":")
     module = _hidden.get(place) or import_module(place)
     operation: Operation = getattr(module, name)(**values)
     return operation

@@ -55,8 +55,8 @@ class FunctionGradients(CallFunction):
 
     def run(self, answer: Answer) -> Any:
         """Call, and backpropagate to every float argument."""
-        args = leaves(self.args)
-        result = answer.find()(*computed(args), **self.kwargs)
+        args = _leaves(self.args)
+        result = answer.find()(*_computed(args), **self.kwargs)
         output = result[0] if isinstance(result, (tuple, list)) else result
         backpropagate(output, self.cotangent)
         return {"output": output, "gradients": [getattr(arg, "grad", None) for arg in args]}
@@ -81,34 +81,32 @@ class ReadEntry(Operation):
         if self.key not in table:
             raise StructureError(Fault.NO_ENTRY, self.key)
         entry = table[self.key]
-        return entry.tolist() if isinstance(entry, torch.Tensor) or _is_array(entry) else entry
+        is_array = type(entry).__module__ == "numpy"  # which a lesson need not have imported
+        return entry.tolist() if isinstance(entry, torch.Tensor) or is_array else entry
 
 
-def _is_array(value: Any) -> bool:
-    """Return whether a value is numpy's, which a lesson need not have imported."""
-    return type(value).__module__ == "numpy"
-
-
-def leaves(args: Sequence[Any]) -> list[Any]:
+def _leaves(args: Sequence[Any]) -> list[Any]:
     """Return arguments with every float tensor as a leaf, whose `grad` backpropagation fills in."""
-    return [arg.clone().requires_grad_() if is_float(arg) else arg for arg in args]
+    return [arg.clone().requires_grad_() if _is_float(arg) else arg for arg in args]
 
 
-def computed(args: Sequence[Any]) -> list[Any]:
+def _computed(args: Sequence[Any]) -> list[Any]:
     """Return the arguments as results of a computation, as they are inside a model.
 
     PyTorch refuses to modify a leaf, and what an answer changes in place has a check of its own.
     """
-    return [arg.clone() if is_float(arg) else arg for arg in args]
+    return [arg.clone() if _is_float(arg) else arg for arg in args]
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
 def backpropagate(output: torch.Tensor, cotangent: torch.Tensor | None) -> None:
     """Backpropagate `cotangent` from an output, or, without one, from a single number.
 
-    From an output that is cut off, no gradient reaches anything.
-
-    The output is weighted and summed, which gives the same gradients: to take a cotangent as it is, torch
-    imports 34 MB that every fork would copy.
+    From an output that is cut off, no gradient reaches anything. The output is weighted and summed, which
+    gives the same gradients: to take a cotangent as it is, torch imports 34 MB that every fork would copy.
     """
     if not output.requires_grad:
         return
@@ -116,11 +114,6 @@ def backpropagate(output: torch.Tensor, cotangent: torch.Tensor | None) -> None:
         torch.autograd.backward((output * cotangent).sum())
     else:
         torch.autograd.backward(output, cotangent)
-
-
-def is_float(value: Any) -> bool:
-    """Return whether a value is a tensor that can have gradients."""
-    return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
 @dataclass(frozen=True)
@@ -199,14 +192,13 @@ class ModuleGradients(ModuleOperation):
     def run(self, answer: Answer) -> Any:
         """Build, call, backpropagate."""
         built = self.build(answer)
-        args = leaves(self.calls[0]) if self.of_arguments else list(self.calls[0])
-        output = (returned_tensor if self.one_output else first_tensor)(built(*computed(args)))
+        args = _leaves(self.calls[0]) if self.of_arguments else list(self.calls[0])
+        output = (returned_tensor if self.one_output else first_tensor)(built(*_computed(args)))
         backpropagate(output, self.cotangent)
         paths = self.paths or list(self.weights)
         found: dict[str, Any] = {path: attribute(built, path).grad for path in paths}
         if self.of_arguments:
-            floats = [(number, arg) for number, arg in enumerate(args) if is_float(arg)]
-            found |= {f"argument {number}": arg.grad for number, arg in floats}
+            found |= {f"argument {number}": arg.grad for number, arg in enumerate(args) if _is_float(arg)}
         return found | ({"unregistered": _unregistered(built, paths)} if self.registration else {})
 
 
@@ -327,8 +319,7 @@ class AskEach(Operation):
 
     def read(self, value: Any) -> Any:
         """Read each of the results."""
-        pairs = zip(self.operations, value, strict=True)
-        return [operation.read(result) for operation, result in pairs]
+        return [asked.read(result) for asked, result in zip(self.operations, value, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -338,12 +329,11 @@ class AskStrided(AskEach):
     @property
     def operations(self) -> list[Operation]:
         """The operations, with every tensor among the arguments of a call laid out anew."""
-        return [_strided(operation) for operation in super().operations]
-
-
-def _strided(operation: Operation) -> Operation:
-    parts = {name: getattr(operation, name) for name in operation.arguments_in}
-    return replace(operation, **tree_map_only(torch.Tensor, _not_contiguous, parts))
+        found = []
+        for operation in super().operations:
+            parts = {name: getattr(operation, name) for name in operation.arguments_in}
+            found.append(replace(operation, **tree_map_only(torch.Tensor, _not_contiguous, parts)))
+        return found
 
 
 def _not_contiguous(x: torch.Tensor) -> torch.Tensor:

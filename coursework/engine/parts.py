@@ -125,24 +125,31 @@ class FourLayers(nn.Module):
 
 def load_from_torch(answer: Any) -> Any:
     """Load PyTorch's attention of width 2, whose numbers count up from 1, into four layers of zeros."""
-    mine, theirs = FourLayers(), nn.MultiheadAttention(2, 1)
+    theirs = nn.MultiheadAttention(2, 1)
     with torch.no_grad():
         count = 1.0
         for parameter in theirs.parameters():
             parameter.copy_(torch.arange(count, count + parameter.numel()).reshape(parameter.shape))
             count += parameter.numel()
-    answer(mine, theirs)
+    mine = _loaded(answer, theirs)
     shared = {id(parameter) for parameter in theirs.parameters()}
     copied = all(id(parameter) not in shared for parameter in mine.parameters())
+    return {name: p.detach().clone() for name, p in mine.named_parameters()} | {"copied": copied}
+
+
+def _loaded(answer: Any, theirs: nn.Module) -> nn.Module:
+    """Let the answer copy an attention of width 2 into four layers of zeros, and change it afterwards."""
+    mine = FourLayers()
+    answer(mine, theirs)
     with torch.no_grad():
         for parameter in theirs.parameters():
             parameter.add_(100)  # shows in whatever shares its memory
-    return {name: p.detach().clone() for name, p in mine.named_parameters()} | {"copied": copied}
+    return mine
 
 
 def attention_maps(answer: Any, src: torch.Tensor, tgt: torch.Tensor) -> Any:
     """Collect the maps of a small Transformer with fixed weights, in train mode beforehand."""
-    model = _part("Transformer")(WORDS, WORDS, WIDTH, 2, 1, 6, 16, 0.5)
+    model = scope.stand_in("Transformer")(WORDS, WORDS, WIDTH, 2, 1, 6, 16, 0.5)
     _fill(model, 1.5)
     model.train()
     maps = answer(model, src, tgt)
@@ -210,11 +217,6 @@ def noam_rates(answer: Any, _step: int, d_model: int, warmup: int) -> Any:
     return math.isfinite(rates[0]), torch.tensor(rates[1:])
 
 
-def _part(name: str) -> Any:
-    """Return a stand-in when it is needed: not every lesson hands out each."""
-    return scope.stand_in(name)
-
-
 def decode_step(
     answer: Any,
     x: torch.Tensor,
@@ -236,7 +238,7 @@ def decode_step(
 
 def silence_head(answer: Any, x: torch.Tensor, head: int) -> Any:
     """Return the output of a two-headed attention inside the context, and after it."""
-    attention = _part("MultiHeadAttention")(x.size(-1), 2).eval()
+    attention = scope.stand_in("MultiHeadAttention")(x.size(-1), 2).eval()
     _fill(attention, 1.0)
     before = attention(x, x, x)[0]
     with answer(attention, head):
@@ -255,28 +257,26 @@ def dropped_attention(answer: Any, x: torch.Tensor, dropout: float) -> Any:
 
 
 class BertAttention(nn.Module):
-    """The four layers of BERT's attention, under BERT's names; their numbers count up from 1."""
+    """Layers with the names that `bert.encoder.layer[i].attention` has in the library transformers."""
 
-    def __init__(self) -> None:
+    def __init__(self, d_model: int) -> None:
         super().__init__()
         self.self, self.output = nn.Module(), nn.Module()
-        places = ((self.self, "query"), (self.self, "key"), (self.self, "value"), (self.output, "dense"))
-        for number, (place, name) in enumerate(places):
-            layer = nn.Linear(2, 2)
-            with torch.no_grad():
-                layer.weight.copy_(torch.arange(1.0, 5.0).reshape(2, 2) + 10 * number)
-                layer.bias.copy_(torch.arange(5.0, 7.0) + 10 * number)
-            setattr(place, name, layer)
+        for name in ("query", "key", "value"):
+            setattr(self.self, name, nn.Linear(d_model, d_model))
+        self.output.dense = nn.Linear(d_model, d_model)
+        self.output.LayerNorm = nn.LayerNorm(d_model)
 
 
 def load_from_bert(answer: Any) -> Any:
-    """Load BERT's attention of width 2 into four layers of zeros, and change BERT's afterwards."""
-    mine, theirs = FourLayers(), BertAttention()
-    answer(mine, theirs)
+    """Load BERT's attention of width 2, whose numbers count up from 1, into four layers of zeros."""
+    theirs = BertAttention(2)
+    layers = [part for part in theirs.modules() if isinstance(part, nn.Linear)]
     with torch.no_grad():
-        for parameter in theirs.parameters():
-            parameter.add_(100)  # shows in whatever shares its memory
-    return {name: p.detach().clone() for name, p in mine.named_parameters()}
+        for number, layer in enumerate(layers):
+            layer.weight.copy_(torch.arange(1.0, 5.0).reshape(2, 2) + 10 * number)
+            layer.bias.copy_(torch.arange(5.0, 7.0) + 10 * number)
+    return {name: p.detach().clone() for name, p in _loaded(answer, theirs).named_parameters()}
 
 
 def sample_next(answer: Any, logits: torch.Tensor, **options: float) -> Any:
@@ -289,21 +289,11 @@ def sample_next(answer: Any, logits: torch.Tensor, **options: float) -> Any:
 TRIALS: Final[Mapping[str, Callable[..., Any]]] = {
     trial.__name__: trial
     for trial in (
-        attention_maps,
-        best_span,
-        decode_step,
-        dropped_attention,
-        greedy_decode,
-        load_from_bert,
-        load_from_torch,
-        noam_rates,
-        plot_attention,
-        sample_next,
-        sentence_pair_attention,
-        silence_head,
+        attention_maps, best_span, decode_step, dropped_attention, greedy_decode, load_from_bert,
+        load_from_torch, noam_rates, plot_attention, sample_next, sentence_pair_attention, silence_head,
         train_step,
     )
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

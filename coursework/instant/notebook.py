@@ -10,6 +10,7 @@ import linecache
 import sys
 import traceback
 from collections.abc import Mapping
+from pathlib import Path
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +21,7 @@ SECONDS = 5.0
 MISSING = "`{name}` is not defined yet. Run the cell above first."
 NO_EXAMPLE = "There is no example for `{name}`, so there is nothing to check here.{meant}"
 FAULT = "The check itself failed ({kind}). Your answer may still be right: run the visible tests."
-FAILED_TEST = """<section aria-label="a visible test fails" style="border:1px solid rgba(128,128,128,.45);\
-border-left:6px solid #d55e00;border-radius:6px;padding:10px 14px;margin:6px 0;max-width:860px;\
-font:14px/1.5 system-ui,sans-serif">
-<div>✗ <strong>A visible test fails.</strong></div>
-<div style="margin:6px 0;white-space:pre-wrap">{{ message }}</div>
-<details><summary style="cursor:pointer">Traceback</summary>
-<pre style="background:transparent;color:inherit;font-size:12.5px;overflow-x:auto">{{ trace }}</pre>
-</details></section>"""
+FAILED_TEST = Path(__file__).with_name("failed_test.html.j2")
 INSTALLED = "_shows_failures_as_cards"
 
 
@@ -120,5 +114,5 @@ def failed_test(value: BaseException) -> str:
 
     frames = [f for f in traceback.extract_tb(value.__traceback__) if "/IPython/" not in f.filename]
     trace = "".join(traceback.format_list(frames)) + f"AssertionError: {value}"
-    card = Environment(autoescape=True).from_string(FAILED_TEST)
+    card = Environment(autoescape=True).from_string(FAILED_TEST.read_text("utf-8"))
     return card.render(message=str(value), trace=trace)

@@ -10,7 +10,7 @@ from torch.nn import functional
 from autograder.judge.judges import matches_reference
 from coursework.engine.compare import EXCEPTIONS
 from coursework.engine.describe import Comparison
-from coursework.engine.exceptions import StudentCell, advice, rows, say_raised
+from coursework.engine.exceptions import StudentCell, advice, say_raised, sentences
 from coursework.engine.observation import Observation, Raised
 from coursework.engine.observe import describe
 from coursework.engine.operation import Fault
@@ -221,7 +221,7 @@ def test_another_exception_than_the_expected_one_reads_as_a_sentence() -> None:
 
 def test_advice_is_for_known_types() -> None:
     """A key that is no exception would never be looked up."""
-    assert set(rows()) <= EXCEPTIONS
+    assert set(sentences("advice")) <= EXCEPTIONS
 
 
 def test_an_exception_that_cannot_be_printed_is_described() -> None:

@@ -4,10 +4,9 @@ import pytest
 import torch
 
 from autograder.judge.judges import matches_reference
-from coursework.engine.describe import Comparison
+from coursework.engine.describe import Comparison, pattern
 from coursework.engine.observation import Observation
 from coursework.engine.operations import CallFunction
-from coursework.engine.patterns import pattern
 
 torch.manual_seed(0)
 RIGHT = torch.randn(3, 4, 4)
