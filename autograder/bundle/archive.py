@@ -3,64 +3,29 @@
 The wheel holds `coursework`, which lessons import, and nothing of the autograder.
 """
 
-import io
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
-import zipfile
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from autograder.authoring.files import files_in, write
+from autograder.authoring.files import files_in, write, zipped
 from autograder.bundle.secrets import refuse_secrets
 from autograder.model.course import Course
 from autograder.model.errors import BundleError
 
 FOLDER: Final = "transformer-lessons"
+HERE: Final = files("autograder.bundle")
 # What lessons and coursework import, and what opens them; the rest is the instructor's.
-FOR_STUDENTS: Final = (
-    "torch",
-    "numpy",
-    "jupyterlab",
-    "ipykernel",
-    "ipywidgets",
-    "huggingface_hub",
-    "ipython",
-    "matplotlib",
-    "seaborn",
-    "bertviz",
-    "transformers",
-    "safetensors",
-    "jinja2",
-    "tqdm",
-)
+FOR_STUDENTS: Final = (HERE / "for_students.txt").read_text(encoding="utf-8").split()
 PINNED: Final = re.compile(r"^([A-Za-z0-9_.-]+)==\S+$")
-DATE: Final = (2020, 1, 1, 0, 0, 0)  # equal contents give an equal zip, and an equal wheel
-EPOCH: Final = "1577836800"  # the same date
-PROJECT: Final = """[build-system]
-requires = ["setuptools"]
-build-backend = "setuptools.build_meta"
-
-[project]
-name = "transformer-lessons"
-version = "{version}"
-description = "What the lessons of the Transformer course import: plots, data, stand-ins, views."
-requires-python = "{python}"
-
-[tool.setuptools.packages.find]
-include = ["coursework*"]
-namespaces = false
-
-[tool.setuptools.package-data]
-"*" = ["*.j2", "*.yaml"]
-coursework = ["data/*", "examples/*", "vendor/*"]
-"""
+EPOCH: Final = "1577836800"  # 2020-01-01: equal contents give an equal wheel
 
 
 def write_bundle(course: Course) -> Path:
@@ -73,7 +38,7 @@ def write_bundle(course: Course) -> Path:
         contents = dict(_contents(course, wheel))
     refuse_secrets(course, contents)
     path = course.root / "dist" / f"{FOLDER}.zip"
-    write(path, _zipped(contents))
+    write(path, zipped({f"{FOLDER}/{name}": content for name, content in contents.items()}))
     return path
 
 
@@ -88,7 +53,7 @@ def _contents(course: Course, wheel: Path) -> Iterator[tuple[str, bytes]]:
     yield pretrained.name, pretrained.read_bytes()
     listed = (course.root / "requirements.txt").read_text(encoding="utf-8")
     yield "requirements.txt", requirements(listed, wheel.name).encode()
-    yield "HOWTO.md", (files("autograder.bundle") / "HOWTO.md").read_bytes()
+    yield "HOWTO.md", (HERE / "HOWTO.md").read_bytes()
 
 
 def requirements(listed: str, wheel: str) -> str:
@@ -108,15 +73,12 @@ def requirements(listed: str, wheel: str) -> str:
 def build_wheel(course: Course, folder: Path) -> Path:
     """Build the wheel into a folder and return it. Raises BundleError where pip cannot."""
     with TemporaryDirectory() as place:
-        shutil.copytree(
-            course.root / "coursework",
-            Path(place) / "coursework",
-            ignore=shutil.ignore_patterns("__pycache__"),
-        )
-        text = (course.root / "pyproject.toml").read_text(encoding="utf-8")
-        project = tomllib.loads(text)["project"]
-        own = PROJECT.format(version=project["version"], python=project["requires-python"])
-        (Path(place) / "pyproject.toml").write_text(own, encoding="utf-8")
+        unwanted = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(course.root / "coursework", Path(place, "coursework"), ignore=unwanted)
+        project = tomllib.loads((course.root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        template = (HERE / "wheel.toml").read_text(encoding="utf-8")
+        own = template.format(version=project["version"], python=project["requires-python"])
+        Path(place, "pyproject.toml").write_text(own, encoding="utf-8")
         # setuptools is pinned and installed: no isolated environment, hence no network
         options = ["--no-deps", "--no-build-isolation", "--no-cache-dir", "--wheel-dir", str(folder)]
         command = [sys.executable, "-m", "pip", "wheel", "--quiet", *options, place]
@@ -127,15 +89,3 @@ def build_wheel(course: Course, folder: Path) -> Path:
     if done.returncode:
         raise BundleError(f"the wheel of coursework could not be built: {done.stderr[-500:]}")
     return next(folder.glob("*.whl"))
-
-
-def _zipped(contents: dict[str, bytes]) -> bytes:
-    """Return a zip with everything in one folder, the same for the same contents."""
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(contents):
-            entry = zipfile.ZipInfo(f"{FOLDER}/{name}", DATE)
-            entry.external_attr = 0o644 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, contents[name])
-    return whole.getvalue()

@@ -64,11 +64,11 @@ def open_lesson(course: Course, lesson: str, *, student: bool, no_lab: bool, fol
 
     LESSON is a number ("03") or a name. Whatever you do to the copy, the course stays as it is.
     """
-    from autograder.lecture import live
+    from autograder.lecture import pages
 
     place = folder or Path(mkdtemp(prefix="lesson-"))
-    copy = live.copy_released if student else live.copy_solved
+    copy = pages.copy_released if student else pages.copy_solved
     notebook = copy(course, lesson, place)
     click.echo(f"a copy to try things on: {notebook}")
     if not no_lab:
-        subprocess.run(live.lab_command(notebook), check=False)  # noqa: S603 - our own JupyterLab
+        subprocess.run(pages.lab_command(notebook), check=False)  # noqa: S603 - our own JupyterLab

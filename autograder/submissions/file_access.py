@@ -4,7 +4,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from autograder.model.course import Course
@@ -24,36 +24,49 @@ def read_submitted(path: Path, most: int, course: Course | None = None) -> bytes
     read or is larger.
     """
     with _opened(path, course) as descriptor:
-        name = clean_name(path.name)
-        size = _require_ordinary(descriptor, name).st_size
+        size = os.fstat(descriptor).st_size
         with os.fdopen(os.dup(descriptor), "rb") as file:
             data = file.read(most + 1) if size <= most else b""
         if max(size, len(data)) > most:
-            raise SubmissionError(f"{name} is larger than {most // 2**20} MB")
+            raise SubmissionError(f"{clean_name(path.name)} is larger than {most // 2**20} MB")
         return data
 
 
 def require_real(path: Path, course: Course) -> None:
     """Raise what `read_submitted` would, without reading anything."""
-    with _opened(path, course) as descriptor:
-        _require_ordinary(descriptor, clean_name(path.name))
+    with _opened(path, course):
+        pass
 
 
 def read_start(path: Path, most: int, course: Course) -> bytes:
     """Return the first bytes of a small submitted file; none if it cannot be read."""
     with suppress(SubmissionError), _opened(path, course) as descriptor:
-        _require_ordinary(descriptor, path.name)
         return os.read(descriptor, most)
     return b""
 
 
 @contextmanager
 def _opened(path: Path, course: Course | None) -> Iterator[int]:
-    """Open a file, and turn whatever goes wrong into a SubmissionError of one line."""
+    """Open one folder after the other, from the last one that the instructor chose, and then the file.
+
+    Whatever goes wrong becomes a SubmissionError of one line.
+    """
     name = clean_name(path.name)
     try:
-        with _reached(path, course) as descriptor:
-            yield descriptor
+        whole = Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve follows links
+        base = _chosen(whole, course)
+        *folders, last = whole.relative_to(base).parts or (".",)
+        with ExitStack() as descriptors:
+            place = os.open(base, os.O_PATH | os.O_CLOEXEC)
+            descriptors.callback(os.close, place)
+            for folder in folders:
+                place = _open(folder, _FOLDER, place)
+                descriptors.callback(os.close, place)
+            _refuse_specials(last, place)
+            file = _open(last, _FILE, place)
+            descriptors.callback(os.close, file)
+            _require_ordinary(os.fstat(file), name)
+            yield file
     except FileNotFoundError:
         raise SubmissionError(f"no such file: {clean_name(str(path))}") from None
     except PermissionError:
@@ -61,25 +74,6 @@ def _opened(path: Path, course: Course | None) -> Iterator[int]:
     except (OSError, ValueError) as error:  # ValueError: a name with a null character
         reason = getattr(error, "strerror", None) or error  # the error's text may hold our paths
         raise SubmissionError(f"cannot read {name}: {reason}") from error
-
-
-@contextmanager
-def _reached(path: Path, course: Course | None) -> Iterator[int]:
-    """Open one folder after the other, from the last one that the instructor chose, and then the file."""
-    whole = Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve follows links
-    base = _chosen(whole, course)
-    *folders, last = whole.relative_to(base).parts or (".",)
-    place = os.open(base, os.O_PATH | os.O_CLOEXEC)
-    try:
-        for folder in folders:
-            inner = _open(folder, _FOLDER, place)
-            os.close(place)
-            place = inner
-        _refuse_specials(last, place)
-        with closing(os.fdopen(_open(last, _FILE, place), "rb", buffering=0)) as file:
-            yield file.fileno()
-    finally:
-        os.close(place)
 
 
 def _chosen(path: Path, course: Course | None) -> Path:
@@ -110,12 +104,10 @@ def _refuse_specials(name: str, place: int) -> None:
         raise SubmissionError(f"{clean_name(name)} is not an ordinary file")
 
 
-def _require_ordinary(descriptor: int, name: str) -> os.stat_result:
-    about = os.fstat(descriptor)
+def _require_ordinary(about: os.stat_result, name: str) -> None:
     if not stat.S_ISREG(about.st_mode):
         raise SubmissionError(f"{name} is not an ordinary file")
     if about.st_nlink > 1:
         raise WrongFileError(
             f"'{name}' is a hard link, another name of some other file: expected a copy of its own"
         )
-    return about

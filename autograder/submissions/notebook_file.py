@@ -26,13 +26,6 @@ MAX_DIGITS = 18
 EMBEDDED = re.compile(r"(data:[\w/+.-]{0,60};base64,)[\w/+=%\s]{400,}")  # a picture in the text
 CELL_TYPES = {"code": "code", "raw": "raw", "markdown": "markdown", "heading": "markdown"}
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
-NOT_PYTHON = "the notebook names another kernel, '{kernel}'; it was run as Python"
-NOT_UTF8 = f"the file is not in UTF-8; unreadable characters were replaced by '{UNREADABLE}'"
-OLD_FORMAT = "the notebook is in an old format, nbformat {number}; it was converted"
-TOO_MANY = "the notebook has more than {limit} cells; the rest was left out"
-TOO_LONG = "a cell holds more than {limit} characters; the rest of it was left out"
-TOO_MUCH = "the cells hold more than {limit} characters; the last ones were left out"
-
 MAX_TOKENS = 4_000_000  # about three seconds
 # A string, possibly cut off by the end of the file, or a bracket. Possessive: nothing is ever retried.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|[\[\]{}]', re.S)
@@ -71,7 +64,7 @@ def read_submission(path: Path, course: Course | None = None) -> RawNotebook:
     found = (cell for sheet in sheets for cell in _list(_dict(sheet).get("cells")))
     cells = [_cell(cell) for cell in found if isinstance(cell, dict)]
     if len(cells) > MAX_CELLS:
-        repairs.append(TOO_MANY.format(limit=MAX_CELLS))
+        repairs.append(f"the notebook has more than {MAX_CELLS} cells; the rest was left out")
     return RawNotebook(_within_limits(cells[:MAX_CELLS], repairs), repairs)
 
 
@@ -90,7 +83,7 @@ def _text(name: str, data: bytes, repairs: list[str]) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError:
-        repairs.append(NOT_UTF8)
+        repairs.append(f"the file is not in UTF-8; unreadable characters were replaced by '{UNREADABLE}'")
         return data.decode(encoding, errors="replace")
 
 
@@ -101,10 +94,10 @@ def _within_limits(cells: list[RawCell], repairs: list[str]) -> list[RawCell]:
         kind = "code" if cell.cell_type == "code" else "prose"
         left[kind] -= len(cell.source[:MAX_CELL])
         if left[kind] < 0:
-            repairs.append(TOO_MUCH.format(limit=MAX_SOURCES))
+            repairs.append(f"the cells hold more than {MAX_SOURCES} characters; the last ones were left out")
             break
         if len(cell.source) > MAX_CELL:
-            repairs.append(TOO_LONG.format(limit=MAX_CELL))
+            repairs.append(f"a cell holds more than {MAX_CELL} characters; the rest of it was left out")
             cell = replace(cell, source=cell.source[:MAX_CELL])
         kept.append(cell)
     return kept
@@ -126,12 +119,14 @@ def _parse(name: str, text: str) -> dict[str, Any]:
 def _about_format(raw: dict[str, Any]) -> Iterator[str]:
     """Yield what is unusual about the notebook's format and kernel."""
     if isinstance(raw.get("worksheets"), list):
-        yield OLD_FORMAT.format(number=str(raw.get("nbformat", 3))[:10])
+        number = str(raw.get("nbformat", 3))[:10]
+        yield f"the notebook is in an old format, nbformat {number}; it was converted"
     about = _dict(raw.get("metadata"))
     kernel = _dict(about.get("kernelspec"))
     language = kernel.get("language") or _dict(about.get("language_info")).get("name") or "python"
     if isinstance(language, str) and "python" not in language.lower():
-        yield NOT_PYTHON.format(kernel=_clean(kernel.get("display_name") or language)[:40])
+        name = _clean(kernel.get("display_name") or language)[:40]
+        yield f"the notebook names another kernel, '{name}'; it was run as Python"
 
 
 def _cell(raw: dict[str, Any]) -> RawCell:

@@ -28,31 +28,28 @@ class Fingerprint:
 
 def released_notebook(course: Course, lesson: str) -> NotebookNode:
     """Return a lesson as students get it; copy it before you change it. Raises CourseError."""
-    return _read(*_version(course.release_notebook(lesson)))
+    return _released(course, lesson)[0]
 
 
 def fingerprint(course: Course, lesson: str) -> Fingerprint:
     """Return what tells a lesson's notebook. Raises CourseError if it was never released."""
-    return _fingerprint(*_version(course.release_notebook(lesson)))
+    return _released(course, lesson)[1]
 
 
-def _version(path: Path) -> tuple[Path, int, int]:
+def _released(course: Course, lesson: str) -> tuple[NotebookNode, Fingerprint]:
+    path = course.release_notebook(lesson)
     about = path.stat()
-    return path, about.st_mtime_ns, about.st_size
+    return _read(path, about.st_mtime_ns, about.st_size)
 
 
 @lru_cache(maxsize=32)
-def _read(path: Path, _time: int, _size: int) -> NotebookNode:
-    return nbformat.read(path, as_version=4)
-
-
-@lru_cache(maxsize=32)
-def _fingerprint(path: Path, time: int, size: int) -> Fingerprint:
-    cells = _read(path, time, size).cells
+def _read(path: Path, _time: int, _size: int) -> tuple[NotebookNode, Fingerprint]:
+    notebook = nbformat.read(path, as_version=4)
+    cells = notebook.cells
     # only exercises: setup cells have the same ids in every lesson
     ids = {grade_id(cell) for cell in cells if is_solution(cell) or is_graded(cell)}
     skeletons = [cell.source for cell in cells if cell.cell_type == "code" and is_solution(cell)]
-    return Fingerprint(
+    return notebook, Fingerprint(
         grade_ids=frozenset(name for name in ids if name),
         texts=frozenset({cell.source.strip() for cell in cells} - {""}),
         names=frozenset(name for text in skeletons for name in DEFINITION.findall(text)),
