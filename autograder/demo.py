@@ -20,8 +20,7 @@ from autograder.model.course import CONFIG, Course
 from autograder.model.exercise import Exercise, Mistake
 from autograder.model.lesson_text import LessonText, read_lesson
 from autograder.sandbox.start import sandbox_problem
-from autograder.submissions.nbgrader_cells import grade_id
-from autograder.submissions.released import released_notebook
+from autograder.submissions.released import grade_id, released_notebook
 
 NAMES = (
     "ada", "bela", "chidi", "dora", "emre", "farah", "goro", "hanna", "ines", "jamal", "kofi", "lena",

@@ -33,9 +33,15 @@ from autograder.submissions.answer_text import (
     undefined_words,
     without,
 )
-from autograder.submissions.nbgrader_cells import exercise_of, grade_id, is_graded, is_solution, metadata
 from autograder.submissions.notebook_file import RawCell, RawNotebook, read_submission
-from autograder.submissions.released import released_notebook
+from autograder.submissions.released import (
+    exercise_of,
+    grade_id,
+    is_graded,
+    is_solution,
+    metadata,
+    released_notebook,
+)
 
 BUILTINS = frozenset(vars(builtins))
 WORD = re.compile(r"[^\W\d_]{4,}")  # shorter words say little

@@ -1,9 +1,15 @@
-"""The released lessons, each read once for as long as its file stays as it is, and whose a notebook is."""
+"""The released lessons, what nbgrader's metadata says about their cells, and whose a notebook is.
 
+Each is read once for as long as its file stays as it is.
+"""
+
+import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -11,10 +17,53 @@ from nbformat import NotebookNode
 from autograder.model.course import Course
 from autograder.model.errors import SubmissionError
 from autograder.model.text import clean_name
-from autograder.submissions.nbgrader_cells import grade_id, is_graded, is_solution
 from autograder.submissions.notebook_file import read_submission
 
 DEFINITION = re.compile(r"^(?:def|class)[ \t]+(\w+)", re.M)
+TEST = "-test"  # a test cell's grade_id is its exercise's id with this suffix
+
+
+def metadata(cell: NotebookNode) -> dict[str, Any]:
+    """Return nbgrader's metadata of a cell; empty if it has none."""
+    found = cell.metadata.get("nbgrader")
+    return found if isinstance(found, dict) else {}
+
+
+def grade_id(cell: NotebookNode) -> str | None:
+    """Return the nbgrader id of a cell, or None."""
+    found = metadata(cell).get("grade_id")
+    return found if isinstance(found, str) else None
+
+
+def exercise_of(grade_id: str) -> str:
+    """Return the id of the exercise that a cell with this grade_id belongs to."""
+    return grade_id.removesuffix(TEST)
+
+
+def is_solution(cell: NotebookNode) -> bool:
+    """Return whether the student writes an answer in this cell."""
+    return bool(metadata(cell).get("solution"))
+
+
+def is_graded(cell: NotebookNode) -> bool:
+    """Return whether nbgrader gives points for this cell: a test or a written answer."""
+    return bool(metadata(cell).get("grade"))
+
+
+def graded_cells(notebook: NotebookNode) -> Iterator[tuple[str, NotebookNode]]:
+    """Yield the exercise id and the cell of everything that nbgrader gives points for."""
+    for cell in notebook.cells:
+        if is_graded(cell):
+            yield exercise_of(metadata(cell)["grade_id"]), cell
+
+
+def answer_digests(notebook: NotebookNode) -> dict[str, str]:
+    """Return the SHA-256 of each answer in an aligned notebook, by exercise id."""
+    return {
+        metadata(cell)["grade_id"]: hashlib.sha256(cell.source.encode()).hexdigest()
+        for cell in notebook.cells
+        if is_solution(cell)
+    }
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from autograder.model.course import Course
 from autograder.model.errors import NothingSubmittedError, SubmissionError, WrongFileError
 from autograder.model.report import Report
 from autograder.model.text import clean_name, is_student_name
-from autograder.submissions.file_access import read_start, read_submitted, require_real
-from autograder.submissions.notebook_file import MAX_BYTES
+from autograder.submissions.notebook_file import MAX_BYTES, read_start, read_submitted, require_real
 from autograder.submissions.released import identify
 
 TIMESTAMP = "timestamp.txt"  # nbgrader writes the time of submission there
