@@ -42,15 +42,13 @@ Tensors = dict[str, torch.Tensor]
 class MadeExamples:
     """The examples of one exercise: operations, right results, and the mistakes that show on them.
 
-    `hidden` are the mistakes that show on none, `alike` groups of mistakes that no example tells
-    apart, though some check does.
+    `alike` are pairs of mistakes that no example tells apart, though some check does.
     """
 
     exercise: Exercise
     operations: Sequence[Operation]
     expected: Sequence[Observation]
     signatures: dict[tuple[str, ...], list[Signature]] = field(default_factory=dict)
-    hidden: list[str] = field(default_factory=list)
     alike: list[list[str]] = field(default_factory=list)
 
 
@@ -66,7 +64,7 @@ def examples_files(lesson: Lesson) -> dict[Path, bytes]:
     tensors: Tensors = {}
     stored = [_stored(make_examples(oracle, exercise), tensors) for exercise in exercises]
     document = {"made_from": made_from(lesson), "exercises": stored}
-    place = _examples_place(lesson)
+    place = examples_place(lesson)
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), indent=None)
     return {
         place: f"{text}\n".encode(),
@@ -74,13 +72,14 @@ def examples_files(lesson: Lesson) -> dict[Path, bytes]:
     }
 
 
-def _examples_place(lesson: Lesson) -> Path:
+def examples_place(lesson: Lesson) -> Path:
+    """Return where the document of a lesson's examples lies in the course."""
     return FOLDER / f"{lesson.name}.json"
 
 
 def examples_current(root: Path, lesson: Lesson) -> bool:
     """Return whether the examples on disk were made from what the lesson declares now."""
-    place = root / _examples_place(lesson)
+    place = root / examples_place(lesson)
     if not any(exercise.examples for exercise in lesson.exercises):
         return True
     if not place.is_file() or not place.with_suffix(".safetensors").is_file():
@@ -156,33 +155,31 @@ def _shows(results: Sequence[Observation], made: MadeExamples) -> bool:
 
 
 def _add_mistakes(oracle: Oracle, made: MadeExamples) -> None:
-    """Keep every form of every mistake that shows, and note those that do not, or look alike."""
+    """Keep every form of every mistake that shows; where another one looks like it, note that instead."""
     for mistake in made.exercise.mistakes:
-        shown = False
         for form in mistake.forms():
             results = _results(oracle, made, [form])
-            if results and _shows(results, made):
-                shown = True
-                _keep(made, (mistake.id,), _signed(results, made))
-        if not shown:
-            made.hidden.append(mistake.id)
+            if not results or not _shows(results, made):
+                continue
+            signatures = _signed(results, made)
+            alike = (
+                ids[0]
+                for ids, other in made.signatures.items()
+                if len(ids) == 1 and matching(signatures, other)
+            )
+            if known := next(alike, None):
+                _note_alike(made, known, mistake)
+            else:
+                taken = (mistake.id,) in made.signatures
+                name = (mistake.id, f"form {len(made.signatures)}") if taken else (mistake.id,)
+                made.signatures[name] = signatures
 
 
-def _keep(made: MadeExamples, ids: tuple[str, ...], signatures: list[Signature]) -> None:
-    """Keep the signature of a mistake, unless another one has it: then note that they look alike."""
-    for known, other in made.signatures.items():
-        if len(known) == len(ids) and matching(signatures, other):
-            _note_alike(made, known[0], ids[0])
-            return
-    name = ids if ids not in made.signatures else (*ids, f"form {len(made.signatures)}")
-    made.signatures[name] = signatures
-
-
-def _note_alike(made: MadeExamples, known: str, mistake: str) -> None:
-    declared = made.exercise.mistake(mistake).same_as | {mistake}
-    declared |= {each.id for each in made.exercise.mistakes if mistake in each.same_as}
-    if known not in declared and [known, mistake] not in made.alike:
-        made.alike.append([known, mistake])
+def _note_alike(made: MadeExamples, known: str, mistake: Mistake) -> None:
+    declared = mistake.same_as | {mistake.id}
+    declared |= {each.id for each in made.exercise.mistakes if mistake.id in each.same_as}
+    if known not in declared and [known, mistake.id] not in made.alike:
+        made.alike.append([known, mistake.id])
 
 
 def _add_pairs(oracle: Oracle, made: MadeExamples) -> None:

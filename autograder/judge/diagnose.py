@@ -1,19 +1,28 @@
 """Names the mistake: finds the known mistakes, singly or in pairs, that do what was seen.
 
-A name is given only if it explains every check that failed.
+A name is given only if it explains every check that failed. Of a result in another type or shape, `fix_form`
+puts one thing right and says what it was; what is left is compared as if the form had been right.
 """
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
 
-from autograder.judge.forms import FormFix, fix_form
+import torch
+
 from autograder.judge.oracle import Evidence, Oracle, excluded_calls
 from autograder.model.exercise import Exercise, Mistake
+from coursework.engine.compare import Difference, difference
 from coursework.engine.describe import Comparison
 from coursework.engine.operations import ReadEntry
 
 MOST_FORMS = 2  # things that are wrong with the form of one result
+HINTS = {
+    "type": "Print `type(…)` of your result. What does the exercise ask for?",
+    "dtype": "Print the `dtype` of your result. Which one does the exercise ask for?",
+    "shape": "Print the shape of your result, and compare it with the one that the exercise asks for.",
+}
 
 
 def diagnose(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -> list[Mistake]:
@@ -27,7 +36,8 @@ def diagnose(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -
     if not failures:
         return []
     if called := {name for item in failures for name in excluded_calls(exercise, item.got)}:
-        return [_library(sorted(called)[0], exercise)]
+        hint = exercise.excludes.instead if exercise.excludes else ""
+        return [Mistake("library-function", f"`{min(called)}` does the work", hint, ())]
     search = _Search(oracle, exercise, evidence)
     if all(isinstance(item.test_input.operation, ReadEntry) for item in evidence):
         return search.explain_entries()
@@ -41,11 +51,114 @@ def diagnose(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -
     )
 
 
-def _library(name: str, exercise: Exercise) -> Mistake:
-    """Return the mistake of calling a function that the exercise excludes."""
-    title = f"`{name}` does the work"
-    hint = exercise.excludes.instead if exercise.excludes else ""
-    return Mistake("library-function", title, hint, ())
+@dataclass(frozen=True)
+class FormFix:
+    """A result with one thing put right, and the sentence on what it was.
+
+    `key` tells forms apart where the sentence differs from input to input. `other` is a second way to
+    read the result.
+    """
+
+    value: Any
+    kind: str
+    title: str
+    key: str = ""
+    other: "FormFix | None" = None
+
+    def same(self, other: "FormFix") -> bool:
+        """Return whether both put the same thing right."""
+        return (self.key or self.title) == (other.key or other.title)
+
+    def like(self, first: "FormFix") -> "FormFix | None":
+        """Return this step, or the other way to read the result, if it puts right what `first` does."""
+        if self.same(first):
+            return self
+        return self.other if self.other and self.other.same(first) else None
+
+    @property
+    def mistake(self) -> Mistake:
+        """The wrong form as a mistake with a name."""
+        return Mistake(f"result-{self.kind}", self.title, HINTS[self.kind], ())
+
+
+def fix_form(got: Any, want: Any) -> FormFix | None:
+    """Return a result with the first wrong type, dtype or shape put right; None if none can be."""
+    if isinstance(want, dict) and isinstance(got, dict):
+        return _in_entries(got, want, list(want))
+    if isinstance(want, (list, tuple)) and isinstance(got, (list, tuple)):
+        return _in_entries(dict(enumerate(got)), dict(enumerate(want)), list(range(len(want))))
+    found = difference(got, want)
+    put_right = FIXES.get(found.kind) if found else None
+    if found is None or put_right is None:
+        return None
+    try:
+        return put_right(got, want, found)
+    except (RuntimeError, TypeError, ValueError):
+        return None  # not a form that can be put right
+
+
+def _in_entries(got: dict[Any, Any], want: dict[Any, Any], keys: list[Any]) -> FormFix | None:
+    """Put right the same thing in every entry that it is wrong in."""
+    if got.keys() != want.keys():
+        return None
+    steps = {key: done for key in keys if (done := fix_form(got[key], want[key]))}
+    first = next(iter(steps.values()), None)
+    if first is None:
+        return None
+    entries = {key: steps[key].value if key in steps and steps[key].same(first) else got[key] for key in got}
+    value = entries if isinstance(keys[0], str) else list(entries.values())
+    return FormFix(value, first.kind, first.title, first.key)
+
+
+def _type(got: Any, want: Any, found: Difference) -> FormFix | None:
+    title = found.text.removesuffix(".")
+    if isinstance(want, torch.Tensor):
+        tensors = [part for part in got if isinstance(part, torch.Tensor)]
+        dtype = want.dtype if want.is_floating_point() else None  # a list knows no precision
+        value = tensors[0] if tensors else torch.tensor(got, dtype=dtype)
+        return FormFix(value, "type", title)
+    if isinstance(got, torch.Tensor) and isinstance(want, (list, int, float, bool)):
+        return FormFix(got.tolist(), "type", title)
+    return None
+
+
+def _dtype(got: torch.Tensor, want: torch.Tensor, found: Difference) -> FormFix | None:
+    if want.dtype is not torch.bool:
+        return FormFix(got.to(want.dtype), "dtype", found.text.removesuffix("."))
+    numbers = FormFix(got.bool(), "dtype", "The result holds numbers, not True and False")
+    added = FormFix(got == 0, "dtype", "The result holds 0 and −∞, not True and False")
+    if not got.any():
+        return replace(numbers, other=added)
+    if ((got == 0) | (got == 1)).all():
+        return numbers
+    return added if got.is_floating_point() and ((got == 0) | (got < -1e4)).all() else None
+
+
+def _shape(got: torch.Tensor, want: torch.Tensor, found: Difference) -> FormFix | None:
+    title = found.text.removesuffix(".")
+    if [size for size in got.shape if size != 1] == [size for size in want.shape if size != 1]:
+        return FormFix(got.reshape(want.shape), "shape", title, f"{got.dim()} for {want.dim()}")
+    if sorted(got.shape) == sorted(want.shape):
+        for one, other in combinations(range(got.dim()), 2):
+            if got.transpose(one, other).shape == want.shape:
+                return FormFix(got.transpose(one, other).contiguous(), "shape", title)
+    if got.dim() == want.dim() and (narrow := _narrowed(got, want)).shape == want.shape:
+        return FormFix(narrow, "shape", title)
+    return None
+
+
+def _narrowed(got: torch.Tensor, want: torch.Tensor) -> torch.Tensor:
+    """Return a tensor without the repetitions along dimensions that should have size 1."""
+    for dim, size in enumerate(want.shape):
+        first = got.narrow(dim, 0, 1)
+        if size == 1 and torch.equal(first.expand_as(got), got):
+            got = first.contiguous()
+    return got
+
+
+FIXES: dict[str, Callable[[Any, Any, Difference], FormFix | None]] = {
+    "type": _type, "dtype": _dtype, "shape": _shape,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -98,7 +211,7 @@ class _Search:
         if not needed:
             return
         parts = [form for form in forms if self._may_be_part(form)]
-        for first, second in itertools.combinations(parts, 2):
+        for first, second in combinations(parts, 2):
             if first.id in needed or second.id in needed:
                 yield first, second
 
@@ -143,9 +256,8 @@ class _Search:
 
     def _put_right(self) -> tuple[FormFix, list[Evidence]] | None:
         """Put the form of all results right that are wrong in the first way that occurs."""
-        steps = [
-            None if item.passed else fix_form(item.got.value, item.expected.value) for item in self.evidence
-        ]
+        values = [(item.passed, item.got.value, item.expected.value) for item in self.evidence]
+        steps = [None if passed else fix_form(got, want) for passed, got, want in values]
         first = next(filter(None, steps), None)
         if first is None:
             return None
@@ -162,10 +274,7 @@ class _Search:
 
     def _known_form(self, first: FormFix) -> Mistake | None:
         """Return the known mistake that makes a result wrong in this way, and in no other."""
-        for mistake in self.exercise.mistakes:
-            if self._only_in_form(mistake, first):
-                return mistake
-        return None
+        return next((m for m in self.exercise.mistakes if self._only_in_form(m, first)), None)
 
     def _only_in_form(self, mistake: Mistake, first: FormFix) -> bool:
         if not all(self._fits([mistake], item) for item in self.evidence if item.passed):
@@ -180,12 +289,16 @@ class _Search:
 
         Its entries stand each for itself, so here, and only here, a mistake need not explain all.
         """
-        explained = {
-            index: cases
-            for index, mistake in enumerate(self.exercise.mistakes)
-            if (cases := self._entries_explained(mistake))
-        }
-        return [self.exercise.mistakes[index] for index in _cover(explained)]
+        chosen: list[Mistake] = []
+        covered: set[int] = set()
+        explained = {mistake.id: self._entries_explained(mistake) for mistake in self.exercise.mistakes}
+        while True:
+            adds = [(len(explained[mistake.id] - covered), mistake) for mistake in self.exercise.mistakes]
+            most, best = max(adds, key=lambda pair: pair[0], default=(0, None))
+            if best is None or not most:
+                return chosen
+            chosen.append(best)
+            covered |= explained[best.id]
 
     def _entries_explained(self, mistake: Mistake) -> set[int]:
         """Return the wrong entries that a mistake explains; none if a right one denies it."""
@@ -196,16 +309,3 @@ class _Search:
             for index, item in enumerate(self.evidence)
             if not item.passed and item.got.value is not None and self._fits([mistake], item)
         }
-
-
-def _cover(explained: dict[int, set[int]]) -> list[int]:
-    """Return which mistakes to name, the one that adds most to what is explained first."""
-    chosen: list[int] = []
-    covered: set[int] = set()
-    while explained:
-        best = max(explained, key=lambda index: (len(explained[index] - covered), -index))
-        if not explained[best] - covered:
-            break
-        chosen.append(best)
-        covered |= explained.pop(best)
-    return chosen

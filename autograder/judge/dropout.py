@@ -8,24 +8,12 @@ from typing import Any, ClassVar, Literal
 
 import torch
 
-from autograder.judge.judges import matches_reference
-from coursework.engine.describe import Comparison
+from autograder.judge.judges import SENTENCES, matches_reference
 from coursework.engine.operation import returned_tensors
 from coursework.engine.operations import TwoOutputs
 
 NEARLY_ALL = 1 - 1e-7  # drops everything; with exactly 1, scaling up what is left divides by 0
 CLOSE = 1e-3  # two outputs closer than this are the same
-
-SENTENCES = {
-    "repeats": "Two calls in eval mode give different results. `F.dropout` drops in eval mode too, unless "
-    "you pass it `self.training`, and `.eval()` does not reach a part in a plain list.",
-    "drops nothing": "With dropout 0, train mode and eval mode give different results: some part has a "
-    "dropout rate of its own.",
-    "drops parts": "With a dropout near 1, something is left in train mode that should be dropped, "
-    "or something is dropped that should be left.",
-    "drops inside": "With much dropout, most hidden units of the feed-forward should be dropped in train "
-    "mode. Here most are kept.",
-}
 
 
 @dataclass(frozen=True)
@@ -84,12 +72,8 @@ def _mostly_same(one: torch.Tensor, other: torch.Tensor) -> bool:
     return bool(touched.double().mean() < 0.5)
 
 
-def _sentence(seen: Comparison) -> str:
-    return SENTENCES[seen.inputs["fact"]]
-
-
-holds = matches_reference(_sentence, any_form=True)  # a judge of `DropoutFact`
-
+# Judges of `DropoutFact`, and of a result without dropout.
+holds = matches_reference(lambda seen: SENTENCES["dropout"][seen.inputs["fact"]], any_form=True)
 nothing_dropped = matches_reference(
     lambda _seen: (
         "This is not the output that you should get without dropout. If the checks above pass, "

@@ -1,9 +1,11 @@
 """Judges: each decides about one comparison and says why, in words a student can act on."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import torch
+import yaml
 
 from autograder.model.exercise import Judge, Verdict
 from coursework.engine.compare import ATOL, RTOL, difference, of_type, same_form
@@ -18,6 +20,9 @@ from coursework.engine.describe import (
 )
 from coursework.engine.exceptions import say_raised
 
+SENTENCES: Final[Mapping[str, Mapping[str, str]]] = yaml.safe_load(
+    Path(__file__).with_name("sentences.yaml").read_text("utf-8")
+)
 PASSED = Verdict(passed=True)
 MANY = 3  # weights are listed by name up to this number
 
@@ -161,19 +166,13 @@ def gradients_match(names: Sequence[str] = (), *, output: Judge | None = None) -
             return _not_trained(lost)
         if "output" in got and (said := of_output(entry_of(seen, "output")).message):
             return said
-        return _about_gradients(_wrong(got, seen.expected.value), names)
+        wrong = _wrong(got, seen.expected.value)
+        if lost := [path for path, gradient in wrong.items() if gradient is None]:
+            return f"No gradient reaches {_listed(lost, names)}: nothing is learnt there."
+        which, are = ("gradient", "is") if len(wrong) == 1 else ("gradients", "are")
+        return f"The {which} of {_listed([*wrong], names)} {are} wrong." if wrong else None
 
     return matches_reference(explainer, any_form=True)
-
-
-def _about_gradients(wrong: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    lost = [path for path, gradient in wrong.items() if gradient is None]
-    if lost:
-        return f"No gradient reaches {_listed(lost, names)}: nothing is learnt there."
-    if not wrong:
-        return None
-    which, are = ("gradient", "is") if len(wrong) == 1 else ("gradients", "are")
-    return f"The {which} of {_listed([*wrong], names)} {are} wrong."
 
 
 def _wrong(got: dict[str, Any], want: dict[str, Any]) -> dict[str, Any]:

@@ -142,15 +142,15 @@ class Oracle:
         """
         if exercise.reference is None:
             return Observation()
-        key = ("reference", exercise.id, test_input.check, test_input.attempt)
-        seen = self._once(key, lambda: self._observed_reference(exercise, check, test_input))
-        return seen or Observation()
 
-    def _observed_reference(self, exercise: Exercise, check: Check, test_input: TestInput) -> Observation:
-        names = {**self._upstream(exercise), exercise.name: exercise.reference}
-        seen = self.observe(exercise, names, test_input)
-        _require_exception(exercise, check, seen)
-        return seen
+        def observed_reference() -> Observation:
+            names = {**self._upstream(exercise), exercise.name: exercise.reference}
+            seen = self.observe(exercise, names, test_input)
+            _require_exception(exercise, check, seen)
+            return seen
+
+        key = ("reference", exercise.id, test_input.check, test_input.attempt)
+        return self._once(key, observed_reference) or Observation()
 
     def mistaken(
         self, exercise: Exercise, mistakes: Sequence[Mistake], test_input: TestInput
@@ -159,14 +159,13 @@ class Oracle:
 
         The result is kept: a class shares its inputs, and makes the same mistakes.
         """
-        key = (*_key(exercise, mistakes), test_input.check, test_input.attempt)
-        return self._once(key, lambda: self._observed_edited(exercise, mistakes, test_input))
 
-    def _observed_edited(
-        self, exercise: Exercise, mistakes: Sequence[Mistake], test_input: TestInput
-    ) -> Observation | None:
-        names = self.edited(exercise, mistakes)
-        return None if names is None else self.observe(exercise, names, test_input)
+        def observed_edited() -> Observation | None:
+            names = self.edited(exercise, mistakes)
+            return None if names is None else self.observe(exercise, names, test_input)
+
+        key = (*_key(exercise, mistakes), test_input.check, test_input.attempt)
+        return self._once(key, observed_edited)
 
     def _once(self, key: tuple[Any, ...], compute: Callable[[], Observation | None]) -> Observation | None:
         """Return what is remembered or kept under a key; compute it otherwise."""
@@ -177,8 +176,7 @@ class Oracle:
     def observe(self, exercise: Exercise, namespace: Mapping[str, Any], test_input: TestInput) -> Observation:
         """Run an operation on copies of its inputs, because some mistakes modify them."""
         operation = test_input.operation
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a mistake may well cause some
+        with warnings.catch_warnings(action="ignore"):  # a mistake may well cause some
             asked = with_tensors(operation, torch.Tensor.clone)
             seen = observe(asked, namespace, exercise.name, test_input.seed)
         return observed(operation, seen)
@@ -200,8 +198,7 @@ class Oracle:
             return None
         namespace = self._upstream(exercise)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # two mistakes together may look odd
+            with warnings.catch_warnings(action="ignore"):  # two mistakes together may look odd
                 exec(compile(source, f"<{exercise.id}>", "exec"), namespace)  # noqa: S102 - our own answer
         except Exception as problem:
             if len(mistakes) > 1:

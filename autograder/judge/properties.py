@@ -18,7 +18,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from autograder.judge import modules
-from autograder.judge.judges import PASSED, failed, matches_reference, no_side_effects
+from autograder.judge.judges import PASSED, SENTENCES, failed, matches_reference, no_side_effects
 from autograder.model.draw import Draw
 from autograder.model.exercise import Check, Judge, Verdict
 from coursework.engine.describe import Comparison, Explainer, entry_of
@@ -34,26 +34,6 @@ from coursework.engine.operations import (
 
 Ask = Callable[[Draw], Operation]
 CLOSE = 1e-4  # two results closer than this are the same
-LEFT = {
-    Setting.GRADIENTS: "Your code switches gradients off and doesn't switch them on again. Use `with "
-    "torch.no_grad():`, which ends with its block, or leave them on.",
-    Setting.DTYPE: "Your code changes PyTorch's default dtype for everything that runs afterwards. Give "
-    "the dtype to the tensors that need it.",
-    Setting.DEVICE: "Your code changes PyTorch's default device for everything that runs afterwards. Give "
-    "the device to the tensors that need it.",
-    Setting.SEED: "Your code sets PyTorch's random seed, so whatever is drawn afterwards is no longer "
-    "random. Set seeds outside your answer, at the top of the notebook.",
-    Setting.MODE: "After a call, your module or a part of it is in a different mode than before. The caller "
-    "chooses between train mode and eval mode.",
-    Setting.WEIGHTS: "A call changes the module's own weights. Only an optimiser should do that.",
-}
-WRONG = "PyTorch's settings are unchanged, but the result is wrong. {message}"
-DEFAULTS = {
-    "another default": "Without `{name}`, your code doesn't use the default in the title. "
-    "Which default does your signature have?",
-    "unused": "On this input, your code gives the same result for two values of `{name}` that should give "
-    "different ones. Is `{name}` used as the exercise describes?",
-}
 
 
 @dataclass(frozen=True)
@@ -75,8 +55,11 @@ class AskForDefaults(AskWithArguments):
         left_out, again, *rest = (self._results(outcomes) for outcomes in value)
         if not _alike(left_out, again):
             return dict.fromkeys(self.defaults, "default")
-        pairs = zip(self.defaults, rest[::2], rest[1::2], strict=True)
-        return {name: _default(left_out, *results) for name, *results in pairs}
+        found = {}
+        for name, default, other in zip(self.defaults, rest[::2], rest[1::2], strict=True):
+            used = "unused" if _alike(left_out, other) else "default"
+            found[name] = used if _alike(left_out, default) else "another default"
+        return found
 
     def _results(self, outcomes: Any) -> list[Any]:
         """Return what is read from each result; where an operation raised, the type of the exception."""
@@ -124,12 +107,12 @@ def settings(ask: Ask, judge: Judge | None = None, weight: float = 0.5) -> Check
         if not seen.got.raised:
             changed = [name for name in Setting if seen.got.value.get(name) is not True]
             if changed:
-                return failed(LEFT[changed[0]])
+                return failed(SENTENCES["settings"][changed[0]])
             seen = entry_of(seen, "results")
         verdict = of_results(seen)
         if verdict.passed or seen.got.raised:
             return verdict
-        return failed(WRONG.format(message=verdict.message))
+        return failed(f"PyTorch's settings are unchanged, but the result is wrong. {verdict.message}")
 
     title = "the result is right, and nothing else changes: gradients, defaults, random seed, a module's mode"
     return Check("settings", title, lambda d: AskForSettings([ask(d)]), decide, weight)
@@ -168,9 +151,8 @@ def defaults(
 
     def decide(seen: Comparison) -> Verdict:
         for name in values if not seen.got.raised else ():
-            found = seen.got.value.get(name)
-            if found in DEFAULTS:
-                return failed(DEFAULTS[found].format(name=name))
+            if said := SENTENCES["defaults"].get(seen.got.value.get(name)):
+                return failed(said.format(name=name))
         return matches_reference()(seen)
 
     return Check("defaults", title, asked, decide, weight)
@@ -186,33 +168,21 @@ def each(judge: Judge) -> Judge:
         got, want = seen.got.value, seen.expected.value
         if not isinstance(got, list) or len(got) != len(want):
             return matches_reference()(seen)
-        parts = enumerate(zip(got, want, strict=True))
-        verdicts = (judge(_part(seen, operations[n], *pair)) for n, pair in parts)
-        return next((verdict for verdict in verdicts if not verdict.passed), PASSED)
+        for operation, mine, right in zip(operations, got, want, strict=True):
+            pair = replace(seen.got, value=mine), replace(seen.expected, value=right)
+            verdict = judge(Comparison(operation, *pair, seen.name, seen.source))
+            if not verdict.passed:
+                return verdict
+        return PASSED
 
     return decide
-
-
-def _part(seen: Comparison, operation: Operation, got: Any, want: Any) -> Comparison:
-    mine, right = replace(seen.got, value=got), replace(seen.expected, value=want)
-    return replace(seen, operation=operation, got=mine, expected=right)
 
 
 def in_float64(operation: Operation) -> Operation:
     """Return an operation in float64, as far as it has floats."""
     if isinstance(operation, ModuleOperation):
         return modules.in_float64(operation)
-    return with_tensors(operation, _double)
-
-
-def _double(x: torch.Tensor) -> torch.Tensor:
-    return x.double() if x.is_floating_point() else x
-
-
-def _default(left_out: list[Any], default: list[Any], other: list[Any]) -> str:
-    if not _alike(left_out, default):
-        return "another default"
-    return "unused" if _alike(left_out, other) else "default"
+    return with_tensors(operation, lambda x: x.double() if x.is_floating_point() else x)
 
 
 def _alike(one: Any, other: Any) -> bool:

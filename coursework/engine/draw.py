@@ -74,7 +74,7 @@ def _table(heading: str, value: Any, right: Any, marked: bool) -> Table:
     if isinstance(value, torch.Tensor):
         return _tensor_table(heading, value, right, marked)
     if isinstance(value, (list, tuple)):
-        fellows = dict(enumerate(right)) if isinstance(right, (list, tuple)) else {}
+        fellows: Mapping[Any, Any] = dict(enumerate(right)) if isinstance(right, (list, tuple)) else {}
         shown = enumerate(value[: MOST_COLUMNS * 2])
         return Table(heading, [[_cell(item, fellows.get(n, ABSENT), marked) for n, item in shown]])
     if isinstance(value, Mapping):

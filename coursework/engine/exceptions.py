@@ -111,7 +111,8 @@ def _say_fault(raised: Raised, cell: StudentCell) -> str:
     kind = type_words(raised.detail)
     if own := (cell.faults or {}).get(raised.fault):
         return own.format(kind=kind)
-    named, unnamed = sentences("faults").get(raised.fault, ("", MISSING_PART))
+    texts: tuple[str, str] = sentences("faults").get(raised.fault, ("", MISSING_PART))
+    named, unnamed = texts
     if not named or not cell.declares(raised.path):
         return unnamed.format(kind=kind)
     owner, _, step = raised.path.rpartition(".")
