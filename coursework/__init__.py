@@ -15,7 +15,7 @@ HOMES = {"check": "instant", "head_view": "attention_views", "model_view": "atte
 def __getattr__(name: str) -> object:
     """Import a function when it is first asked for: most lessons do without the views."""
     if name == "check" and "IPython" in sys.modules:
-        import_module("coursework.instant.failures").install()
+        import_module("coursework.instant.notebook").show_failures_as_cards()
     if name in HOMES:
         return getattr(import_module(f"coursework.{HOMES[name]}"), name)
     raise AttributeError(f"module 'coursework' has no attribute '{name}'")

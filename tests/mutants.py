@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.judge.diagnose import diagnose
-from autograder.judge.evidence import Evidence, judge_check
-from autograder.judge.oracle import Oracle
-from autograder.model.exercise import Comparison, Edit, Exercise, Mistake
+from autograder.judge.oracle import Evidence, Oracle, judge_check
+from autograder.model.exercise import Edit, Exercise, Mistake
+from coursework.engine.describe import Comparison
 
 
 def evidence(

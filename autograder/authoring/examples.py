@@ -9,7 +9,6 @@ import inspect
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,17 @@ from autograder.model import draw
 from autograder.model.draw import PUBLIC_KEY, PublicDraw
 from autograder.model.errors import CheckDefinitionError
 from autograder.model.exercise import Exercise, Lesson, Mistake
-from coursework.instant import comparing, parts, signature, trying
-from coursework.instant.comparing import is_right
-from coursework.instant.examples import Question, Result
-from coursework.instant.signature import Signature, sign
-from coursework.instant.trying import ask
-from coursework.instant.values import pack
+from coursework import scope
+from coursework.engine import compare, observe, operations, parts
+from coursework.engine import examples as engine_examples
+from coursework.engine.compare import is_right
+from coursework.engine.examples import SEED, Signature, sign
+from coursework.engine.observation import Observation
+from coursework.engine.observe import try_answer
+from coursework.engine.operation import Operation, packed
+from coursework.engine.operations import ModuleOperation
+from coursework.engine.parts import TRIALS, CallThrough
+from coursework.engine.values import Encoder, pack
 
 FOLDER = Path("coursework/examples")
 MOST_PAIRS = 1500
@@ -36,15 +40,15 @@ Tensors = dict[str, torch.Tensor]
 
 @dataclass
 class MadeExamples:
-    """The examples of one exercise: questions, right results, and the mistakes that show on them.
+    """The examples of one exercise: operations, right results, and the mistakes that show on them.
 
     `hidden` are the mistakes that show on none, `alike` groups of mistakes that no example tells
     apart, though some check does.
     """
 
     exercise: Exercise
-    questions: Sequence[Question]
-    expected: Sequence[Result]
+    operations: Sequence[Operation]
+    expected: Sequence[Observation]
     signatures: dict[tuple[str, ...], list[Signature]] = field(default_factory=dict)
     hidden: list[str] = field(default_factory=list)
     alike: list[list[str]] = field(default_factory=list)
@@ -64,7 +68,10 @@ def examples_files(lesson: Lesson) -> dict[Path, bytes]:
     document = {"made_from": made_from(lesson), "exercises": stored}
     place = examples_place(lesson)
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), indent=None)
-    return {place: f"{text}\n".encode(), place.with_suffix(".safetensors"): save(tensors)}
+    return {
+        place: f"{text}\n".encode(),
+        place.with_suffix(".safetensors"): save({name: each.clone() for name, each in tensors.items()}),
+    }
 
 
 def examples_place(lesson: Lesson) -> Path:
@@ -84,34 +91,43 @@ def examples_current(root: Path, lesson: Lesson) -> bool:
 
 
 def made_from(lesson: Lesson) -> str:
-    """Return a digest of all that examples are made from: answers, declarations, and our own code."""
+    """Return a digest of all that examples are made from: inputs, answers, references, mistakes, our code."""
     digest = hashlib.sha256()
-    ours = [Path(each.__file__ or "") for each in (comparing, draw, parts, signature, trying)]
-    folders = {each.module.parent for each in lesson.exercises if each.module}
-    theirs = (path for folder in sorted(folders) for path in sorted(folder.iterdir()))
-    for path in (Path(__file__), *ours, *theirs):
-        digest.update(path.read_bytes() if path.suffix in (".py", ".yaml") else b"")
+    modules = (compare, draw, engine_examples, observe, operations, parts, *scope.HOMES)
+    ours = [Path(each.__file__ or "") for each in modules]
+    folders = sorted({each.module.parent for each in lesson.exercises if each.module})
+    references = [folder / "reference.py" for folder in folders]
+    for path in (Path(__file__), *ours, *filter(Path.is_file, references)):
+        digest.update(path.read_bytes())
     for exercise in lesson.exercises:
-        digest.update(exercise.answer.encode())
+        shown = [(each.picture, each.shown) for each in exercise.examples]
+        mistakes = [(each.id, each.title, each.hint, each.edits, each.also) for each in exercise.mistakes]
+        digest.update(repr((exercise.id, exercise.answer, shown, mistakes)).encode())
+        for operation in _operations(lesson, exercise):
+            digest.update(pack(packed(operation)))
     return digest.hexdigest()
+
+
+def _operations(lesson: Lesson, exercise: Exercise) -> list[Operation]:
+    """Return what the examples of an exercise do with an answer."""
+    draws = [PublicDraw(lesson.name, exercise.id, str(n)) for n in range(len(exercise.examples))]
+    return [each.ask(draw) for each, draw in zip(exercise.examples, draws, strict=True)]
 
 
 def make_examples(oracle: Oracle, exercise: Exercise) -> MadeExamples:
     """Try the reference, the model answer, every mistake and many pairs of them on the examples."""
-    draws = [PublicDraw(oracle.lesson.name, exercise.id, str(n)) for n in range(len(exercise.examples))]
-    questions = [each.ask(draw) for each, draw in zip(exercise.examples, draws, strict=True)]
-    right = _reference(exercise)
-    made = MadeExamples(exercise, questions, [ask(question, right) for question in questions])
+    operations = _operations(oracle.lesson, exercise)
+    if exercise.reference is None:
+        raise CheckDefinitionError(f"'{exercise.id}' has examples, but no reference to run on them")
+    made = MadeExamples(exercise, operations, _tried(exercise, operations, exercise.reference))
     _require_right(oracle, made)
     _add_mistakes(oracle, made)
     _add_pairs(oracle, made)
     return made
 
 
-def _reference(exercise: Exercise) -> Any:
-    if exercise.reference is None:
-        raise CheckDefinitionError(f"'{exercise.id}' has examples, but no reference to run on them")
-    return exercise.reference
+def _tried(exercise: Exercise, operations: Sequence[Operation], answer: Any) -> list[Observation]:
+    return [try_answer(operation, answer, exercise.name, SEED) for operation in operations]
 
 
 def _require_right(oracle: Oracle, made: MadeExamples) -> None:
@@ -123,21 +139,20 @@ def _require_right(oracle: Oracle, made: MadeExamples) -> None:
                 f"example {number} of '{made.exercise.id}': the model answer gives {got}, "
                 f"the reference {expected}"
             )
-        if expected.raised not in ("", "ValueError"):
-            raise CheckDefinitionError(
-                f"example {number} of '{made.exercise.id}' raises {expected.raised}: {expected.message}"
-            )
+        if expected.raised and expected.raised.kind != "ValueError":
+            raised = f"{expected.raised.kind}: {expected.raised.message}"
+            raise CheckDefinitionError(f"example {number} of '{made.exercise.id}' raises {raised}")
 
 
-def _results(oracle: Oracle, made: MadeExamples, mistakes: Sequence[Mistake]) -> list[Result]:
+def _results(oracle: Oracle, made: MadeExamples, mistakes: Sequence[Mistake]) -> list[Observation]:
     """Return what an edited model answer gives on each example; nothing if the edits exclude each other."""
     names = oracle.edited(made.exercise, mistakes)
     if names is None:
         return []
-    return [ask(question, names[made.exercise.name]) for question in made.questions]
+    return _tried(made.exercise, made.operations, names[made.exercise.name])
 
 
-def _shows(results: Sequence[Result], made: MadeExamples) -> bool:
+def _shows(results: Sequence[Observation], made: MadeExamples) -> bool:
     return not all(is_right(*pair) for pair in zip(results, made.expected, strict=True))
 
 
@@ -149,7 +164,7 @@ def _add_mistakes(oracle: Oracle, made: MadeExamples) -> None:
             results = _results(oracle, made, [form])
             if results and _shows(results, made):
                 shown = True
-                _keep(made, (mistake.id,), [sign(result) for result in results])
+                _keep(made, (mistake.id,), _signed(results, made))
         if not shown:
             made.hidden.append(mistake.id)
 
@@ -180,9 +195,13 @@ def _add_pairs(oracle: Oracle, made: MadeExamples) -> None:
         results = _results(oracle, made, pair)
         if not results or not _shows(results, made):
             continue
-        signatures = [sign(result) for result in results]
+        signatures = _signed(results, made)
         if not any(_same(signatures, other) for other in known):
             made.signatures[tuple(f"+{mistake.id}" for mistake in pair)] = signatures
+
+
+def _signed(results: Sequence[Observation], made: MadeExamples) -> list[Signature]:
+    return [sign(*pair) for pair in zip(results, made.expected, strict=True)]
 
 
 def _same(a: Sequence[Signature], b: Sequence[Signature]) -> bool:
@@ -200,7 +219,7 @@ def _stored(made: MadeExamples, tensors: Tensors) -> dict[str, Any]:
     return {
         "exercise": exercise.id,
         "name": exercise.name,
-        "examples": [_example(made, n, tensors) for n in range(len(made.questions))],
+        "examples": [_example(made, n, tensors) for n in range(len(made.operations))],
         "texts": [[mistake.title, mistake.hint] for mistake in exercise.mistakes],
         "forms": forms,
         "mistakes": [
@@ -219,40 +238,42 @@ def _texts(ids: tuple[str, ...], made: MadeExamples, order: dict[str, int]) -> l
 
 
 def _example(made: MadeExamples, number: int, tensors: Tensors) -> dict[str, Any]:
-    question, expected = made.questions[number], made.expected[number]
-    names, shown = _shown(made.exercise, question)
-    fields = {name: getattr(question, name) for name in Question.__dataclass_fields__}
+    operation, expected = made.operations[number], made.expected[number]
+    declared = made.exercise.examples[number]
+    names, call = _call(made.exercise, operation)
+    raised = expected.raised
+    seen = {
+        "value": expected.value,
+        "raised": raised and {"type": raised.kind, "bases": raised.bases, "message": raised.message},
+        "changed": expected.changed,
+    }
     return {
-        "question": pack(fields, tensors),
-        "shown": shown,
+        "operation": Encoder(tensors).encode(packed(operation)),
+        "shown": declared.shown or call,
         "names": names,
-        "picture": made.exercise.examples[number].picture,
-        "expected": {
-            "value": pack(expected.value, tensors),
-            "raised": expected.raised,
-            "message": expected.message,
-            "changed": list(expected.changed),
-        },
+        "picture": declared.picture,
+        "expected": Encoder(tensors).encode(seen),
     }
 
 
-def _shown(exercise: Exercise, question: Question) -> tuple[list[str], str]:
+def _call(exercise: Exercise, operation: Any) -> tuple[list[str], str]:
     """Return the names of an example's inputs, and the call as a student would write it."""
-    tried = _through(question) if question.through else exercise.reference
-    names = list(inspect.signature(tried).parameters)[bool(question.through) :]
-    given = [*zip(names, question.args, strict=False), *question.kwargs.items()]
-    call = f"{exercise.name}({', '.join(_arguments(given, len(question.args)))})"
-    if question.calls is None:
-        return [name for name, _ in given], question.shown or call
-    mode = ".train()" if question.train else ""
+    of_module = isinstance(operation, ModuleOperation)
+    args, kwargs = (
+        (operation.init, operation.init_kwargs) if of_module else (operation.args, operation.kwargs)
+    )
+    if isinstance(operation, CallThrough):
+        names = list(inspect.signature(TRIALS[operation.through]).parameters)[1:]
+    else:
+        names = list(inspect.signature(exercise.reference).parameters)
+    given = [*zip(names, args, strict=False), *kwargs.items()]
+    call = f"{exercise.name}({', '.join(_arguments(given, len(args)))})"
+    if not of_module:
+        return [name for name, _ in given], call
+    mode = ".train()" if operation.train else ""
     inner = [name for name in inspect.signature(exercise.reference.forward).parameters if name != "self"]
-    calls = [f"({', '.join(_arguments(list(zip(inner, c, strict=False)), len(c)))})" for c in question.calls]
-    return inner * len(question.calls), " then ".join(f"{call}{mode}{each}" for each in calls)
-
-
-def _through(question: Question) -> Any:
-    module, _, name = question.through.partition(":")
-    return getattr(import_module(module), name)
+    calls = [f"({', '.join(_arguments(list(zip(inner, c, strict=False)), len(c)))})" for c in operation.calls]
+    return inner * len(operation.calls), " then ".join(f"{call}{mode}{each}" for each in calls)
 
 
 def _arguments(given: Sequence[tuple[str, Any]], positional: int) -> Iterator[str]:

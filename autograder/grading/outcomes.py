@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from autograder.grading.shown_example import shown_example
-from autograder.judge.evidence import Evidence, excluded_calls
+from autograder.judge.oracle import Evidence, excluded_calls
 from autograder.model.errors import RunEndedError, RunOutOfTimeError, RunTimedOutError, RunWaitedError
 from autograder.model.exercise import Exercise, Mistake
 from autograder.model.report import GRADER_ERROR, CheckReport, ExerciseReport, NamedMistake, Outcome
 from autograder.submissions.align import Part
-from coursework.engine.exceptions import Cell, say_raised
-from coursework.engine.observation import Raised
-from coursework.instant.examples import Result
+from coursework.engine.exceptions import StudentCell, say_raised
+from coursework.engine.observation import Observation, Raised
 from coursework.source_rules import Refusal
 
 SCORE_STEP = 0.25
@@ -49,7 +48,7 @@ class CheckResults:
     evidence: list[Evidence] = field(default_factory=list)
     endings: list[RunEndedError] = field(default_factory=list)
     changing: list[str] = field(default_factory=list)
-    examples: list[Result] = field(default_factory=list)
+    examples: list[Observation] = field(default_factory=list)
 
     @property
     def perfect(self) -> bool:
@@ -130,7 +129,7 @@ def cell_raised(exercise: Exercise, raised: Raised, source: str) -> ExerciseRepo
     The exception is put into words like one of a check: the probes of earlier exercises could have
     left something for this cell to say.
     """
-    said = say_raised(raised, Cell(source, frozenset([exercise.name])))
+    said = say_raised(raised, StudentCell(source, frozenset([exercise.name])))
     check = _failed("runs", "the cell runs", said)
     return _report(exercise, Outcome.ERROR, 0.0, [check])
 

@@ -8,22 +8,22 @@ from typing import Self
 from weakref import WeakKeyDictionary
 
 from autograder.grading.outcomes import CheckResults, describe_end
-from autograder.grading.shown_example import questions, read_result
-from autograder.judge.evidence import Evidence, excluded_calls, judge_check
-from autograder.judge.oracle import Oracle
+from autograder.grading.shown_example import operations
+from autograder.judge.oracle import Evidence, Oracle, excluded_calls, judge_check
 from autograder.model.errors import RunEndedError, RunOutOfTimeError
-from autograder.model.exercise import Check, Comparison, Exercise, TestInput, Verdict
+from autograder.model.exercise import Check, Exercise, TestInput, Verdict
 from autograder.model.report import CheckReport
-from autograder.probe.example import TryExample
 from autograder.sandbox.run import Probe, Request, Run
 from coursework.engine.compare import same_again
+from coursework.engine.describe import Comparison
+from coursework.engine.examples import SEED
 from coursework.engine.observation import Observation
 from coursework.engine.observe import observed
 
 MAX_CRASHES = 2
 SLOW_SECONDS = 20.0  # of processor time; checks that took longer together are not run again
 PROBE_SECONDS = 10
-EXAMPLE_SECONDS, EXAMPLE_SEED = 5.0, 7
+EXAMPLE_SECONDS = 5.0
 CHANGED = (
     "Asked the same question twice, your code gave two different answers; the first was right. An "
     "answer must not depend on what was called before."
@@ -189,14 +189,11 @@ class ExerciseRunner:
         called = any(excluded_calls(self.exercise, item.got) for item in self.result.evidence)
         if self.result.perfect or called or self._should_stop() or (probe := self._ready_probe()) is None:
             return
-        asked = [vars(question) for question in questions(self.oracle.lesson.name, self.exercise)]
-        requests = [
-            Request(TryExample(fields), self.exercise.name, EXAMPLE_SEED, EXAMPLE_SECONDS) for fields in asked
-        ]
+        asked = operations(self.oracle.lesson.name, self.exercise)
+        requests = [Request(each, self.exercise.name, SEED, EXAMPLE_SECONDS) for each in asked]
         with suppress(RunEndedError), closing(probe.observe_all(requests)) as answers:
-            for seen in answers:
-                if result := read_result(Observation.of(seen).value):
-                    self.result.examples.append(result)
+            for operation, seen in zip(asked, answers, strict=False):
+                self.result.examples.append(observed(operation, seen))
                 if self.out_of_time():
                     break
 

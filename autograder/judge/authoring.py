@@ -22,26 +22,23 @@ from autograder.judge.explain import (
     samples_mix,
     without_norm,
 )
-from autograder.judge.gradients import gradients_match, unregistered
 from autograder.judge.judges import (
     PASSED,
     choice,
-    entry_of,
     failed,
+    gradients_match,
     matches_reference,
     no_side_effects,
     number,
-    part_of,
     shape_of,
+    unregistered,
 )
 from autograder.judge.masks import about_mask, causal, padded_ids
 from autograder.judge.properties import arguments, defaults, properties
 from autograder.model.draw import Draw
-from autograder.model.errors import CheckDefinitionError
 from autograder.model.exercise import (
     FINISHED_ATTENTION,
     Check,
-    Comparison,
     Excludes,
     ExerciseChecks,
     Judge,
@@ -49,20 +46,21 @@ from autograder.model.exercise import (
     Verdict,
 )
 from coursework.engine.compare import of_type, shape_difference, side, times
+from coursework.engine.describe import Comparison, entry_of, part_of
 from coursework.engine.operation import Fault, Operation, returned_tensor
 from coursework.engine.operations import CallFunction, CallModule, FunctionGradients, ReadEntry, ReadState
-from coursework.instant.examples import Question
+from coursework.engine.parts import CallThrough
 
 # fmt: off
 __all__ = [  # what tables import from here, whichever module defines it
     "CLOSE", "FINISHED_ATTENTION", "NEARLY_ALL", "PASSED", "CallFunction", "CallModule", "Check",
     "Comparison", "Draw", "DropoutFact", "Excludes", "ExerciseChecks", "Fault", "Judge", "Operation",
-    "Question", "ReadState", "Verdict", "about_mask", "are_probabilities", "arguments", "call", "causal",
+    "PublicExample", "ReadState", "Verdict", "about_mask", "are_probabilities", "arguments", "call", "causal",
     "choice", "defaults", "ends_in_norm", "entry", "entry_of", "example", "fact", "facts", "failed",
     "function_gradients", "gradients_match", "matches_reference", "module", "near", "no_side_effects",
     "number", "of_type", "outputs", "padded_ids", "part_of", "positions_change", "positions_mix",
-    "properties", "returned_tensor", "samples_mix", "shape_difference", "shape_of", "side", "times",
-    "unregistered", "without_norm",
+    "properties", "returned_tensor", "samples_mix", "shape_difference", "shape_of", "side", "through",
+    "times", "unregistered", "without_norm",
 ]
 # fmt: on
 
@@ -91,25 +89,17 @@ def module(
     return CallModule(init, weights, calls, init_kwargs, train)
 
 
-def example(ask: Callable[[Draw], Question | Operation], picture: str = "") -> PublicExample:
-    """Return a small public input: a call as in a table of checks, or a question of its own.
+def example(ask: Callable[[Draw], Operation], picture: str = "", shown: str = "") -> PublicExample:
+    """Return a small public input: a call as in a table of checks, or one `through` a function of `parts`.
 
-    Raises CheckDefinitionError for an operation that is neither a call of a function nor of a module.
+    `picture` and `shown` are those of PublicExample.
     """
+    return PublicExample(ask, picture, shown)
 
-    def question(draw: Draw) -> Question:
-        asked = ask(draw)
-        if isinstance(asked, CallModule):
-            kwargs = dict(asked.init_kwargs)
-            calls = [list(call) for call in asked.calls]
-            return Question(asked.init, kwargs, dict(asked.weights), calls, asked.train)
-        if isinstance(asked, CallFunction):
-            return Question(list(asked.args), dict(asked.kwargs))
-        if isinstance(asked, Question):
-            return asked
-        raise CheckDefinitionError(f"an example calls a function or a module, not {type(asked).__name__}")
 
-    return PublicExample(question, picture)
+def through(name: str, *args: Any, **kwargs: Any) -> CallThrough:
+    """Call a function of `coursework.engine.parts` with the answer and these arguments."""
+    return CallThrough(args, kwargs, name)
 
 
 def entry(key: str, title: str, judge: Judge, *, weight: float = 1.0) -> Check:

@@ -7,10 +7,10 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from autograder.judge.evidence import Evidence, excluded_calls
-from autograder.judge.forms import Step, step
-from autograder.judge.oracle import Oracle
-from autograder.model.exercise import Comparison, Exercise, Mistake
+from autograder.judge.forms import FormFix, fix_form
+from autograder.judge.oracle import Evidence, Oracle, excluded_calls
+from autograder.model.exercise import Exercise, Mistake
+from coursework.engine.describe import Comparison
 from coursework.engine.operations import ReadEntry
 
 MOST_FORMS = 2  # things that are wrong with the form of one result
@@ -141,9 +141,11 @@ class _Search:
                 return found + rest
         return []
 
-    def _put_right(self) -> tuple[Step, list[Evidence]] | None:
+    def _put_right(self) -> tuple[FormFix, list[Evidence]] | None:
         """Put the form of all results right that are wrong in the first way that occurs."""
-        steps = [None if item.passed else step(item.got.value, item.expected.value) for item in self.evidence]
+        steps = [
+            None if item.passed else fix_form(item.got.value, item.expected.value) for item in self.evidence
+        ]
         first = next(filter(None, steps), None)
         if first is None:
             return None
@@ -153,24 +155,24 @@ class _Search:
             for item, done in pairs
         ]
 
-    def _with_value(self, item: Evidence, done: Step) -> Evidence:
+    def _with_value(self, item: Evidence, done: FormFix) -> Evidence:
         got = replace(item.got, value=done.value)
         seen = Comparison(item.test_input.operation, got, item.expected, self.exercise.name)
         return replace(item, got=got, passed=item.check.decide(seen).passed)
 
-    def _known_form(self, first: Step) -> Mistake | None:
+    def _known_form(self, first: FormFix) -> Mistake | None:
         """Return the known mistake that makes a result wrong in this way, and in no other."""
         for mistake in self.exercise.mistakes:
             if self._only_in_form(mistake, first):
                 return mistake
         return None
 
-    def _only_in_form(self, mistake: Mistake, first: Step) -> bool:
+    def _only_in_form(self, mistake: Mistake, first: FormFix) -> bool:
         if not all(self._fits([mistake], item) for item in self.evidence if item.passed):
             return False
         item = self._failures()[0]
         alone = self.oracle.mistaken(self.exercise, [mistake], item.test_input)
-        done = step(alone.value, item.expected.value) if alone and not alone.raised else None
+        done = fix_form(alone.value, item.expected.value) if alone and not alone.raised else None
         return bool(done and done.same(first) and self._with_value(item, done).passed)
 
     def explain_entries(self) -> list[Mistake]:

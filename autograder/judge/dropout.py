@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import torch
 
 from autograder.judge.judges import matches_reference
-from autograder.model.exercise import Comparison
+from coursework.engine.describe import Comparison
 from coursework.engine.operation import returned_tensors
 from coursework.engine.operations import TwoOutputs
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 import torch
 
 from autograder.judge.judges import matches_reference
-from autograder.model.exercise import Comparison, Explainer, Judge
+from autograder.model.exercise import Judge
 from coursework.engine.compare import difference
+from coursework.engine.describe import Comparison, Explainer
 
 CLOSE = 1e-3
 RANDOM = (

@@ -1,20 +1,25 @@
 """Judges: each decides about one comparison and says why, in words a student can act on."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
-from autograder.model.exercise import Comparison, Explainer, Judge, Verdict
-from coursework.engine.compare import ATOL, RTOL, Difference, difference, of_type, same_form
-from coursework.engine.exceptions import Cell, is_unfinished, say_raised, what_raised
-from coursework.engine.observation import Raised
-from coursework.engine.operations import CallFunction, ModuleOperation
-from coursework.engine.patterns import pattern
+from autograder.model.exercise import Judge, Verdict
+from coursework.engine.compare import ATOL, RTOL, difference, of_type, same_form
+from coursework.engine.describe import (
+    Comparison,
+    Explainer,
+    cell_of,
+    changed_arguments,
+    describe,
+    entry_of,
+    say_changed,
+)
+from coursework.engine.exceptions import say_raised
 
 PASSED = Verdict(passed=True)
-UNFIT = (RuntimeError, LookupError, TypeError, AttributeError, ValueError)
+MANY = 3  # weights are listed by name up to this number
 
 
 def failed(message: str) -> Verdict:
@@ -27,44 +32,14 @@ def matches_reference(
 ) -> Judge:
     """Return a judge that wants the reference's value, or an exception of the reference's kind.
 
-    Where numbers differ, the first explainer that has something to say does so. It is asked about
-    the whole result, and then, if there were several calls, about the first that went wrong. With
-    `any_form`, explainers are also asked about results of another type, length or shape.
+    The explainers, the tolerances and `any_form` are those of `describe`.
     """
 
     def judge(seen: Comparison) -> Verdict:
-        if seen.expected.raised:
-            return _wants_exception(seen, seen.expected.raised)
-        if seen.got.raised:
-            return failed(say_raised(seen.got.raised, cell_of(seen)))
-        names = seen.operation.names
-        found = difference(seen.got.value, seen.expected.value, atol=atol, rtol=rtol, names=names)
-        if found is None:
-            return PASSED
-        asked = explainers if any_form or found.about_numbers else ()
-        said = explain(asked, seen)
-        return failed(said or _about_first_wrong_call(asked, seen, found))
+        said = describe(seen, explainers, atol=atol, rtol=rtol, any_form=any_form)
+        return failed(said) if said else PASSED
 
     return judge
-
-
-def _about_first_wrong_call(asked: Sequence[Explainer], seen: Comparison, found: Difference) -> str:
-    """Say what is wrong with the first call that goes wrong, or with the only one."""
-    operation: Any = seen.operation
-    calls, got, want = getattr(operation, "calls", ()), seen.got.value, seen.expected.value
-    which = ""
-    if len(calls) > 1 and isinstance(got, (list, tuple)) and len(got) == len(calls):
-        wrong = (n for n, pair in enumerate(zip(got, want, strict=True)) if difference(*pair))
-        number = next(wrong, 0)
-        seen = part_of(seen, lambda results: results[number])
-        seen = replace(seen, operation=replace(operation, calls=[calls[number]]))
-        names = operation.names
-        found = difference(seen.got.value, seen.expected.value, names=names) or found
-        which = f"Call {number + 1} of {len(calls)}: "
-    said = explain(asked, seen)
-    if not said and found.about_numbers:
-        said = pattern(seen.got.value, seen.expected.value, seen.operation.arguments)
-    return which + (said or found.text)
 
 
 def no_side_effects(
@@ -79,56 +54,14 @@ def no_side_effects(
     value = matches_reference(*explainers, any_form=any_form)
 
     def judge(seen: Comparison) -> Verdict:
-        changed = {_argument(place, seen) for place in seen.got.changed} & _arguments(seen)
-        if changed:
-            return failed(_in_place([_called(number, seen, names) for number in sorted(changed)]))
+        if changed := changed_arguments(seen, names):
+            return failed(say_changed(changed))
         verdict = value(seen)
         if verdict.passed or seen.got.raised or not titled:
             return verdict
         return failed(f"The arguments are unchanged, but the result is wrong. {verdict.message}")
 
     return judge
-
-
-def _in_place(changed: Sequence[str]) -> str:
-    return (
-        f"Your code modified {' and '.join(changed)} in place (`+=`, `masked_fill_`, `append`, …). "
-        "Make a new object instead."
-    )
-
-
-def _called(number: int, seen: Comparison, names: Sequence[str]) -> str:
-    """Return what an argument is called, by number: its name, if the table or the call gives it."""
-    known = dict(enumerate(names))
-    if isinstance(seen.operation, CallFunction):
-        known |= dict(enumerate(seen.operation.kwargs, start=len(seen.operation.args)))
-    return f"`{known[number]}`" if number in known else f"argument {number + 1}"
-
-
-def _argument(place: str, seen: Comparison) -> int:
-    """Return which argument a place such as '1.0' belongs to; a module's first number is the call."""
-    numbers = [int(number) for number in place.split(".")]
-    of_a_call = isinstance(seen.operation, ModuleOperation)
-    return numbers[1] if of_a_call and len(numbers) > 1 else numbers[0]
-
-
-def _arguments(seen: Comparison) -> set[int]:
-    """Return the numbers of the arguments that were passed: a process could say any."""
-    passed = seen.operation.arguments
-    calls = passed if isinstance(seen.operation, ModuleOperation) else [passed]
-    return set(range(max(map(len, calls), default=0)))
-
-
-def entry_of(seen: Comparison, key: str) -> Comparison:
-    """Return a comparison of one entry of the two dictionaries, None for a missing one."""
-    return part_of(seen, lambda value: value.get(key) if isinstance(value, dict) else None)
-
-
-def part_of(seen: Comparison, pick: Callable[[Any], Any]) -> Comparison:
-    """Return a comparison of a part of both values."""
-    got = replace(seen.got, value=pick(seen.got.value))
-    expected = replace(seen.expected, value=pick(seen.expected.value))
-    return replace(seen, got=got, expected=expected)
 
 
 def guarded(judge: Judge) -> Judge:
@@ -147,42 +80,6 @@ def guarded(judge: Judge) -> Judge:
         return failed(found.text if found else "The result has the wrong form.")
 
     return judge_safely
-
-
-def explain(explainers: Sequence[Explainer], seen: Comparison) -> str | None:
-    """Return what the first explainer says that has something to say about a result.
-
-    One that breaks on the result's form has nothing to say.
-    """
-    for explainer in explainers:
-        try:
-            said = explainer(seen)
-        except UNFIT:
-            continue
-        if said:
-            return said
-    return None
-
-
-def cell_of(seen: Comparison) -> Cell:
-    """Return what is known of the answer besides what its process says."""
-    names = seen.operation.names | ({seen.name} if seen.name else set())
-    return Cell(seen.source, names, seen.operation.faults)
-
-
-def _wants_exception(seen: Comparison, wanted: Raised) -> Verdict:
-    raised = seen.got.raised
-    if raised is None:
-        return failed(f"A {wanted.kind} should be raised here, but none was.")
-    if wanted.kind in raised.bases:
-        return PASSED
-    if raised.structural or is_unfinished(raised):
-        return failed(say_raised(raised, cell_of(seen)))
-    return failed(
-        f"A {wanted.kind} should be raised here, but your code raised "
-        f"{what_raised(raised, cell_of(seen))}. Look at the argument before you use it, and raise the "
-        f"{wanted.kind} yourself."
-    )
 
 
 def choice(right: str, feedback: Mapping[str, str]) -> Judge:
@@ -248,3 +145,61 @@ def _not_answered(seen: Comparison, wanted: str) -> Verdict:
     if seen.got.value is None:
         return failed("No answer was given.")
     return failed(f"The answer should be {wanted}, not {of_type(seen.got.value)}.")
+
+
+def gradients_match(names: Sequence[str] = (), *, output: Judge | None = None) -> Judge:
+    """Return a judge of `ModuleGradients` and `FunctionGradients`: what is not reached, or is wrong.
+
+    `names` are the names of the arguments, for gradients of arguments. `output` judges the output
+    of a function first.
+    """
+    of_output = output or matches_reference()
+
+    def explainer(seen: Comparison) -> str | None:
+        got = seen.got.value
+        if lost := [path for path in got.get("unregistered", ()) if path in seen.operation.names]:
+            return _not_trained(lost)
+        if "output" in got and (said := of_output(entry_of(seen, "output")).message):
+            return said
+        return _about_gradients(_wrong(got, seen.expected.value), names)
+
+    return matches_reference(explainer, any_form=True)
+
+
+def _about_gradients(wrong: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    lost = [path for path, gradient in wrong.items() if gradient is None]
+    if lost:
+        return f"No gradient reaches {_listed(lost, names)}: nothing is learnt there."
+    if not wrong:
+        return None
+    which, are = ("gradient", "is") if len(wrong) == 1 else ("gradients", "are")
+    return f"The {which} of {_listed([*wrong], names)} {are} wrong."
+
+
+def _wrong(got: dict[str, Any], want: dict[str, Any]) -> dict[str, Any]:
+    """Return the gradients that are not as expected, by path or argument."""
+    mine, right = (value.get("gradients", value) for value in (got, want))
+    if isinstance(right, list):
+        mine, right = ({f"argument {n}": g for n, g in enumerate(each)} for each in (mine, right))
+    return {path: mine.get(path) for path, value in right.items() if difference(mine.get(path), value)}
+
+
+def unregistered(seen: Comparison) -> str | None:
+    """Say which weights an optimiser would miss, of a `ReadState` of the fact `registered`."""
+    lost = [path for path in seen.expected.value if seen.got.value.get(path) is False]
+    return _not_trained(lost) if lost else None
+
+
+def _not_trained(paths: Sequence[str]) -> str:
+    missed = "it. Is it" if len(paths) == 1 else "them. Is each of them"
+    return (
+        f"{_listed(paths)} cannot be trained: `parameters()` does not find {missed} an nn.Parameter, "
+        "in an nn.Module or an nn.ModuleList?"
+    )
+
+
+def _listed(paths: Sequence[str], names: Sequence[str] = ()) -> str:
+    numbered = dict(enumerate(names))
+    named = [numbered.get(int(p.split()[1]), p) if p.startswith("argument ") else p for p in paths[:MANY]]
+    more = f" and {len(paths) - MANY} more" if len(paths) > MANY else ""
+    return ", ".join(f"`{name}`" for name in named) + more

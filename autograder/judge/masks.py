@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from autograder.model.draw import Draw
-from autograder.model.exercise import Comparison
+from coursework.engine.describe import Comparison
 
 
 def causal(length: int) -> torch.Tensor:

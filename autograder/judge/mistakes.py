@@ -3,9 +3,11 @@
 An entry begins with `id: title`; `hint` and `edit` follow. `CONTRIBUTING.md` describes every field.
 """
 
+import re
 from collections.abc import Iterator
-from functools import cache
-from itertools import product, starmap
+from difflib import SequenceMatcher
+from functools import cache, lru_cache
+from itertools import pairwise, product, starmap
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -16,6 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from autograder.model.errors import CheckDefinitionError
 from autograder.model.exercise import Edit, Mistake
 
+TOKENS = re.compile(r"\w+|[^\S\n]+|.", re.DOTALL)
+
+Change = tuple[int, int, tuple[str, ...]]  # from one token to another, and what is put there
 FAMILIES = Path(__file__).with_name("families.yaml")
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times as fast, where it is built in
 
@@ -156,3 +161,26 @@ def _entry(data: Any, place: str) -> Entry:
         raise CheckDefinitionError(
             f"{place}: expected '- id: title' with hint and edit, got {said or data!r}"
         ) from problem
+
+
+def merged(source: str, *changed: str) -> str | None:
+    """Return a source with all changes made to it; None where two of them meet."""
+    changes = sorted(change for other in changed for change in _changes(source, other))
+    for (start, end, _), (following, _, _) in pairwise(changes):
+        if following < end or (following == start and start < end):
+            return None
+    tokens = _tokens(source)
+    for start, end, new in reversed(changes):
+        tokens[start:end] = new
+    return "".join(tokens)
+
+
+@lru_cache(maxsize=500)
+def _changes(source: str, other: str) -> tuple[Change, ...]:
+    before, after = _tokens(source), _tokens(other)
+    codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return tuple((a, b, tuple(after[c:d])) for kind, a, b, c, d in codes if kind != "equal")
+
+
+def _tokens(source: str) -> list[str]:
+    return TOKENS.findall(source)

@@ -2,24 +2,71 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from cachetools import LRUCache
 
-from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.kept_results import KeptResults
-from autograder.judge.merge import merged
+from autograder.judge.mistakes import merged
 from autograder.judge.stand_ins import BASE, stand_in_source
 from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
-from autograder.model.exercise import Check, Comparison, Exercise, Lesson, Mistake, TestInput
+from autograder.model.exercise import Check, Exercise, Lesson, Mistake, TestInput, Verdict
+from coursework.engine.compare import same, same_form
+from coursework.engine.describe import Comparison
+from coursework.engine.exceptions import same_cause
 from coursework.engine.observation import Observation
 from coursework.engine.observe import observe, observed
 from coursework.engine.operation import with_tensors
 
 MAX_DRAWS = 100
 KEPT = 20_000  # observations; a small one takes a few kilobytes
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One check, tried on an answer."""
+
+    check: Check
+    test_input: TestInput
+    got: Observation
+    expected: Observation
+    passed: bool
+
+    def fits(self, mistaken: Observation, *, loosely: bool = False) -> bool:
+        """Return whether a mistake does what was seen, or does not show where the check passed.
+
+        Loosely, exceptions of one cause count as equal, and so do values of one form where an
+        exception is expected.
+        """
+        if same(mistaken, self.got) or (loosely and self._alike(mistaken)):
+            return True
+        seen = Comparison(self.test_input.operation, mistaken, self.expected)
+        return self.passed and self.check.decide(seen).passed
+
+    def _alike(self, mistaken: Observation) -> bool:
+        """Return whether both raise, or both miss the exception that is expected."""
+        one, other = mistaken.raised, self.got.raised
+        if one and other:
+            return same_cause(one, other)
+        missed = self.expected.raised and not (one or other)
+        return bool(missed) and same_form(mistaken.value, self.got.value)
+
+
+def judge_check(exercise: Exercise, check: Check, seen: Comparison) -> Verdict:
+    """Judge one check. One that fails after a call of an excluded function says so."""
+    verdict = check.decide(replace(seen, name=exercise.name))
+    if not verdict.passed and exercise.excludes and (called := excluded_calls(exercise, seen.got)):
+        return Verdict(passed=False, message=exercise.excludes.called(called[0]))
+    return verdict
+
+
+def excluded_calls(exercise: Exercise, got: Observation) -> list[str]:
+    """Return the functions that an answer called and the exercise excludes."""
+    known = exercise.excludes.functions if exercise.excludes else ()
+    return [name for name in got.excluded if name in known]
 
 
 class Oracle:

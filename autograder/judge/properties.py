@@ -18,9 +18,10 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from autograder.judge import modules
-from autograder.judge.judges import PASSED, entry_of, failed, matches_reference, no_side_effects
+from autograder.judge.judges import PASSED, failed, matches_reference, no_side_effects
 from autograder.model.draw import Draw
-from autograder.model.exercise import Check, Comparison, Explainer, Judge, Verdict
+from autograder.model.exercise import Check, Judge, Verdict
+from coursework.engine.describe import Comparison, Explainer, entry_of
 from coursework.engine.operation import Operation, with_tensors
 from coursework.engine.operations import (
     AskEach,

@@ -7,10 +7,9 @@ from typing import Any, ClassVar, Final
 
 from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
-from coursework.engine.observation import Observation
-from coursework.engine.operation import Operation, fields_of
+from coursework.engine.describe import Comparison
+from coursework.engine.operation import Operation
 from coursework.exclusions import DERIVATIVES, EXCLUSIONS
-from coursework.instant.examples import Question
 
 ANSWERS = "answers"  # what every dictionary of answers is called, in any lesson
 
@@ -35,28 +34,7 @@ class Verdict:
     message: str = ""
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What was asked, what the answer gave, and what the reference gives.
-
-    `name` is what the exercise defines, `source` the student's cell as it was handed in. Messages
-    name the one and quote lines of the other.
-    """
-
-    operation: Operation
-    got: Observation
-    expected: Observation
-    name: str = ""
-    source: str = ""
-
-    @property
-    def inputs(self) -> Mapping[str, Any]:
-        """The operation's fields by name."""
-        return fields_of(self.operation)
-
-
 Judge = Callable[[Comparison], Verdict]
-Explainer = Callable[[Comparison], str | None]
 
 
 @dataclass(frozen=True)
@@ -153,13 +131,14 @@ class Mistake:
 class PublicExample:
     """A small input that everyone may see, apart from everything that is graded.
 
-    `ask` draws it, from a key that is no secret, and returns what is asked of an answer. `picture`
+    `ask` draws it, from a key that is no secret, and returns what is done with an answer. `picture`
     says how its result is drawn: "mask", "heat", "source" (entries are 10 · token + feature),
-    "curves", or "" for none.
+    "curves", or "" for none. `shown` is how the call reads, "" for what follows from the operation.
     """
 
-    ask: Callable[[Draw], Question]
+    ask: Callable[[Draw], Operation]
     picture: str = ""
+    shown: str = ""
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,11 @@ from typing import Any, Final
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.probe import example, isolate, wire  # noqa: F401 - an operation, loaded early
+from autograder.probe import isolate, wire
 from autograder.probe.notes import AuditHook, Kind, Note, Notes
 from autograder.probe.originals import Originals
 from autograder.probe.shell import QuietShell, replace_input, replace_streams
-from coursework.engine import operations  # noqa: F401 - loaded early
+from coursework.engine import operations, parts  # noqa: F401 - loaded early: before any stand-in is deleted
 from coursework.engine.observe import describe, observe
 from coursework.engine.operation import hide_modules, make
 from coursework.exclusions import exclude

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import tempfile
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -56,14 +57,8 @@ def stored_attempt(course: Course, student: str, lesson: str) -> Attempt | None:
     try:
         stored = json.loads(path.read_bytes())["metadata"].get(KEY)
         return Attempt.model_validate(stored) if stored is not None else None
-    except (
-        OSError,
-        ValueError,
-        LookupError,
-        AttributeError,
-        TypeError,
-    ):  # absent, torn, or written by another program
-        return None
+    except (OSError, ValueError, LookupError, AttributeError, TypeError):
+        return None  # absent, torn, or written by another program
 
 
 def submission_time(submission: Submission) -> datetime | None:
@@ -73,13 +68,9 @@ def submission_time(submission: Submission) -> datetime | None:
 
 def parse_stamp(text: str) -> datetime | None:
     """Return the time of one of nbgrader's time stamps, in UTC, or None if it cannot be read."""
-    if not _STAMP.fullmatch(text):
-        return None
-    try:
-        time: datetime = parse_utc(text)
-    except (ValueError, OverflowError, TypeError):
-        return None
-    return time
+    with suppress(ValueError, OverflowError, TypeError):
+        return parse_utc(text) if _STAMP.fullmatch(text) else None  # type: ignore[no-any-return]
+    return None
 
 
 def copy_stamps(submission: Submission, folder: Path) -> None:

@@ -48,29 +48,18 @@ class Recorder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the gradebook."""
         self.book.close()
 
     def keep(self, attempt: Attempt, page: NotebookNode) -> list[Withdrawn]:
-        """Record an attempt and its page; return as `record_attempt` does."""
+        """Record an attempt and its page; return as `record_attempt` does.
+
+        nbgrader's rule for late work applies, or the one that nbgrader_config.py sets.
+        """
+        student, lesson = attempt.student, attempt.lesson
         withdrawn = record_attempt(self.course, self.book, attempt)
-        self._penalise_lateness(attempt, page)
+        if self.book.find_submission(lesson, student).total_seconds_late:
+            place = {"notebook": lesson, "assignment": lesson, "student": student}
+            rule = AssignLatePenalties(config=self.config, log=quiet_logger())
+            rule.preprocess(page, {"nbgrader": place | {"db_url": database_url(self.course)}})
         autograded.write(self.course, attempt, page)
         return withdrawn
-
-    def _penalise_lateness(self, attempt: Attempt, page: NotebookNode) -> None:
-        """Apply nbgrader's rule for late work, or the one that nbgrader_config.py sets."""
-        submission = self.book.find_submission(attempt.lesson, attempt.student)
-        if submission.total_seconds_late == 0:
-            return
-        place = {
-            "notebook": attempt.lesson,
-            "assignment": attempt.lesson,
-            "student": attempt.student,
-            "db_url": database_url(self.course),
-        }
-        rule = AssignLatePenalties(config=self.config, log=quiet_logger())
-        rule.preprocess(page, {"nbgrader": place})

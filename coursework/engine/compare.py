@@ -102,6 +102,13 @@ def side(got: float, want: float) -> str:
     return "too large" if got > want else "too small"
 
 
+def is_right(got: Observation, expected: Observation) -> bool:
+    """Return whether a value or an exception is as expected, and no argument was modified."""
+    if expected.raised or got.raised:
+        return bool(expected.raised and got.raised and expected.raised.kind in got.raised.bases)
+    return not got.changed and difference(got.value, expected.value) is None
+
+
 def same(a: Observation, b: Observation) -> bool:
     """Return whether nothing tells two observations apart: value, exception, side effects."""
     if a.ended or b.ended:

@@ -82,7 +82,7 @@ FAULTS: Mapping[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class StudentCell:
     """What is known of an answer apart from its process.
 
     `source` is the student's cell as it was handed in, `names` are those that the exercise and the
@@ -113,7 +113,7 @@ class Cell:
         return (place, line) if line and line[:200] == text else None
 
 
-def say_raised(raised: Raised, cell: Cell) -> str:
+def say_raised(raised: Raised, cell: StudentCell) -> str:
     """Return an exception in a sentence or two: what it is, where it came from, what to try."""
     if raised.structural:
         return _say_fault(raised, cell)
@@ -127,7 +127,7 @@ def is_unfinished(raised: Raised) -> bool:
     return raised.kind == "NotImplementedError" and "not implemented for" not in raised.message
 
 
-def what_raised(raised: Raised, cell: Cell) -> str:
+def what_raised(raised: Raised, cell: StudentCell) -> str:
     """Return an exception's type and place, such as "a KeyError in line 3 of your cell (`x[k]`)"."""
     kind = with_article(exception_name(raised))
     if raised.line is None:
@@ -138,7 +138,7 @@ def what_raised(raised: Raised, cell: Cell) -> str:
     return f"{kind} in line {found[0]} of your cell (`{_shortened(found[1])}`)"
 
 
-def _advice(raised: Raised, cell: Cell) -> str:
+def _advice(raised: Raised, cell: StudentCell) -> str:
     """Return what to try; of a cell that cannot be read, what Python says of its text."""
     name = exception_name(raised)
     line = cell.line(raised.line or 0, raised.text) if name in SYNTAX else None
@@ -159,7 +159,7 @@ def _syntax_error(source: str, line: tuple[int, str] | None) -> str:
     return ""
 
 
-def _say_fault(raised: Raised, cell: Cell) -> str:
+def _say_fault(raised: Raised, cell: StudentCell) -> str:
     """Say which part of an answer is not as it should be."""
     kind = type_words(raised.detail)
     own = (cell.faults or {}).get(raised.fault)

@@ -1,19 +1,23 @@
 """Runs one operation and reports everything that a judge may want to know about it."""
 
 import contextlib
+import io
 import math
 import random
+import signal
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import FrameType
 from typing import Any, Final
 
 import torch
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from coursework.engine.observation import Observation
-from coursework.engine.operation import Answer, Fault, Namespace, Operation, StructureError
+from coursework.engine.operation import Answer, Fault, Namespace, Operation, StructureError, with_tensors
 from coursework.engine.values import MAX_BLOB, plain
 
 MOST_ENTRIES: Final = MAX_BLOB  # of a tensor that came with the numbers in it
@@ -146,3 +150,62 @@ def _equal(now: Any, before: torch.Tensor) -> bool:
     if now.shape != before.shape or now.dtype != before.dtype:
         return False
     return torch.equal(torch.nan_to_num(now), torch.nan_to_num(before))
+
+
+class TookTooLongError(Exception):
+    """An answer did not come to an end on a small example."""
+
+
+def try_answer(
+    operation: Operation, answer: Any, name: str, seed: int, seconds: float | None = None
+) -> Observation:
+    """Run an operation on an answer, given as an object, where nothing else may change.
+
+    The caller's random state, default dtype and device stay as they are, and so do the operation's tensors.
+    What the answer prints is dropped. After `seconds`, TookTooLongError is raised in the answer.
+    """
+    asked = with_tensors(operation, torch.Tensor.clone)
+    with _quiet(), _restored_state(), _time_limit(seconds):
+        seen = observe(asked, {name: answer}, name, seed)
+    return observed(operation, seen)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    nowhere = io.StringIO()
+    with warnings.catch_warnings(), contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextlib.contextmanager
+def _restored_state() -> Iterator[None]:
+    state, dtype, device = random.getstate(), torch.get_default_dtype(), torch.get_default_device()
+    try:
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            yield
+    finally:
+        random.setstate(state)
+        torch.set_default_dtype(dtype)
+        if device != torch.get_default_device():
+            torch.set_default_device(device)
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float | None) -> Iterator[None]:
+    """Raise TookTooLongError after some seconds, where alarms can be set."""
+    possible = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
+    if seconds is None or not possible:
+        yield
+        return
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise TookTooLongError(f"no result after {seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -50,14 +50,15 @@ class Opaque:
         return f"<{self.kind}>"
 
 
-class _Encoder:
-    """Turns a value into JSON, and collects its tensors, which are numbered."""
+class Encoder:
+    """Turns a value into JSON, and collects its tensors, which are numbered, in `tensors`."""
 
-    def __init__(self) -> None:
-        self.tensors: dict[str, torch.Tensor] = {}
+    def __init__(self, tensors: dict[str, torch.Tensor] | None = None) -> None:
+        self.tensors = {} if tensors is None else tensors
         self._items = self._bytes = 0
 
     def encode(self, value: Any, depth: int = 0) -> Any:
+        """Return a value as JSON."""
         self._items += 1
         if depth > MAX_DEPTH or self._items > MAX_ITEMS:
             return {"$opaque": [type(value).__name__, "too deep or too long to send"]}
@@ -109,9 +110,9 @@ class _Encoder:
 
 def plain(value: Any) -> Any:
     """Return what the other side would receive of a value, at once: no code of an answer's own runs later."""
-    encoder = _Encoder()
+    encoder = Encoder()
     document = encoder.encode(value)
-    return _decode(document, {name: each.clone() for name, each in encoder.tensors.items()})
+    return decode(document, {name: each.clone() for name, each in encoder.tensors.items()})
 
 
 def pack(message: Any) -> bytes:
@@ -119,7 +120,7 @@ def pack(message: Any) -> bytes:
 
     Other values become Opaque. Raises WireError if the frame would be too large.
     """
-    encoder = _Encoder()
+    encoder = Encoder()
     text = json.dumps(encoder.encode(message)).encode()
     blob = _serialized(encoder.tensors) if encoder.tensors else b""
     if len(text) > MAX_JSON or len(blob) > MAX_BLOB:
@@ -146,7 +147,7 @@ def unpack(text: bytes, blob: bytes) -> Any:
     try:
         tensors = safetensors.torch.load(blob) if blob else {}
         _require_dtypes(tensors.values())
-        return _decode(json.loads(text), tensors)
+        return decode(json.loads(text), tensors)
     except WireError:
         raise
     except Exception as problem:
@@ -165,7 +166,8 @@ def _require_dtypes(tensors: Iterable[torch.Tensor]) -> None:
         raise WireError(f"a tensor of {unknown.pop()}")
 
 
-def _decode(node: Any, tensors: Mapping[str, torch.Tensor], depth: int = 0) -> Any:
+def decode(node: Any, tensors: Mapping[str, torch.Tensor], depth: int = 0) -> Any:
+    """Return the value that was encoded. Raises WireError for what no encoder makes."""
     if depth > MAX_DEPTH + 1:  # an encoder still says of a value that it is too deep
         raise WireError("a document that is too deep")
     match node:
@@ -179,7 +181,7 @@ def _decode(node: Any, tensors: Mapping[str, torch.Tensor], depth: int = 0) -> A
             return Opaque(str(kind), str(text))
         case {"$size": sizes}:
             return torch.Size(int(n) for n in sizes)
-    return _container(node, lambda inner: _decode(inner, tensors, depth + 1))
+    return _container(node, lambda inner: decode(inner, tensors, depth + 1))
 
 
 def _container(node: Any, decode: Callable[[Any], Any]) -> Any:

@@ -1,5 +1,6 @@
 """The instant check says what is wrong with an answer, and leaves everything else as it was."""
 
+import linecache
 import random
 import warnings
 from collections.abc import Callable
@@ -10,9 +11,9 @@ import torch
 from torch import nn
 
 from coursework import check
+from coursework.engine.draw import tables_of
+from coursework.engine.observation import Observation
 from coursework.instant.card import Card
-from coursework.instant.examples import Result
-from coursework.instant.layout import tables_of
 
 
 def wrong_axis(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
@@ -48,20 +49,47 @@ def test_a_known_mistake_is_named_with_its_hint_and_the_smallest_example() -> No
     assert not card.passed
     assert card.known
     assert card.hint
-    assert card.evidence is not None
-    assert card.evidence.call in card.text
+    assert card.example is not None
+    assert card.example.call in card.text
     assert "yours" in card.text
     assert "expected" in card.text
+
+
+def encoding(base: float = 10000.0, *, refuses: bool = True) -> Callable[[int, int], torch.Tensor]:
+    """Return a sinusoidal encoding of another base, which says in words of its own what it refuses."""
+
+    def sinusoidal_encoding(max_len: int, d_model: int) -> torch.Tensor:
+        if refuses and d_model % 2:
+            raise ValueError("words of the student's own")
+        angles = torch.arange(max_len)[:, None] / base ** (torch.arange(0, d_model, 2) / d_model)
+        return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model]
+
+    return sinusoidal_encoding
+
+
+def test_a_mistake_is_named_whatever_the_words_of_an_expected_exception() -> None:
+    """The right exception on one example does not hide a wrong base on the others."""
+    assert tried("sinusoidal-encoding", encoding()).passed
+    card = tried("sinusoidal-encoding", encoding(1000.0))
+    assert card.known
+    assert "1000" in card.title
+
+
+def test_a_description_is_of_the_result_that_it_describes() -> None:
+    """Nothing is said of the future of a table that has no rows for queries."""
+    card = tried("sinusoidal-encoding", lambda rows, width: torch.randn(rows, width))
+    assert not card.known
+    assert "future" not in card.title
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (lambda x, dim=-1: torch.softmax(x, dim)[:1], "has shape (1, 3); (2, 3) was expected"),
-        (lambda x, dim=-1: None, "should be a tensor, not None"),
-        (lambda x, dim=-1: torch.softmax(x, dim).double(), "has dtype float64"),
-        (lambda x, dim=-1: torch.softmax(x, dim) * 0 + 7, "should each sum to 1"),
-        (lambda y: y.missing, "raised AttributeError"),
+        (lambda x, dim=-1: torch.softmax(x, dim)[:1], "has the wrong size in dimension 0"),
+        (lambda x, dim=-1: None, "is None; a tensor was expected"),
+        (lambda x, dim=-1: torch.softmax(x, dim).double(), "is float64; float32 was expected"),
+        (lambda x, dim=-1: torch.softmax(x, dim) * 0 + 7, "Every number is the same"),
+        (lambda y: y.missing, "raised an AttributeError"),
         (lambda x, dim=-1: x.fill_(0), ""),
     ],
 )
@@ -70,6 +98,16 @@ def test_an_unknown_mistake_is_described(answer: Callable[..., Any], said: str) 
     card = tried("softmax", answer)
     assert not card.passed
     assert said in card.title
+
+
+def test_an_exception_is_told_with_the_line_of_the_cell() -> None:
+    """As on the feedback page; the cell is what IPython keeps of it."""
+    cell, place = "def causal_mask(size):\n    return torch.ones(size).missing\n", "/tmp/ipykernel_1/2.py"
+    linecache.cache[place] = (len(cell), None, cell.splitlines(keepends=True), place)
+    scope = {"torch": torch}
+    exec(compile(cell, place, "exec"), scope)
+    title = check("causal-mask", scope).title
+    assert "an AttributeError in line 2 of your cell (`return torch.ones(size).missing`)" in title
 
 
 def test_the_names_of_exercise_and_object_both_work() -> None:
@@ -144,8 +182,7 @@ def test_nothing_else_changes() -> None:
 
 def test_an_endless_loop_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a few seconds the card says so."""
-    monkeypatch.setattr("coursework.instant.trying.SECONDS", 0.2)
-    monkeypatch.setattr("coursework.instant.trying.ask.__defaults__", (0.2,))
+    monkeypatch.setattr("coursework.instant.notebook.SECONDS", 0.2)
 
     def endless(size: int) -> None:
         while True:
@@ -162,14 +199,14 @@ def test_an_argument_that_was_changed_is_named_where_the_values_agree() -> None:
         return torch.exp(x) / torch.exp(x).sum(dim=dim, keepdim=True)
 
     card = tried("softmax", in_place)
-    assert card.evidence is not None
-    assert card.evidence.yours[-1].rows[0][0].text == "x was changed"
-    assert card.evidence.expected[-1].rows[0][0].text == "x is as it was"
+    assert card.example is not None
+    assert card.example.yours[-1].rows[0][0].text == "x was changed"
+    assert card.example.expected[-1].rows[0][0].text == "x is as it was"
 
 
 def test_numbers_that_do_not_matter_beside_the_others_are_near_zero() -> None:
     """A table of weights is read for its large entries."""
-    (table,) = tables_of(Result(torch.tensor([[0.75, 2e-8, 0.0, -3e-6]])))
+    (table,) = tables_of(Observation(torch.tensor([[0.75, 2e-8, 0.0, -3e-6]])))
     assert [cell.text for cell in table.rows[0]] == ["0.75", "≈0", "0", "≈0"]
 
 

@@ -8,15 +8,15 @@ from torch import nn
 from torch.nn import functional
 
 from autograder.judge.judges import matches_reference
-from autograder.model.exercise import Comparison
 from coursework.engine.compare import EXCEPTIONS
-from coursework.engine.exceptions import Cell, advice, rows, say_raised
+from coursework.engine.describe import Comparison
+from coursework.engine.exceptions import StudentCell, advice, rows, say_raised
 from coursework.engine.observation import Observation, Raised
 from coursework.engine.observe import describe
 from coursework.engine.operation import Fault
 from coursework.engine.operations import CallFunction
 
-CELL = Cell("import torch\n\ndef f(x):\n    return scroes @ x\n", frozenset(["w_q.weight", "f"]))
+CELL = StudentCell("import torch\n\ndef f(x):\n    return scroes @ x\n", frozenset(["w_q.weight", "f"]))
 LAYER = nn.Linear(3, 2)
 SCOPE = {"torch": torch, "nn": nn, "F": functional, "layer": LAYER, "x": torch.ones(2, 3)}
 
@@ -136,14 +136,14 @@ def test_the_line_comes_from_the_cell_that_was_handed_in() -> None:
 
 def test_lines_are_counted_from_the_top_of_the_cell() -> None:
     """IPython leaves blank lines at the top out of its count."""
-    cell = Cell(f"\n  \n{CELL.source}")
+    cell = StudentCell(f"\n  \n{CELL.source}")
     said = say_raised(Raised("ZeroDivisionError", "", line=4, text="return scroes @ x"), cell)
     assert "in line 6 of your cell" in said
 
 
 def test_a_long_line_is_cut() -> None:
     """A quotation is there to find the line."""
-    cell = Cell("x = " + "1 + " * 200)
+    cell = StudentCell("x = " + "1 + " * 200)
     found = Raised("KeyError", "", line=1, text=cell.source.strip()[:200])
     assert len(say_raised(found, cell)) < 300
 
@@ -166,7 +166,7 @@ def test_a_class_of_exceptions_is_told_by_its_nearest_known_base() -> None:
 
 def test_a_syntax_error_is_that_of_the_submitted_text() -> None:
     """The grader reads the cell itself."""
-    cell = Cell("def f(x):\n    return (x\n")
+    cell = StudentCell("def f(x):\n    return (x\n")
     found = Raised("SyntaxError", "secret", ("SyntaxError",), line=2, text="return (x")
     assert say_raised(found, cell) == (
         "Your code raised a SyntaxError in line 2 of your cell (`return (x`). "

@@ -11,15 +11,15 @@ from conftest import REAL_COURSE
 from keys import KEY
 
 from autograder.judge.dropout import DropoutFact
-from autograder.judge.evidence import judge_check
 from autograder.judge.modules import ChangedPositions
-from autograder.judge.oracle import Oracle
+from autograder.judge.oracle import Oracle, judge_check
 from autograder.lessons.loading import load_lesson
-from autograder.model.exercise import Comparison, Exercise
+from autograder.model.exercise import Exercise
 from coursework.engine.compare import difference, same_form
+from coursework.engine.describe import Comparison
 from coursework.engine.observe import observe, observed
 from coursework.engine.operation import Operation
-from coursework.engine.operations import AskForSettings
+from coursework.engine.operations import AskForSettings, backpropagate
 from coursework.engine.values import Opaque, pack, unpack
 
 HOSTILE = [
@@ -138,3 +138,29 @@ def test_the_process_is_not_told_what_is_read() -> None:
         assert not issubclass(operation.sent_as, type(operation))
         assert type(operation).read is not Operation.read
         assert operation.sent_as.read is Operation.read
+
+
+def test_a_cotangent_gives_what_torch_gives() -> None:
+    """To the last bit, where entries are infinite or no numbers too."""
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(1))
+    x[0, 0], x[1, 1] = float("inf"), float("nan")
+    ours, theirs = x.clone().requires_grad_(), x.clone().requires_grad_()
+    cotangent = torch.randn(3, 4, generator=torch.Generator().manual_seed(2))
+    backpropagate(ours.exp() * 2, cotangent)
+    (theirs.exp() * 2).backward(cotangent)
+    torch.testing.assert_close(ours.grad, theirs.grad, rtol=0, atol=0, equal_nan=True)
+
+
+def test_an_output_of_another_shape_has_no_gradients() -> None:
+    """It would otherwise be stretched to the cotangent's shape."""
+    x = torch.ones(3, 1, requires_grad=True)
+    with pytest.raises(RuntimeError, match="shape"):
+        backpropagate(x * 2, torch.ones(3, 4))
+
+
+def test_a_number_needs_no_cotangent() -> None:
+    """A loss is backpropagated as it is."""
+    x = torch.ones(3, requires_grad=True)
+    backpropagate((2 * x).sum(), None)
+    assert x.grad is not None
+    assert x.grad.tolist() == [2, 2, 2]

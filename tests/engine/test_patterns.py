@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from autograder.judge.judges import matches_reference
-from autograder.model.exercise import Comparison
+from coursework.engine.describe import Comparison
 from coursework.engine.observation import Observation
 from coursework.engine.operations import CallFunction
 from coursework.engine.patterns import pattern

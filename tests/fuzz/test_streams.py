@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from keys import KEY
 
 from autograder.judge.diagnose import diagnose
-from autograder.judge.evidence import Evidence, judge_check
 from autograder.judge.judges import choice, number, shape_of
-from autograder.judge.oracle import Oracle
+from autograder.judge.oracle import Evidence, Oracle, judge_check
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
-from autograder.model.exercise import Check, Comparison, Exercise, Verdict
+from autograder.model.exercise import Check, Exercise, Verdict
 from autograder.probe import wire
 from coursework.engine import values
 from coursework.engine.compare import difference, same
+from coursework.engine.describe import Comparison
 from coursework.engine.observation import Observation
 from coursework.engine.operations import ReadEntry
 from coursework.engine.values import Opaque, WireError

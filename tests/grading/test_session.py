@@ -10,9 +10,10 @@ import pytest
 from autograder.grading import outcomes, runner, session
 from autograder.grading.grader import Grader
 from autograder.lessons.loading import load_lesson
-from autograder.model.exercise import Check, Comparison, Exercise, Verdict
+from autograder.model.exercise import Check, Exercise, Verdict
 from autograder.model.report import GRADER_ERROR, CheckReport, Outcome, Report
 from autograder.sandbox.run import Probe, Run
+from coursework.engine.describe import Comparison
 
 HandIn = Callable[..., Path]
 LESSON = "03_attention"

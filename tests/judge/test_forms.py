@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.judge.forms import step
+from autograder.judge.forms import fix_form
 from coursework.engine.compare import difference
 
 MASK = torch.ones(4, 4, dtype=torch.bool).tril()
@@ -27,7 +27,7 @@ NUMBERS = torch.arange(24.0).reshape(2, 3, 4)
 )
 def test_a_wrong_form_is_put_right(got: Any, want: Any, title: str) -> None:
     """Dtype, type and shape are told, and what is left has the right numbers."""
-    done = step(got, want)
+    done = fix_form(got, want)
     assert done is not None
     assert done.title == title
     assert difference(done.value, want) is None
@@ -36,11 +36,11 @@ def test_a_wrong_form_is_put_right(got: Any, want: Any, title: str) -> None:
 @pytest.mark.parametrize("got", [NUMBERS + 1, NUMBERS[0], "text", None, object()])
 def test_what_has_no_other_form_is_left(got: Any) -> None:
     """Wrong numbers, other sizes and other things are no matter of form."""
-    assert step(got, NUMBERS) is None
+    assert fix_form(got, NUMBERS) is None
 
 
 def test_the_same_thing_is_put_right_in_every_entry() -> None:
     """A pair whose entries share a wrong form becomes a pair of the right form, at once."""
-    done = step((NUMBERS.double(), NUMBERS.double()), (NUMBERS, NUMBERS))
+    done = fix_form((NUMBERS.double(), NUMBERS.double()), (NUMBERS, NUMBERS))
     assert done is not None
     assert difference(done.value, (NUMBERS, NUMBERS)) is None

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.judge.gradients import gradients_match
-from autograder.judge.judges import guarded, matches_reference, no_side_effects
+from autograder.judge.judges import gradients_match, guarded, matches_reference, no_side_effects
 from autograder.judge.properties import settings
-from autograder.model.exercise import Comparison
+from coursework.engine.describe import Comparison
 from coursework.engine.observation import Observation, Raised
 from coursework.engine.operation import Operation
 from coursework.engine.operations import AskForSettings, CallFunction, CallModule, ModuleGradients, Setting

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from autograder.judge.mistakes import FAMILIES, load_mistakes
+from autograder.judge.mistakes import FAMILIES, load_mistakes, merged
 from autograder.model.errors import CheckDefinitionError, StaleEditError
 from autograder.model.exercise import Edit, Mistake
 
@@ -179,3 +179,17 @@ def test_no_two_mistakes_have_the_same_title(path: Path) -> None:
     """A student who is told a title knows which mistake of the exercise is meant."""
     titles = Counter(mistake.title for mistake in load_mistakes(path))
     assert [title for title, number in titles.items() if number > 1] == []
+
+
+SOURCE = "is_real = ids != pad_id\nreturn is_real.unsqueeze(1)"
+
+
+def test_changes_of_different_tokens_are_merged() -> None:
+    """Two mistakes in one expression make an answer with both."""
+    inverted, fixed = SOURCE.replace("!=", "=="), SOURCE.replace("pad_id", "0")
+    assert merged(SOURCE, inverted, fixed) == SOURCE.replace("!= pad_id", "== 0")
+
+
+def test_changes_of_the_same_token_are_not() -> None:
+    """Two mistakes that put different things in one place exclude each other."""
+    assert merged(SOURCE, SOURCE.replace("!=", "=="), SOURCE.replace("!=", ">")) is None

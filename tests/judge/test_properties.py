@@ -14,10 +14,10 @@ from conftest import REAL_COURSE
 from keys import KEY
 from mutants import answer_with
 
-from autograder.judge.evidence import judge_check
-from autograder.judge.oracle import Oracle
+from autograder.judge.oracle import Oracle, judge_check
 from autograder.lessons.loading import load_lesson
-from autograder.model.exercise import ANSWERS, Check, Comparison, Exercise, Lesson
+from autograder.model.exercise import ANSWERS, Check, Exercise, Lesson
+from coursework.engine.describe import Comparison
 
 HELPERS = """
 _planted = []

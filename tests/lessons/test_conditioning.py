@@ -24,7 +24,8 @@ from autograder.judge.stand_ins import BASE
 from autograder.lessons.loading import load_lesson
 from autograder.lessons.transformer.fixtures import VOCABULARY, Scripted
 from autograder.model.course import Course
-from autograder.model.exercise import Check, Comparison, Exercise, Lesson, TestInput
+from autograder.model.exercise import Check, Exercise, Lesson, TestInput
+from coursework.engine.describe import Comparison
 from coursework.engine.operation import Operation, with_tensors
 from coursework.engine.operations import AskEach, CallFunction, ModuleOperation
 

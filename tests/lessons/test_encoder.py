@@ -14,8 +14,7 @@ from conftest import ROOT
 from keys import KEY
 from mutants import answer_with, evidence, messages
 
-from autograder.judge.evidence import Evidence
-from autograder.judge.oracle import Oracle
+from autograder.judge.oracle import Evidence, Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 

@@ -10,8 +10,7 @@ from mutants import answer_with, evidence, messages
 
 from autograder.grading.grader import Grader
 from autograder.judge.diagnose import diagnose
-from autograder.judge.evidence import Evidence
-from autograder.judge.oracle import Oracle
+from autograder.judge.oracle import Evidence, Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 

@@ -19,12 +19,12 @@ from conftest import ROOT
 from keys import KEY, keys
 from mutants import answer_with
 
-from autograder.judge.evidence import judge_check
-from autograder.judge.oracle import Oracle
+from autograder.judge.oracle import Oracle, judge_check
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
-from autograder.model.exercise import Comparison, Exercise, Lesson
+from autograder.model.exercise import Exercise, Lesson
 from coursework.engine import values
+from coursework.engine.describe import Comparison
 
 COURSE = Course(ROOT)
 LESSONS = [load_lesson(COURSE, name) for name in COURSE.lessons()]

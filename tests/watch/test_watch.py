@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from autograder.watch.exchange import CourseExchange
 from nbgrader.utils import notebook_hash
 from tiny_course import LESSON, RIGHT, hand_in
 from tiny_fixtures import ReadGrades

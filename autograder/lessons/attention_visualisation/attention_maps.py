@@ -7,8 +7,7 @@ import torch
 
 from autograder.judge import explain, weights
 from autograder.judge.authoring import (
-    Check, Comparison, Draw, ExerciseChecks, Question, example, matches_reference, no_side_effects,
-    properties,
+    Check, Comparison, Draw, ExerciseChecks, example, matches_reference, no_side_effects, properties, through,
 )
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import CollectMaps
@@ -57,12 +56,10 @@ def _asked(
 
 exercise = ExerciseChecks(reference=reference.attention_maps, judge=matches_reference(_first_wrong_map),
     examples=[
-        example(lambda _: Question([torch.tensor([[5, 4, 6]]), torch.tensor([[1, 7]])],
-                                   through="coursework.instant.parts:attention_maps",
-                                   shown="attention_maps(model, src, tgt)"), "heat"),
-        example(lambda _: Question([torch.tensor([[5, 4, 0]]), torch.tensor([[1, 0]])],
-                                   through="coursework.instant.parts:attention_maps",
-                                   shown="attention_maps(model, src, tgt)"), "heat"),
+        example(lambda _: through("attention_maps", torch.tensor([[5, 4, 6]]), torch.tensor([[1, 7]])),
+                "heat", shown="attention_maps(model, src, tgt)"),
+        example(lambda _: through("attention_maps", torch.tensor([[5, 4, 0]]), torch.tensor([[1, 0]])),
+                "heat", shown="attention_maps(model, src, tgt)"),
     ], checks=[
     Check("three-maps", "three maps, of all layers and heads, for seven source and five target tokens",
           lambda d: _maps(d, 7, 5), weight=2),

@@ -3,7 +3,7 @@
 import torch
 
 from autograder.judge.authoring import (
-    Check, Comparison, Draw, ExerciseChecks, arguments, call, example, matches_reference, properties,
+    Check, Comparison, Draw, ExerciseChecks, arguments, example, matches_reference, properties, through,
 )
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import FindSpan
@@ -51,10 +51,12 @@ def _float64(draw: Draw) -> FindSpan:
 
 exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference(_about_span, any_form=True),
     examples=[
-        example(lambda _: call(torch.tensor([1.0, 3.0, 0.5, 2.0]), torch.tensor([2.5, 0.5, 2.0, 1.0]), 3)),
-        example(lambda _: call(torch.tensor([0.0, -1.0, -2.0, 5.0, 0.0]), torch.tensor([6.0, 3.0,
-                1.0, 1.5, 4.0]), 2)),
-        example(lambda _: call(torch.tensor([4.0, 0.0, 0.0]), torch.tensor([0.0, 0.0, 7.0]), 2)),
+        example(lambda _: through("best_span", torch.tensor([1.0, 3.0, 0.5, 2.0]),
+                                  torch.tensor([2.5, 0.5, 2.0, 1.0]), 3)),
+        example(lambda _: through("best_span", torch.tensor([0.0, -1.0, -2.0, 5.0, 0.0]),
+                                  torch.tensor([6.0, 3.0, 1.0, 1.5, 4.0]), 2)),
+        example(lambda _: through("best_span", torch.tensor([4.0, 1.0, 0.0]),
+                                  torch.tensor([0.0, 0.0, 7.0]), 2)),
     ], checks=[
     Check("drawn", "the highest sum of all allowed spans", _many, weight=2),
     Check("crossed", "the best end comes before the best start",

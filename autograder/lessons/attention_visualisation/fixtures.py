@@ -9,6 +9,7 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_leaves, tree_map_only
 
+from coursework.engine import parts
 from coursework.engine.operation import Answer, Operation, StructureError, kind_of, load
 from coursework.engine.operations import CallFunction
 from coursework.heat_map import FAULTS, HeatMapError, read_heat_map
@@ -168,7 +169,7 @@ def _with_whole_start(found: Any) -> Any:
     attentions, tokens, start = found
     if type(attentions).__name__ == "ndarray":
         raise StructureError("array")
-    return attentions, tokens, _whole_number(start)
+    return attentions, tokens, parts.whole_number(start)
 
 
 @dataclass(frozen=True)
@@ -177,22 +178,7 @@ class FindSpan(CallFunction):
 
     def run(self, answer: Answer) -> Any:
         """Call, and turn the places into ints."""
-        found = super().run(answer)
-        if hasattr(found, "tolist") and getattr(found, "ndim", 0) == 1:
-            found = tuple(found.tolist())
-        return tuple(map(_whole_number, found)) if isinstance(found, (tuple, list)) else found
-
-
-def _whole_number(value: Any) -> Any:
-    """Return an int for an int of any kind, or a tensor of one; anything else as it is."""
-    if isinstance(value, (bool, float)):
-        return value
-    if isinstance(value, torch.Tensor):
-        return int(value) if value.dim() == 0 and not value.is_floating_point() else value
-    try:
-        return value.__index__()
-    except AttributeError:
-        return value
+        return parts.best_span(answer.find(), *self.args, **self.kwargs)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from autograder.judge.authoring import (
-    Check, Comparison, Draw, ExerciseChecks, Question, example, near, no_side_effects, properties,
+    Check, Comparison, Draw, ExerciseChecks, example, near, no_side_effects, properties, through,
 )
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import DrawHeatMap
@@ -72,13 +72,12 @@ JUDGE = no_side_effects(_about_picture, names=["weights", "queries", "keys"], an
 
 exercise = ExerciseChecks(reference=reference.plot_attention, judge=JUDGE,
     examples=[
-        example(lambda _: Question([torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]]), ["a", "b"],
-                ["x", "y", "z"]],
-                                   through="coursework.instant.parts:plot_attention",
-                                   shown="plot_attention(weights, queries, keys, ax=ax)"), "heat"),
-        example(lambda _: Question([torch.full((2, 30), 1 / 30), ["a", "b"], [f"k{n}" for n in range(30)]],
-                                   through="coursework.instant.parts:plot_attention",
-                                   shown="plot_attention(weights, queries, keys, ax=ax)")),
+        example(lambda _: through("plot_attention", torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]]),
+                                  ["a", "b"], ["x", "y", "z"]), "heat",
+                shown="plot_attention(weights, queries, keys, ax=ax)"),
+        example(lambda _: through("plot_attention", torch.full((2, 30), 1 / 30), ["a", "b"],
+                                  [f"k{n}" for n in range(30)]),
+                shown="plot_attention(weights, queries, keys, ax=ax)"),
     ], checks=[
     Check("five-by-seven", "five queries down, seven keys across",
           lambda d: _drawn(d, Q[:5], K[:7]), weight=2),

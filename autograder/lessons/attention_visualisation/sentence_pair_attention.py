@@ -3,8 +3,8 @@
 from typing import Any
 
 from autograder.judge.authoring import (
-    Check, Comparison, Draw, ExerciseChecks, Question, example, matches_reference, near, properties,
-    shape_difference,
+    Check, Comparison, Draw, ExerciseChecks, example, matches_reference, near, properties, shape_difference,
+    through,
 )
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import AttendToPairs
@@ -73,9 +73,8 @@ def _twice(draw: Draw) -> AttendToPairs:
 exercise = ExerciseChecks(reference=reference.sentence_pair_attention,
     judge=matches_reference(_about_triple, any_form=True),
     examples=[
-        example(lambda _: Question(["the cat sat", "it slept."],
-                                   through="coursework.instant.parts:sentence_pair_attention",
-                                   shown="sentence_pair_attention(model, tokeniser, a, b)"), "heat"),
+        example(lambda _: through("sentence_pair_attention", "the cat sat", "it slept."), "heat",
+                shown="sentence_pair_attention(model, tokeniser, a, b)"),
     ], checks=[
     Check("two-sentences", "a sentence of six words, and one of four",
           lambda d: _lengths(d, (6, 4)), weight=2),

@@ -2,7 +2,7 @@
 
 from autograder.judge import weights
 from autograder.judge.authoring import (
-    Check, Draw, ExerciseChecks, Question, example, facts, matches_reference, properties,
+    Check, Draw, ExerciseChecks, example, facts, matches_reference, properties, through,
 )
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import RunSilenced
@@ -22,10 +22,10 @@ def _run(draw: Draw, width: int, heads: int, head: int, **options: bool) -> RunS
 
 exercise = ExerciseChecks(reference=reference.silence_head, judge=matches_reference(),
     examples=[
-        example(lambda d: Question([d.normal(1, 2, 4), 1], through="coursework.instant.parts:silence_head",
-                                   shown="with silence_head(attention, 1): attention(x, x, x)")),
-        example(lambda d: Question([d.normal(1, 2, 4), 0], through="coursework.instant.parts:silence_head",
-                                   shown="with silence_head(attention, 0): attention(x, x, x)")),
+        example(lambda d: through("silence_head", d.normal(1, 2, 4), 1),
+                shown="with silence_head(attention, 1): attention(x, x, x)"),
+        example(lambda d: through("silence_head", d.normal(1, 2, 4), 0),
+                shown="with silence_head(attention, 0): attention(x, x, x)"),
     ], checks=[
     Check("first", "head 0 of three adds nothing to the output, and the other heads do",
           lambda d: _run(d, 12, 3, 0), weight=2),

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from autograder.judge import masks, modules
 from autograder.judge.authoring import (
-    FINISHED_ATTENTION, CallModule, Check, Draw, ExerciseChecks, arguments, defaults, example,
+    FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Draw, ExerciseChecks, arguments, defaults, example,
     gradients_match, positions_change, properties,
 )
 from autograder.lessons.decoder.layers import INIT, D, Init, dropout_checks, layer_call
@@ -24,7 +24,7 @@ exercise = ExerciseChecks(reference=stand_ins_models.CausalDecoderLayer, exclude
     examples=[
         example(lambda d: _layer(d, (1, 3), init=[4, 2, 6, 0.0])),
         example(lambda d: _layer(d, (2, 2), init=[2, 1, 3, 0.0], scale=2)),
-        example(lambda d: replace(_layer(d, (1, 2), init=[2, 1, 3, 1.0]), train=True)),
+        example(lambda d: replace(_layer(d, (1, 2), init=[2, 1, 3, NEARLY_ALL]), train=True)),
     ], checks=[
     Check("main-path", "if both sublayers return zeros, x passes through unchanged",
           lambda d: _layer(d, (2, 4), silent=["self_attention", "feed_forward"])),

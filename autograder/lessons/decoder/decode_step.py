@@ -7,8 +7,8 @@ import torch.nn.functional as F
 
 from autograder.judge import weights
 from autograder.judge.authoring import (
-    FINISHED_ATTENTION, Check, Comparison, Draw, ExerciseChecks, Question, arguments, example, facts,
-    matches_reference, near, properties,
+    FINISHED_ATTENTION, Check, Comparison, Draw, ExerciseChecks, arguments, example, facts, matches_reference,
+    near, properties, through,
 )
 from autograder.lessons.decoder.fixtures import DecodeFacts, DecodeSteps
 
@@ -65,8 +65,8 @@ FACTS = facts({"one position a call": "The feed-forward network gets more than o
 
 exercise = ExerciseChecks(reference=decode_step, judge=RIGHT, excludes=FINISHED_ATTENTION,
     examples=[
-        example(lambda d: Question([d.normal(1, 3, 4)], through="coursework.instant.parts:decode_step",
-                                   shown="decode_step(layer, x[:, t : t + 1], cache)  # for t = 0, 1, 2")),
+        example(lambda d: through("decode_step", d.normal(1, 3, 4)),
+                shown="decode_step(layer, x[:, t : t + 1], cache)  # for t = 0, 1, 2"),
     ], checks=[
     Check("first", "position 0, without a cache", lambda d: _steps(d, (2, 1)), weight=0.5),
     Check("second", "two positions: the second attends to the first", lambda d: _steps(d, (2, 2))),

@@ -7,7 +7,7 @@ import torch
 
 from autograder.judge import masks, modules
 from autograder.judge.authoring import (
-    FINISHED_ATTENTION, Check, Draw, ExerciseChecks, arguments, defaults, ends_in_norm, example,
+    FINISHED_ATTENTION, NEARLY_ALL, Check, Draw, ExerciseChecks, arguments, defaults, ends_in_norm, example,
     gradients_match, matches_reference, positions_change, properties,
 )
 from autograder.lessons.decoder.layers import D_FF, D, dropout_checks, layer_call
@@ -32,7 +32,7 @@ exercise = ExerciseChecks(reference=stand_ins_models.DecoderLayer, judge=matches
                 2])], init=[4, 2, 5, 0.0])),
         example(lambda d: _layer(d, [*_batch(d, 2, 2, 2, 2), masks.causal(2), masks.padding([2,
                 1])], init=[2, 1, 3, 0.0])),
-        example(lambda d: replace(_layer(d, _batch(d, 1, 2, 2, 2), init=[2, 1, 3, 1.0]), train=True)),
+        example(lambda d: replace(_layer(d, _batch(d, 1, 2, 2, 2), init=[2, 1, 3, NEARLY_ALL]), train=True)),
     ], checks=[
     Check("self-attention-alone",
           "the self-attention, while the other sublayers return zeros: tokens attend to those before them",

@@ -3,8 +3,8 @@
 from typing import Any
 
 from autograder.judge.authoring import (
-    Check, Comparison, Draw, ExerciseChecks, Question, example, fact, facts, matches_reference, near,
-    properties,
+    Check, Comparison, Draw, ExerciseChecks, example, fact, facts, matches_reference, near, properties,
+    through,
 )
 from autograder.lessons.multi_head_attention import reference
 from autograder.lessons.multi_head_attention.fixtures import CopyFromBert
@@ -37,8 +37,7 @@ def _paths(*layers: str) -> list[str]:
 
 exercise = ExerciseChecks(reference=reference.load_from_bert, judge=matches_reference(_first_wrong),
     examples=[
-        example(lambda _: Question(through="coursework.instant.parts:load_from_bert",
-                                   shown="load_from_bert(mine, theirs)  # of width 2")),
+        example(lambda _: through("load_from_bert"), shown="load_from_bert(mine, theirs)  # of width 2"),
     ], checks=[
     Check("projections", "the layers for queries, keys and values are copied, weights and biases",
           lambda d: _copy(d, 6, 2, paths=_paths("w_q", "w_k", "w_v")), weight=2),

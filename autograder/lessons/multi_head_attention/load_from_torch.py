@@ -5,8 +5,8 @@ from typing import Any
 import torch
 
 from autograder.judge.authoring import (
-    Check, Comparison, Draw, ExerciseChecks, Question, example, fact, facts, matches_reference, near,
-    properties,
+    Check, Comparison, Draw, ExerciseChecks, example, fact, facts, matches_reference, near, properties,
+    through,
 )
 from autograder.lessons.multi_head_attention import reference
 from autograder.lessons.multi_head_attention.fixtures import CopyFromTorch
@@ -52,8 +52,8 @@ def _content(value: torch.Tensor, pieces: dict[str, torch.Tensor]) -> str:
 
 exercise = ExerciseChecks(reference=reference.load_from_torch, judge=matches_reference(_first_wrong),
     examples=[
-        example(lambda _: Question(through="coursework.instant.parts:load_from_torch",
-                                   shown="load_from_torch(mine, nn.MultiheadAttention(2, 1))")),
+        example(lambda _: through("load_from_torch"),
+                shown="load_from_torch(mine, nn.MultiheadAttention(2, 1))"),
     ], checks=[
     Check("weights", "the weights for queries, keys and values are copied to the right layers",
           lambda d: _copy(d, 6, 2, paths=["w_q.weight", "w_k.weight", "w_v.weight"]), weight=2),

@@ -6,8 +6,8 @@ import torch
 
 from autograder.judge import masks, modules, weights
 from autograder.judge.authoring import (
-    FINISHED_ATTENTION, CallModule, Check, Draw, ExerciseChecks, Operation, arguments, example, facts,
-    gradients_match, matches_reference, module, properties, samples_mix,
+    FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Draw, ExerciseChecks, Operation, arguments, example,
+    facts, gradients_match, matches_reference, module, properties, samples_mix, through,
 )
 from autograder.lessons.multi_head_attention import explainers
 from autograder.lessons.multi_head_attention.fixtures import DropoutOnWeights
@@ -72,8 +72,8 @@ exercise = ExerciseChecks(reference=stand_ins.MultiHeadAttention, judge=matches_
         example(lambda d: _attend(d, 4, 2, [*[d.normal(2, 3, 4)] * 3, masks.padding([1, 3])]), "heat"),
         example(lambda d: _attend(d, 2, 1, [d.normal(1, 2, 2), d.normal(1, 2, 2), d.normal(1, 2, 2),
                                             torch.tensor([[True, False], [False, False]])]), "heat"),
-        example(lambda d: module([2, 1, 1.0], weights.attention(d, "", 2),
-                                 [d.normal(1, 2, 2)] * 3, train=True)),
+        example(lambda d: through("dropped_attention", d.normal(1, 2, 2), NEARLY_ALL),
+                shown=f"MultiHeadAttention(2, 1, dropout={NEARLY_ALL}).train()(x, x, x)[0]"),
     ], checks=[
     Check("cross", "four queries attend to seven keys, and query, key and value all differ",
           lambda d: _attend(d, 10, 2, _cross(d)), weight=2),

@@ -4,8 +4,8 @@ import torch
 
 from autograder.judge import modules
 from autograder.judge.authoring import (
-    Check, Comparison, DropoutFact, ExerciseChecks, ReadState, Verdict, defaults, example, facts, failed,
-    gradients_match, matches_reference, module, no_side_effects, part_of, properties,
+    NEARLY_ALL, Check, Comparison, DropoutFact, ExerciseChecks, ReadState, Verdict, defaults, example, facts,
+    failed, gradients_match, matches_reference, module, no_side_effects, part_of, properties,
 )
 from autograder.lessons.positional_encoding import judges
 from coursework import stand_ins
@@ -46,7 +46,7 @@ exercise = ExerciseChecks(reference=stand_ins.PositionalEncoding, judge=judges.s
         example(lambda d: module([4, 6], {}, [d.normal(1, 3, 4)])),
         example(lambda d: module([2, 5], {}, [d.normal(3, 2, 2)])),
         example(lambda d: module([4, 2], {}, [d.normal(1, 3, 4)])),
-        example(lambda d: module([2, 3, 1.0], {}, [d.normal(1, 2, 2)], train=True)),
+        example(lambda d: module([2, 3, NEARLY_ALL], {}, [d.normal(1, 2, 2)], train=True)),
     ], checks=[
     Check("batch", "position s of every sample gets row s of the table",
           lambda d: module([12, 30], {}, [d.normal(3, 7, 12)]), weight=2),

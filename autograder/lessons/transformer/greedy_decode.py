@@ -3,8 +3,8 @@
 import torch
 
 from autograder.judge.authoring import (
-    Check, Comparison, Draw, ExerciseChecks, Question, arguments, example, facts, matches_reference,
-    properties,
+    Check, Comparison, Draw, ExerciseChecks, arguments, example, facts, matches_reference, properties,
+    through,
 )
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import (
@@ -57,18 +57,15 @@ def _decode(
     return kind(factor, src, max_len, kwargs, pad_id, train)
 
 
-ECHO = "coursework.instant.parts:greedy_decode"
-
 exercise = ExerciseChecks(
     reference=reference.greedy_decode, judge=matches_reference(_first_wrong_row, any_form=True),
     examples=[
-        example(lambda _: Question([torch.tensor([[7, 5, 0, 0], [4, 8, 6, 9]]), 7], through=ECHO,
-                                   shown="greedy_decode(model, src, 7)  # the model repeats its source")),
-        example(lambda _: Question([torch.tensor([[9, 4, 7]]), 2], {"sos_id": 8, "eos_id": 5}, through=ECHO,
-                                   shown="greedy_decode(model, src, 2, sos_id=8, eos_id=5)")),
-        example(lambda _: Question([torch.tensor([[4, 0], [7, 6]]), 5], {"sos_id": 8, "eos_id": 9},
-                                   through=ECHO,
-                                   shown="greedy_decode(model, src, 5, sos_id=8, eos_id=9)")),
+        example(lambda _: through("greedy_decode", torch.tensor([[7, 5, 0, 0], [4, 8, 6, 9]]), 7),
+                shown="greedy_decode(model, src, 7)  # the model repeats its source"),
+        example(lambda _: through("greedy_decode", torch.tensor([[9, 4, 7]]), 2, sos_id=8, eos_id=5),
+                shown="greedy_decode(model, src, 2, sos_id=8, eos_id=5)"),
+        example(lambda _: through("greedy_decode", torch.tensor([[4, 0], [7, 6]]), 5, sos_id=8, eos_id=9),
+                shown="greedy_decode(model, src, 5, sos_id=8, eos_id=9)"),
     ], checks=[
     Check("different-ends", "three rows end at different times, followed by padding",
           lambda d: _decode(d, [4, 1, 6], 9), weight=2),

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import torch
 
 from autograder.judge.authoring import (
-    PASSED, CallFunction, Check, Comparison, ExerciseChecks, Question, Verdict, defaults, example, failed,
-    matches_reference, properties,
+    PASSED, CallFunction, Check, Comparison, ExerciseChecks, Verdict, defaults, example, failed,
+    matches_reference, properties, through,
 )
 from autograder.lessons.transformer import reference
 
@@ -37,8 +37,8 @@ CLOSELY = matches_reference(atol=1e-6, rtol=1e-5)
 
 exercise = ExerciseChecks(reference=reference.noam_rate, judge=CLOSELY,
     examples=[
-        example(lambda _: Question([4, 16, 10], through="coursework.instant.parts:noam_rates",
-                                   shown="noam_rate(step, 16, warmup=10)  # steps 1 to 30"), "curves"),
+        example(lambda _: through("noam_rates", 4, 16, 10), "curves",
+                shown="noam_rate(step, 16, warmup=10)  # steps 1 to 30"),
     ], checks=[
     Check("rising", "the rise, with the default warm-up", lambda _: CallInMillionths([700, 512])),
     Check("peak", "the peak", lambda _: CallInMillionths([4000, 512])),

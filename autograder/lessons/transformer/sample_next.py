@@ -3,8 +3,8 @@
 import torch
 
 from autograder.judge.authoring import (
-    Check, Comparison, Draw, ExerciseChecks, Question, call, example, facts, matches_reference,
-    no_side_effects, properties,
+    Check, Comparison, Draw, ExerciseChecks, PublicExample, call, example, facts, matches_reference,
+    no_side_effects, properties, through,
 )
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import SampleShares, SampleTwice
@@ -48,18 +48,18 @@ def _shares(id_: str, title: str, *, weight: float = 1.0, rows: int = 1, **optio
 LOGITS = torch.tensor([[0.1, 0.4, 0.3, 0.2]]).log()  # those of these four probabilities
 
 
-def _drawn(**options: float) -> Question:
+def _drawn(**options: float) -> PublicExample:
     given = ", ".join(f"{name}={value}" for name, value in options.items())
-    return Question([LOGITS], options, through="coursework.instant.parts:sample_next",
-                    shown=f"sample_next(logits, {given})  # 2000 times: which tokens come up")
+    return example(lambda _: through("sample_next", LOGITS, **options),
+                   shown=f"sample_next(logits, {given})  # 2000 times: which tokens come up")
 
 
 exercise = ExerciseChecks(reference=reference.sample_next,
     examples=[
         example(lambda _: call(LOGITS, temperature=0)),
-        example(lambda _: _drawn(top_k=2)),
-        example(lambda _: _drawn(top_p=0.6)),
-        example(lambda _: _drawn(top_k=3, top_p=0.8)),
+        _drawn(top_k=2),
+        _drawn(top_p=0.6),
+        _drawn(top_k=3, top_p=0.8),
     ], checks=[
     _shares("plain", "without options, tokens are sampled from the softmax", weight=2, rows=2),
     _shares("colder", "temperature 0.5 makes likely tokens more likely", temperature=0.5),

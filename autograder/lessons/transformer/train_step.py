@@ -5,8 +5,8 @@ from typing import Any
 import torch
 
 from autograder.judge.authoring import (
-    NEARLY_ALL, Check, Comparison, Draw, ExerciseChecks, Question, arguments, defaults, example, facts,
-    matches_reference, near, of_type, properties, side, times,
+    NEARLY_ALL, Check, Comparison, Draw, ExerciseChecks, arguments, defaults, example, facts,
+    matches_reference, near, of_type, properties, side, through, times,
 )
 from autograder.lessons.transformer import reference
 from autograder.lessons.transformer.fixtures import ModeAfterwards, TrainSteps
@@ -63,12 +63,11 @@ STAYS = facts({"train mode": "After the step, the model is in eval mode, but it 
 exercise = ExerciseChecks(
     reference=reference.train_step, judge=matches_reference(_about_steps, any_form=True),
     examples=[
-        example(lambda _: Question([torch.tensor([[4, 5]]), torch.tensor([[6, 3, 2]])],
-                                   through="coursework.instant.parts:train_step",
-                                   shown="train_step(model, src, tgt, optimiser)  # two steps")),
-        example(lambda _: Question([torch.tensor([[4, 5], [7, 0]]), torch.tensor([[6, 3, 2], [9, 2, 0]])],
-                                   {"smoothing": 0.2}, through="coursework.instant.parts:train_step",
-                                   shown="train_step(model, src, tgt, optimiser, smoothing=0.2)")),
+        example(lambda _: through("train_step", torch.tensor([[4, 5]]), torch.tensor([[6, 3, 2]])),
+                shown="train_step(model, src, tgt, optimiser)  # two steps"),
+        example(lambda _: through("train_step", torch.tensor([[4, 5], [7, 0]]),
+                                  torch.tensor([[6, 3, 2], [9, 2, 0]]), smoothing=0.2),
+                shown="train_step(model, src, tgt, optimiser, smoothing=0.2)"),
     ], checks=[
     Check("one-step", "one step: the loss before the update, and the update",
           lambda d: _train(d, _batch(d, 6, 6, 6)), weight=2),

@@ -1,17 +1,20 @@
-"""What examples need beside plain data: small models to decode from, to train and to look into.
+"""Examples that need more than plain data: small models to decode from, to train and to look into.
 
 Each function takes the student's answer and plain inputs, calls the answer, and returns what is to
-be compared.
+be compared. `CallThrough` is the operation that does so.
 """
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 import torch
 from torch import nn
 
 from coursework import scope
+from coursework.engine.operation import Answer
+from coursework.engine.operations import CallFunction
 from coursework.heat_map import read_heat_map
 from coursework.small_bert import SmallBert, SmallTokeniser
 
@@ -152,9 +155,29 @@ def sentence_pair_attention(answer: Any, a: str, b: str) -> Any:
     model = SmallBert(len(tokeniser), d_model=4, num_heads=2, num_layers=1)
     _fill(model, 2.0)
     found = answer(model.eval(), tokeniser, a, b)
-    if isinstance(found, (tuple, list)) and len(found) == 3 and hasattr(found[2], "__index__"):
-        return (*found[:2], found[2].__index__())
+    if isinstance(found, (tuple, list)) and len(found) == 3:
+        return (*found[:2], whole_number(found[2]))
     return found
+
+
+def best_span(answer: Any, start_logits: torch.Tensor, end_logits: torch.Tensor, max_length: int) -> Any:
+    """Ask for a span; a pair of integers of any kind, or a tensor of two, comes back as a pair of ints."""
+    found = answer(start_logits, end_logits, max_length)
+    if hasattr(found, "tolist") and getattr(found, "ndim", 0) == 1:
+        found = tuple(found.tolist())
+    return tuple(map(whole_number, found)) if isinstance(found, (tuple, list)) else found
+
+
+def whole_number(value: Any) -> Any:
+    """Return an int for an int of any kind, or a tensor of one; anything else as it is."""
+    if isinstance(value, (bool, float)):
+        return value
+    if isinstance(value, torch.Tensor):
+        return int(value) if value.dim() == 0 and not value.is_floating_point() else value
+    try:
+        return value.__index__()
+    except AttributeError:
+        return value
 
 
 def _fill(model: nn.Module, scale: float) -> None:
@@ -222,6 +245,15 @@ def silence_head(answer: Any, x: torch.Tensor, head: int) -> Any:
     return {"inside": inside.detach(), "as before": bool(torch.equal(before, after))}
 
 
+def dropped_attention(answer: Any, x: torch.Tensor, dropout: float) -> Any:
+    """Return the output of an attention in train mode; its weights may be before or after dropout."""
+    attention = answer(x.size(-1), 1, dropout).train()
+    for name in ("w_q", "w_k", "w_v", "w_o"):
+        _fill(getattr(attention, name), 1.0)
+    found = attention(x, x, x)
+    return found[0] if isinstance(found, (tuple, list)) and found else found
+
+
 class BertAttention(nn.Module):
     """The four layers of BERT's attention, under BERT's names; their numbers count up from 1."""
 
@@ -252,3 +284,34 @@ def sample_next(answer: Any, logits: torch.Tensor, **options: float) -> Any:
     generator = torch.Generator().manual_seed(3)
     drawn = answer(logits.repeat(2000, 1), generator=generator, **options)
     return sorted({*drawn.tolist()})
+
+
+TRIALS: Final[Mapping[str, Callable[..., Any]]] = {
+    trial.__name__: trial
+    for trial in (
+        attention_maps,
+        best_span,
+        decode_step,
+        dropped_attention,
+        greedy_decode,
+        load_from_bert,
+        load_from_torch,
+        noam_rates,
+        plot_attention,
+        sample_next,
+        sentence_pair_attention,
+        silence_head,
+        train_step,
+    )
+}
+
+
+@dataclass(frozen=True)
+class CallThrough(CallFunction):
+    """Call the function of `TRIALS` that is named `through`, with the answer and the arguments."""
+
+    through: str = ""
+
+    def run(self, answer: Answer) -> Any:
+        """Call it."""
+        return TRIALS[self.through](answer.find(), *self.args, **self.kwargs)

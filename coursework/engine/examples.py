@@ -1,0 +1,176 @@
+"""The public examples of exercises, and what known mistakes give on them.
+
+The build of the course makes the files in `coursework/examples`, one pair for each lesson. They hold
+inputs, right results and the signatures of known mistakes. Nothing that is graded is among them.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+
+from coursework.engine.compare import is_right
+from coursework.engine.observation import Observation
+from coursework.engine.operation import Operation, make
+from coursework.engine.values import Opaque, decode
+
+FOLDER = Path(__file__).resolve().parent.parent / "examples"
+SEED = 20170612  # of the random state in which an example is tried
+PROJECTIONS, DIRECTIONS = 4, 9803
+TOLERANCE = 1e-4  # of the length of the vector of all floats, and at least of 1
+DIGITS = 16  # of the digest
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What identifies a result on an example, by which a known mistake is recognised without storing it.
+
+    Two results have equal signatures if they are equal within rounding. `form` is a digest of all that is
+    exact (types, shapes, whole numbers, texts, exceptions). `numbers` are four random projections of the
+    floats, which change by little when the floats do. All right results have one signature: a student's own
+    words in an expected exception make no difference.
+    """
+
+    form: str
+    numbers: tuple[float, ...]
+    length: float = 0.0
+
+    def matches(self, other: "Signature") -> bool:
+        """Return whether two results are the same within rounding."""
+        room = TOLERANCE * max(1.0, self.length)
+        pairs = zip(self.numbers, other.numbers, strict=True)
+        return self.form == other.form and all(abs(a - b) <= room for a, b in pairs)
+
+
+@dataclass(frozen=True)
+class KnownMistake:
+    """A mistake that shows on the examples of an exercise, with the signature of its result on each.
+
+    Two `titles` are two mistakes that were made together or, with `either`, two that no example tells
+    apart. There is a hint for each title.
+    """
+
+    titles: Sequence[str]
+    hints: Sequence[str]
+    either: bool
+    signatures: Sequence[Signature]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One public example: what is done with an answer, how that reads as a call, and the right result.
+
+    `names` are those of its arguments. `picture` says how its result is drawn, "" for tables alone.
+    """
+
+    operation: Operation
+    shown: str
+    expected: Observation
+    names: Sequence[str] = ()
+    picture: str = ""
+
+
+@dataclass(frozen=True)
+class ExampleSet:
+    """All examples of one exercise, with the mistakes that show on them."""
+
+    exercise: str
+    name: str
+    examples: Sequence[Example]
+    mistakes: Sequence[KnownMistake]
+
+    def recognise(self, got: Sequence[Observation]) -> KnownMistake | None:
+        """Return the known mistake that gives exactly these results; single ones are tried first."""
+        pairs = zip(got, self.examples, strict=True)
+        signatures = [sign(seen, example.expected) for seen, example in pairs]
+        for mistake in self.mistakes:
+            known = zip(signatures, mistake.signatures, strict=True)
+            if all(mine.matches(other) for mine, other in known):
+                return mistake
+        return None
+
+
+def sign(got: Observation, expected: Observation) -> Signature:
+    """Return the signature of a result."""
+    if is_right(got, expected):
+        return Signature("right", (0.0,) * PROJECTIONS)
+    floats: list[torch.Tensor] = []
+    raised = got.raised
+    exception = (raised.kind, raised.message, raised.fault, raised.path, raised.detail) if raised else ()
+    parts = (exception, got.changed, *_forms(got.value, floats))
+    form = hashlib.sha256(repr(parts).encode()).hexdigest()[:DIGITS]
+    flat = torch.cat(floats) if floats else torch.zeros(0, dtype=torch.float64)
+    directions = torch.Generator().manual_seed(DIRECTIONS)
+    weights = torch.randn(flat.numel(), PROJECTIONS, generator=directions, dtype=torch.float64)
+    return Signature(form, tuple((flat @ weights).tolist()), math.sqrt(float(flat @ flat)))
+
+
+def _forms(value: Any, floats: list[torch.Tensor]) -> Iterator[Any]:
+    """Yield what is exact about a value; its floats are added to `floats`."""
+    if isinstance(value, torch.Tensor):
+        yield (str(value.dtype), tuple(value.shape))
+        if value.is_floating_point():
+            flat = value.detach().double().flatten()
+            yield [float(x) for x in flat[~flat.isfinite()]]
+            yield flat.isfinite().nonzero().flatten().tolist() if not flat.isfinite().all() else []
+            floats.append(flat[flat.isfinite()])
+        else:
+            yield value.flatten().tolist()
+    elif isinstance(value, float):
+        yield from _forms(torch.tensor([value], dtype=torch.float64), floats)
+    elif isinstance(value, (list, tuple)):
+        yield (type(value).__name__, len(value))
+        for item in value:
+            yield from _forms(item, floats)
+    elif isinstance(value, Mapping):
+        yield ("dict", len(value))
+        for key, item in value.items():
+            yield repr(key)
+            yield from _forms(item, floats)
+    else:
+        yield value.kind if isinstance(value, Opaque) else repr(value)
+
+
+def find(name: str) -> ExampleSet | None:
+    """Return the examples of an exercise, by its id or by the name of what it defines."""
+    return next((found for found in every_set() if name in (found.exercise, found.name)), None)
+
+
+def every_set() -> Iterator[ExampleSet]:
+    """Yield the examples of all exercises, in the order of the course."""
+    for lesson in sorted(path.stem for path in FOLDER.glob("*.json")):
+        yield from read(lesson)
+
+
+@cache
+def read(lesson: str) -> tuple[ExampleSet, ...]:
+    """Return the examples of a lesson such as '03_attention'; none if it has no file of them."""
+    path = FOLDER / f"{lesson}.json"
+    if not path.is_file():
+        return ()
+    tensors = load_file(path.with_suffix(".safetensors"))
+    return tuple(_example_set(stored, tensors) for stored in json.loads(path.read_text("utf-8"))["exercises"])
+
+
+def _example_set(stored: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> ExampleSet:
+    examples = []
+    for each in stored["examples"]:
+        operation = decode(each["operation"], tensors)
+        asked = make(operation["operation"], operation["fields"])
+        expected = Observation.of(decode(each["expected"], tensors))
+        examples.append(Example(asked, each["shown"], expected, each["names"], each["picture"]))
+    numbers = tensors.get(f"{stored['exercise']} mistakes", torch.zeros(0)).tolist()
+    mistakes = []
+    for row, (texts, either, forms) in enumerate(stored["mistakes"]):
+        titles, hints = zip(*(stored["texts"][number] for number in texts), strict=True)
+        known = zip((stored["forms"][number] for number in forms), numbers[row], strict=True)
+        signatures = [Signature(form, tuple(projected)) for form, projected in known]
+        mistakes.append(KnownMistake(titles, hints, bool(either), signatures))
+    return ExampleSet(stored["exercise"], stored["name"], examples, mistakes)
