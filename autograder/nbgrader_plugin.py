@@ -114,20 +114,16 @@ def stage(converter: Any, course: Course) -> TemporaryDirectory[str]:
     for found in sorted(glob.glob(pattern)):  # noqa: PTH207 - nbgrader's own pattern
         student = Path(found).parent.name
         if is_student_name(student):
-            _stage(Submission(course, student, lesson, ""), Path(place.name))
+            staged = Path(place.name) / student / lesson
+            staged.mkdir(parents=True)
+            (staged / f"{lesson}.ipynb").touch()
+            copy_stamps(Submission(course, student, lesson, ""), staged)
         else:
             converter.log.warning("left out: '%s' cannot be a student's name", clean_name(student))
     converter.coursedir = copy.copy(folder)  # formgrader goes on using its own
     converter.coursedir.submitted_directory = place.name
     converter.init_notebooks()
     return place
-
-
-def _stage(submission: Submission, place: Path) -> None:
-    folder = place / submission.student / submission.lesson
-    folder.mkdir(parents=True)
-    (folder / f"{submission.lesson}.ipynb").touch()
-    copy_stamps(submission, folder)
 
 
 class _Shared:

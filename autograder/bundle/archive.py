@@ -3,21 +3,19 @@
 The wheel holds `coursework`, which lessons import, and nothing of the autograder.
 """
 
-import io
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
-import zipfile
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from autograder.authoring.files import files_in, write
+from autograder.authoring.files import files_in, write, zipped
 from autograder.bundle.secrets import refuse_secrets
 from autograder.model.course import Course
 from autograder.model.errors import BundleError
@@ -41,8 +39,7 @@ FOR_STUDENTS: Final = (
     "tqdm",
 )
 PINNED: Final = re.compile(r"^([A-Za-z0-9_.-]+)==\S+$")
-DATE: Final = (2020, 1, 1, 0, 0, 0)  # equal contents give an equal zip, and an equal wheel
-EPOCH: Final = "1577836800"  # the same date
+EPOCH: Final = "1577836800"  # 1 January 2020: equal contents give an equal wheel
 PROJECT: Final = """[build-system]
 requires = ["setuptools"]
 build-backend = "setuptools.build_meta"
@@ -73,7 +70,7 @@ def write_bundle(course: Course) -> Path:
         contents = dict(_contents(course, wheel))
     refuse_secrets(course, contents)
     path = course.root / "dist" / f"{FOLDER}.zip"
-    write(path, _zipped(contents))
+    write(path, zipped({f"{FOLDER}/{name}": content for name, content in contents.items()}))
     return path
 
 
@@ -127,15 +124,3 @@ def build_wheel(course: Course, folder: Path) -> Path:
     if done.returncode:
         raise BundleError(f"the wheel of coursework could not be built: {done.stderr[-500:]}")
     return next(folder.glob("*.whl"))
-
-
-def _zipped(contents: dict[str, bytes]) -> bytes:
-    """Return a zip with everything in one folder, the same for the same contents."""
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(contents):
-            entry = zipfile.ZipInfo(f"{FOLDER}/{name}", DATE)
-            entry.external_attr = 0o644 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, contents[name])
-    return whole.getvalue()

@@ -37,21 +37,15 @@ def doctor(course: Course, *, as_json: bool) -> None:
 
     found = dict(examine(course))
     if as_json:
-        click.echo(_json(found))
+        checks = [
+            {"name": name, "status": each.status.value, "said": each.said, "fix": each.fix}
+            for name, each in found.items()
+        ]
+        document = {"ok": is_fit(found.values()), "checks": checks}
+        click.echo(json.dumps(document, ensure_ascii=False, indent=2))
     else:
         _print(found, Console())
     sys.exit(0 if is_fit(found.values()) else 1)
-
-
-def _json(found: "dict[str, Finding]") -> str:
-    from autograder.doctor.examine import is_fit
-
-    checks = [
-        {"name": name, "status": each.status.value, "said": each.said, "fix": each.fix}
-        for name, each in found.items()
-    ]
-    document = {"ok": is_fit(found.values()), "checks": checks}
-    return json.dumps(document, ensure_ascii=False, indent=2)
 
 
 def _print(found: "dict[str, Finding]", console: Console) -> None:
@@ -63,5 +57,4 @@ def _print(found: "dict[str, Finding]", console: Console) -> None:
     console.print(table)
     for name, each in found.items():
         if each.fix:
-            line = Text.assemble((f"{name}: ", "bold"), each.fix)
-            console.print(line, soft_wrap=True)
+            console.print(Text.assemble((f"{name}: ", "bold"), each.fix), soft_wrap=True)

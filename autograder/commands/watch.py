@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,17 +71,19 @@ def watch(
     if not unsandboxed:
         require_sandbox()
     place = Path(os.path.abspath(folder)) if folder else None  # noqa: PTH100 - links are left alone
+    if place and not place.is_dir():
+        raise click.BadParameter(f"no such folder: {place}", param_hint="FOLDER")
     exchange = CourseExchange(course, place)
-    inbox = Inbox(_require_folder(place) if place else exchange.require_inbound(), course.lessons())
+    inbox = Inbox(place or exchange.require_inbound(), course.lessons())
     pool = Pool(workers, sandboxed=not unsandboxed, persistent=True)
     grader = ArrivalGrader(course, exchange, pool)
     rules = Rules(most, exchange.checks_owner)
     with only_one(course), _stopped_by_signals() as stop:
         click.echo(f"watching {inbox.folder}", err=True)
-        tell = _tell_json if as_json else _tell
+        tell, note = _tell_json if as_json else _tell, partial(click.echo, err=True)
         pool.warm_up(course)
         try:
-            Watch(inbox, grader, rules, tell, _note).run(stop, once=once)
+            Watch(inbox, grader, rules, tell, note).run(stop, once=once)
         finally:
             grader.close()
 
@@ -96,16 +99,6 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
     finally:
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
-
-
-def _require_folder(folder: Path) -> Path:
-    if not folder.is_dir():
-        raise click.BadParameter(f"no such folder: {folder}", param_hint="FOLDER")
-    return folder
-
-
-def _note(line: str) -> None:
-    click.echo(line, err=True)
 
 
 def _tell(done: "Done") -> None:

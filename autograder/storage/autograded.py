@@ -69,7 +69,7 @@ def submission_time(submission: Submission) -> datetime | None:
 def parse_stamp(text: str) -> datetime | None:
     """Return the time of one of nbgrader's time stamps, in UTC, or None if it cannot be read."""
     with suppress(ValueError, OverflowError, TypeError):
-        return parse_utc(text) if _STAMP.fullmatch(text) else None  # type: ignore[no-any-return]
+        return parse_utc(text) if _STAMP.fullmatch(text) else None
     return None
 
 
