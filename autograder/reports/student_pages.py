@@ -42,7 +42,7 @@ from autograder.reports.words import (
 )
 from autograder.storage.attempts import Attempt
 from autograder.storage.gradebook import LessonGrades
-from autograder.submissions.nbgrader_cells import grade_id, is_solution
+from autograder.submissions.released import grade_id, is_solution
 
 INDEX, NOTEBOOK = "index.html", "notebook.html"
 MOST = 12  # repairs and incidents shown to the student; the rest are counted

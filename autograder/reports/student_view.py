@@ -25,7 +25,7 @@ from autograder.reports.words import (
     wording,
 )
 from autograder.storage.attempts import Attempt
-from autograder.submissions.nbgrader_cells import grade_id, is_solution
+from autograder.submissions.released import grade_id, is_solution
 
 NOTHING_ANSWERED = "No exercise has an answer yet, so there was nothing to grade."
 LEFT_OUT = (Outcome.UNANSWERED, Outcome.MISSING)
