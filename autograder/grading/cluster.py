@@ -41,8 +41,7 @@ from autograder.model.errors import AutograderError, CourseError, SandboxMissing
 from autograder.model.report import Report
 from autograder.storage.attempts import Attempt
 from autograder.storage.course_key import lesson_key
-from autograder.submissions.file_access import read_submitted
-from autograder.submissions.notebook_file import MAX_BYTES
+from autograder.submissions.notebook_file import MAX_BYTES, read_submitted
 from autograder.submissions.submission import Submission
 
 if TYPE_CHECKING:  # dask takes a second to import

@@ -17,7 +17,7 @@ from autograder.grading.version import exercise_versions
 from autograder.model.errors import AutograderError, NothingSubmittedError, SubmissionError, WrongFileError
 from autograder.model.report import GRADER_ERROR, ExerciseReport, Outcome, Report, State
 from autograder.storage.attempts import Attempt, describe_errors
-from autograder.submissions.nbgrader_cells import answer_digests, graded_cells, metadata
+from autograder.submissions.released import answer_digests, graded_cells, metadata
 from autograder.submissions.submission import Submission
 
 if TYPE_CHECKING:  # the process that only collects results does without torch

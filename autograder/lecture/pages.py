@@ -1,4 +1,4 @@
-"""A solved lesson laid out for a room: to run live, or as slides to export.
+"""A solved lesson laid out for a room: to run live in a copy, or as slides to export.
 
 All of it is for the room but its exercises, unless they are asked for. Code and what it gives are on one
 slide: below each other, side by side, or the code folded.
@@ -6,14 +6,19 @@ slide: below each other, side by side, or the code folded.
 
 import math
 import re
+import shutil
+import sys
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from autograder.authoring.files import write
+from autograder.authoring.notebook import as_text
 from autograder.lecture import blocks
 from autograder.lecture.paging import (
     OFF,
@@ -26,7 +31,9 @@ from autograder.lecture.paging import (
     without_asides,
 )
 from autograder.lecture.prose import split
-from autograder.model.lesson_text import CellKind, LessonCell, LessonText
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
+from autograder.model.lesson_text import CellKind, LessonCell, LessonText, read_lesson
 
 ANSWER: Final = "answer"  # a tag that the slides' template knows
 
@@ -59,14 +66,50 @@ RISE: Final = {  # settings of jupyterlab-rise
 }
 
 
+def copy_solved(course: Course, lesson: str, folder: Path) -> Path:
+    """Copy a solved lesson and its pictures, laid out as slides; return the notebook.
+
+    No earlier lesson lies next to it, so stand-ins take the place of what they built: any lesson
+    can be opened first.
+    """
+    laid_out = live_notebook(*solved_lesson(course, lesson))
+    shutil.copytree(course.solutions / "images", folder / "images", dirs_exist_ok=True)
+    path = folder / course.solved_notebook(lesson).name
+    write(path, as_text(laid_out).encode())
+    return path
+
+
+def copy_released(course: Course, lesson: str, folder: Path) -> Path:
+    """Copy a released lesson as students have it; return the notebook."""
+    released = course.release_notebook(lesson)
+    shutil.copytree(released.parent, folder / lesson, dirs_exist_ok=True)
+    return folder / lesson / released.name
+
+
+def lab_command(notebook: Path) -> list[str]:
+    """Return the command that opens a notebook in JupyterLab, rooted at its copy."""
+    root = notebook.parent
+    return [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}", str(notebook)]
+
+
+def solved_lesson(course: Course, lesson: str) -> tuple[LessonText, Any, Path]:
+    """Return a lesson's text, its solved notebook and the folder of its pictures.
+
+    Raises CourseError where it has no solved notebook.
+    """
+    solved = course.solved_notebook(lesson)
+    if not solved.is_file():
+        raise CourseError(f"no solved lesson: expected {solved}; run 'autograder build {lesson}'")
+    return read_lesson(course.text(lesson)), nbformat.read(solved, as_version=4), solved.parent
+
+
 def live_notebook(lesson: LessonText, notebook: Any, folder: Path) -> Any:
     """Return a solved lesson laid out as slides to run live: all of its code, tests off the slides.
 
     `folder` is where its pictures lie.
     """
-    pieces: list[Piece] = []
-    for about, cell in zip(lesson.cells, notebook.cells, strict=True):
-        pieces += _live(about, cell, folder)
+    pairs = zip(lesson.cells, notebook.cells, strict=True)
+    pieces = (piece for about, cell in pairs for piece in _live(about, cell, folder))
     laid_out = _with_cells(notebook, paged(pieces))
     style = Path(__file__).with_name("live.css").read_text(encoding="utf-8")
     laid_out.metadata["rise"] = {**RISE, "overlay": f"<style>\n{style}</style>"}
@@ -80,11 +123,9 @@ def slide_notebook(lesson: LessonText, notebook: Any, folder: Path, *, exercises
     see it, with its answer folded; otherwise one line stands in its place.
     """
     pairs: Iterable[tuple[LessonCell, Any]] = zip(lesson.cells, notebook.cells, strict=True)
-    pieces: list[Piece] = []
-    for about, cell in pairs if exercises else without_exercises(pairs):
-        pieces += _exported(lesson, about, cell, folder)
-    shown = (piece for piece in pieces if piece.slide != "skip")
-    slides = revealed(without_asides(paged(shown)))
+    wanted = pairs if exercises else without_exercises(pairs)
+    pieces = (piece for about, cell in wanted for piece in _exported(lesson, about, cell, folder))
+    slides = revealed(without_asides(paged(piece for piece in pieces if piece.slide != "skip")))
     return _with_cells(notebook, with_notes(titled(accompanied(slides))))
 
 
@@ -162,7 +203,6 @@ def _slide(about: LessonCell, cell: Any) -> str:
 
 
 def _is_off(about: LessonCell, cell: Any) -> bool:
-    """Return whether a cell is not for the room: set-up, tests, cards of checks, folded hints."""
     if about.kind is CellKind.PROSE:
         return bool(HINT.match(about.text))
     if about.kind is CellKind.DEMO:

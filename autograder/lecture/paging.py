@@ -75,7 +75,11 @@ def paged(pieces: Iterable[Piece]) -> Iterator[Piece]:
             yield marked(piece, piece.slide)
             continue
         opens = 0.0 if _is_revealed(piece) else max(opens, piece.opens)  # which closes the answer
-        full = not piece.slide and _is_full(used + opens, _together(row, place))
+        full = False
+        if not piece.slide and used + opens > LEAST:
+            height = _together(row, place)
+            room = ROOM + (OVER if height <= SHORT else 0)
+            full = height > 0 and used + opens + height > room
         slide = "subslide" if full else piece.slide
         if slide in STARTS:
             used = 0.0 if HEADING.match(piece.cell.source) else UNDER
@@ -98,11 +102,6 @@ def _together(row: Sequence[Piece], place: int) -> float:
         if not piece.leads:
             return height
     return height
-
-
-def _is_full(used: float, height: float) -> bool:
-    room = ROOM + (OVER if height <= SHORT else 0)
-    return used > LEAST and height > 0 and used + height > room
 
 
 def _is_revealed(piece: Piece) -> bool:
@@ -181,22 +180,17 @@ def accompanied(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 def kept(piece: Piece) -> Piece | None:
     """Return what is to be seen in a piece, without its code and its prose; None if nothing is."""
-    if piece.cell.cell_type == "code":
-        return _kept_outputs(piece.cell)
-    found = blocks.IMAGE.search(piece.cell.source)
+    cell = piece.cell
+    if cell.cell_type == "code":
+        pictures = blocks.pictures(cell)
+        outputs = pictures or [one for one in cell.outputs if "text/html" not in one.get("data", {})]
+        height = LEAST_KEPT if pictures else blocks.outputs_height({"outputs": outputs})
+        return _kept(new_code_cell("", outputs=deepcopy(outputs)), height) if outputs else None
+    found = blocks.IMAGE.search(cell.source)
     if found:
         return _kept(new_markdown_cell(found[0]), LEAST_KEPT)
-    table = TABLE.search(piece.cell.source)
+    table = TABLE.search(cell.source)
     return _kept(new_markdown_cell(table[0]), blocks.prose_height(table[0], Path())) if table else None
-
-
-def _kept_outputs(cell: Any) -> Piece | None:
-    pictures = blocks.pictures(cell)
-    outputs = pictures or [one for one in cell.outputs if "text/html" not in one.get("data", {})]
-    if not outputs:
-        return None
-    height = LEAST_KEPT if pictures else blocks.outputs_height({"outputs": outputs})
-    return _kept(new_code_cell("", outputs=deepcopy(outputs)), height)
 
 
 def _kept(cell: Any, height: float) -> Piece:
@@ -230,19 +224,10 @@ def titled(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 def with_notes(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """Yield the pieces, and at the end of each slide its speaker notes."""
-    held: list[str] = []
     number = 0
-    for piece in pieces:
-        if piece.slide in STARTS and held:
+    for slide in by_slide(pieces):
+        yield from slide
+        if notes := [piece.notes for piece in slide if piece.notes]:
             number += 1
-            yield _notes(held, number)
-            held = []
-        held += [piece.notes] if piece.notes else []
-        yield piece
-    if held:
-        yield _notes(held, number + 1)
-
-
-def _notes(held: list[str], number: int) -> Piece:
-    cell = new_markdown_cell("\n\n".join(held), id=f"notes-{number}")
-    return marked(Piece(cell, 0), "notes")
+            cell = new_markdown_cell("\n\n".join(notes), id=f"notes-{number}")
+            yield marked(Piece(cell, 0), "notes")

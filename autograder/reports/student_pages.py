@@ -4,7 +4,7 @@ Each is one file that opens from disk. It holds no script, and its policy allows
 page's own, whatever a submission holds; and nothing loaded but the lesson's own pictures.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from urllib.parse import quote
@@ -21,6 +21,7 @@ from autograder.reports.student_view import (
     Standing,
     Step,
     Titles,
+    group,
     headline,
     prose_html,
     steps,
@@ -41,7 +42,7 @@ from autograder.reports.words import (
 )
 from autograder.storage.attempts import Attempt
 from autograder.storage.gradebook import LessonGrades
-from autograder.submissions.nbgrader_cells import grade_id, is_solution
+from autograder.submissions.released import grade_id, is_solution
 
 INDEX, NOTEBOOK = "index.html", "notebook.html"
 MOST = 12  # repairs and incidents shown to the student; the rest are counted
@@ -69,7 +70,7 @@ def feedback_page(work: GradedWork) -> str:
     Everything that comes from a submission is escaped or cleaned.
     """
     report, exercises, standing = work.report, work.exercises(), Standing(work.report)
-    state, first = STATES[report.state], standing.first_to_fix() if report.is_graded else None
+    state, first = STATES[report.state], standing.first if report.is_graded else None
     shown = [each for each in exercises if not each.report.is_skipped]  # a skipped one is only in the table
     return _render(
         "student_feedback.html.j2",
@@ -78,7 +79,7 @@ def feedback_page(work: GradedWork) -> str:
         report=report,
         total=report_total(report, work.late_penalty),
         exercises=exercises,
-        groups={which.value: [each for each in shown if each.group is which] for which in Group},
+        groups={which.value: [each for each in shown if group(each.report) is which] for which in Group},
         left_out=LEFT_OUT,
         standing=standing,
         headline=headline(report),
@@ -108,66 +109,52 @@ def page_of_one(course: Course, report: Report, notebook: NotebookNode, *, sandb
 
 @dataclass(frozen=True)
 class CellView:
-    """One cell of the graded notebook: its HTML, and the exercise and its points if it is an answer."""
+    """One cell of the graded notebook: its HTML, and the exercise and its points if it is an answer.
+
+    One that `may_be_wide` has to be reached with the keyboard: it may scroll sideways on a phone.
+    """
 
     html: Markup
     is_prose: bool
-    exercise: str = ""
-    total: str = ""
-
-    @property
-    def may_be_wide(self) -> bool:
-        """Whether it may have to scroll sideways on a phone, and has to be reached with the keyboard."""
-        wide = "<table" in self.html or "<math" in self.html or "<pre" in self.html
-        return self.is_prose and wide
+    may_be_wide: bool
+    exercise: str
+    total: str
 
 
 def notebook_page(work: GradedWork) -> str:
     """Return the whole graded notebook as HTML: the lesson's text, and the student's answers in frames.
 
-    It has no script, and shows no outputs: none were kept.
+    It has no script, and shows no outputs: none were kept. The first cell, the summary, is left out.
     """
+    totals = {each.id: exercise_total(each) for each in work.report.exercises}
+    cells = []
+    for cell in work.notebook.cells[1:]:
+        is_prose = cell.cell_type != "code"
+        html = prose_html(cell.source) if is_prose else code_html(cell.source)
+        exercise = (grade_id(cell) or "") if is_solution(cell) else ""
+        total = totals.pop(exercise, "")  # of two cells with one id, the first is the answer
+        wide = is_prose and any(tag in html for tag in ("<table", "<math", "<pre"))
+        cells.append(CellView(html, is_prose, wide, exercise if total else "", total))
     return _render(
         "student_notebook.html.j2",
         sandboxed=work.sandboxed,
         titles=work.titles,
-        cells=list(_cells(work)),
+        cells=cells,
         page=f"{work.report.lesson}.html",
         index=f"../{INDEX}",
     )
-
-
-def _cells(work: GradedWork) -> Iterator[CellView]:
-    """Yield the cells of a graded notebook but the first, which holds the summary."""
-    totals = {each.id: exercise_total(each) for each in work.report.exercises}
-    for cell in work.notebook.cells[1:]:
-        is_code = cell.cell_type == "code"
-        html = code_html(cell.source) if is_code else prose_html(cell.source)
-        exercise = (grade_id(cell) or "") if is_solution(cell) else ""
-        total = totals.pop(exercise, "")  # of two cells with one id, the first is the answer
-        yield CellView(html, not is_code, exercise if total else "", total)
 
 
 @dataclass(frozen=True)
 class LessonView:
     """One lesson of a student: its attempts, and the newest report with the gradebook's scores."""
 
-    name: str
     titles: Titles
+    page: str  # relative to the index
     steps: Sequence[Step]
     report: Report
     late_penalty: float
-
-    @property
-    def page(self) -> str:
-        """The address of its feedback page, relative to the index."""
-        lesson = quote(self.name, safe="")
-        return f"{lesson}/{lesson}.html"
-
-    @property
-    def to_fix(self) -> Sequence[ExerciseReport]:
-        """The exercises that need work."""
-        return Standing(self.report).to_fix if self.report.is_graded else []
+    to_fix: Sequence[ExerciseReport]
 
 
 def student_index(
@@ -182,9 +169,17 @@ def student_index(
     """
     lessons = []
     for name, made in sorted(attempts.items()):
-        known = grades.get(name, LessonGrades())
+        known, folder = grades.get(name, LessonGrades()), quote(name, safe="")
         report = made[-1].report.with_scores(known.scores)
-        lessons.append(LessonView(name, titles(course, name), steps(made), report, known.late_penalty))
+        view = LessonView(
+            titles=titles(course, name),
+            page=f"{folder}/{folder}.html",
+            steps=steps(made),
+            report=report,
+            late_penalty=known.late_penalty,
+            to_fix=Standing(report).to_fix if report.is_graded else [],
+        )
+        lessons.append(view)
     graded = [each for each in lessons if each.report.is_graded]
     earned = sum(each.report.score - each.late_penalty for each in graded)
     most = sum(each.report.max_score for each in graded)

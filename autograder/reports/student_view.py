@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 from markupsafe import Markup
@@ -25,7 +25,7 @@ from autograder.reports.words import (
     wording,
 )
 from autograder.storage.attempts import Attempt
-from autograder.submissions.nbgrader_cells import grade_id, is_solution
+from autograder.submissions.released import grade_id, is_solution
 
 NOTHING_ANSWERED = "No exercise has an answer yet, so there was nothing to grade."
 LEFT_OUT = (Outcome.UNANSWERED, Outcome.MISSING)
@@ -100,74 +100,53 @@ def group(exercise: ExerciseReport) -> Group:
 
 @dataclass(frozen=True)
 class ExerciseView:
-    """One exercise of a page."""
+    """One exercise of a page.
+
+    `answer` is inert HTML, empty if there is none. `in_short` is the first sentence about what is wrong, in
+    one line without quoted code. `drawings` are two of the example, the student's result and the right one,
+    if they differ.
+    """
 
     report: ExerciseReport
     title: str
-    cell: NotebookNode | None
     comment: Markup
+    is_written: bool
+    answer: Markup
+    wording: Wording
+    mistakes: list[NamedMistake]
+    failures: list[Failure]
+    passed: list[CheckReport]
+    in_short: str
+    left_to_earn: str
+    drawings: list[Markup]
 
-    @property
-    def group(self) -> Group:
-        """What is to be said about the exercise."""
-        return group(self.report)
 
-    @property
-    def wording(self) -> Wording:
-        """The sign and the words for the outcome."""
-        return wording(self.report)
-
-    @property
-    def is_written(self) -> bool:
-        """Whether the answer is prose."""
-        return self.cell is not None and self.cell.cell_type == "markdown"
-
-    @cached_property
-    def answer(self) -> Markup:
-        """The student's answer as HTML that is inert; empty if there is none."""
-        if self.cell is None or not self.cell.source.strip():
-            return Markup("")
-        if self.is_written:
-            return prose_html(self.cell.source)
-        messages = (check.message for check in self.report.failures)
-        return code_html(self.cell.source, {int(n) for each in messages for n in _LINE.findall(each)})
-
-    @property
-    def mistakes(self) -> list[NamedMistake]:
-        """The known mistakes that explain the results."""
-        return distinct(self.report.misconceptions)
-
-    @cached_property
-    def failures(self) -> list[Failure]:
-        """The failed checks by cause."""
-        return failures(self.report.checks)
-
-    @property
-    def passed(self) -> list[CheckReport]:
-        """The checks that passed."""
-        return [check for check in self.report.checks if check.passed]
-
-    @property
-    def in_short(self) -> str:
-        """The first sentence about what is wrong, without quoted code, in one line; empty if nothing is."""
-        sentence = _QUOTED_CODE.sub("", first_message(self.report)).partition(". ")[0].removesuffix(".")
-        if len(sentence) <= ONE_LINE:
-            return sentence
-        return sentence[:ONE_LINE].rpartition(" ")[0].replace("`", "") + " …"
-
-    @property
-    def left_to_earn(self) -> str:
-        """How many points the exercise still has to give: "3.75 points to gain"."""
-        left = self.report.points - (self.report.score or 0.0)
-        return f"{points(left)} point{'' if left == 1 else 's'} to gain"
-
-    @property
-    def drawings(self) -> list[Markup]:
-        """The two drawings of the example, the student's result and the right one, if they differ."""
-        drawn = _DRAWING.findall(self.report.example.pictures) if self.report.example else []
+def _exercise(report: ExerciseReport, title: str, cell: NotebookNode | None, comment: str) -> ExerciseView:
+    is_written, answer = cell is not None and cell.cell_type == "markdown", Markup("")
+    if cell is not None and cell.source.strip():
+        lines = {int(n) for check in report.failures for n in _LINE.findall(check.message)}
+        answer = prose_html(cell.source) if is_written else code_html(cell.source, lines)
+    in_short = _QUOTED_CODE.sub("", first_message(report)).partition(". ")[0].removesuffix(".")
+    if len(in_short) > ONE_LINE:
+        in_short = in_short[:ONE_LINE].rpartition(" ")[0].replace("`", "") + " …"
+    left = report.points - (report.score or 0.0)
+    drawn = _DRAWING.findall(report.example.pictures) if report.example else []
+    differ = len(drawn) == DRAWINGS and len({_LABEL.sub("", each) for each in drawn}) > 1
+    return ExerciseView(
+        report=report,
+        title=title,
+        comment=prose_html(comment),
+        is_written=is_written,
+        answer=answer,
+        wording=wording(report),
+        mistakes=distinct(report.misconceptions),
+        failures=failures(report.checks),
+        passed=[check for check in report.checks if check.passed],
+        in_short=in_short,
+        left_to_earn=f"{points(left)} point{'' if left == 1 else 's'} to gain",
         # Safe: our own drawings, and only elements that draw; the page's policy stops anything else.
-        shown = len(drawn) == DRAWINGS and len({_LABEL.sub("", each) for each in drawn}) > 1
-        return [Markup(each) for each in drawn] if shown else []  # noqa: S704
+        drawings=[Markup(each) for each in drawn] if differ else [],  # noqa: S704
+    )
 
 
 @dataclass(frozen=True)
@@ -248,14 +227,10 @@ class GradedWork:
     def exercises(self) -> list[ExerciseView]:
         """Return the exercises of a page in the lesson's order."""
         answers = {grade_id(cell): cell for cell in reversed(self.notebook.cells) if is_solution(cell)}
+        name, comment = self.titles.exercise, self.comments.get
         return [
-            ExerciseView(
-                report=report,
-                title=self.titles.exercise(report.id),
-                cell=answers.get(report.id),
-                comment=prose_html(self.comments.get(report.id, "")),
-            )
-            for report in self.report.exercises
+            _exercise(each, name(each.id), answers.get(each.id), comment(each.id, ""))
+            for each in self.report.exercises
         ]
 
 
@@ -263,7 +238,8 @@ class Standing:
     """How the exercises that count ended.
 
     `graded` counts those that have a score, `full` those that earned all of their points, or more with
-    extra credit, and `is_empty` says that the student answered nothing at all.
+    extra credit, and `is_empty` says that the student answered nothing at all. `first` is the exercise to
+    begin with: the first of the lesson, since later ones build on it.
     """
 
     def __init__(self, report: Report) -> None:
@@ -274,13 +250,9 @@ class Standing:
         self.graded = len(counted) - len(groups[Group.PENDING])
         full = [each for each in groups[Group.BY_HAND] if (each.score or 0.0) >= each.points]
         self.full = len(groups[Group.CORRECT]) + len(full)
-        nothing = all(each.outcome in LEFT_OUT for each in self.to_fix)
-        self.is_empty = bool(counted) and len(self.to_fix) == len(counted) and nothing
-
-    def first_to_fix(self) -> ExerciseReport | None:
-        """Return the exercise to begin with: the first of the lesson, since later ones build on it."""
         tried = [each for each in self.to_fix if each.outcome not in LEFT_OUT]
-        return next(iter([*tried, *self.to_fix]), None)
+        self.is_empty = bool(counted) and len(self.to_fix) == len(counted) and not tried
+        self.first = next(iter([*tried, *self.to_fix]), None)
 
 
 def headline(report: Report) -> str:
@@ -305,8 +277,5 @@ def what_is_pending(report: Report) -> str:
         return ""
     count = len(report.pending_exercises())
     what = "1 answer" if count == 1 else f"{count} answers"
-    unit = "point" if report.pending == 1 else "points"
-    return (
-        f"Your instructor grades {what} by hand. Until then, {points(report.pending)} {unit} "
-        "count neither for you nor against you."
-    )
+    left = f"{points(report.pending)} point{'' if report.pending == 1 else 's'}"
+    return f"Your instructor grades {what} by hand. Until then, {left} count neither for you nor against you."

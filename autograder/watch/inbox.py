@@ -23,8 +23,7 @@ from autograder.model.course import Course
 from autograder.model.errors import SubmissionError
 from autograder.model.text import clean_name, is_student_name
 from autograder.storage.autograded import parse_stamp
-from autograder.submissions.file_access import read_submitted
-from autograder.submissions.notebook_file import MAX_BYTES
+from autograder.submissions.notebook_file import MAX_BYTES, read_submitted
 from autograder.submissions.submission import MOST_FILES, SECRET, TIMESTAMP
 
 MOST_SUBMISSIONS = 100_000  # entries of an inbox that are looked at
