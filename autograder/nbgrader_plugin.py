@@ -28,8 +28,7 @@ from autograder.model.course import Course
 from autograder.model.errors import AutograderError
 from autograder.model.text import clean_name, is_student_name
 from autograder.storage.attempts import AttemptLog
-from autograder.storage.autograded import attached_attempt, copy_stamps
-from autograder.storage.recorder import record_attempt
+from autograder.storage.recorder import attached_attempt, copy_stamps, record_attempt
 from autograder.submissions.submission import Submission
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from autograder.model.text import clean_name
 from autograder.reports.student_pages import INDEX, NOTEBOOK, feedback_page, notebook_page, student_index
 from autograder.reports.student_view import GradedWork, steps, titles
 from autograder.storage.attempts import Attempt, AttemptLog
-from autograder.storage.autograded import attached_attempt
 from autograder.storage.gradebook import LessonGrades, course_directory, quiet_logger, student_grades
+from autograder.storage.recorder import attached_attempt
 from autograder.submissions.submission import SECRET
 
 Resources = dict[str, Any]  # nbconvert's, with nbgrader's entries in it
