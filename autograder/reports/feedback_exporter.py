@@ -42,9 +42,15 @@ class FeedbackExporter(Exporter):  # type: ignore[misc] # nbconvert has no type 
     output_mimetype = "text/html"
 
     def __init__(self, config: Any = None, **kw: Any) -> None:
-        """Leave out folders that nbgrader would copy foreign files from."""
+        """Keep nbgrader's GenerateFeedback from folders that hold a link or anything but plain files.
+
+        The autograder never puts one there, and nbgrader would copy what it leads to onto the student's page.
+        """
         super().__init__(config=config, **kw)
-        _leave_out_foreign(self.parent)
+        for folder in list(getattr(self.parent, "assignments", ())):
+            if any(_is_foreign(path) for path in (Path(folder), *Path(folder).rglob("*"))):
+                self.parent.log.error("left out: %s holds a link; autograde it again", clean_name(folder))
+                del self.parent.assignments[folder]
 
     def _file_extension_default(self) -> str:
         return ".html"
@@ -96,17 +102,6 @@ def _attempts(course: Course, newest: Attempt) -> dict[str, list[Attempt]]:
     if newest not in earlier[-1:]:
         attempts[newest.lesson] = [*earlier, newest]
     return attempts
-
-
-def _leave_out_foreign(converter: Any) -> None:
-    """Keep nbgrader's GenerateFeedback from folders that hold a link or anything but plain files.
-
-    The autograder never puts one there, and nbgrader would copy what it leads to onto the student's page.
-    """
-    for folder in list(getattr(converter, "assignments", ())):
-        if any(_is_foreign(path) for path in (Path(folder), *Path(folder).rglob("*"))):
-            converter.log.error("left out: %s holds a link; autograde it again", clean_name(folder))
-            del converter.assignments[folder]
 
 
 def _is_foreign(path: Path) -> bool:

@@ -64,7 +64,7 @@ def _show_feedback(page: NotebookNode, attempt: Attempt, address: str) -> None:
         "address": address,
         "no_sandbox": "" if attempt.sandboxed else NO_SANDBOX,
     }
-    _set_html(page.cells[0], render("formgrader.html.j2", is_summary=True, **shown))
+    _set_html(page.cells[0], is_summary=True, **shown)
     for name, cell in graded_cells(page):
         if cell.cell_type == "code" and report.is_graded:
             exercise = report.exercise(name)
@@ -74,12 +74,12 @@ def _show_feedback(page: NotebookNode, attempt: Attempt, address: str) -> None:
                 "message": first_message(exercise),
                 "address": address and f"{address}#exercise-{quote(name)}",
             }
-            _set_html(cell, render("formgrader.html.j2", is_summary=False, **shown))
+            _set_html(cell, is_summary=False, **shown)
 
 
-def _set_html(cell: NotebookNode, html: str) -> None:
+def _set_html(cell: NotebookNode, **shown: object) -> None:
     for output in cell.outputs:
-        output.data["text/html"] = html
+        output.data["text/html"] = render("formgrader.html.j2", **shown)
 
 
 def mark_schemes(course: Course, lesson: str) -> dict[str, str]:

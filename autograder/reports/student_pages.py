@@ -6,7 +6,6 @@ page's own, whatever a submission holds; and nothing loaded but the lesson's own
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -48,20 +47,15 @@ INDEX, NOTEBOOK = "index.html", "notebook.html"
 MOST = 12  # repairs and incidents shown to the student; the rest are counted
 
 
-@cache
-def _style() -> tuple[Markup, str]:
-    """Return the style sheet of all three pages, and the policy that names it by its digest."""
+def _render(template: str, *, sandboxed: bool, **values: object) -> str:
+    """Return a page with our style sheet, and a policy that names it by its digest."""
     style = render("student_style.j2")
-    policy = (
+    values["style"] = Markup(style)  # noqa: S704 - our own file, nothing is inserted into it
+    values["policy"] = (
         f"default-src 'none'; style-src '{policy_hash(style)}'; img-src 'self' file:; base-uri 'none'; "
         "form-action 'none'"
     )
-    return Markup(style), policy  # noqa: S704 - our own file, nothing is inserted into it
-
-
-def _render(template: str, *, sandboxed: bool, **values: object) -> str:
-    style, policy = _style()
-    return render(template, style=style, policy=policy, no_sandbox="" if sandboxed else NO_SANDBOX, **values)
+    return render(template, no_sandbox="" if sandboxed else NO_SANDBOX, **values)
 
 
 def feedback_page(work: GradedWork) -> str:
