@@ -18,8 +18,7 @@ from autograder.lessons.loading import load_lesson
 from autograder.model.course import CONFIG, Course
 from autograder.model.lesson_text import LessonText, read_lesson
 from autograder.sandbox.start import sandbox_problem
-from autograder.submissions.nbgrader_cells import grade_id, is_solution
-from autograder.submissions.released import released_notebook
+from autograder.submissions.released import grade_id, is_solution, released_notebook
 
 NAMES = (
     "ada", "bela", "chidi", "dora", "emre", "farah", "goro", "hanna", "ines", "jamal", "kofi", "lena",

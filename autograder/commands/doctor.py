@@ -13,7 +13,7 @@ from autograder.commands.base import Command, json_option, pass_course
 from autograder.model.course import Course
 
 if TYPE_CHECKING:
-    from autograder.doctor.finding import Finding
+    from autograder.doctor import Finding
 
 COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
@@ -33,7 +33,7 @@ def doctor(course: Course, *, as_json: bool) -> None:
     A problem is something without which nothing can be graded; with one, the exit status is 1. A warning
     concerns something else, such as pictures or the data of a lesson.
     """
-    from autograder.doctor.examine import examine, is_fit
+    from autograder.doctor import examine, is_fit
 
     found = dict(examine(course))
     if as_json:

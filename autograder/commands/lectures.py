@@ -73,13 +73,13 @@ def open_lesson(course: Course, lesson: str, *, student: bool, no_lab: bool, fol
 
     LESSON is a number ("03") or a name. Whatever you do to the copy, the course stays as it is.
     """
-    from autograder.lecture import live
+    from autograder.lecture import pages
 
-    copy = live.copy_released if student else live.copy_solved
+    copy = pages.copy_released if student else pages.copy_solved
     notebook = copy(course, lesson, folder or Path(mkdtemp(prefix="lesson-")))
     click.echo(f"a copy to try things on: {notebook}")
     if not no_lab:
-        subprocess.run(live.lab_command(notebook), check=False)  # noqa: S603 - our own JupyterLab
+        subprocess.run(pages.lab_command(notebook), check=False)  # noqa: S603 - our own JupyterLab
 
 
 @click.command(cls=Command, examples={"autograder bundle": "Write dist/transformer-lessons.zip."})

@@ -39,7 +39,7 @@ from autograder.reports.words import (
 )
 from autograder.storage.attempts import Attempt
 from autograder.storage.gradebook import LessonGrades
-from autograder.submissions.nbgrader_cells import grade_id, is_solution
+from autograder.submissions.released import grade_id, is_solution
 
 INDEX, NOTEBOOK = "index.html", "notebook.html"
 MOST = 12  # repairs and incidents shown to the student; the rest are counted
@@ -137,34 +137,6 @@ class ExerciseView:
     drawings: list[Markup]
 
 
-def _exercise(report: ExerciseReport, title: str, cell: NotebookNode | None, comment: str) -> ExerciseView:
-    is_written, answer = cell is not None and cell.cell_type == "markdown", Markup("")
-    if cell is not None and cell.source.strip():
-        lines = {int(n) for check in report.failures for n in _LINE.findall(check.message)}
-        answer = prose_html(cell.source) if is_written else code_html(cell.source, lines)
-    in_short = _QUOTED_CODE.sub("", first_message(report)).partition(". ")[0].removesuffix(".")
-    if len(in_short) > ONE_LINE:
-        in_short = in_short[:ONE_LINE].rpartition(" ")[0].replace("`", "") + " …"
-    left = report.points - (report.score or 0.0)
-    drawn = _DRAWING.findall(report.example.pictures) if report.example else []
-    differ = len(drawn) == DRAWINGS and len({_LABEL.sub("", each) for each in drawn}) > 1
-    return ExerciseView(
-        report=report,
-        title=title,
-        comment=prose_html(comment),
-        is_written=is_written,
-        answer=answer,
-        wording=wording(report),
-        mistakes=distinct(report.misconceptions),
-        failures=failures(report.checks),
-        passed=[check for check in report.checks if check.passed],
-        in_short=in_short,
-        left_to_earn=f"{points(left)} point{'' if left == 1 else 's'} to gain",
-        # Safe: our own drawings, and only elements that draw; the page's policy stops anything else.
-        drawings=[Markup(each) for each in drawn] if differ else [],  # noqa: S704
-    )
-
-
 @dataclass(frozen=True)
 class Change:
     """An exercise whose score differs from that of the attempt before."""
@@ -240,14 +212,33 @@ class GradedWork:
     history: Sequence[Step] = ()
     is_alone: bool = False
 
-    def exercises(self) -> list[ExerciseView]:
-        """Return the exercises of a page in the lesson's order."""
-        answers = {grade_id(cell): cell for cell in reversed(self.notebook.cells) if is_solution(cell)}
-        name, comment = self.titles.exercise, self.comments.get
-        return [
-            _exercise(each, name(each.id), answers.get(each.id), comment(each.id, ""))
-            for each in self.report.exercises
-        ]
+
+def _exercise(work: GradedWork, report: ExerciseReport, cell: NotebookNode | None) -> ExerciseView:
+    is_written, answer = cell is not None and cell.cell_type == "markdown", Markup("")
+    if cell is not None and cell.source.strip():
+        lines = {int(n) for check in report.failures for n in _LINE.findall(check.message)}
+        answer = prose_html(cell.source) if is_written else code_html(cell.source, lines)
+    in_short = _QUOTED_CODE.sub("", first_message(report)).partition(". ")[0].removesuffix(".")
+    if len(in_short) > ONE_LINE:
+        in_short = in_short[:ONE_LINE].rpartition(" ")[0].replace("`", "") + " …"
+    left = report.points - (report.score or 0.0)
+    drawn = _DRAWING.findall(report.example.pictures) if report.example else []
+    differ = len(drawn) == DRAWINGS and len({_LABEL.sub("", each) for each in drawn}) > 1
+    return ExerciseView(
+        report=report,
+        title=work.titles.exercise(report.id),
+        comment=prose_html(work.comments.get(report.id, "")),
+        is_written=is_written,
+        answer=answer,
+        wording=wording(report),
+        mistakes=distinct(report.misconceptions),
+        failures=failures(report.checks),
+        passed=[check for check in report.checks if check.passed],
+        in_short=in_short,
+        left_to_earn=f"{points(left)} point{'' if left == 1 else 's'} to gain",
+        # Safe: our own drawings, and only elements that draw; the page's policy stops anything else.
+        drawings=[Markup(each) for each in drawn] if differ else [],  # noqa: S704
+    )
 
 
 class Standing:
@@ -313,7 +304,9 @@ def feedback_page(work: GradedWork) -> str:
 
     Everything that comes from a submission is escaped or cleaned.
     """
-    report, exercises, standing = work.report, work.exercises(), Standing(work.report)
+    report, standing = work.report, Standing(work.report)
+    answers = {grade_id(cell): cell for cell in reversed(work.notebook.cells) if is_solution(cell)}
+    exercises = [_exercise(work, each, answers.get(each.id)) for each in report.exercises]
     state, first = STATES[report.state], standing.first if report.is_graded else None
     shown = [each for each in exercises if not each.report.is_skipped]  # a skipped one is only in the table
     return _render(

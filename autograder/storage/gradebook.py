@@ -31,7 +31,7 @@ from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import course_id, database_url
 from autograder.model.report import Outcome
 from autograder.storage.attempts import Attempt
-from autograder.submissions.nbgrader_cells import exercise_of
+from autograder.submissions.released import exercise_of
 
 NO_RESPONSE = "No response."  # nbgrader's comment on an unchanged skeleton
 
