@@ -42,5 +42,6 @@ def test_a_reference_is_no_stand_in_of_the_coursework() -> None:
 def test_a_stand_in_may_have_another_name_in_the_lesson() -> None:
     """The source binds the name that the lesson knows it by."""
     scope = dict(BASE)
-    exec(stand_in_source(stand_ins.padding_mask, "real"), scope)
+    source = stand_in_source(stand_ins.padding_mask, "real")
+    exec(compile(source, "<real>", "exec", __future__.annotations.compiler_flag), scope)
     assert callable(scope["real"])
