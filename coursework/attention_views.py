@@ -37,57 +37,69 @@ select{font:inherit;margin:0 1em 6px 2px}svg[viewBox]{max-width:100%;height:auto
 body:has(#layer){zoom:1.3}"""  # the head view's type is small for the back row
 
 
-def head_view(
+def head_view(  # noqa: PLR0917 - the arguments are bertviz's, in its order
     attention: Attention | None = None,
     tokens: Sequence[str] | None = None,
     sentence_b_start: int | None = None,
-    *,
+    prettify_tokens: bool = True,
+    layer: int | None = None,
+    heads: Sequence[int] | None = None,
+    encoder_attention: Attention | None = None,
+    decoder_attention: Attention | None = None,
+    cross_attention: Attention | None = None,
+    encoder_tokens: Sequence[str] | None = None,
+    decoder_tokens: Sequence[str] | None = None,
+    include_layers: Sequence[int] | None = None,
     html_action: str = "return",
-    **options: Any,
 ) -> HTML | None:
     """Draw one layer's attention as lines from each token to those it attends to, a colour a head.
 
-    The arguments are those of bertviz.head_view: of the options, `layer` and `heads` choose what is shown
-    first; for an encoder with a decoder, give `encoder_attention`, `decoder_attention`, `cross_attention`,
-    `encoder_tokens` and `decoder_tokens` instead. Attention: a tensor (L, H, S, S), or one tensor
-    (1, H, S, S) for each layer; cross-attention: (L, H, T, S), T decoder tokens by S encoder tokens.
-    Returns the picture; with html_action="view" shows it at once and returns None. Raises ValueError
-    where tokens and attention do not fit together.
+    The arguments are those of bertviz.head_view. Attention: a tensor (L, H, S, S), or one tensor
+    (1, H, S, S) for each layer; cross-attention: (L, H, T, S), T decoder tokens by S encoder
+    tokens. Returns the picture; with html_action="view" shows it at once and returns None. Raises
+    ValueError where tokens and attention do not fit together.
     """
+    options = dict(locals())
     from bertviz import head_view as draw
 
-    options |= {"attention": attention, "tokens": tokens, "sentence_b_start": sentence_b_start}
-    return _picture(draw, options, html_action, "Head view of attention", _head_height)
+    return _picture(draw, options, "Head view of attention", _head_height)
 
 
-def model_view(
+def model_view(  # noqa: PLR0917 - the arguments are bertviz's, in its order
     attention: Attention | None = None,
     tokens: Sequence[str] | None = None,
     sentence_b_start: int | None = None,
-    *,
+    prettify_tokens: bool = True,
+    display_mode: str = "dark",
+    encoder_attention: Attention | None = None,
+    decoder_attention: Attention | None = None,
+    cross_attention: Attention | None = None,
+    encoder_tokens: Sequence[str] | None = None,
+    decoder_tokens: Sequence[str] | None = None,
+    include_layers: Sequence[int] | None = None,
+    include_heads: Sequence[int] | None = None,
     html_action: str = "return",
-    **options: Any,
 ) -> HTML | None:
     """Draw all layers and heads as small pictures in a table; a click on one enlarges it.
 
-    The arguments are those of bertviz.model_view, with attention as in `head_view`; of the options,
-    `display_mode` is "dark" or "light". Returns the picture; with html_action="view" shows it at once and
-    returns None. Raises ValueError where tokens and attention do not fit together.
+    The arguments are those of bertviz.model_view, with attention as in `head_view`. Returns the
+    picture; with html_action="view" shows it at once and returns None. Raises ValueError where
+    tokens and attention do not fit together.
     """
+    options = dict(locals())
     from bertviz import model_view as draw
 
-    options |= {"attention": attention, "tokens": tokens, "sentence_b_start": sentence_b_start}
-    return _picture(draw, options, html_action, "Model view of attention", _model_height)
+    return _picture(draw, options, "Model view of attention", _model_height)
 
 
 def _picture(
     draw: Callable[..., HTML],
     options: dict[str, Any],
-    html_action: str,
     title: str,
     height: Callable[[Mapping[str, Any]], float],
 ) -> HTML | None:
     """Let bertviz draw rounded layers (1, H, T, S), put the result into a frame, and return or show it."""
+    html_action = options.pop("html_action")
     if html_action not in ("return", "view"):
         raise ValueError(f"html_action is 'return' or 'view', not {html_action!r}")
     for name, value in options.items():
