@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,21 +25,7 @@ from autograder.model.errors import CourseError, LessonTextError
 from autograder.model.lesson_text import LessonText, Region, inside, marker_lines, without
 from autograder.model.nbgrader_config import course_id, database_url, in_a_file
 
-
-class _ErrorLog(logging.Handler):
-    """Keeps what nbgrader logs as errors, to be reported only if it fails."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.messages: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.messages.append(record.getMessage().strip())
-
-    def reason(self, error: Exception) -> str:
-        """Return what went wrong: the last line of a traceback that was logged, else the error."""
-        traces = [message for message in self.messages if message.startswith("Traceback")]
-        return traces[-1].splitlines()[-1] if traces else str(error)
+MOST_ERRORS = 1000  # errors of nbgrader's that are kept, to be reported only if it fails
 
 
 def generate(root: Path, lesson: str, gradebook: str = "", course: str = "") -> Path:
@@ -47,7 +34,7 @@ def generate(root: Path, lesson: str, gradebook: str = "", course: str = "") -> 
     With a gradebook's address, the assignment is recorded there too; without, none is needed. Raises
     CourseError with nbgrader's reason where nbgrader fails.
     """
-    log, kept = logging.Logger("nbgrader", logging.ERROR), _ErrorLog()
+    log, kept = logging.Logger("nbgrader", logging.ERROR), BufferingHandler(MOST_ERRORS)
     log.addHandler(kept)
     config = Config()
     config.CourseDirectory.root = str(root)
@@ -64,7 +51,9 @@ def generate(root: Path, lesson: str, gradebook: str = "", course: str = "") -> 
             directory = CourseDirectory(config=config, log=log)
             GenerateAssignment(coursedir=directory, config=config, log=log).start()
     except Exception as error:
-        reason = kept.reason(error)
+        logged = [record.getMessage().strip() for record in kept.buffer]
+        traces = [message for message in logged if message.startswith("Traceback")]
+        reason = traces[-1].splitlines()[-1] if traces else str(error)
         raise CourseError(f"nbgrader could not release '{lesson}': {reason}") from error
     return root / "release" / lesson
 

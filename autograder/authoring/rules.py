@@ -74,15 +74,14 @@ def check_markers(lesson: LessonText) -> None:
 def check_order(lesson: LessonText) -> None:
     """Raise LessonTextError unless solutions and tests come in pairs, each test right after its solution."""
     for before, cell in pairwise((None, *lesson.cells, None)):
-        solution = before is not None and before.kind is CellKind.SOLUTION
-        test = cell is not None and cell.kind is CellKind.TEST
-        paired = before and cell and before.exercise == cell.exercise
-        if solution and before and not (test and paired):
-            problem = f"no test after it: expected '# %% test {before.exercise} POINTS' next"
-            raise _error(lesson, before, problem)
-        if test and cell and not (solution and paired):
-            problem = f"a test directly follows its solution: '# %% solution {cell.exercise}'"
-            raise _error(lesson, cell, problem)
+        solution = before if before and before.kind is CellKind.SOLUTION else None
+        test = cell if cell and cell.kind is CellKind.TEST else None
+        if solution and not (test and test.exercise == solution.exercise):
+            problem = f"no test after it: expected '# %% test {solution.exercise} POINTS' next"
+            raise _error(lesson, solution, problem)
+        if test and not solution:
+            problem = f"a test directly follows its solution: '# %% solution {test.exercise}'"
+            raise _error(lesson, test, problem)
 
 
 def check_points(lesson: LessonText) -> None:

@@ -54,7 +54,6 @@ def _filled(template: str, words: dict[str, object]) -> str:
 
 
 def _with_cells(text: LessonText, cells: str) -> str:
-    """Return the text with cells put in after the last exercise and its hints."""
     last = max(n for n, cell in enumerate(text.cells) if cell.kind in (CellKind.TEST, CellKind.WRITTEN))
     after = last + (2 if text.cells[last].kind is CellKind.TEST else 1)
     lines = text.path.read_text(encoding="utf-8").splitlines(keepends=True)

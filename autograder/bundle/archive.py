@@ -54,7 +54,6 @@ def write_bundle(course: Course) -> Path:
 
 
 def _contents(course: Course, wheel: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the path in the zip and the content of each file."""
     for lesson in course.lessons():
         folder = course.release_notebook(lesson).parent
         for path in files_in(folder):

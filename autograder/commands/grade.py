@@ -1,7 +1,7 @@
 """`autograder grade`, `regrade` and `demo`: grade a class, a real one or an invented one."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -85,8 +85,11 @@ def grade(
     cluster = _cluster(address, certificates, in_clear=in_clear)
     if cluster is None and not unsandboxed:
         require_sandbox()
-    how: dict[str, Any] = {"sandboxed": not unsandboxed, "persistent": True}
-    with ClusterPool(cluster, workers, **how) if cluster else Pool(workers, **how) as pool:
+    with (
+        ClusterPool(cluster, workers, sandboxed=not unsandboxed)
+        if cluster
+        else Pool(workers, sandboxed=not unsandboxed, persistent=True)
+    ) as pool:
         done = grade_lessons(course, names, pool, force=force)
     reports = {name: done.reports[name] for name in names}
     if as_json:
@@ -136,7 +139,8 @@ def regrade(course: Course, lesson: str, *, write: bool, workers: int | None, un
     done = again.regrade(course, lesson, pool)
     changed = [each for each in done if each.differences]
     for each in changed:
-        click.echo(f"{each.before.student}: {each.before.report.score:g} → {each.score:g} points")
+        was, now = each.before.report.score, each.result[0].report.score
+        click.echo(f"{each.before.student}: {was:g} → {now:g} points")
         for line in each.differences:
             click.echo(f"  {line}")
     graded = f"{len(done)} submission{'' if len(done) == 1 else 's'} graded again"

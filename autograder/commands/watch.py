@@ -66,7 +66,7 @@ def watch(
     from autograder.sandbox.start import require_sandbox
     from autograder.storage.exchange import CourseExchange
     from autograder.watch.inbox import Inbox
-    from autograder.watch.watch import ArrivalGrader, Rules, Watch, only_one
+    from autograder.watch.watch import ArrivalGrader, Watch, only_one
 
     if not unsandboxed:
         require_sandbox()
@@ -77,13 +77,12 @@ def watch(
     inbox = Inbox(place or exchange.require_inbound(), course.lessons())
     pool = Pool(workers, sandboxed=not unsandboxed, persistent=True)
     grader = ArrivalGrader(course, exchange, pool)
-    rules = Rules(most, exchange.checks_owner)
     with only_one(course), _stopped_by_signals() as stop:
         click.echo(f"watching {inbox.folder}", err=True)
         tell, note = _tell_json if as_json else _tell, partial(click.echo, err=True)
         pool.warm_up(course)
         try:
-            Watch(inbox, grader, rules, tell, note).run(stop, once=once)
+            Watch(inbox, grader, tell, note, most, exchange.checks_owner).run(stop, once=once)
         finally:
             grader.close()
 
@@ -104,13 +103,12 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
 def _tell(done: "Done") -> None:
     """Print one line about a submission."""
     from autograder.reports.words import report_total
-    from autograder.watch.inbox import shown
 
     if done.attempt is None:
         return
     back = ", feedback released" if done.returned else ""
     total = report_total(done.attempt.report)
-    click.echo(f"{shown(done.arrival)}: {total} ({done.seconds:.0f} s{back})")
+    click.echo(f"{done.arrival}: {total} ({done.seconds:.0f} s{back})")
     if done.problem:
         click.echo(f"  {done.problem}; the scores are recorded", err=True)
 

@@ -4,6 +4,7 @@ All of it is for the room but its exercises, unless they are asked for. Code and
 slide: below each other, side by side, or the code folded.
 """
 
+import ast
 import math
 import re
 import shutil
@@ -19,7 +20,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder.authoring.files import write
 from autograder.authoring.notebook import as_text
-from autograder.lecture import blocks
+from autograder.lecture import paging
 from autograder.lecture.paging import (
     OFF,
     Piece,
@@ -30,7 +31,7 @@ from autograder.lecture.paging import (
     with_notes,
     without_asides,
 )
-from autograder.lecture.prose import split
+from autograder.lecture.prose import blocks, split
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.lesson_text import CellKind, LessonCell, LessonText, read_lesson
@@ -140,7 +141,7 @@ def _live(about: LessonCell, cell: Any, folder: Path) -> Iterator[Piece]:
     if about.kind.is_markdown and slide not in OFF:
         yield from _prose(cell.source, slide, about.id, folder)
     else:
-        height = blocks.code_height(cell.source) + blocks.outputs_height(cell)
+        height = paging.code_height(cell.source) + paging.outputs_height(cell)
         yield Piece(deepcopy(cell), height, slide)
 
 
@@ -153,7 +154,7 @@ def _exported(lesson: LessonText, about: LessonCell, cell: Any, folder: Path) ->
         folded = f"<details><summary>Model answer</summary>\n\n{cell.source}\n\n</details>"
         yield from _prose(folded, about.slide, about.id, folder)
     elif not about.kind.is_markdown:
-        if not blocks.shows(cell, CONTROLS) and not only_noise(cell):
+        if not paging.shows(cell, CONTROLS) and not only_noise(cell):
             yield laid_out(cell, slide)
     elif slide in OFF:
         yield from _live(about, cell, folder)
@@ -168,30 +169,30 @@ def _exported(lesson: LessonText, about: LessonCell, cell: Any, folder: Path) ->
 def _code(source: str, name: str, slide: str = "", tags: tuple[str, ...] = ()) -> Piece:
     cell = new_code_cell(source, id=name, metadata={"tags": list(tags)} if tags else {})
     # an answer is one folded line, and stays with its question
-    return Piece(cell, 0 if ANSWER in tags else blocks.code_height(source), slide)
+    return Piece(cell, 0 if ANSWER in tags else paging.code_height(source), slide)
 
 
 def _abridged(text: str, slide: str, name: str, folder: Path) -> Iterator[Piece]:
     """Yield prose as a slide shows it, block by block, each with its notes."""
-    parts = [split(block) for block in blocks.blocks(text)]
+    parts = [split(block) for block in blocks(text)]
     parts = [part for part in parts if part.shown]
     if text.startswith("**Predict"):
         slide = ""  # beside what it asks about, or what answers it, wherever there is room
     for number, part in enumerate(parts):
         cell = new_markdown_cell(part.shown, id=f"{name}-{number}" if number else name)
         introduces = number > 0 or part.shown.startswith(("#", "**"))
-        height = blocks.prose_height(part.shown, folder)
-        opens = blocks.answer_height(part.shown, folder)
+        height = paging.prose_height(part.shown, folder)
+        opens = paging.answer_height(part.shown, folder)
         place = "" if number else slide
-        figures = blocks.figures_height(part.shown, folder)
+        figures = paging.figures_height(part.shown, folder)
         leads = number == len(parts) - 1 and introduces and not figures
         yield Piece(cell, height, place, part.notes, leads, opens=opens, pictures=figures)
 
 
 def _prose(text: str, slide: str, name: str, folder: Path) -> Iterator[Piece]:
-    for number, block in enumerate(blocks.blocks(text)):
+    for number, block in enumerate(blocks(text)):
         cell = new_markdown_cell(block, id=f"{name}-{number}" if number else name)
-        yield Piece(cell, blocks.prose_height(block, folder), "" if number else slide)
+        yield Piece(cell, paging.prose_height(block, folder), "" if number else slide)
 
 
 def _slide(about: LessonCell, cell: Any) -> str:
@@ -206,8 +207,24 @@ def _is_off(about: LessonCell, cell: Any) -> bool:
     if about.kind is CellKind.PROSE:
         return bool(HINT.match(about.text))
     if about.kind is CellKind.DEMO:
-        return blocks.only_sets_up(cell) or blocks.only_checks(cell)
+        return only_sets_up(cell) or only_checks(cell)
     return about.kind in (CellKind.SETUP, CellKind.TEST)
+
+
+def only_sets_up(cell: Any) -> bool:
+    """Return whether code does nothing but import and call, and shows nothing."""
+    if cell.get("outputs"):
+        return False
+    statements = ast.parse(cell.source).body
+    return all(isinstance(one, ast.Import | ast.ImportFrom | ast.Expr) for one in statements)
+
+
+def only_checks(cell: Any) -> bool:
+    """Return whether code does nothing but ask for the card of an exercise."""
+    match ast.parse(cell.source).body:
+        case [ast.Expr(ast.Call(ast.Name("check")))]:
+            return True
+    return False
 
 
 def without_exercises(cells: Iterable[Pair]) -> Iterator[Pair]:
@@ -255,9 +272,9 @@ def laid_out(cell: Any, slide: str) -> Piece:
     """
     new = deepcopy(cell)
     new.outputs = [_without_noise(output) for output in new.outputs if not _is_noise(output)]
-    below, above = blocks.outputs_height(new), blocks.code_height(new.source)
+    below, above = paging.outputs_height(new), paging.code_height(new.source)
     folded = max(below, NOTHING)
-    pictures = blocks.outputs_height({"outputs": blocks.pictures(new)})
+    pictures = paging.outputs_height({"outputs": paging.pictures(new)})
     piece = Piece(new, above + below, slide, folded=folded, pictures=pictures)
     if above + below <= MOST and (below or _is_short(new)):
         return piece
@@ -265,15 +282,15 @@ def laid_out(cell: Any, slide: str) -> Piece:
     if not _fits_beside(new, lines):
         return piece.fold()
     new.metadata["tags"] = [*new.metadata.get("tags", []), BESIDE]
-    return Piece(new, max(blocks.CODE_LINE * lines + blocks.BOX, LEAST_BESIDE), slide)
+    return Piece(new, max(paging.CODE_LINE * lines + paging.BOX, LEAST_BESIDE), slide)
 
 
 def _fits_beside(cell: Any, lines: int) -> bool:
     """Return whether code of so many lines, once they are wrapped, is legible beside its one picture."""
-    pictures = blocks.pictures(cell)
+    pictures = paging.pictures(cell)
     if len(pictures) != 1 or len(cell.outputs) > 1:
         return False
-    width, height = blocks.png_size(pictures[0])
+    width, height = paging.png_size(pictures[0])
     few = lines <= min(LINES, WRAPPED * len(cell.source.splitlines()))
     return few and height / width >= TALL
 
@@ -290,7 +307,6 @@ def _is_noise(output: Any) -> bool:
 
 
 def _without_noise(output: Any) -> Any:
-    """Return an output without the lines of progress bars."""
     if "text" in output:
         output.text = NOISE.sub("", output.text)
     return output

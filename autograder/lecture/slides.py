@@ -13,8 +13,8 @@ from latex2mathml.converter import convert
 from nbconvert import SlidesExporter
 
 from autograder.authoring.files import write
-from autograder.lecture.blocks import IMAGE
 from autograder.lecture.pages import slide_notebook, solved_lesson
+from autograder.lecture.paging import IMAGE
 from autograder.model.course import Course
 from autograder.model.errors import LectureError
 

@@ -334,7 +334,6 @@ class _Alignment:
                 yield _own(cell, extract(left, self._needed) if cell.demo else left)
 
     def _aligned(self, place: int, cell: NotebookNode) -> Iterator[_Cell]:
-        """Yield what becomes of one cell of the release."""
         name, submitted = grade_id(cell), self.matching.at(place)
         texts = [self.matching.texts[index] for index in submitted]
         if is_solution(cell) and name is not None:
@@ -355,7 +354,6 @@ class _Alignment:
             yield cell, Part(Role.OWN, needed) if needed else Part(Role.OTHER, cell.source)
 
     def _answer(self, place: int, name: str, cell: NotebookNode, submitted: Sequence[int]) -> _Cell:
-        """Return the cell of an exercise with the student's answer in it."""
         role = Role.WRITTEN if is_graded(cell) else Role.SOLUTION
         texts = [self.matching.texts[n] for n in submitted]
         if place in self.matching.taken:

@@ -189,7 +189,6 @@ def without_outputs(data: bytes) -> bytes:
 
 
 def _outputs(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where the values to drop begin and end."""
     depth = start = outside = 0
     for number, found in enumerate(_TOKEN.finditer(data)):
         if number > MAX_TOKENS:

@@ -14,6 +14,7 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 from conftest import ROOT
+from nbformat.v4 import new_code_cell, new_output
 
 from autograder.cli import main
 from autograder.lecture import pages
@@ -240,3 +241,14 @@ def test_any_lesson_can_be_opened_first(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("MultiHeadAttention: the stand-in, since") >= 2
     assert "Decoder: the stand-in, since" in done.stdout
+
+
+def test_set_up_and_checks_are_known_by_their_looks() -> None:
+    """Imports and calls that show nothing are set-up; a definition, or an output, is not."""
+    assert pages.only_sets_up(new_code_cell("import math\n\nplots.use_style()"))
+    assert not pages.only_sets_up(new_code_cell("def f(): ..."))
+    shown = new_code_cell("print(1)", outputs=[new_output("stream", text="1\n")])
+    assert not pages.only_sets_up(shown)
+    card = [new_output("display_data", {"text/html": "<p>right</p>"})]
+    assert pages.only_checks(new_code_cell('check("softmax")', outputs=card))
+    assert not pages.only_checks(new_code_cell('print(check("softmax"))', outputs=card))
