@@ -5,10 +5,8 @@ filters what can be read without it. Everything that comes from a submission is 
 """
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -53,8 +51,8 @@ def class_pages(
         wordings=WORDING,
         states=STATES,
         stretch=STRETCH,
-        links=Links(formgrader, indexes),
-        name=_lesson_name,
+        formgrader=formgrader,
+        indexes=indexes,
         correlation=_correlation,
         step=step,
         steps=STEPS,
@@ -67,7 +65,7 @@ def class_pages(
     for one in course.lessons:
         given = answers.get(one.lesson, LessonAnswers({}, {}))
         specimens = Specimens(given, (row.student for row in course.rows))
-        pages[_lesson_page(one.lesson)] = page(
+        pages[f"class-{one.lesson}.html"] = page(
             "class_lesson.html.j2", one=one, specimen=specimens.of, fewest=FEWEST
         )
     pairs = similar_pairs(answers)
@@ -84,49 +82,9 @@ def class_pages(
     return pages
 
 
-@dataclass(frozen=True)
-class Links:
-    """The addresses that pages link to, relative to reports/."""
-
-    formgrader: str
-    indexes: Set[str]
-    front: str = FRONT
-    similar: str = SIMILAR
-
-    def lesson(self, lesson: str) -> str:
-        """Return the address of a lesson's page."""
-        return quote(_lesson_page(lesson))
-
-    def csv(self, lesson: str) -> str:
-        """Return the address of a lesson's scores."""
-        return quote(f"{lesson}.csv")
-
-    def feedback(self, student: str, lesson: str) -> str:
-        """Return the address of a student's feedback page."""
-        folder, name = quote(student, safe=""), quote(lesson, safe="")
-        return f"../feedback/{folder}/{name}/{name}.html"
-
-    def student(self, student: str) -> str:
-        """Return the address of the page of all lessons of a student; empty if there is none."""
-        return f"../feedback/{quote(student, safe='')}/index.html" if student in self.indexes else ""
-
-    def queue(self, lesson: str) -> str:
-        """Return the address of formgrader's list of a lesson's submissions."""
-        name = quote(lesson, safe="")
-        return f"{self.formgrader.rstrip('/')}/gradebook/{name}/{name}"
-
-
 def step(share: float) -> int:
     """Return the number of the colour for a share from 0 to 1."""
     return min(max(round(share * (STEPS - 1)), 0), STEPS - 1)
-
-
-def _lesson_page(lesson: str) -> str:
-    return f"class-{lesson}.html"
-
-
-def _lesson_name(lesson: str) -> str:
-    return lesson.replace("_", " ")
 
 
 def _correlation(value: float | None) -> str:
