@@ -24,7 +24,7 @@ import sys
 import threading
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -400,13 +400,12 @@ class TaskGrader:
 def main(make: MakeGrader = make_grader) -> None:
     """Answer tasks until the worker closes the socket."""
     worker = Connection(int(sys.argv[1]))
-    grader = TaskGrader(Path(sys.argv[2]), sys.argv[3], make)
-    try:
-        with suppress(EOFError, ConnectionError):
-            while True:
-                worker.send_bytes(grader.grade(worker.recv_bytes()))
-    finally:
-        grader.close()
+    with (
+        closing(TaskGrader(Path(sys.argv[2]), sys.argv[3], make)) as grader,
+        suppress(EOFError, ConnectionError),
+    ):
+        while True:
+            worker.send_bytes(grader.grade(worker.recv_bytes()))
 
 
 if __name__ == "__main__":

@@ -17,9 +17,8 @@ from autograder.model.course import Course
 from autograder.reports import feedback_exporter
 from autograder.reports.graded_notebook import graded_page
 from autograder.storage.attempts import Attempt
-from autograder.storage.autograded import stored_attempt
 from autograder.storage.gradebook import Withdrawn
-from autograder.storage.recorder import Recorder
+from autograder.storage.recorder import Recorder, stored_attempt
 from autograder.submissions.released import fingerprint
 from autograder.submissions.submission import Submission
 

@@ -31,8 +31,8 @@ from autograder.reports.student_pages import (
     titles,
 )
 from autograder.storage.attempts import AttemptLog
-from autograder.storage.autograded import attached_attempt
 from autograder.storage.gradebook import LessonGrades, course_directory, quiet_logger, student_grades
+from autograder.storage.recorder import attached_attempt
 from autograder.submissions.submission import SECRET
 
 Resources = dict[str, Any]  # nbconvert's, with nbgrader's entries in it

@@ -19,7 +19,7 @@ from autograder.reports.graded_notebook import in_one_line
 from autograder.reports.templating import render
 from autograder.reports.words import NO_SANDBOX, exercise_total, first_message, wording
 from autograder.storage.attempts import Attempt
-from autograder.storage.autograded import attached_attempt
+from autograder.storage.recorder import attached_attempt
 from autograder.submissions.released import grade_id, graded_cells, is_graded, is_solution
 
 Resources = dict[str, Any]  # nbconvert's, with formgrader's entries in it

@@ -22,7 +22,7 @@ from pathlib import Path
 from autograder.model.course import Course
 from autograder.model.errors import SubmissionError
 from autograder.model.text import clean_name, is_student_name
-from autograder.storage.autograded import parse_stamp
+from autograder.storage.recorder import parse_stamp
 from autograder.submissions.notebook_file import MAX_BYTES, read_submitted
 from autograder.submissions.submission import MOST_FILES, SECRET, TIMESTAMP
 

@@ -50,7 +50,7 @@ class ArrivalGrader:
         self.log = ArrivalLog(course.reports)
 
     def grade(self, lesson: str, arrivals: Sequence[Arrival]) -> Iterator[Done]:
-        """Grade submissions for one lesson, and yield each when its feedback is back.
+        """Grade submissions for one lesson, yield each when its feedback is back, and publish the reports.
 
         A submission is noted as taken care of after that, so that none is lost if this ends early.
         Raises AutograderErrors that would stop every submission alike.
@@ -77,10 +77,6 @@ class ArrivalGrader:
                 for recorded in loop.grade(self.pool, todo):
                     attempt = recorded.attempt
                     yield self._finish(loop, by_student[attempt.student], attempt, started)
-
-    def publish(self) -> None:
-        """Write the instructor's reports anew."""
-        with plain_io_errors(self.course):
             publish(self.course, self.course.lessons())
 
     def close(self) -> None:
@@ -151,7 +147,6 @@ class Watch:
                 else:
                     self.settling.forget(done.arrival)
                     self.tell(done)
-            self.grader.publish()
         except AutograderError as problem:
             if once:
                 raise
