@@ -5,7 +5,6 @@ process each position separately, so they don't change which output depends on w
 a source and a target of the same length.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -57,12 +56,8 @@ class HeadsMixedUp(nn.Module):
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Take (B, T, D), a mask (B, T, T); return output (B, T, D), and weights (B, H, T, T)."""
-        asked, offered, passed = (
-            layer(x).unflatten(-1, (self.num_heads, -1))  # (B, T, H, K)
-            for layer, x in zip(
-                (self.inner.w_q, self.inner.w_k, self.inner.w_v), (query, key, value), strict=True
-            )
-        )
+        projected = (self.inner.w_q(query), self.inner.w_k(key), self.inner.w_v(value))
+        asked, offered, passed = (x.unflatten(-1, (self.num_heads, -1)) for x in projected)  # (B, T, H, K)
         scores = torch.einsum("bqhk,bshk->bhqs", asked, offered) / asked.size(-1) ** 0.5
         weights = scores.masked_fill(~mask[:, None], -torch.inf).softmax(dim=-1)  # (B, H, T, T)
         mixed = torch.einsum("bhqs,bshk->bhqk", weights, passed)  # (B, H, T, K)
@@ -71,14 +66,12 @@ class HeadsMixedUp(nn.Module):
 
 def without_causal_mask(model: Any) -> Any:
     """Let the decoder of a Transformer see the whole target. Returns the model."""
-    return _with_self_mask(model, lambda length: torch.ones(length, length, dtype=torch.bool))
+    return _with_self_mask(model, diagonal=None)
 
 
 def one_step_too_far(model: Any) -> Any:
     """Let every position of the decoder see one token of the future. Returns the model."""
-    return _with_self_mask(
-        model, lambda length: torch.ones(length, length, dtype=torch.bool).tril(diagonal=1)
-    )
+    return _with_self_mask(model, diagonal=1)
 
 
 def heads_without_transpose(model: Any, num_heads: int = 4) -> Any:
@@ -88,12 +81,14 @@ def heads_without_transpose(model: Any, num_heads: int = 4) -> Any:
     return model
 
 
-def _with_self_mask(model: Any, mask: Callable[[int], Tensor]) -> Any:
-    """Replace the causal mask of a Transformer's decoder by `mask(length)`, (T, T)."""
+def _with_self_mask(model: Any, diagonal: int | None) -> Any:
+    """Let the decoder of a Transformer see the target up to a diagonal, or all of it."""
 
     def decode(tgt: Tensor, memory: Tensor, src: Tensor) -> Any:
         is_real, source = tgt[:, None] != model.pad_id, src[:, None] != model.pad_id
-        return model.decoder(tgt, memory, mask(tgt.size(1)) & is_real, source)
+        mask = torch.ones(tgt.size(1), tgt.size(1), dtype=torch.bool)
+        mask = mask if diagonal is None else mask.tril(diagonal)
+        return model.decoder(tgt, memory, mask & is_real, source)
 
     model.decode = decode
     model.forward = lambda src, tgt: decode(tgt, model.encode(src), src)

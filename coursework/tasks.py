@@ -1,10 +1,9 @@
 """Small tasks whose data the course makes itself: reversal, and numbers in words."""
 
-from collections.abc import Sequence
 from typing import Final
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 SPECIALS: Final = ("<pad>", "<sos>", "<eos>", "<unk>")
 _ONES: Final = (
@@ -46,15 +45,15 @@ def numbers(seed: int = 0) -> tuple[Tensor, Tensor]:
 
 def translation(picked: Tensor) -> tuple[Tensor, Tensor]:
     """Return digits (B, S) and words (B, T) of numbers (B,), each ending with <eos>, padded."""
+
+    def padded(rows: list[list[int]]) -> Tensor:
+        ended = [torch.tensor([*row, SPECIALS.index("<eos>")]) for row in rows]
+        return nn.utils.rnn.pad_sequence(ended, batch_first=True)
+
     return (
-        _padded([[DIGITS.index(digit) for digit in str(number)] for number in picked.tolist()]),
-        _padded([[WORDS.index(word) for word in in_words(number)] for number in picked.tolist()]),
+        padded([[DIGITS.index(digit) for digit in str(number)] for number in picked.tolist()]),
+        padded([[WORDS.index(word) for word in in_words(number)] for number in picked.tolist()]),
     )
-
-
-def _padded(rows: Sequence[list[int]]) -> Tensor:
-    longest = max(len(row) for row in rows) + 1
-    return torch.tensor([[*row, 2, *[0] * (longest - len(row) - 1)] for row in rows])
 
 
 def say(ids: Tensor) -> str:
@@ -66,5 +65,5 @@ def say(ids: Tensor) -> str:
 def exact(got: Tensor, want: Tensor) -> float:
     """Return the share of rows (B, ·) of `got` that equal those of `want`, padding aside."""
     width = max(got.size(1), want.size(1))
-    got, want = (torch.nn.functional.pad(ids, (0, width - ids.size(1))) for ids in (got, want))
+    got, want = (nn.functional.pad(ids, (0, width - ids.size(1))) for ids in (got, want))
     return float((got == want).all(dim=1).float().mean())
