@@ -71,7 +71,7 @@ exercise = ExerciseChecks(reference=reference.bpe_merges, judge=JUDGE,
     Check("nothing", "without words there are no merges", lambda _: call({}, 5), weight=0.5),
     arguments(lambda d: call(dict.fromkeys(("zy", "dc", "ba"), d.integer(2, 9)), 2), _wrong_merge,
               names=["counts"], any_form=True),
-    *properties(lambda d: call(_counted(d, 6), 5), judge=JUDGE, separates=TIES, strided=False,
+    *properties(lambda d: call(_counted(d, 6), 5), separates=TIES, strided=False,
                 sizes=lambda d: [call({"x": 1}, 1), call({"aaa": 1}, 2),
                                  call(_made_of(d, "abcdef", 60, 5), 60)]),
 ])

@@ -256,5 +256,5 @@ exercise = ExerciseChecks(reference=stand_ins_models.Transformer, judge=matches_
     arguments(_padded_call, *EXPLAINERS, names=["src", "tgt"]),
     Check("padding-first", "padding may come before the tokens of the source",
           lambda d: _model(d, [_src(d, 7, 4, 5).flip(1), _tgt(d, 5, 5, 5)]), weight=0.5),
-    *properties(_padded_call, judge=matches_reference(*EXPLAINERS), sizes=_sizes),
+    *properties(_padded_call, sizes=_sizes),
 ])
