@@ -29,11 +29,9 @@ exercise = ExerciseChecks(reference=stand_ins_models.target_mask, judge=matches_
     ], checks=[
     Check("padded", "three targets of different lengths",
           lambda d: call(padded_ids(d, 30, [5, 2, 4])), weight=2),
-    Check("causal", "without padding, the mask is just causal",
-          lambda d: call(padded_ids(d, 30, [6, 6]))),
+    Check("causal", "without padding, the mask is just causal", lambda d: call(padded_ids(d, 30, [6, 6]))),
     Check("square", "as many samples as positions", lambda d: call(padded_ids(d, 30, [4, 1, 3, 2]))),
-    Check("other-padding", "the given padding id is used",
-          lambda d: call(_other_padding(d), pad_id=9)),
+    Check("other-padding", "the given padding id is used", lambda d: call(_other_padding(d), pad_id=9)),
     Check("padding-anywhere", "padding at the beginning, and in the middle",
           lambda d: call(_padding_anywhere(d)), weight=0.5),
     Check("one-token", "a single token sees itself",

@@ -32,6 +32,5 @@ exercise = ExerciseChecks(reference=reference.parameter_count, judge=JUDGE,
     Check("paper", "the layer of the paper: width 512, eight heads", lambda _: call(512, 8)),
     Check("one-head", "a single head", lambda _: call(9, 1)),
     Check("many-heads", "as many heads as features", lambda _: call(14, 14)),
-    *properties(lambda _: call(8, 2), strided=False,
-                sizes=lambda _: [call(1, 1), call(4096, 32)]),
+    *properties(lambda _: call(8, 2), strided=False, sizes=lambda _: [call(1, 1), call(4096, 32)]),
 ])

@@ -74,8 +74,7 @@ exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matche
         example(lambda d: call(d.normal(2, 2, 3), torch.tensor([[2, 0], [1, 2]]), 0.3)),
         example(lambda d: call(d.normal(1, 3, 4), torch.tensor([[3, 0, 2]]), smoothing=0.0, pad_id=2)),
     ], checks=[
-    Check("plain", "the default smoothing, without padding",
-          lambda d: _case(d, [5] * 3), weight=2),
+    Check("plain", "the default smoothing, without padding", lambda d: _case(d, [5] * 3), weight=2),
     Check("padded", "the mean is over real tokens, and each counts the same",
           lambda d: _case(d, [6, 2, 3], 0.2), weight=2, separates=PADDED),
     Check("unsmoothed", "without smoothing, it is the plain cross-entropy",
@@ -94,7 +93,6 @@ exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matche
           weight=0.5, separates=[*UNEVEN, "smoothing-fixed"]),
     *properties(lambda d: _case(d, [6, 2]),
                 sizes=lambda d: [call(d.normal(1, 1, 2), torch.tensor([[1]])),
-                                 call(d.normal(30, 40, 70), d.integers(1, 70, 30, 40))],
-                separates=PADDED),
+                                 call(d.normal(30, 40, 70), d.integers(1, 70, 30, 40))], separates=PADDED),
     defaults(lambda d: [_case(d, [5, 2])], smoothing=(0.1, 0.4), pad_id=(0, 1)),
 ])
