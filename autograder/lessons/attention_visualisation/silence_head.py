@@ -2,7 +2,7 @@
 
 from autograder.judge import weights
 from autograder.judge.authoring import (
-    Check, Draw, ExerciseChecks, example, facts, matches_reference, properties, through,
+    Check, Draw, ExerciseChecks, example, facts, properties, through,
 )
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import RunSilenced

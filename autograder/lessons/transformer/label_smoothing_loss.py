@@ -62,11 +62,6 @@ def _gradients(draw: Draw) -> Operation:
     return function_gradients(_logits(draw, target), target, 0.2, cotangent=torch.tensor(1.0))
 
 
-def _float64(draw: Draw) -> Operation:
-    target = padded_ids(draw, 7, [6, 2], low=1)
-    return call(_logits(draw, target).double(), target)
-
-
 exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matches_reference(_about_loss),
     excludes=EXCLUDES,
     examples=[
@@ -87,7 +82,7 @@ exercise = ExerciseChecks(reference=reference.label_smoothing_loss, judge=matche
           separates=["last-word-first"]),
     Check("learns", "its gradient reaches the logits of real tokens, and no others", _gradients,
           gradients_match(["logits"])),
-    arguments(_float64, _about_loss, names=["logits", "target"], separates=PADDED),
+    arguments(lambda d: _case(d, [6, 2]), _about_loss, names=["logits", "target"], separates=PADDED),
     Check("padding-first", "padding may come first",
           lambda d: call(d.normal(3, 5, 7, scale=2), padded_ids(d, 7, [5, 2, 4], low=1).flip(1), 0.0),
           weight=0.5, separates=[*UNEVEN, "smoothing-fixed"]),
