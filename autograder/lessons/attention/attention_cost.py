@@ -18,9 +18,7 @@ def _what_is_wrong(seen: Comparison) -> str | None:
     )
 
 
-JUDGE = matches_reference(_what_is_wrong)
-
-exercise = ExerciseChecks(reference=reference.attention_cost, judge=JUDGE,
+exercise = ExerciseChecks(reference=reference.attention_cost, judge=matches_reference(_what_is_wrong),
     examples=[
         example(lambda _: call(1, 1, 2, 3, 4, 5)),
         example(lambda _: call(2, 3, 4, 6, 5, 7)),

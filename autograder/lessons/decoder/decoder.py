@@ -42,11 +42,6 @@ def _two_calls(draw: Draw) -> Operation:
     return _decoder(draw, 2, [_ids(draw, 1, 1), memory], [_ids(draw, 6, 6), memory, masks.causal(6)])
 
 
-def _long_sentence(draw: Draw) -> Operation:
-    call, init = [draw.integers(1, 7, 1, 515), draw.normal(1, 2, 8)], [7, 8, 1, 1, 5, 520]
-    return module([*init, 0.0], weights.decoder(draw, init), call)
-
-
 def _causal(draw: Draw) -> CallModule:
     return _decoder(draw, 2, [_ids(draw, 5, 5), draw.normal(2, 5, D), masks.causal(5)])
 
@@ -79,7 +74,7 @@ def _drops_layers(draw: Draw) -> Operation:
     return replace(asked, weights={**asked.weights, **NO_TOKENS}, silence=silence)
 
 
-def _sized(draw: Draw, init: list[int], *call: torch.Tensor) -> CallModule:
+def _sized(draw: Draw, init: list[Any], *call: torch.Tensor) -> CallModule:
     return module(init, weights.decoder(draw, init), call)
 
 
@@ -122,7 +117,8 @@ exercise = ExerciseChecks(reference=stand_ins_models.Decoder, judge=matches_refe
     Check("source-padding-moves-nothing", "changing the padding of the source changes nothing",
           _changed_padding, positions_change("the padding of the source changes", what="row of logits"), 0.5),
     Check("long-sentence", "sentences of more than 512 tokens, if max_len allows them",
-          _long_sentence, matches_reference(are_probabilities, atol=1e-2, rtol=1e-2), 0.5),
+          lambda d: _sized(d, [7, 8, 1, 1, 5, 520, 0.0], d.integers(1, 7, 1, 515), d.normal(1, 2, 8)),
+          matches_reference(are_probabilities, atol=1e-2, rtol=1e-2), 0.5),
     Check("parts-registered", "PyTorch finds every parameter",
           _registered, matches_reference(unregistered), 0.5),
     arguments(lambda d: _decoder(

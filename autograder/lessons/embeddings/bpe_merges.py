@@ -8,6 +8,7 @@ from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.words import sampled, shuffled
 
 WORDS = ("salt", "salty", "last", "lasting", "sail", "sailor", "tail", "tall", "tallest", "stall", "listen")
+TIES = ("ties-as-met", "ties-backwards")
 ALL_TIED = ("dc", "ba", "fe", "ab", "zy")
 
 
@@ -47,10 +48,9 @@ def _about(mine: object, right: tuple[str, str]) -> str:
     return "Another pair is more frequent, or equally frequent and earlier in the order of sorted()."
 
 
-TIES = ("ties-as-met", "ties-backwards")
-JUDGE = matches_reference(_wrong_merge, any_form=True)
 
-exercise = ExerciseChecks(reference=reference.bpe_merges, judge=JUDGE,
+exercise = ExerciseChecks(
+    reference=reference.bpe_merges, judge=matches_reference(_wrong_merge, any_form=True),
     examples=[
         example(lambda _: call({"aaa": 2, "ab": 3}, 2)),
         example(lambda _: call({"sea": 5, "seal": 2, "tea": 4}, 4)),

@@ -58,8 +58,6 @@ def _alone(d: Draw) -> Operation:
     return modules.alone_twice(module([6], weights.norm(d, "", 6), [x]))
 
 
-
-
 exercise = ExerciseChecks(reference=stand_ins.LayerNorm, judge=matches_reference(_wrong_token),
     excludes=EXCLUDES,
     examples=[

@@ -21,9 +21,7 @@ def _what_is_counted(seen: Comparison) -> str | None:
     )
 
 
-JUDGE = matches_reference(_what_is_counted)
-
-exercise = ExerciseChecks(reference=reference.parameter_count, judge=JUDGE,
+exercise = ExerciseChecks(reference=reference.parameter_count, judge=matches_reference(_what_is_counted),
     examples=[
         example(lambda _: call(2, 1)),
         example(lambda _: call(6, 3)),

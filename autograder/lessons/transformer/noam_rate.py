@@ -33,9 +33,7 @@ def _any_finite_number(seen: Comparison) -> Verdict:
     return PASSED if math.isfinite(given) else failed("Step 0 should give a finite number.")
 
 
-CLOSELY = matches_reference(atol=1e-6, rtol=1e-5)
-
-exercise = ExerciseChecks(reference=reference.noam_rate, judge=CLOSELY,
+exercise = ExerciseChecks(reference=reference.noam_rate, judge=matches_reference(atol=1e-6, rtol=1e-5),
     examples=[
         example(lambda _: through("noam_rates", 4, 16, 10), "curves",
                 shown="noam_rate(step, 16, warmup=10)  # steps 1 to 30"),
