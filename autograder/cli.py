@@ -6,30 +6,17 @@ import click
 
 from autograder.commands.base import Group
 from autograder.commands.build import build, new_exercise, vendor
-from autograder.commands.bundle import bundle
 from autograder.commands.check import check
 from autograder.commands.doctor import doctor
 from autograder.commands.export import export
-from autograder.commands.grade import demo, grade
-from autograder.commands.lectures import lectures, open_lesson
-from autograder.commands.regrade import regrade
+from autograder.commands.grade import demo, grade, regrade
+from autograder.commands.lectures import bundle, lectures, open_lesson
 from autograder.commands.watch import watch
 
 COMMANDS = (
-    build,
-    bundle,
-    check,
-    demo,
-    doctor,
-    export,
-    grade,
-    lectures,
-    new_exercise,
-    open_lesson,
-    regrade,
-    vendor,
-    watch,
-)
+    build, bundle, check, demo, doctor, export, grade, lectures, new_exercise, open_lesson,
+    regrade, vendor, watch,
+)  # fmt: skip
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -47,7 +34,3 @@ def main(course: Path | None) -> None:
 
 for command in COMMANDS:
     main.add_command(command)
-
-
-if __name__ == "__main__":
-    main()

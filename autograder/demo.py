@@ -3,13 +3,12 @@
 import copy
 import random
 import shutil
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import nbformat
+from nbformat import NotebookNode
 from rich.console import Console
 
 from autograder.grading.class_run import grade_lessons
@@ -17,11 +16,9 @@ from autograder.grading.pool import Pool
 from autograder.judge.oracle import edited_source
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import CONFIG, Course
-from autograder.model.exercise import Exercise, Mistake
 from autograder.model.lesson_text import LessonText, read_lesson
 from autograder.sandbox.start import sandbox_problem
-from autograder.submissions.nbgrader_cells import grade_id
-from autograder.submissions.released import released_notebook
+from autograder.submissions.released import grade_id, is_solution, released_notebook
 
 NAMES = (
     "ada", "bela", "chidi", "dora", "emre", "farah", "goro", "hanna", "ines", "jamal", "kofi", "lena",
@@ -31,23 +28,16 @@ PERFECT = frozenset({"ada", "goro", "wei"})
 EMPTY, BROKEN = "quentin", "umar"
 
 
-@dataclass(frozen=True)
-class Answers:
-    """The model answers of one lesson, to be laid into its released notebook."""
-
-    lesson: str
-    course: Course
-
-    def notebook(self, edits: dict[str, str]) -> Any:
-        """Return the released notebook with answers in it; `edits` replace some."""
-        notebook = copy.deepcopy(released_notebook(self.course, self.lesson))
-        path = self.course.text(self.lesson)
-        text = _text(path, path.stat().st_mtime_ns)
-        for cell in notebook.cells:
-            name = grade_id(cell)
-            if name and cell.metadata["nbgrader"].get("solution"):
-                cell.source = edits.get(name, text.answer(name))
-        return notebook
+def answered(course: Course, lesson: str, edits: dict[str, str]) -> NotebookNode:
+    """Return the released notebook with the model answers in it; `edits` replace some."""
+    notebook = copy.deepcopy(released_notebook(course, lesson))
+    path = course.text(lesson)
+    text = _text(path, path.stat().st_mtime_ns)
+    for cell in notebook.cells:
+        name = grade_id(cell)
+        if name and is_solution(cell):
+            cell.source = edits.get(name, text.answer(name))
+    return notebook
 
 
 @lru_cache(maxsize=16)  # reading a lesson takes longer than all else that a submission needs
@@ -76,11 +66,10 @@ def hand_in_all(course: Course, lesson: str) -> None:
 
 def invented(course: Course, lesson: str, student: str) -> str:
     """Return the text of the notebook that a student submits: known mistakes, chosen by name."""
-    answers = Answers(lesson, course)
     if student == EMPTY:
         return course.release_notebook(lesson).read_text(encoding="utf-8")
     edits = {} if student in PERFECT else dict(_mistakes(course, lesson, student))
-    text: str = nbformat.writes(answers.notebook(edits))
+    text: str = nbformat.writes(answered(course, lesson, edits))
     return text[: len(text) // 2] if student == BROKEN else text
 
 
@@ -89,21 +78,12 @@ def _mistakes(course: Course, lesson: str, student: str) -> Iterator[tuple[str, 
     dice = random.Random(f"{lesson}/{student}")  # noqa: S311 - an invented class, no secret
     known = [ex for ex in load_lesson(course, lesson).exercises if ex.mistakes]
     for exercise in dice.sample(known, dice.choice((1, 1, 2))):
-        yield exercise.id, _edited(exercise, dice)
-
-
-def _edited(exercise: Exercise, dice: random.Random) -> str:
-    """Return the answer with one mistake, or with two that go together."""
-    chosen = _chosen(exercise.mistakes, dice)
-    both = edited_source(exercise, chosen)
-    return both or chosen[0].apply(exercise.answer)
-
-
-def _chosen(known: Sequence[Mistake], dice: random.Random) -> list[Mistake]:
-    """Return one mistake or two; as in a real class, some are far more common than others."""
-    weights = [1 / (rank + 1) for rank in range(len(known))]
-    picked = dice.choices(known, weights, k=dice.choice((1, 1, 1, 2)))
-    return list({mistake.id: mistake for mistake in picked}.values())
+        # as in a real class, some mistakes are far more common than others
+        weights = [1 / (rank + 1) for rank in range(len(exercise.mistakes))]
+        picked = dice.choices(exercise.mistakes, weights, k=dice.choice((1, 1, 1, 2)))
+        chosen = list({mistake.id: mistake for mistake in picked}.values())
+        both = edited_source(exercise, chosen)  # None where two do not go together
+        yield exercise.id, both or chosen[0].apply(exercise.answer)
 
 
 def run_demo(home: Course, folder: Path, console: Console) -> None:

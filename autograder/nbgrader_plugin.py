@@ -28,8 +28,7 @@ from autograder.model.course import Course
 from autograder.model.errors import AutograderError
 from autograder.model.text import clean_name, is_student_name
 from autograder.storage.attempts import AttemptLog
-from autograder.storage.autograded import attached_attempt, copy_stamps
-from autograder.storage.recorder import record_attempt
+from autograder.storage.recorder import attached_attempt, copy_stamps, record_attempt
 from autograder.submissions.submission import Submission
 
 if TYPE_CHECKING:
@@ -114,7 +113,10 @@ def stage(converter: Any, course: Course) -> TemporaryDirectory[str]:
     for found in sorted(glob.glob(pattern)):  # noqa: PTH207 - nbgrader's own pattern
         student = Path(found).parent.name
         if is_student_name(student):
-            _stage(Submission(course, student, lesson, ""), Path(place.name))
+            staged = Path(place.name) / student / lesson
+            staged.mkdir(parents=True)
+            (staged / f"{lesson}.ipynb").touch()
+            copy_stamps(Submission(course, student, lesson, ""), staged)
         else:
             converter.log.warning("left out: '%s' cannot be a student's name", clean_name(student))
     converter.coursedir = copy.copy(folder)  # formgrader goes on using its own
@@ -123,36 +125,24 @@ def stage(converter: Any, course: Course) -> TemporaryDirectory[str]:
     return place
 
 
-def _stage(submission: Submission, place: Path) -> None:
-    folder = place / submission.student / submission.lesson
-    folder.mkdir(parents=True)
-    (folder / f"{submission.lesson}.ipynb").touch()
-    copy_stamps(submission, folder)
-
-
-class _Shared:
-    """The one grader of this process: starting it takes seconds, so commands share it."""
-
-    wanted: tuple[Course, bool, str] | None = None
-    stack: ExitStack = ExitStack()
-    grader: "Grader"
+_graders: dict[tuple[Course, bool, str], "Grader"] = {}  # at most one: commands share it, as it starts slowly
+_opened = ExitStack()
 
 
 def _grader(course: Course, sandboxed: bool, version: str) -> "Grader":
     """Return a grader for this version of the lesson; start a new one if the version changed."""
-    wanted = (course, sandboxed, version)
-    if _Shared.wanted != wanted:
+    wanted = course, sandboxed, version
+    if wanted not in _graders:
         close_grader()
-        _Shared.grader = _Shared.stack.enter_context(make_grader(course, sandboxed))
-        _Shared.stack.callback(AttemptLog(course.reports).export)
-        _Shared.wanted = wanted
-    return _Shared.grader
+        _graders[wanted] = _opened.enter_context(make_grader(course, sandboxed))
+        _opened.callback(AttemptLog(course.reports).export)
+    return _graders[wanted]
 
 
 def close_grader() -> None:
     """Close the grader, if there is one, and export the log of its attempts."""
-    _Shared.wanted = None
-    _Shared.stack.close()
+    _graders.clear()
+    _opened.close()
 
 
 atexit.register(close_grader)

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import torch
 
-from autograder.demo import Answers
+from autograder.demo import answered
 from autograder.grading.grader import Grader
 from autograder.model.course import Course
 from autograder.sandbox.client import WarmProcess
@@ -65,7 +65,7 @@ def breakdown(course: Course, lesson: str) -> tuple[float, Stopwatch]:
     best = float("inf"), Stopwatch()
     with tempfile.TemporaryDirectory() as folder, Grader(course) as grader:
         path = Path(folder) / f"{lesson}.ipynb"
-        nbformat.write(Answers(lesson, course).notebook({}), path)
+        nbformat.write(answered(course, lesson, {}), path)
         grader.grade(lesson, path)
         for _ in range(ROUNDS):
             watch, started = Stopwatch(), time.monotonic()

@@ -148,7 +148,7 @@ def against_before(folder: Path, *, quick: bool) -> Iterator[str]:
         print(*rows[-1], flush=True)
     yield "## Against the commit before"
     yield (
-        "Seconds of processor time, of all processes, for a class of 24 with mistakes: reading, grading, "
+        "Seconds of processor time of the machine, for a class of 24 with mistakes: reading, grading, "
         f"diagnosis, pages and the class report. Before is {os.environ.get('BEFORE_IS', before.name)}."
     )
     yield table(["lesson", "before, s", "now, s", "ratio"], rows)

@@ -59,10 +59,10 @@ def head_view(  # noqa: PLR0917 - the arguments are bertviz's, in its order
     tokens. Returns the picture; with html_action="view" shows it at once and returns None. Raises
     ValueError where tokens and attention do not fit together.
     """
+    options = dict(locals())
     from bertviz import head_view as draw
 
-    options = _options(locals(), without=("html_action", "draw"))
-    return _picture(draw, options, html_action, "Head view of attention", _head_height)
+    return _picture(draw, options, "Head view of attention", _head_height)
 
 
 def model_view(  # noqa: PLR0917 - the arguments are bertviz's, in its order
@@ -86,15 +86,22 @@ def model_view(  # noqa: PLR0917 - the arguments are bertviz's, in its order
     picture; with html_action="view" shows it at once and returns None. Raises ValueError where
     tokens and attention do not fit together.
     """
+    options = dict(locals())
     from bertviz import model_view as draw
 
-    options = _options(locals(), without=("html_action", "draw"))
-    return _picture(draw, options, html_action, "Model view of attention", _model_height)
+    return _picture(draw, options, "Model view of attention", _model_height)
 
 
-def _options(arguments: Mapping[str, Any], without: Sequence[str]) -> dict[str, Any]:
-    """Return a view's arguments as bertviz wants them: attention as rounded layers (1, H, T, S), lists."""
-    options = {name: value for name, value in arguments.items() if name not in without}
+def _picture(
+    draw: Callable[..., HTML],
+    options: dict[str, Any],
+    title: str,
+    height: Callable[[Mapping[str, Any]], float],
+) -> HTML | None:
+    """Let bertviz draw rounded layers (1, H, T, S), put the result into a frame, and return or show it."""
+    html_action = options.pop("html_action")
+    if html_action not in ("return", "view"):
+        raise ValueError(f"html_action is 'return' or 'view', not {html_action!r}")
     for name, value in options.items():
         if value is not None and name.endswith("attention"):
             layers = [torch.as_tensor(layer).detach().cpu().double() for layer in value]
@@ -102,19 +109,6 @@ def _options(arguments: Mapping[str, Any], without: Sequence[str]) -> dict[str, 
             options[name] = [layer.unsqueeze(0) if layer.dim() == 3 else layer for layer in rounded]
         elif isinstance(value, Sequence) and not isinstance(value, str):
             options[name] = list(value)
-    return options
-
-
-def _picture(
-    draw: Callable[..., HTML],
-    options: Mapping[str, Any],
-    html_action: str,
-    title: str,
-    height: Callable[[Mapping[str, Any]], float],
-) -> HTML | None:
-    """Let bertviz draw, put the result into a frame, and return or show it."""
-    if html_action not in ("return", "view"):
-        raise ValueError(f"html_action is 'return' or 'view', not {html_action!r}")
     view = draw(**options, html_action="return").data
     body, script = BODY.search(view), SCRIPT.search(view)
     params = script and PARAMS.search(script[1])

@@ -5,11 +5,10 @@ process each position separately, so they don't change which output depends on w
 a source and a target of the same length.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 
 class _TwoAttentions(nn.Module):
@@ -20,22 +19,22 @@ class _TwoAttentions(nn.Module):
         self.first = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
         self.second = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
 
-    def read(self, tokens: torch.Tensor) -> torch.Tensor:
+    def read(self, tokens: Tensor) -> Tensor:
         """Run the first attention over one sequence (B, L, D), with a residual connection."""
         future = torch.ones(tokens.size(1), tokens.size(1), dtype=torch.bool).triu(diagonal=1)
-        read: torch.Tensor = self.first(tokens, tokens, tokens, attn_mask=future)[0]
+        read: Tensor = self.first(tokens, tokens, tokens, attn_mask=future)[0]
         return tokens + read
 
-    def mix(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    def mix(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Run the second attention; its residual connection starts from the values."""
-        mixed: torch.Tensor = self.second(query, key, value)[0]
+        mixed: Tensor = self.second(query, key, value)[0]
         return value + mixed
 
 
 class SelfAttentionOnMemory(_TwoAttentions):
     """The decoder layer of a widely copied notebook: its self-attention reads the memory."""
 
-    def forward(self, x: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: Tensor, memory: Tensor) -> Tensor:
         """Take x (B, T, D), memory (B, S, D) with S = T; return (B, T, D)."""
         return self.mix(query=x, key=memory, value=self.read(memory))
 
@@ -43,7 +42,7 @@ class SelfAttentionOnMemory(_TwoAttentions):
 class QueriesFromMemory(_TwoAttentions):
     """The obvious repair: the self-attention reads the target, but the memory supplies the queries."""
 
-    def forward(self, x: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: Tensor, memory: Tensor) -> Tensor:
         """Take x (B, T, D), memory (B, S, D) with S = T; return (B, S, D)."""
         return self.mix(query=memory, key=memory, value=self.read(x))
 
@@ -55,16 +54,10 @@ class HeadsMixedUp(nn.Module):
         super().__init__()
         self.inner, self.num_heads = attention, num_heads
 
-    def forward(
-        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Take (B, T, D), a mask (B, T, T); return output (B, T, D), and weights (B, H, T, T)."""
-        asked, offered, passed = (
-            layer(x).unflatten(-1, (self.num_heads, -1))  # (B, T, H, K)
-            for layer, x in zip(
-                (self.inner.w_q, self.inner.w_k, self.inner.w_v), (query, key, value), strict=True
-            )
-        )
+        projected = (self.inner.w_q(query), self.inner.w_k(key), self.inner.w_v(value))
+        asked, offered, passed = (x.unflatten(-1, (self.num_heads, -1)) for x in projected)  # (B, T, H, K)
         scores = torch.einsum("bqhk,bshk->bhqs", asked, offered) / asked.size(-1) ** 0.5
         weights = scores.masked_fill(~mask[:, None], -torch.inf).softmax(dim=-1)  # (B, H, T, T)
         mixed = torch.einsum("bhqs,bshk->bhqk", weights, passed)  # (B, H, T, K)
@@ -73,14 +66,12 @@ class HeadsMixedUp(nn.Module):
 
 def without_causal_mask(model: Any) -> Any:
     """Let the decoder of a Transformer see the whole target. Returns the model."""
-    return _with_self_mask(model, lambda length: torch.ones(length, length, dtype=torch.bool))
+    return _with_self_mask(model, diagonal=None)
 
 
 def one_step_too_far(model: Any) -> Any:
     """Let every position of the decoder see one token of the future. Returns the model."""
-    return _with_self_mask(
-        model, lambda length: torch.ones(length, length, dtype=torch.bool).tril(diagonal=1)
-    )
+    return _with_self_mask(model, diagonal=1)
 
 
 def heads_without_transpose(model: Any, num_heads: int = 4) -> Any:
@@ -90,12 +81,14 @@ def heads_without_transpose(model: Any, num_heads: int = 4) -> Any:
     return model
 
 
-def _with_self_mask(model: Any, mask: Callable[[int], torch.Tensor]) -> Any:
-    """Replace the causal mask of a Transformer's decoder by `mask(length)`, (T, T)."""
+def _with_self_mask(model: Any, diagonal: int | None) -> Any:
+    """Let the decoder of a Transformer see the target up to a diagonal, or all of it."""
 
-    def decode(tgt: torch.Tensor, memory: torch.Tensor, src: torch.Tensor) -> Any:
+    def decode(tgt: Tensor, memory: Tensor, src: Tensor) -> Any:
         is_real, source = tgt[:, None] != model.pad_id, src[:, None] != model.pad_id
-        return model.decoder(tgt, memory, mask(tgt.size(1)) & is_real, source)
+        mask = torch.ones(tgt.size(1), tgt.size(1), dtype=torch.bool)
+        mask = mask if diagonal is None else mask.tril(diagonal)
+        return model.decoder(tgt, memory, mask & is_real, source)
 
     model.decode = decode
     model.forward = lambda src, tgt: decode(tgt, model.encode(src), src)

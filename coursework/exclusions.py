@@ -5,6 +5,7 @@ ends in a kernel, so that is where it is refused. Kernels are overridden through
 public. `not_refused` calls every excluded function once, and says which this version of torch still runs.
 """
 
+import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ class Exclusion:
     """Functions of torch that some exercises exclude together.
 
     Args:
-        operators: the name that a student knows, by the operator that does the work.
+        operators: the operators that do the work, by the name that a student knows.
         calls: a call of every public function that leads to one of the operators, by its name.
         python: functions written in Python that do the work as well.
     """
@@ -43,7 +44,7 @@ class Exclusion:
     @property
     def names(self) -> frozenset[str]:
         """What is refused, by the names that students know."""
-        return frozenset(self.operators.values()) | {_public_name(each) for each in self.python}
+        return frozenset(self.operators) | {_public_name(each) for each in self.python}
 
 
 def _public_name(function: Callable[..., Any]) -> str:
@@ -56,111 +57,95 @@ def _square() -> torch.Tensor:
     return torch.ones(2, 4, 4)
 
 
-def _run(layer: nn.Module, inputs: int, *, train: bool) -> Any:
-    with torch.set_grad_enabled(train):
-        return layer.train(train)(*[_square()] * inputs)
+def _run(layer: nn.Module, inputs: int = 1) -> Any:
+    with torch.set_grad_enabled(layer.training):
+        return layer(*[_square()] * inputs)
 
 
-def _operators(known: Mapping[str, str]) -> dict[str, str]:
-    """Turn a list of operators by known name into the known name by operator."""
-    return {operator: name for name, operators in known.items() for operator in operators.split()}
-
-
-SOFTMAX: Final = Exclusion(
-    operators=_operators(
-        {
+DERIVATIVES: Final = "derivatives"  # excluded by the text alone: no kernel computes derivatives alone
+EXCLUSIONS: Final[Mapping[str, Exclusion]] = {
+    "softmax": Exclusion(
+        operators={
             "torch.softmax": "_softmax _softmax.out _safe_softmax _masked_softmax",
             "torch.log_softmax": "_log_softmax _log_softmax.out",
             "torch.sparse.softmax": "_sparse_softmax",
             "torch.sparse.log_softmax": "_sparse_log_softmax",
-        }
+        },
+        calls={
+            "torch.softmax": lambda: torch.softmax(_square(), -1),
+            "torch.log_softmax": lambda: torch.log_softmax(_square(), -1),
+            "F.softmin": lambda: F.softmin(_square(), -1),
+            "nn.Softmax": lambda: nn.Softmax(-1)(_square()),
+            "torch.special.softmax": lambda: torch.special.softmax(_square(), -1),
+            "torch.sparse.softmax": lambda: torch.sparse.softmax(_square()[0].to_sparse(), 1),
+            "F.cross_entropy": lambda: F.cross_entropy(_square()[0], torch.zeros(4, dtype=torch.long)),
+        },
     ),
-    calls={
-        "torch.softmax": lambda: torch.softmax(_square(), -1),
-        "torch.log_softmax": lambda: torch.log_softmax(_square(), -1),
-        "F.softmin": lambda: F.softmin(_square(), -1),
-        "nn.Softmax": lambda: nn.Softmax(-1)(_square()),
-        "torch.special.softmax": lambda: torch.special.softmax(_square(), -1),
-        "torch.sparse.softmax": lambda: torch.sparse.softmax(_square()[0].to_sparse(), 1),
-        "F.cross_entropy": lambda: F.cross_entropy(_square()[0], torch.zeros(4, dtype=torch.long)),
-    },
-)
-SCALED_DOT_PRODUCT: Final = Exclusion(
-    operators={
-        f"_scaled_dot_product_{kind}": "F.scaled_dot_product_attention"
-        for kind in ("flash_attention_for_cpu", "attention_math", "fused_attention_overrideable")
-    },
-    calls={
-        "F.scaled_dot_product_attention": lambda: F.scaled_dot_product_attention(*(_square()[:, None],) * 3),
-        "F.scaled_dot_product_attention with a mask": lambda: F.scaled_dot_product_attention(
-            *(_square().requires_grad_(),) * 3, attn_mask=torch.ones(4, 4, dtype=torch.bool)
-        ),
-    },
-)
-NORMS: Final = Exclusion(
-    operators=_operators(
-        {
+    "scaled_dot_product": Exclusion(
+        operators={
+            "F.scaled_dot_product_attention": "_scaled_dot_product_flash_attention_for_cpu"
+            " _scaled_dot_product_attention_math _scaled_dot_product_fused_attention_overrideable"
+        },
+        calls={
+            "F.scaled_dot_product_attention": lambda: F.scaled_dot_product_attention(
+                *(_square()[:, None],) * 3
+            ),
+            "F.scaled_dot_product_attention with a mask": lambda: F.scaled_dot_product_attention(
+                *(_square().requires_grad_(),) * 3, attn_mask=torch.ones(4, 4, dtype=torch.bool)
+            ),
+        },
+    ),
+    "norms": Exclusion(
+        operators={
             "F.layer_norm": "native_layer_norm native_layer_norm.out",
             "F.group_norm": "native_group_norm native_group_norm.out",
             "F.batch_norm": "native_batch_norm native_batch_norm.out _native_batch_norm_legit"
             " _native_batch_norm_legit.no_stats _batch_norm_impl_index _batch_norm_with_update",
             "F.rms_norm": "rms_norm _fused_rms_norm",
-        }
+        },
+        calls={
+            "F.layer_norm": lambda: F.layer_norm(_square(), (4,)),
+            "nn.LayerNorm": lambda: nn.LayerNorm(4)(_square()),
+            "F.group_norm": lambda: F.group_norm(_square(), 1),
+            "F.batch_norm": lambda: F.batch_norm(_square(), None, None, training=True),
+            "F.instance_norm": lambda: F.instance_norm(_square()),
+            "F.rms_norm": lambda: F.rms_norm(_square(), (4,)),
+            "F.local_response_norm": lambda: F.local_response_norm(_square(), 2),
+        },
+        python=(F.local_response_norm,),
     ),
-    calls={
-        "F.layer_norm": lambda: F.layer_norm(_square(), (4,)),
-        "nn.LayerNorm": lambda: nn.LayerNorm(4)(_square()),
-        "F.group_norm": lambda: F.group_norm(_square(), 1),
-        "F.batch_norm": lambda: F.batch_norm(_square(), None, None, training=True),
-        "F.instance_norm": lambda: F.instance_norm(_square()),
-        "F.rms_norm": lambda: F.rms_norm(_square(), (4,)),
-        "F.local_response_norm": lambda: F.local_response_norm(_square(), 2),
-    },
-    python=(F.local_response_norm,),
-)
-CROSS_ENTROPY: Final = Exclusion(
-    operators={"cross_entropy_loss": "F.cross_entropy"},
-    calls={
-        "F.cross_entropy": lambda: F.cross_entropy(_square()[0], torch.zeros(4, dtype=torch.long)),
-        "nn.CrossEntropyLoss": lambda: nn.CrossEntropyLoss(label_smoothing=0.1)(
-            _square()[0].requires_grad_(), torch.zeros(4, dtype=torch.long)
-        ),
-    },
-    # Not every version has both.
-    python=[getattr(F, name) for name in ("cross_entropy", "linear_cross_entropy") if hasattr(F, name)],
-)
-FINISHED_ATTENTION: Final = Exclusion(
-    operators={
-        "_native_multi_head_attention": FINISHED,
-        "_transformer_encoder_layer_fwd": "nn.TransformerEncoderLayer",
-    },
-    calls={
-        FINISHED: lambda: _run(nn.MultiheadAttention(4, 2, batch_first=True), 3, train=True),
-        f"{FINISHED} in eval mode": lambda: _run(
-            nn.MultiheadAttention(4, 2, batch_first=True), 3, train=False
-        ),
-        "nn.TransformerEncoderLayer": lambda: _run(
-            nn.TransformerEncoderLayer(4, 2, 4, batch_first=True), 1, train=True
-        ),
-        "nn.TransformerEncoderLayer in eval mode": lambda: _run(
-            nn.TransformerEncoderLayer(4, 2, 4, batch_first=True), 1, train=False
-        ),
-        "nn.TransformerDecoderLayer": lambda: nn.TransformerDecoderLayer(4, 2, 4)(_square(), _square()),
-    },
-    python=(
-        F.multi_head_attention_forward,
-        *(nn.MultiheadAttention.forward, nn.Transformer.forward),
-        *(nn.TransformerEncoder.forward, nn.TransformerEncoderLayer.forward),
-        *(nn.TransformerDecoder.forward, nn.TransformerDecoderLayer.forward),
+    "cross_entropy": Exclusion(
+        operators={"F.cross_entropy": "cross_entropy_loss"},
+        calls={
+            "F.cross_entropy": lambda: F.cross_entropy(_square()[0], torch.zeros(4, dtype=torch.long)),
+            "nn.CrossEntropyLoss": lambda: nn.CrossEntropyLoss(label_smoothing=0.1)(
+                _square()[0].requires_grad_(), torch.zeros(4, dtype=torch.long)
+            ),
+        },
+        # Not every version has both.
+        python=[getattr(F, name) for name in ("cross_entropy", "linear_cross_entropy") if hasattr(F, name)],
     ),
-)
-DERIVATIVES: Final = "derivatives"  # excluded by the text alone: no kernel computes derivatives alone
-EXCLUSIONS: Final[Mapping[str, Exclusion]] = {
-    "softmax": SOFTMAX,
-    "scaled_dot_product": SCALED_DOT_PRODUCT,
-    "norms": NORMS,
-    "cross_entropy": CROSS_ENTROPY,
-    "finished_attention": FINISHED_ATTENTION,
+    "finished_attention": Exclusion(
+        operators={
+            FINISHED: "_native_multi_head_attention",
+            "nn.TransformerEncoderLayer": "_transformer_encoder_layer_fwd",
+        },
+        calls={
+            FINISHED: lambda: _run(nn.MultiheadAttention(4, 2), 3),
+            f"{FINISHED} in eval mode": lambda: _run(nn.MultiheadAttention(4, 2, batch_first=True).eval(), 3),
+            "nn.TransformerEncoderLayer": lambda: _run(nn.TransformerEncoderLayer(4, 2, 4)),
+            "nn.TransformerEncoderLayer in eval mode": lambda: _run(
+                nn.TransformerEncoderLayer(4, 2, 4, batch_first=True).eval()
+            ),
+            "nn.TransformerDecoderLayer": lambda: _run(nn.TransformerDecoderLayer(4, 2, 4), 2),
+        },
+        python=(
+            F.multi_head_attention_forward,
+            *(nn.MultiheadAttention.forward, nn.Transformer.forward),
+            *(nn.TransformerEncoder.forward, nn.TransformerEncoderLayer.forward),
+            *(nn.TransformerDecoder.forward, nn.TransformerDecoderLayer.forward),
+        ),
+    ),
 }
 
 _overridden: Final[list[torch.library.Library]] = []  # an override lasts as long as its library
@@ -176,12 +161,13 @@ def exclude(names: Iterable[str], called: Callable[[str], None]) -> None:
     library = make("aten", "IMPL")
     _overridden.append(library)
     for exclusion in [EXCLUSIONS[name] for name in names if name in EXCLUSIONS]:
-        for (operator, known), key in product(exclusion.operators.items(), EVERY_CPU_TENSOR):
-            if operator in COMPOSITE and key != "CPU":
-                continue
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # torch warns of every override
-                library.impl(operator, _refusal(known, called), key)
+        for known, operators in exclusion.operators.items():
+            for operator, key in product(operators.split(), EVERY_CPU_TENSOR):
+                if operator in COMPOSITE and key != "CPU":
+                    continue
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # torch warns of every override
+                    library.impl(operator, _refusal(known, called), key)
         for replaced in exclusion.python:
             # Replace the code, so that references that were taken earlier refuse too.
             function: Any = replaced
@@ -208,14 +194,11 @@ def not_refused() -> list[str]:
     """
     exclude(EXCLUSIONS, lambda _name: None)
     calls = {name: call for each in EXCLUSIONS.values() for name, call in each.calls.items()}
-    ran = []
+    ran = set(calls)
     for name, call in calls.items():
-        try:
-            call()
-        except ExcludedFunctionError:
-            continue
-        except Exception:  # whatever else it is, the function was not refused
-            ran.append(name)
-        else:
-            ran.append(name)
+        with contextlib.suppress(Exception):  # whatever else it raises, it was not refused
+            try:
+                call()
+            except ExcludedFunctionError:
+                ran.remove(name)
     return sorted(ran)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from coursework.tasks import SPECIALS
 
@@ -19,14 +19,14 @@ class Words:
     """A text in ids, cut in two, and the words that the ids stand for."""
 
     vocabulary: tuple[str, ...]
-    learn: torch.Tensor
-    test: torch.Tensor
+    learn: Tensor
+    test: Tensor
 
     def text(self, ids: Sequence[int]) -> str:
         """Return ids as text."""
         return "".join(self.vocabulary[number] for number in ids)
 
-    def ids(self, text: str) -> torch.Tensor:
+    def ids(self, text: str) -> Tensor:
         """Return the ids (T,) of a text."""
         places = {word: number for number, word in enumerate(self.vocabulary)}
         return torch.tensor([places.get(token, UNKNOWN) for token in split(text)])
@@ -51,7 +51,7 @@ def prepare(text: str, max_size: int, share: float = 0.9) -> Words:
     return Words(vocabulary, ids[:cut], ids[cut:])
 
 
-def counted(words: Words) -> torch.Tensor:
+def counted(words: Words) -> Tensor:
     """Return which entries (V,) of a vocabulary count as words: no separators, no special tokens."""
     wordlike = [re.match(r"\w", token) is not None for token in words.vocabulary]
     return torch.tensor([False] * len(SPECIALS) + wordlike[len(SPECIALS) :])
@@ -81,7 +81,7 @@ def bigram_perplexity(words: Words, weight: float = 100.0) -> float:
     return math.exp(-float((likely / (before[previous] + weight)).log().mean()))
 
 
-def _unigram(words: Words) -> torch.Tensor:
+def _unigram(words: Words) -> Tensor:
     """Return the probability (V,) of each word in the learning part, with one added to each count."""
     counts = torch.bincount(words.learn, minlength=len(words.vocabulary)).double() + 1
     counts = counts.masked_fill(~counted(words), 0.0)
@@ -90,11 +90,7 @@ def _unigram(words: Words) -> torch.Tensor:
 
 @torch.no_grad()
 def perplexity(
-    model: nn.Module,
-    inputs: torch.Tensor,
-    targets: torch.Tensor,
-    where: torch.Tensor | None = None,
-    size: int = 32,
+    model: nn.Module, inputs: Tensor, targets: Tensor, where: Tensor | None = None, size: int = 32
 ) -> float:
     """Return exp of the mean loss over windows (W, length), in eval mode.
 
@@ -115,14 +111,8 @@ def perplexity(
 
 @torch.no_grad()
 def sample(
-    model: nn.Module,
-    start: torch.Tensor,
-    count: int,
-    *,
-    temperature: float = 1.0,
-    window: int = 64,
-    seed: int = 0,
-) -> torch.Tensor:
+    model: nn.Module, start: Tensor, count: int, *, temperature: float = 1.0, window: int = 64, seed: int = 0
+) -> Tensor:
     """Continue ids (T,) with `count` sampled ids; the logits are divided by the temperature first.
 
     Special tokens are never sampled. Only the last `window` ids are read.

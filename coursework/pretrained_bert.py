@@ -54,7 +54,11 @@ def load_bert(name: str = MODEL) -> Loaded:
         folder = local_folder(name)
         bert, tokeniser = read_model(folder)
     except NotHereError as problem:
-        return _small(str(problem))
+        note = (
+            f"bert is a SMALL model that was trained just now, because {problem}. "
+            f"For a real one: {INSTALL}, then restart the kernel."
+        )
+        return Loaded(*trained_pair(), note)
     size = sum(parameter.numel() for parameter in bert.parameters()) / 1e6
     layers, heads = bert.config.num_hidden_layers, bert.config.num_attention_heads
     note = f"bert is {name}: {layers} layers of {heads} heads, {size:.1f} million weights."
@@ -63,8 +67,7 @@ def load_bert(name: str = MODEL) -> Loaded:
 
 def load_shipped() -> tuple[Any, Any]:
     """Return the shipped model and its tokeniser. Raises NotHereError, and says why."""
-    bert, tokeniser = read_model(local_folder(MODEL))
-    return bert, tokeniser
+    return read_model(local_folder(MODEL))
 
 
 def local_folder(name: str) -> Path:
@@ -136,15 +139,6 @@ def quiet() -> Iterator[None]:
         yield
     finally:
         library.set_verbosity(level)
-
-
-def _small(reason: str) -> Loaded:
-    bert, tokeniser = trained_pair()
-    note = (
-        f"bert is a SMALL model that was trained just now, because {reason}. "
-        f"For a real one: {INSTALL}, then restart the kernel."
-    )
-    return Loaded(bert, tokeniser, note)
 
 
 def trained_pair() -> tuple[SmallBert, SmallTokeniser]:

@@ -7,11 +7,12 @@ pretrained model is at hand, and wherever a model of a few thousand weights will
 
 import re
 from collections import UserDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from types import SimpleNamespace
 from typing import Any, Final
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from coursework.stand_ins import FeedForward, MultiHeadAttention
 
@@ -72,8 +73,8 @@ class SmallTokeniser:
         self, text: str, pair: str | None = None, *, add_special_tokens: bool = False, **_: Any
     ) -> list[str]:
         """Return the pieces of a text, or of two in a row."""
-        rows = self._row(text, pair, special=add_special_tokens)
-        return [self.pieces[number] for number in rows[0]]
+        ids = self._row(text, pair, special=add_special_tokens)[0]
+        return [self.pieces[number] for number in ids]
 
     def encode(
         self, text: str, text_pair: str | None = None, *, add_special_tokens: bool = True,
@@ -91,24 +92,27 @@ class SmallTokeniser:
         single = isinstance(text, str)
         texts = [text] if single else list(text)
         pairs = [text_pair] if single else list(text_pair or [None] * len(texts))
-        both = [_two(one, other) for one, other in zip(texts, pairs, strict=True)]
+        both = [(a, b) if isinstance(a, str) else (a[0], a[1]) for a, b in zip(texts, pairs, strict=True)]
         rows = [self._row(*two, special=add_special_tokens) for two in both]
-        size = max(len(ids) for ids, _ in rows)
-        size = max(size, max_length or 0) if padding == "max_length" else size
-        if not padding and not (return_tensors and len(rows) > 1):
-            size = 0
-        filled = [tuple(_fill(part, size) for part in row) for row in rows]
-        mask = [_fill([1] * len(ids), size) for ids, _ in rows]
+        size = 0
+        if padding or (return_tensors and len(rows) > 1):
+            size = max(len(ids) for ids, _ in rows)
+            size = max(size, max_length or 0) if padding == "max_length" else size
+
+        def fill(row: list[int]) -> list[int]:
+            return [*row, *[0] * (size - len(row))]
+
         table = {
-            "input_ids": [row[0] for row in filled],
-            "token_type_ids": [row[1] for row in filled],
-            "attention_mask": mask,
+            "input_ids": [fill(ids) for ids, _ in rows],
+            "token_type_ids": [fill(segments) for _, segments in rows],
+            "attention_mask": [fill([1] * len(ids)) for ids, _ in rows],
         }
+        filled = [*zip(table["input_ids"], table["token_type_ids"], strict=True)]
         data: dict[str, Any] = {
             name: torch.tensor(part) if return_tensors else (part[0] if single else part)
             for name, part in table.items()
         }
-        return Encoding(data, [(row[0], row[1]) for row in filled], self.pieces)
+        return Encoding(data, filled, self.pieces)
 
     def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
         """Return the piece of one id, or a list of those of several."""
@@ -144,28 +148,24 @@ class SmallTokeniser:
     def _ids(self, text: str) -> list[int]:
         cut = re.findall(r"\[[A-Z]+\]|\w+|[^\w\s]", text)
         words = (word if word in SPECIALS else word.lower() for word in cut)
-        return [number for word in words for number in self._pieces_of(word)]
-
-    def _pieces_of(self, word: str) -> list[int]:
-        found: list[int] = []
-        while word:
-            lead = "##" if found else ""
-            sizes = range(len(word), 0, -1)
-            size = next((size for size in sizes if lead + word[:size] in self.vocab), 0)
-            if not size:
-                return [UNK]
-            found.append(self.vocab[lead + word[:size]])
-            word = word[size:]
-        return found
+        return [self.vocab[piece] for word in words for piece in word_pieces(word, self.vocab)]
 
 
-def _two(text: Any, pair: Any) -> tuple[str, str | None]:
-    """Return the two texts of an entry of a batch, which may itself be a pair."""
-    return (text, pair) if isinstance(text, str) else (text[0], text[1])
+def word_pieces(word: str, known: Container[str]) -> list[str]:
+    """Split a word as WordPiece does: the longest known piece from the left, again and again.
 
-
-def _fill(row: list[int], size: int) -> list[int]:
-    return [*row, *[0] * (size - len(row))]
+    Pieces that continue a word begin with `##`; a word that cannot be spelt is `[UNK]`. (Wu et al. 2016,
+    arXiv:1609.08144, section 4.1; the greedy reading as in BERT.)
+    """
+    found: list[str] = []
+    while word:
+        prefix = "##" if found else ""
+        size = next((size for size in range(len(word), 0, -1) if prefix + word[:size] in known), 0)
+        if not size:
+            return [SPECIALS[UNK]]
+        found.append(prefix + word[:size])
+        word = word[size:]
+    return found
 
 
 class Output(dict[str, Any]):
@@ -182,16 +182,6 @@ class Output(dict[str, Any]):
         return tuple(self.values())
 
 
-class SmallConfig:
-    """The sizes, and whether attentions are returned without being asked for."""
-
-    model_type, output_attentions, output_hidden_states = "bert", False, False
-    return_dict, use_return_dict, _attn_implementation = True, True, "eager"
-
-    def __init__(self, **sizes: int) -> None:
-        self.__dict__.update(sizes)
-
-
 class SmallBert(nn.Module):
     """Embeddings of words, positions and segments, and a few layers of attention over them.
 
@@ -203,9 +193,10 @@ class SmallBert(nn.Module):
         self, vocab_size: int, d_model: int = 32, num_heads: int = 4, num_layers: int = 2, max_len: int = 64
     ) -> None:  # fmt: skip
         super().__init__()
-        self.config = SmallConfig(
-            vocab_size=vocab_size, hidden_size=d_model, num_attention_heads=num_heads,
-            num_hidden_layers=num_layers, max_position_embeddings=max_len,
+        self.config = SimpleNamespace(
+            model_type="bert", vocab_size=vocab_size, hidden_size=d_model, num_attention_heads=num_heads,
+            num_hidden_layers=num_layers, max_position_embeddings=max_len, _attn_implementation="eager",
+            output_attentions=False, output_hidden_states=False, return_dict=True, use_return_dict=True,
         )  # fmt: skip
         sizes = {"word": vocab_size, "position": max_len, "segment": 2}
         self.tables = nn.ModuleDict({name: nn.Embedding(n, d_model) for name, n in sizes.items()})
@@ -228,10 +219,10 @@ class SmallBert(nn.Module):
 
     def forward(
         self,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor | None = None,
-        token_type_ids: torch.Tensor | None = None,
-        position_ids: torch.Tensor | None = None,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        position_ids: Tensor | None = None,
         *,
         output_attentions: bool | None = None,
         return_dict: bool | None = None,
@@ -252,15 +243,13 @@ class SmallBert(nn.Module):
             output["attentions"] = tuple(attentions)
         return output.to_tuple() if return_dict is False else output
 
-    def embed(
-        self, ids: torch.Tensor, segments: torch.Tensor | None, places: torch.Tensor | None
-    ) -> torch.Tensor:
+    def embed(self, ids: Tensor, segments: Tensor | None, places: Tensor | None) -> Tensor:
         """Add the three vectors of every token: (B, S, D)."""
         places = torch.arange(ids.size(1)).expand_as(ids) if places is None else places
         segments = torch.zeros_like(ids) if segments is None else segments
         given = {"word": ids, "position": places, "segment": segments}
         summed = torch.stack([self.tables[name](part) for name, part in given.items()]).sum(dim=0)
-        normed: torch.Tensor = self.norm(summed)
+        normed: Tensor = self.norm(summed)
         return normed
 
 
@@ -273,7 +262,7 @@ class _Layer(nn.Module):
         self.feed_forward = FeedForward(d_model, 2 * d_model, dropout=0.0)
         self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
 
-    def forward(self, x: torch.Tensor, mask: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         read, weights = self.attention(x, x, x, mask)
         x = self.norm1(x + read)
         return self.norm2(x + self.feed_forward(x)), weights

@@ -9,45 +9,46 @@ Python's frames and code objects, text that is run as code. So an answer is chec
 import ast
 import re
 import sys
+import tomllib
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import Final
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
 
-from coursework.source_names import (
-    BUILTINS,
-    CODE_MAGICS,
-    DERIVATIVES,
-    GIVE_TENSORS,
-    LINE_MAGICS,
-    ONLY,
-    SETTINGS,
-    SHOW,
-    SPECIAL,
-    STAR,
-    TEXT_MAGICS,
-    Known,
-    allowed,
-    is_door,
-    is_module,
-    is_self,
-    root_of,
-)
+import torch  # noqa: F401 - so that its modules are known
 
-LONGEST: Final = 100_000  # characters; nobody writes a longer cell by hand
+_LISTS: Final = tomllib.loads((Path(__file__).parent / "data/allowed.toml").read_text("utf-8"))
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(_LISTS[name].split())
+
+
+MODULES, INSIDE, DOORS = _words("modules"), _words("inside"), _words("doors")
+BUILTINS, STAR, SHOW = _words("builtins"), _words("star"), _words("show")
+DERIVATIVES, GIVE_TENSORS = _words("derivatives"), _words("give_tensors")
+CODE_MAGICS, TEXT_MAGICS, SETTINGS = _words("code_magics"), _words("text_magics"), _words("settings")
+LINE_MAGICS: Final = CODE_MAGICS | _words("other_magics")  # which the sandbox runs at all
+SPECIAL: Final = frozenset(f"__{name}__" for name in _words("special"))
+PRIVATE: Final = _words("private")
+ONLY: Final = {module: frozenset(names.split()) for module, names in _LISTS["only"].items()}
+
+GIVEN: Final = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "math": "math"}
+REGISTERS: Final = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
 BY_NAME: Final = frozenset({"getattr", "setattr", "delattr", "hasattr"})
 TIMERS: Final = ("timeit.", "torch.utils.benchmark.")  # their first arguments may be text to run
 SAFE: Final = {"allow_pickle": False, "eval_str": False, "weights_only": True}  # others run code
 OPTIONS: Final = re.compile(r"(\s*-[a-zA-Z]+(\s*\d+)?)*\s*")  # of a magic
-OF_THE_SHELL: Final = frozenset(
-    {"run_line_magic", "run_cell_magic", "system", "getoutput", "__class__", "config"}
-)
+OF_THE_SHELL: Final = {"run_line_magic", "run_cell_magic", "system", "getoutput", "__class__", "config"}
 COMPUTED: Final = (ast.Name, ast.Attribute, ast.Subscript, ast.JoinedStr, ast.BinOp)
 SHELL_CLASS: Final = "InteractiveShell"
-SHELLS: Final = frozenset({"get_ipython", SHELL_CLASS})
 TRIES: Final = ("test", "check")
-FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+LONGEST: Final = 100_000  # characters; nobody writes a longer cell by hand
+LONGEST_NAME: Final = 40  # characters; a longer text with underscores is prose
 
 
 @dataclass(frozen=True)
@@ -94,14 +95,14 @@ def first_refusal(cells: Sequence[str], *, derivatives: bool = False) -> Refusal
 
 @lru_cache(maxsize=2048)
 def _first_refusal(cells: tuple[str, ...], derivatives: bool) -> Refusal | None:
-    texts = [_cell(source) for source in cells]
-    known = Known()
-    for text in texts:
-        known.learn(text.tree or ast.Module([], []))
-    for text in texts:
-        for found in text.refusals(known, derivatives):
-            line = found.line + text.skipped
-            return replace(found, line=line, cell=text.source, own=text is texts[-1])
+    known = _Known()
+    for source in cells:
+        known.learn(_tree(source))
+    for source in cells:
+        for found in _refusals(source, known, derivatives):
+            # IPython drops the empty lines at the start.
+            skipped = next((n for n, line in enumerate(source.split("\n")) if line.strip()), 0)
+            return replace(found, line=found.line + skipped, cell=source, own=source == cells[-1])
     return None
 
 
@@ -110,53 +111,119 @@ def odd_names(source: str) -> list[str]:
 
     They change no score: an instructor may want to look at them.
     """
-    tree = _cell(source).tree or ast.Module([], [])
-    found = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    found = (node.value for node in ast.walk(_tree(source)) if isinstance(node, ast.Constant))
     texts = {text for text in found if isinstance(text, str)}
     return sorted(text for text in texts - SPECIAL if re.fullmatch(r"__\w+__|_C|_\w*softmax", text))
 
 
-class _Text:
-    """A cell as the Python that IPython makes of it."""
-
-    def __init__(self, source: str) -> None:
-        self.source = source
-
-    @property
-    def skipped(self) -> int:
-        """How many empty lines IPython drops at the start."""
-        lines = self.source.split("\n")
-        return next((n for n, line in enumerate(lines) if line.strip()), 0)
-
-    @cached_property
-    def tree(self) -> ast.Module | None:
-        """The syntax tree; None for a cell that is not Python."""
-        from IPython.core.inputtransformer2 import TransformerManager  # slow to import
-
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # an invalid escape is the student's to see
-                return ast.parse(str(TransformerManager().transform_cell(self.source[:LONGEST])))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-
-    def refusals(self, known: "Known", derivatives: bool) -> Iterator[Refusal]:
-        """Yield what is not on the allow-list, in the order of the lines."""
-        if len(self.source) > LONGEST:
-            yield Refusal(1, f"is in a cell of more than {LONGEST:,} characters")
-        elif self.tree is not None:
-            yield from _Reader(known, derivatives).read(self.tree)
-
-
 @lru_cache(maxsize=2048)  # a cell is read for several exercises, and for odd names
-def _cell(source: str) -> _Text:
-    return _Text(source)
+def _tree(source: str) -> ast.Module:
+    """Parse a cell as the Python that IPython makes of it; one that is not Python is empty."""
+    from IPython.core.inputtransformer2 import TransformerManager  # slow to import
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an invalid escape is the student's to see
+            return ast.parse(str(TransformerManager().transform_cell(source[:LONGEST])))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
+
+
+def _refusals(source: str, known: "_Known", derivatives: bool) -> Iterator[Refusal]:
+    """Yield what is not on the allow-list, in the order of the lines."""
+    if len(source) > LONGEST:
+        yield Refusal(1, f"is in a cell of more than {LONGEST:,} characters")
+    else:
+        yield from _Reader(known, derivatives).read(_tree(source))
+
+
+@dataclass
+class _Known:
+    """What the cells themselves define."""
+
+    modules: dict[str, str] = field(default_factory=lambda: dict(GIVEN))  # the path of each by its name
+    doubled: set[str] = field(default_factory=set)  # names that stand for two modules
+    own: set[str] = field(default_factory=set)  # attributes of objects of the answer's own
+    bound: set[str] = field(default_factory=set)  # names of such objects
+    functions: set[str] = field(default_factory=set)  # defined with `def`
+    timers: set[str] = field(default_factory=set)  # functions that measure time
+    fragments: bool = False  # whether some text looks like a part of a special name
+
+    def learn(self, tree: ast.AST) -> None:
+        """Take in what a cell defines."""
+        for node in ast.walk(tree):
+            match node:
+                case ast.Import() | ast.ImportFrom():
+                    self._import(node)
+                case ast.ClassDef(name=name, body=body):
+                    self.bound.add(name)
+                    for each in body:
+                        one = [getattr(each, "target", each)]
+                        targets = each.targets if isinstance(each, ast.Assign) else one
+                        self.own.update(target.id for target in targets if isinstance(target, ast.Name))
+                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                    self.own.add(name)
+                    self.functions.add(name)
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_module(self.path(value)):
+                    self._learn_module(name, self.path(value))
+                case ast.Attribute(attr=name, ctx=ast.Store()):
+                    self.own.add(name)
+                case ast.Call(func=ast.Attribute(attr=method), args=[ast.Constant(value=str(name)), *_]) if (
+                    method in REGISTERS
+                ):
+                    self.own.add(name)
+                case ast.Constant(value=str(text)) if text in DOORS or ("__" in text and text not in SPECIAL):
+                    self.fragments |= len(text) < LONGEST_NAME
+                case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                    self.bound.add(name)
+        self.bound -= self.modules.keys()
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        for each in node.names:
+            if isinstance(node, ast.Import):
+                path = each.name if each.asname else each.name.partition(".")[0]
+                self._learn_module(each.asname or path.rpartition(".")[2], path)
+                continue
+            path, name = f"{node.module}.{each.name}", each.asname or each.name
+            if node.module == "timeit":
+                self.timers.add(name)
+            if each.name == "*":
+                for found, value in vars(_resolved(str(node.module)) or ast).items():
+                    if isinstance(value, ModuleType) and not found.startswith("_"):
+                        self._learn_module(found, value.__name__)
+            if _is_module(path):
+                self._learn_module(name, path)
+
+    def _learn_module(self, name: str, path: str) -> None:
+        """Take in that a name stands for a module, under whatever name that was reached."""
+        path = _real_name(path)
+        if self.modules.setdefault(name, path) != path:
+            self.doubled.add(name)
+
+    def path(self, node: ast.AST) -> str:
+        """Return the dotted path of an expression that begins with a module, '' for any other."""
+        match node:
+            case ast.Name(id=name):
+                return self.modules.get(name, "")
+            case (
+                ast.Attribute(value=value, attr=name)
+                | ast.Call(func=ast.Name(id="getattr"), args=[value, ast.Constant(value=str(name)), *_])
+            ) if base := self.path(value):
+                return _real_name(f"{base}.{name}")
+        return ""
+
+    def is_own(self, node: ast.Attribute) -> bool:
+        """Return whether an attribute is one that the cells give to objects of their own."""
+        root = _root_of(node)
+        named = not isinstance(root, ast.Name) or root.id in self.bound | self.functions
+        named &= not node.attr.startswith("__")  # special names belong to every object
+        return node.attr in self.own and (named or _is_self(node.value))
 
 
 class _Reader:
     """Walks through the syntax tree of one cell."""
 
-    def __init__(self, known: Known, derivatives: bool) -> None:
+    def __init__(self, known: _Known, derivatives: bool) -> None:
         self._known, self._derivatives = known, derivatives
         self._imported: set[str] = set()  # names under which a derivative was imported
         self._rebound: set[str] = set()  # of `self`, where it is no longer the object
@@ -172,11 +239,12 @@ class _Reader:
             node, parent, inside = stack.pop()
             line = getattr(node, "lineno", 1)
             yield from (Refusal(line, what) for what in self._judged(node, parent, inside))
-            yield from self._run_as_code(node)
+            yield from self._run_as_code(node, line)
             if self._derivatives and (name := self._derivative(node, parent, inside)):
                 yield Refusal(line, f"asks torch for a derivative (`{name}`)", derivative=True)
             below = inside or isinstance(node, ast.GeneratorExp)
-            if isinstance(node, FUNCTIONS):  # a function that only tries the answer out goes by its name
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+                # A function that only tries the answer out goes by its name.
                 below |= not getattr(node, "name", "").lower().startswith(TRIES)
             stack += [(child, node, below) for child in reversed([*ast.iter_child_nodes(node)])]
 
@@ -184,15 +252,15 @@ class _Reader:
         """Yield what is refused of one node, whatever its children are."""
         match node:
             case ast.Import() | ast.ImportFrom():
-                yield from self._import(node)
+                yield from _imported(node)
             case ast.Name(ctx=ast.Load()):
                 yield from self._name(node, parent, inside)
             case ast.Attribute():
                 path = self._known.path(node)
                 of_a_module = self._of_a_module(node, path, parent)
                 yield from of_a_module if path else self._attribute(node, parent)
-            case ast.MatchClass(kwd_attrs=names):
-                yield from (f"reads `{name}`" for name in names if is_door(name))
+            case ast.MatchClass(kwd_attrs=attributes):
+                yield from (f"reads `{name}`" for name in attributes if _is_door(name))
             case ast.keyword(arg=str(name), value=value) if name in SAFE:
                 if not isinstance(value, ast.Constant) or value.value is not SAFE[name]:
                     yield f"passes `{name}={ast.unparse(value)[:40]}`"
@@ -207,60 +275,35 @@ class _Reader:
             case ast.Compare(comparators=values):
                 self._timed.update(values)  # a name may be looked for
 
-    def _run_as_code(self, node: ast.AST) -> Iterator[Refusal]:
+    def _run_as_code(self, node: ast.AST, line: int) -> Iterator[Refusal]:
         """Yield what is refused in text that is run as code: by magics, timers, and for annotations."""
         if isinstance(node, ast.Call):
             yield from self._magic(node) if _is_shell(node.func) else self._timer(node)
         for annotation in filter(None, (getattr(node, "annotation", None), getattr(node, "returns", None))):
             for part in ast.walk(annotation):
                 if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                    yield from self._text(part.value, getattr(node, "lineno", 1))
-
-    def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-        if isinstance(node, ast.Import):
-            harmless = sys.stdlib_module_names - {"importlib", "ctypes", "runpy"}  # they may be left unused
-            for name in (each.name for each in node.names):
-                if not allowed(name) and name.partition(".")[0] not in harmless:
-                    yield f"imports `{name}`"
-            return
-        module = node.module or "."
-        if ast.unparse(node) == f"from IPython.core.interactiveshell import {SHELL_CLASS}":
-            return
-        if not allowed(module):
-            yield f"imports from `{module}`"
-        for name in (each.name for each in node.names):
-            path = f"{module}.{name}"
-            wrong = name == "*" and module not in STAR
-            wrong |= name not in ONLY.get(module, {name})
-            wrong |= is_door(name) and module != "__future__"
-            wrong |= is_module(path) and not allowed(path)
-            finished_model = module == "transformers" and "Tokenizer" not in name
-            if wrong or finished_model:
-                yield f"imports `{path}`"
+                    yield from self._text(part.value, line)
 
     def _name(self, node: ast.Name, parent: ast.AST, inside: bool) -> Iterator[str]:
         name, known = node.id, self._known
-        called = isinstance(parent, ast.Call) and parent.func is node
         if name in known.doubled:
             yield f"uses `{name}`, which is the name of two modules"
         elif name in known.modules and not _may_be_a_value(node, parent):
             yield f"uses the module `{name}` as a value"
-        own = name == "vars" and name in known.bound
-        if name in BUILTINS and not own and not self._only_looks_up(name, parent, inside):
+        # Names may be looked up, or handed to `timeit`.
+        looks_up = name in ("globals", "locals") and parent in self._timed
+        looks_up |= name == "locals" and inside
+        if name == "vars":
+            arguments = parent.args if isinstance(parent, ast.Call) else []
+            looks_up = name in known.bound or [type(each) for each in arguments] == [ast.Name]
+        if name in BUILTINS and not looks_up:
             yield f"uses `{name}`"
         setting = name == SHELL_CLASS and isinstance(parent, ast.Attribute)
-        if name in (BY_NAME | SHELLS) - known.functions and not called and not setting:
+        only_called = (BY_NAME | {"get_ipython", SHELL_CLASS}) - known.functions
+        if name in only_called and not _is_called(node, parent) and not setting:
             yield f"uses `{name}` as a value"
         if name == "breakpoint" and isinstance(parent, ast.Call) and parent.args:
             yield "uses `breakpoint` with arguments"
-
-    def _only_looks_up(self, name: str, call: ast.AST, inside: bool) -> bool:
-        """Return whether names are only looked up, or handed to `timeit`."""
-        if name == "vars" and isinstance(call, ast.Call):
-            return len(call.args) == 1 and isinstance(call.args[0], ast.Name)
-        if name == "locals" and inside:
-            return True
-        return name in ("globals", "locals") and call in self._timed
 
     def _attribute(self, node: ast.Attribute, parent: ast.AST) -> Iterator[str]:
         """Judge an attribute of anything but a module."""
@@ -272,34 +315,33 @@ class _Reader:
             if name != "ast_node_interactivity":
                 yield f"uses `{SHELL_CLASS}.{name}`"
         elif not self._known.is_own(node):
-            called = isinstance(parent, ast.Call) and parent.func is node
-            of_a_table = name in ("eval", "query") and called and bool(getattr(parent, "args", ()))
-            own_table = name == "__dict__" and is_self(node.value)
-            own_table |= isinstance(node.value, ast.Call) and _called(node.value) == "super"
-            if (is_door(name) and not own_table) or of_a_table:  # a pandas table evaluates text
+            # A pandas table evaluates text.
+            of_a_table = name in ("eval", "query") and _is_called(node, parent)
+            of_a_table &= bool(getattr(parent, "args", ()))
+            own_table = _called(node.value) == "super" or (name == "__dict__" and _is_self(node.value))
+            if (_is_door(name) and not own_table) or of_a_table:
                 yield f"uses `.{name}`"
 
     def _of_a_module(self, node: ast.Attribute, path: str, parent: ast.AST) -> Iterator[str]:
         """Judge an attribute that is reached from a module by names alone."""
         module, name = self._known.path(node.value), node.attr
-        root = self._known.path(root_of(node))
         shown = ast.unparse(node)[:80]
         setting = isinstance(parent, ast.Assign) and isinstance(parent.value, ast.Constant)
         setting &= path.startswith("torch.backends.") or not path.startswith("torch")
-        free = setting or path in ("sys.stdout", "sys.stderr")
-        wrong = isinstance(node.value, ast.Name) and not allowed(module)
+        wrong = isinstance(node.value, ast.Name) and not _allowed(module)
         wrong |= name not in ONLY.get(module, {name})
-        wrong |= is_door(name) and not is_module(path)
+        wrong |= _is_door(name) and not _is_module(path)
         wrong |= module == "transformers" and "Tokenizer" not in name and name not in SPECIAL
-        if not isinstance(node.ctx, ast.Load) and not free:
+        wrong |= _is_module(path) and not _allowed(path)
+        if not isinstance(node.ctx, ast.Load) and not setting and path not in ("sys.stdout", "sys.stderr"):
             yield f"replaces `{shown}`"
         elif path == "sys.modules" and isinstance(parent, ast.Compare):
             return
-        elif module != root and is_module(module) and not allowed(module):
+        elif module != self._known.path(_root_of(node)) and _is_module(module) and not _allowed(module):
             return  # that is refused itself, whether or not what lies in it is loaded here
-        elif wrong or (is_module(path) and not allowed(path)):
+        elif wrong:
             yield f"uses `{shown}`"
-        elif is_module(path) and not _may_be_a_value(node, parent):
+        elif _is_module(path) and not _may_be_a_value(node, parent):
             yield f"uses the module `{shown}` as a value"
 
     def _by_name(self, call: ast.Call) -> Iterator[str]:
@@ -317,7 +359,7 @@ class _Reader:
             of_a_module = self._of_a_module(attribute, f"{path}.{name}", ast.Expr(attribute))
             yield from of_a_module if path else self._attribute(attribute, call)
             return
-        plain = is_self(root_of(base)) or function in ("setattr", "hasattr")
+        plain = _is_self(_root_of(base)) or function in ("setattr", "hasattr")
         plain |= isinstance(key, COMPUTED) and not self._known.fragments
         if path or not plain:
             yield f"calls `{function}` with a computed name"
@@ -332,18 +374,17 @@ class _Reader:
             case ast.Attribute(attr=name) if name in DERIVATIVES:
                 if self._known.path(node).startswith("torch.func."):
                     return name  # gives a function, which could be called anywhere
-                if self._known.is_own(node) and is_self(root_of(node)) and "self" not in self._rebound:
+                if self._known.is_own(node) and _is_self(_root_of(node)) and "self" not in self._rebound:
                     return ""
             case ast.Name(id=name) if name in self._imported:
                 pass
             case ast.Name(id=name, ctx=ast.Load()) if name.lower().startswith(TRIES) and (
                 name in self._known.functions
             ):
-                called = isinstance(parent, ast.Call) and parent.func is node
-                return "" if called and not inside else name
+                return "" if _is_called(node, parent) and not inside else name
             case _:
                 return ""
-        if isinstance(parent, ast.Call) and parent.func is node:
+        if _is_called(node, parent):
             allowed = not inside and (name in GIVE_TENSORS or name in self._imported)
         else:
             read = name == "grad" and not inside and not self._known.path(node)
@@ -357,8 +398,7 @@ class _Reader:
         name = path.rpartition(".")[2] or getattr(call.func, "id", "")
         if name not in self._known.timers and not path.startswith(TIMERS):
             return
-        texts = [*call.args[:2], *(k.value for k in call.keywords if k.arg in ("stmt", "setup"))]
-        for each in texts:
+        for each in [*call.args[:2], *(k.value for k in call.keywords if k.arg in ("stmt", "setup"))]:
             if isinstance(each, ast.Constant) and isinstance(each.value, str):
                 yield from self._text(each.value, call.lineno)
             elif isinstance(each, ast.Name) and each.id in self._known.functions:
@@ -385,8 +425,33 @@ class _Reader:
             yield Refusal(call.lineno, f"runs text as code with `%{name}`")
 
     def _text(self, source: str, line: int) -> Iterator[Refusal]:
-        for found in _Text(source).refusals(self._known, self._derivatives):
+        for found in _refusals(source, self._known, self._derivatives):
             yield replace(found, line=found.line + line - 1)
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """Yield what is refused of an import."""
+    names = [each.name for each in node.names]
+    if isinstance(node, ast.Import):
+        harmless = sys.stdlib_module_names - {"importlib", "ctypes", "runpy"}  # they may be left unused
+        for name in names:
+            if not _allowed(name) and name.partition(".")[0] not in harmless:
+                yield f"imports `{name}`"
+        return
+    module = node.module or "."
+    if ast.unparse(node) == f"from IPython.core.interactiveshell import {SHELL_CLASS}":
+        return
+    if not _allowed(module):
+        yield f"imports from `{module}`"
+    for name in names:
+        path = f"{module}.{name}"
+        wrong = name == "*" and module not in STAR
+        wrong |= name not in ONLY.get(module, {name})
+        wrong |= _is_door(name) and module != "__future__"
+        wrong |= _is_module(path) and not _allowed(path)
+        wrong |= module == "transformers" and "Tokenizer" not in name  # a finished model
+        if wrong:
+            yield f"imports `{path}`"
 
 
 def _may_be_a_value(node: ast.expr, parent: ast.AST) -> bool:
@@ -403,18 +468,71 @@ def _may_be_a_value(node: ast.expr, parent: ast.AST) -> bool:
 
 def _is_shown(node: ast.AST, parent: ast.AST) -> bool:
     """Return whether a value is only shown or compared."""
-    match parent:
-        case ast.Call(func=ast.Name(id=function), args=args):
-            return node in args and function in SHOW
+    if isinstance(parent, ast.Call):
+        return node in parent.args and _called(parent) in SHOW
     return isinstance(parent, (ast.FormattedValue, ast.Compare, ast.Expr, ast.If, ast.Assert))
 
 
-def _called(call: ast.Call) -> str:
-    """Return the plain name that is called, '' for none."""
-    return call.func.id if isinstance(call.func, ast.Name) else ""
+def _is_called(node: ast.AST, parent: ast.AST) -> bool:
+    return isinstance(parent, ast.Call) and parent.func is node
+
+
+def _called(node: ast.AST) -> str:
+    """Return the plain name that a node calls, '' for none."""
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
 
 
 def _is_shell(node: ast.AST) -> bool:
     """Return whether something is asked of IPython itself, as magics are."""
-    called = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call) and _called(node.value)
-    return called == "get_ipython"
+    return isinstance(node, ast.Attribute) and _called(node.value) == "get_ipython"
+
+
+def _root_of(node: ast.AST) -> ast.AST:
+    """Return what a chain of attributes and items begins with."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node
+
+
+def _is_self(node: ast.AST) -> bool:
+    """Return whether a node is the object or the class that a method belongs to, going by its name."""
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+def _resolved(path: str) -> Any:
+    """Return what a dotted path leads to, None if that is not loaded."""
+    base, _, name = path.rpartition(".")
+    holder = _resolved(base) if base else None
+    if isinstance(holder, ModuleType):
+        # Only torch is asked for what it may load late; another module could run code of its own.
+        late = holder.__name__.partition(".")[0] == "torch"
+        found = getattr(holder, name, None) if late else vars(holder).get(name)
+        return sys.modules.get(path) if found is None else found
+    return sys.modules.get(path)
+
+
+def _is_module(path: str) -> bool:
+    return isinstance(_resolved(path), ModuleType)
+
+
+def _real_name(path: str) -> str:
+    """Return the name of the module that a dotted path leads to, or the path where it leads to none."""
+    found = _resolved(path)
+    return found.__name__ if isinstance(found, ModuleType) else path
+
+
+def _allowed(path: str) -> bool:
+    """Return whether a module may be used."""
+    name = _real_name(path)
+    top, _, rest = name.partition(".")
+    if top not in MODULES or DOORS & set(rest.split(".")):
+        return False
+    one_by_one = top in ("torch", "IPython", "transformers", "coursework")
+    return not (rest and one_by_one) or any(fnmatchcase(name, each) for each in INSIDE)
+
+
+def _is_door(name: str) -> bool:
+    """Return whether a name leads out of the ordinary language."""
+    special = name.startswith("__") and name.endswith("__")
+    private = name.startswith("_") and name.strip("_") != "" and name not in PRIVATE
+    return name in DOORS or (name not in SPECIAL if special else private)

@@ -9,12 +9,12 @@ import math
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 
 def scaled_dot_product_attention(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None = None
-) -> tuple[torch.Tensor, torch.Tensor]:
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Let every query read a mixture of the values (Vaswani et al. 2017, equation 1).
 
     q (…, T_q, d_k), k (…, T_k, d_k), v (…, T_k, d_v); mask broadcasts to (…, T_q, T_k), True = may
@@ -29,12 +29,12 @@ def scaled_dot_product_attention(
     return mixed[..., : v.size(-1)], mixed[..., v.size(-1) :]
 
 
-def causal_mask(size: int) -> torch.Tensor:
+def causal_mask(size: int) -> Tensor:
     """Return a BoolTensor (size, size), True where key j is not after query i (section 3.2.3)."""
     return nn.Transformer.generate_square_subsequent_mask(size).isfinite()
 
 
-def padding_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
+def padding_mask(ids: Tensor, pad_id: int = 0) -> Tensor:
     """Return a BoolTensor (B, 1, S), True where a token of ids (B, S) is real."""
     return ids.ne(pad_id)[:, None]
 
@@ -54,8 +54,8 @@ class MultiHeadAttention(nn.Module):
         self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model) for _ in range(4))
 
     def forward(
-        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None = None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Return output (B, T_q, D) and weights (B, H, T_q, T_k).
 
         mask (T_q, T_k) or (B, 1 or T_q, T_k), True = may attend. Where a query may attend to
@@ -85,9 +85,9 @@ class TokenEmbedding(nn.Module):
         self.embed = nn.Embedding(vocab_size, d_model, padding_idx=pad_id)
         self.pad_id = pad_id
 
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+    def forward(self, ids: Tensor) -> Tensor:
         """Return the vectors (B, S, D) of ids (B, S): each a bag of one, and padding an empty bag."""
-        bags: torch.Tensor = F.embedding_bag(
+        bags: Tensor = F.embedding_bag(
             ids.reshape(-1, 1), self.embed.weight, mode="sum", padding_idx=self.pad_id
         )  # (B·S, D)
         scale = math.sqrt(self.embed.embedding_dim)
@@ -100,7 +100,7 @@ class PositionalEncoding(nn.Module):
     Buffer: pe (max_len, d_model). Raises ValueError for an odd d_model.
     """
 
-    pe: torch.Tensor
+    pe: Tensor
 
     def __init__(self, d_model: int, max_len: int = 512, dropout: float = 0.1) -> None:
         super().__init__()
@@ -112,11 +112,11 @@ class PositionalEncoding(nn.Module):
         self.register_buffer("pe", turns.flip(-1).flatten(1).float())  # (max_len, D)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         """Return x (B, S, D) with the first S positions added; ValueError where S > max_len."""
         if x.size(1) > len(self.pe):
             raise ValueError(f"{x.size(1)} positions, but max_len is {len(self.pe)}")
-        added: torch.Tensor = self.dropout(torch.add(x, self.pe.narrow(0, 0, x.size(1))))
+        added: Tensor = self.dropout(torch.add(x, self.pe.narrow(0, 0, x.size(1))))
         return added
 
 

@@ -8,32 +8,32 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from coursework.stand_ins import FeedForward, MultiHeadAttention, PositionalEncoding, TokenEmbedding
 
-Step = Callable[[torch.Tensor], torch.Tensor]
+Step = Callable[[Tensor], Tensor]
 
 
-def shift_right(target: torch.Tensor, sos_id: int = 1) -> torch.Tensor:
+def shift_right(target: Tensor, sos_id: int = 1) -> Tensor:
     """Return target (B, T) one place later: <sos> in front, the last token gone (section 3.1)."""
     rolled = target.roll(1, dims=1)
     return rolled.index_fill(1, rolled.new_zeros(1), sos_id)
 
 
-def target_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
+def target_mask(ids: Tensor, pad_id: int = 0) -> Tensor:
     """Return a BoolTensor (B, T, T), True where a key is real and not after the query."""
     place = torch.arange(ids.size(1), device=ids.device)
     hidden = torch.gt(place, place[:, None]) | ids.eq(pad_id)[:, None]
     return hidden.logical_not()
 
 
-def _attention(module: nn.Module, mask: torch.Tensor | None, memory: torch.Tensor | None = None) -> Step:
+def _attention(module: nn.Module, mask: Tensor | None, memory: Tensor | None = None) -> Step:
     """Return a step that attends to `memory`, or to its own input."""
 
-    def read(x: torch.Tensor) -> torch.Tensor:
+    def read(x: Tensor) -> Tensor:
         source = x if memory is None else memory
-        output: torch.Tensor = module(x, source, source, mask)[0]
+        output: Tensor = module(x, source, source, mask)[0]
         return output
 
     return read
@@ -53,7 +53,7 @@ class PostNorm(nn.Module):
         for name in self.attentions:
             self.add_module(name, MultiHeadAttention(d_model, num_heads, dropout))
 
-    def walk(self, x: torch.Tensor, *steps: Step) -> torch.Tensor:
+    def walk(self, x: Tensor, *steps: Step) -> Tensor:
         """Take x (B, S, D) through the steps."""
         for number, step in enumerate(steps, start=1):
             x = self.get_submodule(f"norm{number}")(x + self.dropout(step(x)))
@@ -65,7 +65,7 @@ class EncoderLayer(PostNorm):
 
     attentions = ("self_attention",)
 
-    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return x (B, S, D) after both sublayers."""
         return self.walk(x, _attention(self.get_submodule("self_attention"), mask), self.feed_forward)
 
@@ -76,12 +76,8 @@ class DecoderLayer(PostNorm):
     attentions = ("self_attention", "cross_attention")
 
     def forward(
-        self,
-        x: torch.Tensor,
-        memory: torch.Tensor,
-        self_mask: torch.Tensor | None = None,
-        memory_mask: torch.Tensor | None = None,
-    ) -> torch.Tensor:
+        self, x: Tensor, memory: Tensor, self_mask: Tensor | None = None, memory_mask: Tensor | None = None
+    ) -> Tensor:
         """Return x (B, T, D) after the three sublayers; the second attends to a memory (B, S, D)."""
         own = _attention(self.get_submodule("self_attention"), self_mask)
         cross = _attention(self.get_submodule("cross_attention"), memory_mask, memory)
@@ -101,7 +97,7 @@ class CausalDecoderLayer(nn.Module):
         self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         """Return x (B, T, D) after both sublayers; position i reads positions up to i."""
         place = torch.arange(x.size(1), device=x.device)
         read = _attention(self.self_attention, torch.le(place, place[:, None]))
@@ -131,9 +127,9 @@ class Stack(nn.Module):
         parts = (d_model, num_heads, d_ff, dropout)
         self.layers = nn.ModuleList(self.layer(*parts) for _ in range(num_layers))
 
-    def climb(self, ids: torch.Tensor, *context: torch.Tensor | None) -> torch.Tensor:
+    def climb(self, ids: Tensor, *context: Tensor | None) -> Tensor:
         """Return the output (B, S, D) of the topmost layer for ids (B, S)."""
-        x: torch.Tensor = self.position(self.embedding(ids))
+        x: Tensor = self.position(self.embedding(ids))
         for layer in self.layers:
             x = layer(x, *context)
         return x
@@ -147,7 +143,7 @@ class Encoder(Stack):
 
     layer = EncoderLayer
 
-    def forward(self, ids: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+    def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the memory (B, S, D) of ids (B, S)."""
         return self.climb(ids, mask)
 
@@ -165,14 +161,10 @@ class Decoder(Stack):
         self.project = nn.Linear(d_model, vocab_size)
 
     def forward(
-        self,
-        ids: torch.Tensor,
-        memory: torch.Tensor,
-        self_mask: torch.Tensor | None = None,
-        memory_mask: torch.Tensor | None = None,
-    ) -> torch.Tensor:
+        self, ids: Tensor, memory: Tensor, self_mask: Tensor | None = None, memory_mask: Tensor | None = None
+    ) -> Tensor:
         """Return logits (B, T, V) of ids (B, T) over a memory (B, S, D)."""
-        logits: torch.Tensor = self.project(self.climb(ids, memory, self_mask, memory_mask))
+        logits: Tensor = self.project(self.climb(ids, memory, self_mask, memory_mask))
         return logits
 
 
@@ -202,22 +194,22 @@ class Transformer(nn.Module):
         self.add_module("decoder", decoder or Decoder(tgt_vocab_size, *sizes).apply(_start))
         self.pad_id = pad_id
 
-    def encode(self, src: torch.Tensor) -> torch.Tensor:
+    def encode(self, src: Tensor) -> Tensor:
         """Return the memory (B, S, D) of a source (B, S)."""
-        memory: torch.Tensor = self.get_submodule("encoder")(src, self._real(src))
+        memory: Tensor = self.get_submodule("encoder")(src, self._real(src))
         return memory
 
-    def decode(self, tgt: torch.Tensor, memory: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
+    def decode(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
         """Return logits (B, T, V) of a target (B, T) over the memory of a source (B, S)."""
         masks = (target_mask(tgt, self.pad_id), self._real(src))
-        logits: torch.Tensor = self.get_submodule("decoder")(tgt, memory, *masks)
+        logits: Tensor = self.get_submodule("decoder")(tgt, memory, *masks)
         return logits
 
-    def forward(self, src: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """Return logits (B, T, V) of a target (B, T), given a source (B, S)."""
         return self.decode(tgt, self.encode(src), src)
 
-    def _real(self, ids: torch.Tensor) -> torch.Tensor:
+    def _real(self, ids: Tensor) -> Tensor:
         return ids.ne(self.pad_id)[:, None]  # (B, 1, S)
 
 

@@ -1,9 +1,9 @@
 """Small tasks whose data the course makes itself: reversal, and numbers in words."""
 
-from collections.abc import Sequence
 from typing import Final
 
 import torch
+from torch import Tensor, nn
 
 SPECIALS: Final = ("<pad>", "<sos>", "<eos>", "<unk>")
 _ONES: Final = (
@@ -16,7 +16,7 @@ WORDS: Final = (*SPECIALS, *_ONES, *_TENS, "hundred", "thousand", "and")
 LARGEST: Final = 9999
 
 
-def reversal(generator: torch.Generator, size: int, length: int, symbols: int) -> torch.Tensor:
+def reversal(generator: torch.Generator, size: int, length: int, symbols: int) -> Tensor:
     """Return sequences (size, 2·length): random symbols 4 … 4+symbols−1, then the same reversed."""
     first = torch.randint(4, 4 + symbols, (size, length), generator=generator)
     return torch.cat([first, first.flip(1)], dim=1)
@@ -37,33 +37,33 @@ def in_words(number: int) -> list[str]:
     return [_ONES[count], name, *joined, *(in_words(rest) if rest else [])]
 
 
-def numbers(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+def numbers(seed: int = 0) -> tuple[Tensor, Tensor]:
     """Return all numbers in a drawn order, cut in two: for learning (9000,), for testing (1000,)."""
     order = torch.randperm(LARGEST + 1, generator=torch.Generator().manual_seed(seed))
     return order[1000:], order[:1000]
 
 
-def translation(picked: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def translation(picked: Tensor) -> tuple[Tensor, Tensor]:
     """Return digits (B, S) and words (B, T) of numbers (B,), each ending with <eos>, padded."""
+
+    def padded(rows: list[list[int]]) -> Tensor:
+        ended = [torch.tensor([*row, SPECIALS.index("<eos>")]) for row in rows]
+        return nn.utils.rnn.pad_sequence(ended, batch_first=True)
+
     return (
-        _padded([[DIGITS.index(digit) for digit in str(number)] for number in picked.tolist()]),
-        _padded([[WORDS.index(word) for word in in_words(number)] for number in picked.tolist()]),
+        padded([[DIGITS.index(digit) for digit in str(number)] for number in picked.tolist()]),
+        padded([[WORDS.index(word) for word in in_words(number)] for number in picked.tolist()]),
     )
 
 
-def _padded(rows: Sequence[list[int]]) -> torch.Tensor:
-    longest = max(len(row) for row in rows) + 1
-    return torch.tensor([[*row, 2, *[0] * (longest - len(row) - 1)] for row in rows])
-
-
-def say(ids: torch.Tensor) -> str:
+def say(ids: Tensor) -> str:
     """Return the words of a row of ids up to <eos>."""
     words = [WORDS[word] for word in ids.tolist()]
     return " ".join(words[: words.index("<eos>")] if "<eos>" in words else words)
 
 
-def exact(got: torch.Tensor, want: torch.Tensor) -> float:
+def exact(got: Tensor, want: Tensor) -> float:
     """Return the share of rows (B, ·) of `got` that equal those of `want`, padding aside."""
     width = max(got.size(1), want.size(1))
-    got, want = (torch.nn.functional.pad(ids, (0, width - ids.size(1))) for ids in (got, want))
+    got, want = (nn.functional.pad(ids, (0, width - ids.size(1))) for ids in (got, want))
     return float((got == want).all(dim=1).float().mean())

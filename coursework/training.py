@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from tqdm import tqdm
 
-Batch = tuple[torch.Tensor, ...]
+Batch = tuple[Tensor, ...]
 SAVE_EVERY = 200
 SMALL = 2_000_000
 PRIME = 1_000_003  # keeps the seeds of different runs apart

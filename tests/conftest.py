@@ -28,7 +28,7 @@ from autograder.grading.grader import Grader
 from autograder.model.course import Course
 from autograder.model.lesson_text import read_lesson
 from autograder.sandbox import run as sandbox_run
-from autograder.sandbox.run import Run
+from autograder.sandbox.run import Process
 from autograder.storage.results_file import ResultsFile
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -120,12 +120,12 @@ def short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give cells and questions a second of processor time, as it is seen from outside their process."""
     monkeypatch.setattr(sandbox_run, "GRACE_SECONDS", 0.5)
     monkeypatch.setattr(sandbox_run, "LOOK_SECONDS", 0.2)
-    ask = Run._ask
+    receive = Process.receive
 
-    def soon(run: Run, command: bytes, seconds: float, *expected: Any) -> Any:
-        return ask(run, command, min(seconds, 1.0), *expected)
+    def soon(process: Process, seconds: float, *expected: Any) -> Any:
+        return receive(process, min(seconds, 1.0), *expected)
 
-    monkeypatch.setattr(Run, "_ask", soon)
+    monkeypatch.setattr(Process, "receive", soon)
 
 
 def solve(course: Course, lesson: str, edits: Mapping[str, Edit] | None = None) -> Any:

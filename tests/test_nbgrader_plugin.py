@@ -24,7 +24,7 @@ from autograder.grading.pool import Pool
 from autograder.model.course import Course
 from autograder.model.errors import SandboxMissingError
 from autograder.model.nbgrader_config import settings
-from autograder.storage import autograded
+from autograder.storage import recorder
 from autograder.storage.attempts import AttemptLog
 
 Command = Callable[..., int]
@@ -182,7 +182,7 @@ def test_the_formgraders_button_grades_as_well(course: Course, grades: ReadGrade
     converter.force = True
     converter.start()
     assert grades("alice")["double-test"] == (None, None, True)
-    stored = autograded.stored_attempt(course, "alice", LESSON)
+    stored = recorder.stored_attempt(course, "alice", LESSON)
     assert stored is not None
     assert stored.student == "alice"
 

@@ -10,7 +10,7 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from autograder.model.lesson_text import CellKind, LessonCell, LessonText, Region, begin, end, tucked, without
+from autograder.model.lesson_text import CellKind, LessonCell, LessonText, Region, enclosed, tucked, without
 
 SCHEMA = 3  # of nbgrader's cell metadata
 METADATA = {
@@ -63,15 +63,13 @@ def _instructor_cell(cell: LessonCell, lesson: str) -> Any:
     metadata = _shown(cell)
     if cell.kind not in (CellKind.PROSE, CellKind.DEMO):
         metadata["nbgrader"] = _nbgrader(cell)
-    return _cell(cell, _instructor_text(cell, lesson), metadata)
-
-
-def _instructor_text(cell: LessonCell, lesson: str) -> str:
+    text = cell.text
     if cell.kind is CellKind.TEST:
-        call = f'grade("{lesson}/{cell.exercise}")'
-        hidden = (begin(Region.HIDDEN), call, end(Region.HIDDEN))
-        return "\n".join((cell.text.rstrip(), *hidden)).lstrip("\n")
-    return tucked(cell.text) if cell.kind is CellKind.WRITTEN else cell.text
+        hidden = enclosed(f'grade("{lesson}/{cell.exercise}")', Region.HIDDEN)
+        text = f"{text.rstrip()}\n{hidden}".lstrip("\n")
+    elif cell.kind is CellKind.WRITTEN:
+        text = tucked(text)
+    return _cell(cell, text, metadata)
 
 
 def _nbgrader(cell: LessonCell) -> dict[str, Any]:
@@ -85,8 +83,7 @@ def _nbgrader(cell: LessonCell) -> dict[str, Any]:
         "task": False,
     }
     if graded:
-        whole = cell.points.is_integer()
-        metadata["points"] = int(cell.points) if whole else cell.points
+        metadata["points"] = int(cell.points) if cell.points.is_integer() else cell.points
     return metadata
 
 
@@ -95,15 +92,11 @@ def _shown(cell: LessonCell) -> dict[str, Any]:
     metadata: dict[str, Any] = {}
     if cell.kind in (CellKind.SETUP, CellKind.GIVEN, CellKind.DEMO):
         metadata["tags"] = [str(cell.kind)]
-    slide = cell.slide or _default_slide(cell)
+    heading = HEADING.match(cell.text) if cell.kind is CellKind.PROSE else None
+    slide = cell.slide or (HEADING_SLIDES[len(heading[1])] if heading else "")
     if slide:
         metadata["slideshow"] = {"slide_type": slide}
     return metadata
-
-
-def _default_slide(cell: LessonCell) -> str:
-    heading = HEADING.match(cell.text) if cell.kind is CellKind.PROSE else None
-    return HEADING_SLIDES[len(heading[1])] if heading else ""
 
 
 def read_notebook(path: Path) -> Any:

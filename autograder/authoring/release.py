@@ -8,8 +8,9 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,26 +22,10 @@ from traitlets.config import Config
 
 from autograder.model.course import Course
 from autograder.model.errors import CourseError, LessonTextError
-from autograder.model.lesson_text import LessonCell, LessonText, Region, inside, marker_lines, without
+from autograder.model.lesson_text import LessonText, Region, inside, marker_lines, without
 from autograder.model.nbgrader_config import course_id, database_url, in_a_file
 
-Found = tuple[str, str] | None  # the id of a cell, and what is wrong with it
-
-
-class _ErrorLog(logging.Handler):
-    """Keeps what nbgrader logs as errors, to be reported only if it fails."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.messages: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.messages.append(record.getMessage().strip())
-
-    def reason(self, error: Exception) -> str:
-        """Return what went wrong: the last line of a traceback that was logged, else the error."""
-        traces = [message for message in self.messages if message.startswith("Traceback")]
-        return traces[-1].splitlines()[-1] if traces else str(error)
+MOST_ERRORS = 1000  # errors of nbgrader's that are kept, to be reported only if it fails
 
 
 def generate(root: Path, lesson: str, gradebook: str = "", course: str = "") -> Path:
@@ -49,7 +34,7 @@ def generate(root: Path, lesson: str, gradebook: str = "", course: str = "") -> 
     With a gradebook's address, the assignment is recorded there too; without, none is needed. Raises
     CourseError with nbgrader's reason where nbgrader fails.
     """
-    log, kept = logging.Logger("nbgrader", logging.ERROR), _ErrorLog()
+    log, kept = logging.Logger("nbgrader", logging.ERROR), BufferingHandler(MOST_ERRORS)
     log.addHandler(kept)
     config = Config()
     config.CourseDirectory.root = str(root)
@@ -66,7 +51,9 @@ def generate(root: Path, lesson: str, gradebook: str = "", course: str = "") -> 
             directory = CourseDirectory(config=config, log=log)
             GenerateAssignment(coursedir=directory, config=config, log=log).start()
     except Exception as error:
-        reason = kept.reason(error)
+        logged = [record.getMessage().strip() for record in kept.buffer]
+        traces = [message for message in logged if message.startswith("Traceback")]
+        reason = traces[-1].splitlines()[-1] if traces else str(error)
         raise CourseError(f"nbgrader could not release '{lesson}': {reason}") from error
     return root / "release" / lesson
 
@@ -88,15 +75,14 @@ def register(course: Course, lesson: str) -> None:
     Doing it again changes nothing; `release/` is not touched. Raises CourseError where the lesson
     was never built, or if its exercises changed after submissions had been graded.
     """
-    source = course.source / lesson
-    if not course.source_notebook(lesson).is_file():
-        wanted = course.source_notebook(lesson)
+    wanted = course.source_notebook(lesson)
+    if not wanted.is_file():
         raise CourseError(f"no lesson '{lesson}': expected {wanted}; run 'autograder build'")
     if in_a_file(course) and not course.gradebook.is_file():
         _create_gradebook(course)
     with TemporaryDirectory() as folder:
         stage = Course(Path(folder).resolve())
-        shutil.copytree(source, stage.source / lesson)
+        shutil.copytree(wanted.parent, stage.source / lesson)
         generate(stage.root, lesson, database_url(course), course_id(course))
 
 
@@ -111,64 +97,32 @@ def _create_gradebook(course: Course) -> None:
 
 def verify_release(lesson: LessonText, notebook: Any) -> None:
     """Raise LessonTextError where a released notebook shows what only the instructor should see."""
-    for rule in RULES:
-        for found in (rule(lesson, cell) for cell in notebook.cells):
-            if found:
-                line = next((cell.line for cell in lesson.cells if cell.id == found[0]), 0)
-                raise LessonTextError(found[1], lesson.path, cell=found[0], line=line)
+    for released in notebook.cells:
+        for leak in _leaks(lesson, released):
+            line = next((cell.line for cell in lesson.cells if cell.id == released.id), 0)
+            raise LessonTextError(leak, lesson.path, cell=released.id, line=line)
 
 
-def markers_left(_: LessonText, released: Any) -> Found:
-    """Find one of nbgrader's markers in a released cell."""
+def _leaks(lesson: LessonText, released: Any) -> Iterator[str]:
+    """Yield what a released cell shows: a marker, a hidden test, part of a model answer, an output."""
     for _offset, line in marker_lines(released.source):
-        return released.id, f"the release still shows the marker '{line.strip()}'"
-    return None
-
-
-def hidden_test_left(lesson: LessonText, released: Any) -> Found:
-    """Find the hidden line of a test in a released cell."""
-    shown = f'grade("{lesson.name}/' in released.source
-    return (released.id, "the release still shows its hidden test") if shown else None
-
-
-def solution_left(lesson: LessonText, released: Any) -> Found:
-    """Find a line of the model answer in the released cell of its own exercise."""
+        yield f"the release still shows the marker '{line.strip()}'"
+    if f'grade("{lesson.name}/' in released.source:
+        yield "the release still shows its hidden test"
+    shown = _lines(released.source)
     for cell in lesson.cells:
-        if cell.kind.is_answered and cell.id == released.id:
-            left = sorted(_secret_lines(cell) & set(_lines(released.source)))
-            if left:
-                return cell.id, f"the release still shows the model answer's '{left[0]}'"
-    return None
-
-
-def answer_elsewhere(lesson: LessonText, released: Any) -> Found:
-    """Find a model answer of several lines, word for word, in any released cell."""
-    shown = "\n".join(_lines(released.source))
-    for cell in lesson.cells:
-        answer = _lines(inside(cell.text, Region.SOLUTION))
-        if cell.kind.is_answered and len(answer) > 1 and "\n".join(answer) in shown:
-            return released.id, f"the release shows the whole model answer of '{cell.exercise}'"
-    return None
-
-
-def output_left(_: LessonText, released: Any) -> Found:
-    """Find an output in a released cell."""
-    return (released.id, "the release shows an output") if released.get("outputs") else None
-
-
-RULES: tuple[Callable[[LessonText, Any], Found], ...] = (
-    markers_left,
-    hidden_test_left,
-    solution_left,
-    answer_elsewhere,
-    output_left,
-)
-
-
-def _secret_lines(cell: LessonCell) -> set[str]:
-    """Return the lines of a cell that only its regions have."""
-    secret = _lines(inside(cell.text, Region.SOLUTION)) + _lines(inside(cell.text, Region.SCHEME))
-    return set(secret) - set(_lines(without(cell.text, *Region)))
+        if not cell.kind.is_answered:
+            continue
+        answer, scheme = (inside(cell.text, region) for region in (Region.SOLUTION, Region.SCHEME))
+        if cell.id == released.id:  # any line that only its regions have
+            secret = {*_lines(answer), *_lines(scheme)} - set(_lines(without(cell.text, *Region)))
+            for left in sorted(secret & set(shown)):
+                yield f"the release still shows the model answer's '{left}'"
+        lines = _lines(answer)
+        if len(lines) > 1 and "\n".join(lines) in "\n".join(shown):
+            yield f"the release shows the whole model answer of '{cell.exercise}'"
+    if released.get("outputs"):
+        yield "the release shows an output"
 
 
 def _lines(text: str) -> list[str]:

@@ -15,7 +15,6 @@ from autograder.model.lesson_text import (
     LessonCell,
     LessonText,
     Region,
-    has,
     marker_lines,
     marker_problem,
     skeleton,
@@ -59,34 +58,30 @@ def check_ids(lesson: LessonText) -> None:
 def check_markers(lesson: LessonText) -> None:
     """Raise LessonTextError for a marker without its partner, or in the wrong kind of cell."""
     for cell in lesson.cells:
-        fault = marker_problem(cell.text) or _misplaced(cell)
-        if fault:
+        allowed = [str(region) for region in REGIONS.get(cell.kind, ())]
+        misplaced = (
+            (offset, f"'{line.strip()}' does not belong in a '{cell.kind}' cell")
+            for offset, line in marker_lines(cell.text)
+            if not any(region in line for region in allowed)
+        )
+        if fault := marker_problem(cell.text) or next(misplaced, None):
             raise _error(lesson, cell, fault[1], offset=1 + fault[0])
-        if cell.kind.is_answered and not has(cell.text, Region.SOLUTION):
+        if cell.kind.is_answered and f"BEGIN {Region.SOLUTION}" not in cell.text:
             problem = "no model answer: put it between BEGIN SOLUTION and END SOLUTION"
             raise _error(lesson, cell, problem)
-
-
-def _misplaced(cell: LessonCell) -> tuple[int, str] | None:
-    allowed = [str(region) for region in REGIONS.get(cell.kind, ())]
-    for offset, line in marker_lines(cell.text):
-        if not any(region in line for region in allowed):
-            return offset, f"'{line.strip()}' does not belong in a '{cell.kind}' cell"
-    return None
 
 
 def check_order(lesson: LessonText) -> None:
     """Raise LessonTextError unless solutions and tests come in pairs, each test right after its solution."""
     for before, cell in pairwise((None, *lesson.cells, None)):
-        solution = before is not None and before.kind is CellKind.SOLUTION
-        test = cell is not None and cell.kind is CellKind.TEST
-        paired = before and cell and before.exercise == cell.exercise
-        if solution and before and not (test and paired):
-            problem = f"no test after it: expected '# %% test {before.exercise} POINTS' next"
-            raise _error(lesson, before, problem)
-        if test and cell and not (solution and paired):
-            problem = f"a test directly follows its solution: '# %% solution {cell.exercise}'"
-            raise _error(lesson, cell, problem)
+        solution = before if before and before.kind is CellKind.SOLUTION else None
+        test = cell if cell and cell.kind is CellKind.TEST else None
+        if solution and not (test and test.exercise == solution.exercise):
+            problem = f"no test after it: expected '# %% test {solution.exercise} POINTS' next"
+            raise _error(lesson, solution, problem)
+        if test and not solution:
+            problem = f"a test directly follows its solution: '# %% solution {test.exercise}'"
+            raise _error(lesson, test, problem)
 
 
 def check_points(lesson: LessonText) -> None:
@@ -170,8 +165,18 @@ def check_code(lesson: LessonText) -> None:
         tree = _parse(lesson, cell, cell.text)
         if cell.kind.is_answered:
             _parse(lesson, cell, skeleton(cell.text, markdown=False))
-        if any(OURS.search(name) for name in _imports_and_strings(tree)):
-            raise _error(lesson, cell, "a lesson never imports autograder: students do not have it")
+        for node in ast.walk(tree):
+            match node:
+                case ast.Import(names):
+                    found = [name.name for name in names]
+                case ast.ImportFrom(module):
+                    found = [module or ""]
+                case ast.Constant(str(text)):
+                    found = [text]
+                case _:
+                    continue
+            if any(map(OURS.search, found)):
+                raise _error(lesson, cell, "a lesson never imports autograder: students do not have it")
 
 
 def _parse(lesson: LessonText, cell: LessonCell, text: str) -> ast.Module:
@@ -185,16 +190,6 @@ def _parse(lesson: LessonText, cell: LessonCell, text: str) -> ast.Module:
         raise _error(lesson, cell, problem, offset=getattr(error, "lineno", None) or 0) from error
     assert isinstance(tree, ast.Module)
     return tree
-
-
-def _imports_and_strings(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
 
 
 RULES: tuple[Callable[[LessonText], None], ...] = (

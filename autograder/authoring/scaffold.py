@@ -27,7 +27,8 @@ def new_exercise(course: Course, lesson: str, exercise: str) -> list[Path]:
         raise CourseError(f"{text.path.name} has an exercise '{exercise}' already")
     name = exercise.replace("-", "_")
     folder = Path(lessons.__path__[0]) / lesson.partition("_")[2]
-    words = {"id": exercise, "name": name, "number": _next_number(text)}
+    number = 1 + sum(header.points > 0 for header in text.exercises)
+    words = {"id": exercise, "name": name, "number": number}
     contents = {
         text.path: _with_cells(text, _filled("text", words)),
         folder / f"{name}.py": _filled("checks", words),
@@ -42,10 +43,6 @@ def new_exercise(course: Course, lesson: str, exercise: str) -> list[Path]:
     return list(contents)
 
 
-def _next_number(text: LessonText) -> int:
-    return 1 + sum(header.points > 0 for header in text.exercises)
-
-
 def _filled(template: str, words: dict[str, object]) -> str:
     environment = Environment(
         loader=PackageLoader("autograder.authoring", "skeletons"),
@@ -57,10 +54,8 @@ def _filled(template: str, words: dict[str, object]) -> str:
 
 
 def _with_cells(text: LessonText, cells: str) -> str:
-    """Return the text with cells put in after the last exercise and its hints."""
     last = max(n for n, cell in enumerate(text.cells) if cell.kind in (CellKind.TEST, CellKind.WRITTEN))
-    hints = 1 if text.cells[last].kind is CellKind.TEST else 0
-    after = last + hints + 1
+    after = last + (2 if text.cells[last].kind is CellKind.TEST else 1)
     lines = text.path.read_text(encoding="utf-8").splitlines(keepends=True)
     place = text.cells[after].line - 1 if after < len(text.cells) else len(lines)
     return "".join([*lines[:place], cells, *lines[place:]])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from autograder.judge.oracle import Oracle, edited_source
 from autograder.lessons.loading import check_place
 from autograder.model.errors import CheckDefinitionError, StaleEditError
-from autograder.model.exercise import Check, Edit, Exercise, Lesson, Mistake
+from autograder.model.exercise import Check, Exercise, Lesson, Mistake
 
 KEY = b"build"  # nothing that is built depends on the inputs
 
@@ -46,7 +46,11 @@ def _require_fitting_edits(exercise: Exercise, mistake: Mistake) -> None:
         for edit in edits:
             found = answer.count(edit.old)
             if found == 0 or (found == 1) == edit.everywhere:
-                raise StaleEditError(_about_edit(exercise, mistake, edit, found))
+                wanted = "more than once, because it is under 'everywhere'" if edit.everywhere else "once"
+                raise StaleEditError(
+                    f"{mistake.place}: mistake '{mistake.id}': {edit.old!r} should occur {wanted} in the "
+                    f"model answer of '{exercise.id}', not {found} times; change the edit"
+                )
             answer = edit.apply(answer)
 
 
@@ -61,14 +65,6 @@ def _require_distinct_mistakes(exercise: Exercise) -> None:
                 "are the same edit: remove one"
             )
         seen[source] = mistake.id
-
-
-def _about_edit(exercise: Exercise, mistake: Mistake, edit: Edit, found: int) -> str:
-    wanted = "more than once, because it is under 'everywhere'" if edit.everywhere else "once"
-    return (
-        f"{mistake.place}: mistake '{mistake.id}': {edit.old!r} should occur {wanted} in the model "
-        f"answer of '{exercise.id}', not {found} times; change the edit"
-    )
 
 
 def _require_failure(oracle: Oracle, exercise: Exercise, mistake: Mistake) -> None:

@@ -1,9 +1,12 @@
 """One zip for students: released lessons, their pictures, the wheel, requirements, a how-to.
 
-The wheel holds `coursework`, which lessons import, and nothing of the autograder.
+The wheel holds `coursework`, which lessons import, and nothing of the autograder. Nothing is written if a
+file gives away an answer, a check or a mark scheme. Titles of mistakes are public where an exercise has
+examples: the check in the notebook names them.
 """
 
 import io
+import json
 import os
 import re
 import shutil
@@ -11,56 +14,29 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, NamedTuple
 
-from autograder.authoring.files import files_in, write
-from autograder.bundle.secrets import refuse_secrets
+from autograder.authoring.files import files_in, write, zipped
+from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.errors import BundleError
+from autograder.model.lesson_text import LessonText, Region, inside, read_lesson
+from autograder.storage.course_key import lesson_key
 
 FOLDER: Final = "transformer-lessons"
+HERE: Final = files("autograder.bundle")
 # What lessons and coursework import, and what opens them; the rest is the instructor's.
-FOR_STUDENTS: Final = (
-    "torch",
-    "numpy",
-    "jupyterlab",
-    "ipykernel",
-    "ipywidgets",
-    "huggingface_hub",
-    "ipython",
-    "matplotlib",
-    "seaborn",
-    "bertviz",
-    "transformers",
-    "safetensors",
-    "jinja2",
-    "tqdm",
-)
+FOR_STUDENTS: Final = (HERE / "for_students.txt").read_text(encoding="utf-8").split()
 PINNED: Final = re.compile(r"^([A-Za-z0-9_.-]+)==\S+$")
-DATE: Final = (2020, 1, 1, 0, 0, 0)  # equal contents give an equal zip, and an equal wheel
-EPOCH: Final = "1577836800"  # the same date
-PROJECT: Final = """[build-system]
-requires = ["setuptools"]
-build-backend = "setuptools.build_meta"
-
-[project]
-name = "transformer-lessons"
-version = "{version}"
-description = "What the lessons of the Transformer course import: plots, data, stand-ins, views."
-requires-python = "{python}"
-
-[tool.setuptools.packages.find]
-include = ["coursework*"]
-namespaces = false
-
-[tool.setuptools.package-data]
-"*" = ["*.j2", "*.yaml"]
-coursework = ["data/*", "examples/*", "vendor/*"]
-"""
+WORDS: Final = ("autograder", "BEGIN SOLUTION", "BEGIN HIDDEN", "MARK SCHEME", 'grade("')
+# Shorter ones may well stand elsewhere: `return x`, or a question that begins "There is no dropout".
+LEAST: Final = 60
+LEAST_TITLE: Final = 30
+EPOCH: Final = "1577836800"  # 2020-01-01: equal contents give an equal wheel
 
 
 def write_bundle(course: Course) -> Path:
@@ -73,12 +49,11 @@ def write_bundle(course: Course) -> Path:
         contents = dict(_contents(course, wheel))
     refuse_secrets(course, contents)
     path = course.root / "dist" / f"{FOLDER}.zip"
-    write(path, _zipped(contents))
+    write(path, zipped({f"{FOLDER}/{name}": content for name, content in contents.items()}))
     return path
 
 
 def _contents(course: Course, wheel: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the path in the zip and the content of each file."""
     for lesson in course.lessons():
         folder = course.release_notebook(lesson).parent
         for path in files_in(folder):
@@ -88,7 +63,7 @@ def _contents(course: Course, wheel: Path) -> Iterator[tuple[str, bytes]]:
     yield pretrained.name, pretrained.read_bytes()
     listed = (course.root / "requirements.txt").read_text(encoding="utf-8")
     yield "requirements.txt", requirements(listed, wheel.name).encode()
-    yield "HOWTO.md", (files("autograder.bundle") / "HOWTO.md").read_bytes()
+    yield "HOWTO.md", (HERE / "HOWTO.md").read_bytes()
 
 
 def requirements(listed: str, wheel: str) -> str:
@@ -108,15 +83,12 @@ def requirements(listed: str, wheel: str) -> str:
 def build_wheel(course: Course, folder: Path) -> Path:
     """Build the wheel into a folder and return it. Raises BundleError where pip cannot."""
     with TemporaryDirectory() as place:
-        shutil.copytree(
-            course.root / "coursework",
-            Path(place) / "coursework",
-            ignore=shutil.ignore_patterns("__pycache__"),
-        )
-        text = (course.root / "pyproject.toml").read_text(encoding="utf-8")
-        project = tomllib.loads(text)["project"]
-        own = PROJECT.format(version=project["version"], python=project["requires-python"])
-        (Path(place) / "pyproject.toml").write_text(own, encoding="utf-8")
+        unwanted = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(course.root / "coursework", Path(place, "coursework"), ignore=unwanted)
+        project = tomllib.loads((course.root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        template = (HERE / "wheel.toml").read_text(encoding="utf-8")
+        own = template.format(version=project["version"], python=project["requires-python"])
+        Path(place, "pyproject.toml").write_text(own, encoding="utf-8")
         # setuptools is pinned and installed: no isolated environment, hence no network
         options = ["--no-deps", "--no-build-isolation", "--no-cache-dir", "--wheel-dir", str(folder)]
         command = [sys.executable, "-m", "pip", "wheel", "--quiet", *options, place]
@@ -129,13 +101,75 @@ def build_wheel(course: Course, folder: Path) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def _zipped(contents: dict[str, bytes]) -> bytes:
-    """Return a zip with everything in one folder, the same for the same contents."""
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(contents):
-            entry = zipfile.ZipInfo(f"{FOLDER}/{name}", DATE)
-            entry.external_attr = 0o644 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, contents[name])
-    return whole.getvalue()
+class Secret(NamedTuple):
+    """A text that students must not find, without its spaces, and what it is."""
+
+    text: str
+    what: str
+
+
+def refuse_secrets(course: Course, contents: Mapping[str, bytes]) -> None:
+    """Raise BundleError where a file, or a file in a wheel, shows a secret of the course."""
+    hidden = secrets(course)
+    for name, text in _texts(contents):
+        bare = _bare(text)
+        for secret in hidden:
+            if secret.text in bare:
+                raise BundleError(
+                    f"{name} gives away {secret.what}: nothing was written; "
+                    "find out how it came there, and build the lesson again"
+                )
+
+
+def secrets(course: Course) -> list[Secret]:
+    """Return all that must not be found: words, answers, mark schemes, mistakes and checks."""
+    found = [Secret(_bare(word), f"the word '{word}'") for word in WORDS]
+    if course.key.is_file():
+        found.append(Secret(_bare(course.key.read_text()), "the private key of the course"))
+        for name in course.lessons():
+            key = lesson_key(course, name).hex()
+            found.append(Secret(_bare(key), f"the private key of {name}"))
+    for name in course.lessons():
+        found += _of_text(read_lesson(course.text(name)))
+        found += _of_checks(course, name)
+    return found
+
+
+def _of_text(lesson: LessonText) -> Iterator[Secret]:
+    for cell in lesson.cells:
+        for region in (Region.SOLUTION, Region.SCHEME):
+            text = _bare(inside(cell.text, region))
+            if len(text) >= LEAST:
+                yield Secret(text, f"the {region.name.lower()} of {lesson.name}/{cell.exercise}")
+
+
+def _of_checks(course: Course, name: str) -> Iterator[Secret]:
+    exercises = load_lesson(course, name).exercises
+    public = {mistake.title for each in exercises if each.examples for mistake in each.mistakes}
+    for exercise in exercises:
+        for check in exercise.checks:
+            if len(_bare(check.title)) >= LEAST_TITLE:
+                yield Secret(_bare(check.title), f"the check '{check.id}' of {exercise.id}")
+        for mistake in exercise.mistakes:
+            if mistake.title not in public and len(_bare(mistake.title)) >= LEAST_TITLE:
+                yield Secret(_bare(mistake.title), f"the mistake '{mistake.id}' of {exercise.id}")
+
+
+def _texts(contents: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
+    """Yield each file's text; of a notebook what its cells say, of a wheel each file in it."""
+    for name, content in contents.items():
+        if name.endswith(".whl"):
+            with zipfile.ZipFile(io.BytesIO(content)) as wheel:
+                inner = {f"{name}/{entry}": wheel.read(entry) for entry in wheel.namelist()}
+            yield from _texts(inner)
+            continue
+        text = content.decode("utf-8", errors="replace")
+        yield name, text
+        if name.endswith(".ipynb"):
+            cells = json.loads(text)["cells"]
+            yield name, "\n".join("".join(cell["source"]) for cell in cells)
+
+
+def _bare(text: str) -> str:
+    """Return a text without spaces and line ends, so that no indentation hides it."""
+    return "".join(text.split())

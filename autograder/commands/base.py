@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import update_wrapper
 from pathlib import Path
-from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -48,16 +48,10 @@ class Group(click.Group):
         except SandboxMissingError as problem:
             click.echo(f"autograder: {clean(str(problem))}", err=True)
             sys.exit(BAD_INPUT)
-        except AutograderError as problem:
-            _fail(str(problem))
-        except (PermissionError, NotADirectoryError) as problem:
-            _fail(str(MachineError(str(problem))))
-
-
-def _fail(text: str) -> NoReturn:
-    """Print an error in one line, and exit."""
-    click.echo(f"autograder: {' '.join(clean(text).split())}", err=True)
-    sys.exit(BAD_INPUT)
+        except (AutograderError, PermissionError, NotADirectoryError) as problem:
+            known = problem if isinstance(problem, AutograderError) else MachineError(str(problem))
+            click.echo(f"autograder: {' '.join(clean(str(known)).split())}", err=True)
+            sys.exit(BAD_INPUT)
 
 
 def find_course(context: click.Context) -> Course:
@@ -79,21 +73,11 @@ class LessonType(click.ParamType[str]):
 
     name = "lesson"
 
-    def convert(
-        self,
-        value: str,
-        param: click.Parameter | None,  # noqa: ARG002 - the signature is click's
-        ctx: click.Context | None,
-    ) -> str:
+    def convert(self, value: str, param: object, ctx: click.Context | None) -> str:  # noqa: ARG002 - click's
         """Return the lesson's name. Raises CourseError if the course has no such lesson."""
         return find_course(ctx or click.get_current_context()).lesson(value)
 
-    def shell_complete(
-        self,
-        ctx: click.Context,
-        param: click.Parameter,  # noqa: ARG002 - the signature is click's
-        incomplete: str,
-    ) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, param: object, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return the lessons whose names begin with what was typed."""
         try:
             names = find_course(ctx).lessons()
@@ -106,6 +90,9 @@ LESSON = LessonType()
 lessons_argument = click.argument("lessons", nargs=-1, type=LESSON)
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document, for a program to read."
+)
+workers_option = click.option(
+    "--workers", type=click.IntRange(1), help="How many to grade at once; by default one per core."
 )
 unsandboxed_option = click.option(
     "--unsandboxed",
@@ -127,9 +114,8 @@ def say_written(course: Course, paths: Iterable[Path], *, as_json: bool) -> None
     names = [shown(course, path) for path in paths]
     if as_json:
         click.echo(json.dumps({"written": names}, ensure_ascii=False))
-        return
-    if len(names) > MOST_LINES and (folder := os.path.commonpath(names)):
+    elif len(names) > MOST_LINES and (folder := os.path.commonpath(names)):
         click.echo(f"wrote {len(names)} files in {folder}")
-        return
-    for name in names:
-        click.echo(f"wrote {name}")
+    else:
+        for name in names:
+            click.echo(f"wrote {name}")

@@ -13,7 +13,7 @@ from autograder.commands.base import Command, json_option, pass_course
 from autograder.model.course import Course
 
 if TYPE_CHECKING:
-    from autograder.doctor.finding import Finding
+    from autograder.doctor import Finding
 
 COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
@@ -33,25 +33,19 @@ def doctor(course: Course, *, as_json: bool) -> None:
     A problem is something without which nothing can be graded; with one, the exit status is 1. A warning
     concerns something else, such as pictures or the data of a lesson.
     """
-    from autograder.doctor.examine import examine, is_fit
+    from autograder.doctor import examine, is_fit
 
     found = dict(examine(course))
     if as_json:
-        click.echo(_json(found))
+        checks = [
+            {"name": name, "status": each.status.value, "said": each.said, "fix": each.fix}
+            for name, each in found.items()
+        ]
+        document = {"ok": is_fit(found.values()), "checks": checks}
+        click.echo(json.dumps(document, ensure_ascii=False, indent=2))
     else:
         _print(found, Console())
     sys.exit(0 if is_fit(found.values()) else 1)
-
-
-def _json(found: "dict[str, Finding]") -> str:
-    from autograder.doctor.examine import is_fit
-
-    checks = [
-        {"name": name, "status": each.status.value, "said": each.said, "fix": each.fix}
-        for name, each in found.items()
-    ]
-    document = {"ok": is_fit(found.values()), "checks": checks}
-    return json.dumps(document, ensure_ascii=False, indent=2)
 
 
 def _print(found: "dict[str, Finding]", console: Console) -> None:
@@ -63,5 +57,4 @@ def _print(found: "dict[str, Finding]", console: Console) -> None:
     console.print(table)
     for name, each in found.items():
         if each.fix:
-            line = Text.assemble((f"{name}: ", "bold"), each.fix)
-            console.print(line, soft_wrap=True)
+            console.print(Text.assemble((f"{name}: ", "bold"), each.fix), soft_wrap=True)

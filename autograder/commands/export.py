@@ -5,9 +5,8 @@ from pathlib import Path
 import click
 
 from autograder.commands.base import Command, json_option, lessons_argument, pass_course, say_written
+from autograder.exports import FORMATS
 from autograder.model.course import Course
-
-FORMATS = ("nbgrader", "canvas", "moodle", "gradescope", "course", "gradescope-autograder")
 
 
 @click.command(
@@ -65,7 +64,7 @@ def export(
 
     people = read_roster(roster) if roster else Roster()
     wanted = Wanted(lessons, people, partial, sandboxed=not unsandboxed)
-    done = write_export(course, format, wanted, folder or course.root / "exports")
-    say_written(course, done.paths, as_json=as_json)
-    for note in done.notes:
+    paths, notes = write_export(course, format, wanted, folder or course.root / "exports")
+    say_written(course, paths, as_json=as_json)
+    for note in notes:
         click.echo(f"note: {note}", err=True)

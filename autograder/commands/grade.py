@@ -1,12 +1,20 @@
-"""`autograder grade` and `autograder demo`: grade a class, a real one or an invented one."""
+"""`autograder grade`, `regrade` and `demo`: grade a class, a real one or an invented one."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
-from autograder.commands.base import Command, json_option, lessons_argument, pass_course, unsandboxed_option
+from autograder.commands.base import (
+    LESSON,
+    Command,
+    json_option,
+    lessons_argument,
+    pass_course,
+    unsandboxed_option,
+    workers_option,
+)
 from autograder.model.course import Course
 
 if TYPE_CHECKING:
@@ -24,7 +32,7 @@ if TYPE_CHECKING:
     },
 )
 @lessons_argument
-@click.option("--workers", type=click.IntRange(1), help="How many to grade at once; by default one per core.")
+@workers_option
 @click.option(
     "--cluster",
     "address",
@@ -77,8 +85,11 @@ def grade(
     cluster = _cluster(address, certificates, in_clear=in_clear)
     if cluster is None and not unsandboxed:
         require_sandbox()
-    how: dict[str, Any] = {"sandboxed": not unsandboxed, "persistent": True}
-    with ClusterPool(cluster, workers, **how) if cluster else Pool(workers, **how) as pool:
+    with (
+        ClusterPool(cluster, workers, sandboxed=not unsandboxed)
+        if cluster
+        else Pool(workers, sandboxed=not unsandboxed, persistent=True)
+    ) as pool:
         done = grade_lessons(course, names, pool, force=force)
     reports = {name: done.reports[name] for name in names}
     if as_json:
@@ -98,6 +109,48 @@ def _cluster(address: str | None, folder: Path | None, *, in_clear: bool) -> "Cl
     cluster = Cluster(address, folder, in_clear)
     cluster.security()
     return cluster
+
+
+@click.command(
+    cls=Command,
+    examples={
+        "autograder regrade 03": "Show whose scores a changed check of lesson 03 would change.",
+        "autograder regrade 03 --apply": "Write the new scores and feedback.",
+    },
+)
+@click.argument("lesson", type=LESSON)
+@click.option("--apply", "write", is_flag=True, help="Write the new results; else only show them.")
+@workers_option
+@unsandboxed_option
+@pass_course
+def regrade(course: Course, lesson: str, *, write: bool, workers: int | None, unsandboxed: bool) -> None:
+    """Grade again what a changed check touches.
+
+    Shows what changes for whom, exercise by exercise. Nothing is written without --apply. Scores and
+    comments given by hand are never overwritten.
+    """
+    from autograder.grading import regrade as again
+    from autograder.grading.pool import Pool
+    from autograder.sandbox.start import require_sandbox
+
+    if not unsandboxed:
+        require_sandbox()
+    pool = Pool(workers, sandboxed=not unsandboxed)
+    done = again.regrade(course, lesson, pool)
+    changed = [each for each in done if each.differences]
+    for each in changed:
+        was, now = each.before.report.score, each.result[0].report.score
+        click.echo(f"{each.before.student}: {was:g} → {now:g} points")
+        for line in each.differences:
+            click.echo(f"  {line}")
+    graded = f"{len(done)} submission{'' if len(done) == 1 else 's'} graded again"
+    click.echo(f"{lesson}: {graded}, {len(changed)} with changes")
+    if write:
+        for line in again.apply(course, lesson, done, pool):
+            click.echo(line)
+        click.echo("written" if done else "there was nothing to write")
+    elif done:
+        click.echo("nothing was written; to write this, add --apply")
 
 
 @click.command(

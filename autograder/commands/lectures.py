@@ -1,12 +1,21 @@
-"""`autograder lectures` and `autograder open`: lessons in front of a room."""
+"""`autograder lectures`, `open` and `bundle`: lessons in front of a room, and in one zip for students."""
 
+import json
 import subprocess
 from pathlib import Path
 from tempfile import mkdtemp
 
 import click
 
-from autograder.commands.base import LESSON, Command, json_option, lessons_argument, pass_course, say_written
+from autograder.commands.base import (
+    LESSON,
+    Command,
+    json_option,
+    lessons_argument,
+    pass_course,
+    say_written,
+    shown,
+)
 from autograder.model.course import Course
 
 
@@ -64,11 +73,29 @@ def open_lesson(course: Course, lesson: str, *, student: bool, no_lab: bool, fol
 
     LESSON is a number ("03") or a name. Whatever you do to the copy, the course stays as it is.
     """
-    from autograder.lecture import live
+    from autograder.lecture import pages
 
-    place = folder or Path(mkdtemp(prefix="lesson-"))
-    copy = live.copy_released if student else live.copy_solved
-    notebook = copy(course, lesson, place)
+    copy = pages.copy_released if student else pages.copy_solved
+    notebook = copy(course, lesson, folder or Path(mkdtemp(prefix="lesson-")))
     click.echo(f"a copy to try things on: {notebook}")
     if not no_lab:
-        subprocess.run(live.lab_command(notebook), check=False)  # noqa: S603 - our own JupyterLab
+        subprocess.run(pages.lab_command(notebook), check=False)  # noqa: S603 - our own JupyterLab
+
+
+@click.command(cls=Command, examples={"autograder bundle": "Write dist/transformer-lessons.zip."})
+@json_option
+@pass_course
+def bundle(course: Course, *, as_json: bool) -> None:
+    """Write one zip for students, with all they need.
+
+    It holds the released lessons, what they import, and one page on how to set up. The command refuses
+    to write anything that shows an answer, a check or a known mistake.
+    """
+    from autograder.bundle.archive import write_bundle
+
+    path = write_bundle(course)
+    size = path.stat().st_size
+    if as_json:
+        click.echo(json.dumps({"written": [shown(course, path)], "bytes": size}))
+    else:
+        click.echo(f"wrote {shown(course, path)} ({size / 2**20:.1f} MiB)")

@@ -51,13 +51,12 @@ def summarise(lesson: str, reports: Mapping[str, Report]) -> LessonSummary:
         absent=sorted(name for name, report in reports.items() if report.state is State.ABSENT),
         pending=sum(report.pending > 0 for report in found),
         incidents=sum(bool(report.incidents) for report in found),
-        grader_errors=sum(_has_grader_error(report) for report in found),
+        grader_errors=sum(
+            any(each.is_pending and each.outcome is Outcome.GRADER_FAULT for each in report.exercises)
+            for report in found
+        ),
         mean=fmean(shares) if shares else None,
     )
-
-
-def _has_grader_error(report: Report) -> bool:
-    return any(each.is_pending and each.outcome is Outcome.GRADER_FAULT for each in report.exercises)
 
 
 def summary_json(course: Course, reports: Reports, written: Sequence[Path]) -> str:
@@ -81,20 +80,16 @@ def print_summary(course: Course, reports: Reports, console: Console) -> None:
     summaries = [summarise(lesson, found) for lesson, found in reports.items()]
     console.print(_table(summaries))
     failed = [
-        f"{each.lesson}, {clean_name(student)}: {_reason(report)}"
+        f"{each.lesson}, {clean_name(student)}: {STATES[report.state].label}"
+        + (f" ({clean(report.reason, 200)})" if report.reason else "")
         for each in summaries
         for student, report in each.failed.items()
     ]
+    if len(failed) > MOST_NAMES:
+        failed[MOST_NAMES:] = [f"and {len(failed) - MOST_NAMES} more"]
     if failed:
-        console.print(Text("Could not be graded", style="bold"))
-        _print_lines(_first(failed), console)
-    console.print(Text("Where to look", style="bold"))
-    _print_lines(_places(course, summaries), console)
-
-
-def _reason(report: Report) -> str:
-    label = STATES[report.state].label
-    return f"{label} ({clean(report.reason, 200)})" if report.reason else label
+        _print_lines("Could not be graded", failed, console)
+    _print_lines("Where to look", _places(course, summaries), console)
 
 
 def _table(summaries: Iterable[LessonSummary]) -> Table:
@@ -106,11 +101,6 @@ def _table(summaries: Iterable[LessonSummary]) -> Table:
         counts = (each.graded, len(each.failed), len(each.absent), each.pending, each.incidents)
         table.add_row(each.lesson, *map(str, counts), percent(each.mean))
     return table
-
-
-def _first(lines: list[str]) -> list[str]:
-    rest = len(lines) - MOST_NAMES
-    return [*lines[:MOST_NAMES], f"and {rest} more"] if rest > 0 else lines
 
 
 def _places(course: Course, summaries: Sequence[LessonSummary]) -> list[str]:
@@ -128,6 +118,7 @@ def _places(course: Course, summaries: Sequence[LessonSummary]) -> list[str]:
     return places
 
 
-def _print_lines(lines: Iterable[str], console: Console) -> None:
+def _print_lines(title: str, lines: Iterable[str], console: Console) -> None:
+    console.print(Text(title, style="bold"))
     for line in lines:
         console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)

@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,22 +66,23 @@ def watch(
     from autograder.sandbox.start import require_sandbox
     from autograder.storage.exchange import CourseExchange
     from autograder.watch.inbox import Inbox
-    from autograder.watch.watch import ArrivalGrader, Rules, Watch, only_one
+    from autograder.watch.watch import ArrivalGrader, Watch, only_one
 
     if not unsandboxed:
         require_sandbox()
     place = Path(os.path.abspath(folder)) if folder else None  # noqa: PTH100 - links are left alone
+    if place and not place.is_dir():
+        raise click.BadParameter(f"no such folder: {place}", param_hint="FOLDER")
     exchange = CourseExchange(course, place)
-    inbox = Inbox(_require_folder(place) if place else exchange.require_inbound(), course.lessons())
+    inbox = Inbox(place or exchange.require_inbound(), course.lessons())
     pool = Pool(workers, sandboxed=not unsandboxed, persistent=True)
     grader = ArrivalGrader(course, exchange, pool)
-    rules = Rules(most, exchange.checks_owner)
     with only_one(course), _stopped_by_signals() as stop:
         click.echo(f"watching {inbox.folder}", err=True)
-        tell = _tell_json if as_json else _tell
+        tell, note = _tell_json if as_json else _tell, partial(click.echo, err=True)
         pool.warm_up(course)
         try:
-            Watch(inbox, grader, rules, tell, _note).run(stop, once=once)
+            Watch(inbox, grader, tell, note, most, exchange.checks_owner).run(stop, once=once)
         finally:
             grader.close()
 
@@ -98,26 +100,15 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _require_folder(folder: Path) -> Path:
-    if not folder.is_dir():
-        raise click.BadParameter(f"no such folder: {folder}", param_hint="FOLDER")
-    return folder
-
-
-def _note(line: str) -> None:
-    click.echo(line, err=True)
-
-
 def _tell(done: "Done") -> None:
     """Print one line about a submission."""
     from autograder.reports.words import report_total
-    from autograder.watch.inbox import shown
 
     if done.attempt is None:
         return
     back = ", feedback released" if done.returned else ""
     total = report_total(done.attempt.report)
-    click.echo(f"{shown(done.arrival)}: {total} ({done.seconds:.0f} s{back})")
+    click.echo(f"{done.arrival}: {total} ({done.seconds:.0f} s{back})")
     if done.problem:
         click.echo(f"  {done.problem}; the scores are recorded", err=True)
 

@@ -33,11 +33,6 @@ class Score:
         """The points earned so far, after the penalty; never below zero."""
         return max(0.0, self.report.score - self.penalty)
 
-    @property
-    def is_final(self) -> bool:
-        """Whether everything has been graded, so that no point is pending."""
-        return self.report.is_graded and not self.report.pending
-
 
 @dataclass(frozen=True)
 class LessonScores:
@@ -55,7 +50,7 @@ class LessonScores:
         points so far are returned in spite of pending ones.
         """
         score = self.scores.get(student)
-        if score is None or not score.report.is_graded or not (partial or score.is_final):
+        if score is None or not score.report.is_graded or (score.report.pending and not partial):
             return None
         return score.earned
 
@@ -83,17 +78,14 @@ def class_scores(course: Course, lessons: Iterable[str] = ()) -> ClassScores:
         found = [_lesson_scores(book, log, name) for name in wanted or course.lessons()]
         for lesson in found:
             if wanted and not lesson.scores:
-                raise _not_graded(lesson.lesson)
+                raise CourseError(
+                    f"no scores of {lesson.lesson} to export: run 'autograder grade {lesson.lesson}' first"
+                )
         graded = [lesson for lesson in found if lesson.scores]
         students = {student.id for student in book.students}
     if not graded:
-        raise _not_graded("")
+        raise CourseError("no scores of any lesson to export: run 'autograder grade' first")
     return ClassScores(graded, sorted(students.union(*(lesson.scores for lesson in graded))))
-
-
-def _not_graded(lesson: str) -> CourseError:
-    command = f"autograder grade {lesson}".rstrip()
-    return CourseError(f"no scores of {lesson or 'any lesson'} to export: run '{command}' first")
 
 
 def _lesson_scores(book: Gradebook, log: AttemptLog, lesson: str) -> LessonScores:
@@ -118,6 +110,5 @@ def _score(
         row = book.find_submission(attempt.lesson, attempt.student)
     except MissingEntry:  # an attempt whose recording was cut short
         return Score(report, None, 0.0, 0.0, attempt.sandboxed)
-    penalty = row.late_submission_penalty or 0.0
-    late = row.total_seconds_late
+    late, penalty = row.total_seconds_late, row.late_submission_penalty or 0.0
     return Score(report, row.timestamp, late, penalty, attempt.sandboxed, comments)

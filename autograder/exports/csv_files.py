@@ -1,4 +1,14 @@
-"""CSV files of all scores: nbgrader's own, in which pending points are no zeros, and one over all lessons."""
+"""CSV files of all scores: nbgrader's, with pending points left empty, Canvas', and one over all lessons.
+
+The rules of the file for Canvas are those of its own importer:
+https://github.com/instructure/canvas-lms/blob/master/lib/gradebook_importer.rb
+The first columns are Student, ID, SIS User ID, SIS Login ID and Section, in this order. The second row
+holds the points possible. A column belongs to the assignment whose title or "title (id)" is its
+heading. An empty cell leaves Canvas' score as it is.
+"""
+
+import re
+from collections.abc import Sequence
 
 from autograder.exports.class_scores import ClassScores
 from autograder.exports.roster import Person, Roster
@@ -6,18 +16,12 @@ from autograder.model.report import State
 from autograder.reports.csv_file import csv_text
 
 NBGRADER_COLUMNS = (
-    "assignment",
-    "duedate",
-    "timestamp",
-    "student_id",
-    "last_name",
-    "first_name",
-    "email",
-    "raw_score",
-    "late_submission_penalty",
-    "score",
-    "max_score",
-)
+    "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
+    "raw_score", "late_submission_penalty", "score", "max_score",
+)  # fmt: skip
+CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+CANVAS_POINTS = "Points Possible"
+CANVAS_TITLE = re.compile(r"(.*) \(\d+\)")
 PERSON = ("student", "name", "email", "id")
 PER_LESSON = ("score", "max", "pending", "seconds late", "penalty", "state")
 TOTALS = ("total", "total of")
@@ -33,7 +37,7 @@ def nbgrader_csv(scores: ClassScores, roster: Roster, *, partial: bool) -> str:
     nbgrader writes a row for each lesson and each student, with a score of 0 where nothing was submitted. It
     does not quote its cells, so that a name with a comma shifts a row; here they are quoted.
     """
-    known, _ = roster.split(scores.students)
+    known = roster.known(scores.students)
     rows: list[Cells] = []
     for lesson in scores.lessons:
         due = str(lesson.due) if lesson.due else ""
@@ -50,6 +54,33 @@ def nbgrader_csv(scores: ClassScores, roster: Roster, *, partial: bool) -> str:
     return csv_text([NBGRADER_COLUMNS, *rows])
 
 
+def canvas_csv(scores: ClassScores, roster: Roster, *, partial: bool) -> str:
+    """Return the file for Canvas. Scores with pending points are empty, unless `partial` asks for them.
+
+    If the roster is a gradebook exported from Canvas, its ids and its headings are used, so that Canvas
+    finds every student and every assignment again.
+    """
+    known = roster.known(scores.students)
+    rows = []
+    for student in scores.students:
+        who = known.get(student, Person())
+        name, login = who.full_name or student, who.login or who.student or student
+        cells = [lesson.cell(student, partial=partial) for lesson in scores.lessons]
+        rows.append([name, who.canvas_id, who.number, login, who.section, *cells])
+    titles = [_title(each.lesson, roster.headings) for each in scores.lessons]
+    points = [each.max_score for each in scores.lessons]
+    return csv_text([[*CANVAS_COLUMNS, *titles], [CANVAS_POINTS, "", "", "", "", *points], *rows])
+
+
+def _title(lesson: str, headings: Sequence[str]) -> str:
+    """Return the heading of a lesson's assignment in the roster, or else the lesson's name."""
+    for heading in headings:
+        match = CANVAS_TITLE.fullmatch(heading)
+        if (match[1] if match else heading).casefold() == lesson.casefold():
+            return heading
+    return lesson
+
+
 def course_csv(scores: ClassScores, roster: Roster) -> str:
     """Return one file over all lessons; students whom only the roster knows are in it, without scores.
 
@@ -64,7 +95,7 @@ def course_csv(scores: ClassScores, roster: Roster) -> str:
     | total | the points graded so far in all lessons, after penalties |
     | total of | the most that could be earned in what has been graded |
     """
-    known, _ = roster.split(scores.students)
+    known = roster.known(scores.students)
     lessons = [f"{lesson.lesson} {title}" for lesson in scores.lessons for title in PER_LESSON]
     rows = [_course_row(scores, student, known.get(student, Person())) for student in scores.students]
     missing = [person for person in roster.people if person not in known.values()]

@@ -1,21 +1,19 @@
 """Writes the files of one format: `autograder export FORMAT`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.authoring.files import write
-from autograder.exports.canvas import canvas_csv
+from autograder.exports import AUTOGRADER
 from autograder.exports.class_scores import ClassScores, class_scores
-from autograder.exports.csv_files import course_csv, nbgrader_csv
+from autograder.exports.csv_files import canvas_csv, course_csv, nbgrader_csv
 from autograder.exports.gradescope import gradescope_zip, results_json
 from autograder.exports.moodle import feedback_zip, worksheet
 from autograder.exports.roster import Roster
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 
-AUTOGRADER = "gradescope-autograder"  # the one that is about checks, not about scores
-FORMATS = ("nbgrader", "canvas", "moodle", "gradescope", "course", AUTOGRADER)
 ONE_NUMBER = {"nbgrader", "canvas", "moodle"}  # a lesson has one cell, without room for "pending"
 PRIVATE = "the zip holds model answers, checks and the lesson's key: keep it to instructors"
 
@@ -32,18 +30,19 @@ class Wanted:
     sandboxed: bool = True
 
 
-@dataclass(frozen=True)
-class Exported:
-    """The files that were written, and what to know about them, a line for each."""
+def export(course: Course, name: str, wanted: Wanted, folder: Path) -> tuple[list[Path], list[str]]:
+    """Write the files of the format `name` to a folder.
 
-    paths: list[Path]
-    notes: list[str]
-
-
-def export(course: Course, name: str, wanted: Wanted, folder: Path) -> Exported:
-    """Write the files of the format `name` to a folder. Raises CourseError for what it cannot hold."""
+    Returns their paths, and what to know about them, a line for each. Raises CourseError for what the
+    format cannot hold.
+    """
+    files: Iterable[File]
     if name == AUTOGRADER:
-        files, notes = _autograder(course, wanted), [PRIVATE]
+        notes = [PRIVATE]
+        files = (
+            (f"{name}-{lesson}.zip", gradescope_zip(course, lesson, sandboxed=wanted.sandboxed))
+            for lesson in wanted.lessons or course.lessons()
+        )
     else:
         scores = class_scores(course, wanted.lessons)
         files, notes = _files(course, name, scores, wanted), _notes(name, scores, wanted)
@@ -51,12 +50,7 @@ def export(course: Course, name: str, wanted: Wanted, folder: Path) -> Exported:
     for file, content in files:
         write(folder / file, content)
         paths.append(folder / file)
-    return Exported(paths, notes)
-
-
-def _autograder(course: Course, wanted: Wanted) -> Iterator[File]:
-    for lesson in wanted.lessons or course.lessons():
-        yield f"{AUTOGRADER}-{lesson}.zip", gradescope_zip(course, lesson, sandboxed=wanted.sandboxed)
+    return paths, notes
 
 
 def _files(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> Iterator[File]:
@@ -100,7 +94,8 @@ def _notes(name: str, scores: ClassScores, wanted: Wanted) -> list[str]:
                 f"above the maximum grade of {lesson.max_score:g}, so Moodle ignores them: the scores of "
                 f"{', '.join(sorted(above))}"
             )
-    _, unknown = wanted.roster.split(scores.students)
+    known = wanted.roster.known(scores.students)
+    unknown = [student for student in scores.students if student not in known]
     if wanted.roster.people and unknown:
         notes.append(f"not on the roster: {', '.join(unknown)}")
     return notes

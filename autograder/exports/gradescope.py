@@ -14,8 +14,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -36,23 +35,20 @@ from autograder.reports.words import (
 )
 from autograder.storage.course_key import lesson_key
 
-NO_COMMENTS: Final[Mapping[str, str]] = MappingProxyType({})
-PACKAGES: Final = Path(__file__).resolve().parents[2]
-CODE: Final = ("autograder", "coursework")
-VERSIONS: Final = ("3.13", "3.12", "3.11")  # newest first
-TESTS: Final = "\n# tests\n"  # what stands below it in requirements.txt is not needed to grade
-TORCH: Final = re.compile(r"^torch==\S+$", re.M)
+PACKAGES = Path(__file__).resolve().parents[2]
+VERSIONS = ("3.13", "3.12", "3.11")  # newest first
+TESTS = "\n# tests\n"  # what stands below it in requirements.txt is not needed to grade
 PROGRAMS = ("setup.sh", "run_autograder")
 
 
 def results_json(
-    report: Report, *, sandboxed: bool = True, penalty: float = 0.0, comments: Mapping[str, str] = NO_COMMENTS
+    report: Report, *, sandboxed: bool = True, penalty: float = 0.0, comments: Mapping[str, str] | None = None
 ) -> str:
     """Return a report as results.json, with the instructor's comments by exercise.
 
     A penalty for lateness is taken off the total.
     """
-    tests = [_test_case(each, comments.get(each.id, "")) for each in report.exercises]
+    tests = [_test_case(each, (comments or {}).get(each.id, "")) for each in report.exercises]
     results = {
         "score": round(max(0.0, report.score - penalty), 4),
         "output": "\n".join(_summary(report, sandboxed=sandboxed, penalty=penalty)),
@@ -141,13 +137,13 @@ def _contents(course: Course, lesson: str, *, sandboxed: bool) -> Iterator[tuple
     released = course.release_notebook(lesson).parent
     for path in files_in(released):
         yield f"release/{lesson}/{path.relative_to(released).as_posix()}", path.read_bytes()
-    for package in CODE:
+    for package in ("autograder", "coursework"):
         for path in files_in(PACKAGES / package):
             yield path.relative_to(PACKAGES).as_posix(), path.read_bytes()
 
 
 def _scripts(lesson: str, listed: str, *, sandboxed: bool) -> Iterator[tuple[str, bytes]]:
-    torch = TORCH.search(listed)
+    torch = re.search(r"^torch==\S+$", listed, re.MULTILINE)
     if torch is None:
         raise CourseError("requirements.txt pins no version of torch: add it")
     words = {

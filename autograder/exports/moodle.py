@@ -22,17 +22,9 @@ GRADE, MAXIMUM = "Grade", "Maximum Grade"
 REQUIRED = ("Identifier", GRADE, "Last modified (grade)")
 # Comments and texts of submissions stay out: importing them again could change them.
 COLUMNS = (
-    "Identifier",
-    "Full name",
-    "ID number",
-    "Email address",
-    "Status",
-    GRADE,
-    MAXIMUM,
-    "Grade can be changed",
-    "Last modified (submission)",
-    "Last modified (grade)",
-)
+    "Identifier", "Full name", "ID number", "Email address", "Status", GRADE, MAXIMUM,
+    "Grade can be changed", "Last modified (submission)", "Last modified (grade)",
+)  # fmt: skip
 PARTICIPANT = re.compile(r"\d+$")
 PLUGIN = "assignfeedback_file"
 SHOWN = {".html", ".css", ".svg", ".png"}  # never the secret that lies beside a page
@@ -52,7 +44,7 @@ def worksheet(scores: LessonScores, worksheet: Roster, *, partial: bool) -> str:
             "export the worksheet of this assignment in English, and give it with --roster"
         )
     columns = [title for title in COLUMNS if title in worksheet.headings]
-    known, _ = worksheet.split(sorted(scores.scores))
+    known = worksheet.known(sorted(scores.scores))
     graded = {id(person): student for student, person in known.items()}
     rows = []
     for person in worksheet.people:
@@ -75,7 +67,7 @@ def _require_same_maximum(person: Person, scores: LessonScores) -> None:
 
 def feedback_zip(course: Course, scores: LessonScores, worksheet: Roster) -> bytes:
     """Return a zip with the feedback of each student, in the folders that Moodle expects."""
-    known, _ = worksheet.split(sorted(scores.scores))
+    known = worksheet.known(sorted(scores.scores))
     files = {}
     for student, person in known.items():
         folder = course.feedback_page(student, scores.lesson).parent

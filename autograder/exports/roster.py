@@ -70,11 +70,9 @@ class Roster:
                 return found[0]
         return None
 
-    def split(self, students: Sequence[str]) -> tuple[dict[str, Person], list[str]]:
-        """Return the person of each student, and the students who are not on the roster."""
-        found = {student: self.find(student) for student in students}
-        known = {student: person for student, person in found.items() if person}
-        return known, [student for student in students if student not in known]
+    def known(self, students: Sequence[str]) -> dict[str, Person]:
+        """Return the person of each student who is on the roster."""
+        return {student: person for student in students if (person := self.find(student))}
 
 
 def _fits(value: str, student: str) -> bool:

@@ -7,7 +7,6 @@ import math
 import traceback
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from autograder.grading.version import exercise_versions
 from autograder.model.errors import AutograderError, NothingSubmittedError, SubmissionError, WrongFileError
 from autograder.model.report import GRADER_ERROR, ExerciseReport, Outcome, Report, State
 from autograder.storage.attempts import Attempt, describe_errors
-from autograder.submissions.nbgrader_cells import answer_digests, graded_cells, metadata
+from autograder.submissions.released import answer_digests, graded_cells, metadata
 from autograder.submissions.submission import Submission
 
 if TYPE_CHECKING:  # the process that only collects results does without torch
@@ -60,7 +59,19 @@ def ungraded(submission: Submission, sha256: str, reason: str, *, sandboxed: boo
     """
     released = submission.course.release_notebook(submission.lesson)
     notebook = nbformat.read(released, as_version=4)
-    report, tracebacks = _all_open(submission.lesson, notebook), {"whole notebook": reason}
+    exercises = [
+        ExerciseReport(
+            id=exercise,
+            points=metadata(cell)["points"],
+            score=None,
+            outcome=Outcome.GRADER_FAULT,
+            checks=[GRADER_ERROR],
+        )
+        for exercise, cell in graded_cells(notebook)
+    ]
+    points = sum(exercise.points for exercise in exercises)
+    report = Report(lesson=submission.lesson, score=0.0, max_score=points, exercises=exercises)
+    tracebacks = {"whole notebook": reason}
     return _attempt(submission, sha256, report, tracebacks, sandboxed=sandboxed), notebook
 
 
@@ -87,55 +98,36 @@ def _attempt(
     )
 
 
-def _all_open(lesson: str, notebook: NotebookNode) -> Report:
-    exercises = [
-        ExerciseReport(
-            id=exercise,
-            points=metadata(cell)["points"],
-            score=None,
-            outcome=Outcome.GRADER_FAULT,
-            checks=[GRADER_ERROR],
-        )
-        for exercise, cell in graded_cells(notebook)
-    ]
-    points = sum(exercise.points for exercise in exercises)
-    return Report(lesson=lesson, score=0.0, max_score=points, exercises=exercises)
-
-
 def _grade(grader: "Grader", submission: Submission) -> tuple["GradedSubmission", dict[str, Any]]:
     """Return the graded submission, and the fields of its report that depend on its file."""
     try:
         path = submission.require_file()
-        graded = _graded(grader, submission, path)
+        settled = () if submission.settled is None else (submission.settled,)
+        graded = grader.grade(submission.lesson, path, *settled)
     except SubmissionError as error:
+        match error:
+            case NothingSubmittedError():
+                state = State.ABSENT
+            case WrongFileError():
+                state = State.WRONG_FILE
+            case _:
+                state = State.UNREADABLE
         nothing = grader.grade_broken(submission.lesson)
-        return nothing, {"state": _state(error), "reason": str(error), "repairs": []}
+        return nothing, {"state": state, "reason": str(error), "repairs": []}
     repairs = [*submission.repairs(path), *graded.report.repairs]
     return graded, {"state": State.GRADED, "reason": "", "repairs": repairs}
-
-
-def _graded(grader: "Grader", submission: Submission, path: Path) -> "GradedSubmission":
-    if submission.settled is None:
-        return grader.grade(submission.lesson, path)
-    return grader.grade(submission.lesson, path, submission.settled)
-
-
-def _state(error: SubmissionError) -> State:
-    """Return what became of a submission that could not be graded."""
-    if isinstance(error, NothingSubmittedError):
-        return State.ABSENT
-    return State.WRONG_FILE if isinstance(error, WrongFileError) else State.UNREADABLE
 
 
 def _checked(graded: "GradedSubmission") -> tuple[Report, dict[str, str]]:
     """Return the report with impossible scores left open, and why each exercise is."""
     tracebacks, exercises = dict(graded.tracebacks), []
     for done in graded.report.exercises:
-        if _is_possible(done):
-            exercises.append(done)
-        else:
+        if not _is_possible(done):
             tracebacks[done.id] = f"impossible score: {done.score} of {done.points} points"
-            exercises.append(_left_open(done))
+            checks = [*done.checks, GRADER_ERROR]
+            update = {"score": None, "outcome": Outcome.GRADER_FAULT, "checks": checks}
+            done = done.model_copy(update=update)
+        exercises.append(done)
     return graded.report.with_exercises(exercises), tracebacks
 
 
@@ -144,9 +136,3 @@ def _is_possible(done: ExerciseReport) -> bool:
     if done.score is None:
         return done.outcome.is_pending
     return math.isfinite(done.score) and 0 <= done.score <= done.points
-
-
-def _left_open(done: ExerciseReport) -> ExerciseReport:
-    checks = [*done.checks, GRADER_ERROR]
-    update = {"score": None, "outcome": Outcome.GRADER_FAULT, "checks": checks}
-    return done.model_copy(update=update)

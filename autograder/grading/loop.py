@@ -5,7 +5,7 @@ cluster. They differ in where submissions come from, and in which pool grades th
 """
 
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
 from nbformat import NotebookNode
@@ -17,9 +17,8 @@ from autograder.model.course import Course
 from autograder.reports import feedback_exporter
 from autograder.reports.graded_notebook import graded_page
 from autograder.storage.attempts import Attempt
-from autograder.storage.autograded import stored_attempt
 from autograder.storage.gradebook import Withdrawn
-from autograder.storage.recorder import Recorder
+from autograder.storage.recorder import Recorder, stored_attempt
 from autograder.submissions.released import fingerprint
 from autograder.submissions.submission import Submission
 
@@ -80,15 +79,12 @@ class GradingLoop:
     def record(self, results: Iterable[Result]) -> Generator[Recorded, None, None]:
         """Write each result into the gradebook, the log and the autograded folder as it comes."""
         recorder = None
-        try:
+        with ExitStack() as stack:
             for attempt, notebook in results:
                 if recorder is None:  # now, while the pool grades the next ones
                     self.register()
-                    recorder = Recorder(self.course)
+                    recorder = stack.enter_context(Recorder(self.course))
                 yield Recorded(attempt, recorder.keep(attempt, self.page(attempt, notebook)))
-        finally:
-            if recorder is not None:
-                recorder.close()
 
     def stale(self, students: Iterable[str]) -> list[str]:
         """Return the students whose pages are absent or older than the scores."""

@@ -80,7 +80,8 @@ class Pool:
     def close(self) -> None:
         """End the workers of a persistent pool, each of which closes its grader."""
         if self._workers is not None:
-            _end(self._workers)
+            self._workers.stop()
+            self._workers.join()
             self._workers = None
 
     def warm_up(self, course: Course) -> None:
@@ -140,7 +141,8 @@ class Pool:
             try:
                 yield pool
             finally:
-                _end(pool)
+                pool.stop()
+                pool.join()
             return
         if self._workers is None or not self._workers.active:
             self._workers = _start(workers)
@@ -183,11 +185,6 @@ def as_graded(
 
 def _start(workers: int) -> ProcessPool:
     return ProcessPool(workers, context=get_context("spawn"), initializer=die_with_parent)
-
-
-def _end(pool: ProcessPool) -> None:
-    pool.stop()
-    pool.join()
 
 
 def _grade_in_worker(make: MakeGrader, sandboxed: bool, submission: Submission) -> Result:

@@ -24,11 +24,6 @@ class Regraded:
     result: Result
 
     @property
-    def score(self) -> float:
-        """The points of the submission now."""
-        return self.result[0].report.score
-
-    @property
     def differences(self) -> list[str]:
         """What changes for the student, one line for each exercise; none if all is as before."""
         earlier = {each.id: each for each in self.before.report.exercises}

@@ -13,24 +13,10 @@ from autograder.storage.course_key import lesson_key
 
 PACKAGE = Path(__file__).resolve().parent.parent
 # The folders whose code can change a score. The others only build, store or show.
-FOLDERS = ("model", "keeper", "probe", "sandbox", "judge", "lessons", "submissions", "grading")
-SUFFIXES = (".py", ".yaml")
+FOLDERS = ("model", "probe", "sandbox", "judge", "lessons", "submissions", "grading")
+SUFFIXES = (".py", ".yaml", ".toml")
 # The modules of this package that only decide which submissions are graded, and when.
-ORGANISING = {
-    "class_run.py",
-    "cluster.py",
-    "cluster_worker.py",
-    "loop.py",
-    "pool.py",
-    "regrade.py",
-    "version.py",
-}
-# What lessons have in scope, and what checks use of the coursework: files, and folders with their code.
-COURSEWORK = (
-    *("scope.py", "small_bert.py", "stand_ins.py", "stand_ins_models.py", "heat_map.py"),
-    *("exclusions.py", "source_names.py", "source_rules.py", "data/allowed.toml"),
-    *("engine", "instant"),
-)
+ORGANISING = {"class_run.py", "cluster.py", "loop.py", "pool.py", "regrade.py", "version.py"}
 
 
 def lesson_version(course: Course, lesson: str) -> str:
@@ -48,19 +34,16 @@ def lesson_version(course: Course, lesson: str) -> str:
 def scoring_files(package: Path, lesson: str = "") -> Iterator[Path]:
     """Yield the files that can change a score, in a fixed order: the grader's, and the coursework's.
 
-    Of the lessons' checks, these are all, or those of one `lesson`.
+    The cells of a lesson import the coursework, and answers use what they define. Of the lessons' checks,
+    these are all, or those of one `lesson`.
     """
     lessons, own = package / "lessons", package / "lessons" / lesson.partition("_")[2]
-    for folder in FOLDERS:
-        for path in sorted((package / folder).rglob("*")):
-            organises = folder == "grading" and path.name in ORGANISING
+    for folder in (*(package / name for name in FOLDERS), package.parent / "coursework"):
+        for path in sorted(folder.rglob("*")):
+            organises = path.parent.name == "grading" and path.name in ORGANISING
             other = lesson and path.parent.parent == lessons and path.parent != own
             if path.suffix in SUFFIXES and not organises and not other:
                 yield path
-    for used in (package.parent / "coursework" / name for name in COURSEWORK):
-        if used.is_file():
-            yield used
-        yield from (path for path in sorted(used.rglob("*")) if path.suffix in SUFFIXES)
 
 
 @lru_cache(maxsize=16)

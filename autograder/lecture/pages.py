@@ -1,20 +1,26 @@
-"""A solved lesson laid out for a room: to run live, or as slides to export.
+"""A solved lesson laid out for a room: to run live in a copy, or as slides to export.
 
 All of it is for the room but its exercises, unless they are asked for. Code and what it gives are on one
 slide: below each other, side by side, or the code folded.
 """
 
+import ast
 import math
 import re
+import shutil
+import sys
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from autograder.lecture import blocks
+from autograder.authoring.files import write
+from autograder.authoring.notebook import as_text
+from autograder.lecture import paging
 from autograder.lecture.paging import (
     OFF,
     Piece,
@@ -25,8 +31,10 @@ from autograder.lecture.paging import (
     with_notes,
     without_asides,
 )
-from autograder.lecture.prose import split
-from autograder.model.lesson_text import CellKind, LessonCell, LessonText
+from autograder.lecture.prose import blocks, split
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
+from autograder.model.lesson_text import CellKind, LessonCell, LessonText, read_lesson
 
 ANSWER: Final = "answer"  # a tag that the slides' template knows
 
@@ -59,14 +67,50 @@ RISE: Final = {  # settings of jupyterlab-rise
 }
 
 
+def copy_solved(course: Course, lesson: str, folder: Path) -> Path:
+    """Copy a solved lesson and its pictures, laid out as slides; return the notebook.
+
+    No earlier lesson lies next to it, so stand-ins take the place of what they built: any lesson
+    can be opened first.
+    """
+    laid_out = live_notebook(*solved_lesson(course, lesson))
+    shutil.copytree(course.solutions / "images", folder / "images", dirs_exist_ok=True)
+    path = folder / course.solved_notebook(lesson).name
+    write(path, as_text(laid_out).encode())
+    return path
+
+
+def copy_released(course: Course, lesson: str, folder: Path) -> Path:
+    """Copy a released lesson as students have it; return the notebook."""
+    released = course.release_notebook(lesson)
+    shutil.copytree(released.parent, folder / lesson, dirs_exist_ok=True)
+    return folder / lesson / released.name
+
+
+def lab_command(notebook: Path) -> list[str]:
+    """Return the command that opens a notebook in JupyterLab, rooted at its copy."""
+    root = notebook.parent
+    return [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}", str(notebook)]
+
+
+def solved_lesson(course: Course, lesson: str) -> tuple[LessonText, Any, Path]:
+    """Return a lesson's text, its solved notebook and the folder of its pictures.
+
+    Raises CourseError where it has no solved notebook.
+    """
+    solved = course.solved_notebook(lesson)
+    if not solved.is_file():
+        raise CourseError(f"no solved lesson: expected {solved}; run 'autograder build {lesson}'")
+    return read_lesson(course.text(lesson)), nbformat.read(solved, as_version=4), solved.parent
+
+
 def live_notebook(lesson: LessonText, notebook: Any, folder: Path) -> Any:
     """Return a solved lesson laid out as slides to run live: all of its code, tests off the slides.
 
     `folder` is where its pictures lie.
     """
-    pieces: list[Piece] = []
-    for about, cell in zip(lesson.cells, notebook.cells, strict=True):
-        pieces += _live(about, cell, folder)
+    pairs = zip(lesson.cells, notebook.cells, strict=True)
+    pieces = (piece for about, cell in pairs for piece in _live(about, cell, folder))
     laid_out = _with_cells(notebook, paged(pieces))
     style = Path(__file__).with_name("live.css").read_text(encoding="utf-8")
     laid_out.metadata["rise"] = {**RISE, "overlay": f"<style>\n{style}</style>"}
@@ -80,11 +124,9 @@ def slide_notebook(lesson: LessonText, notebook: Any, folder: Path, *, exercises
     see it, with its answer folded; otherwise one line stands in its place.
     """
     pairs: Iterable[tuple[LessonCell, Any]] = zip(lesson.cells, notebook.cells, strict=True)
-    pieces: list[Piece] = []
-    for about, cell in pairs if exercises else without_exercises(pairs):
-        pieces += _exported(lesson, about, cell, folder)
-    shown = (piece for piece in pieces if piece.slide != "skip")
-    slides = revealed(without_asides(paged(shown)))
+    wanted = pairs if exercises else without_exercises(pairs)
+    pieces = (piece for about, cell in wanted for piece in _exported(lesson, about, cell, folder))
+    slides = revealed(without_asides(paged(piece for piece in pieces if piece.slide != "skip")))
     return _with_cells(notebook, with_notes(titled(accompanied(slides))))
 
 
@@ -99,7 +141,7 @@ def _live(about: LessonCell, cell: Any, folder: Path) -> Iterator[Piece]:
     if about.kind.is_markdown and slide not in OFF:
         yield from _prose(cell.source, slide, about.id, folder)
     else:
-        height = blocks.code_height(cell.source) + blocks.outputs_height(cell)
+        height = paging.code_height(cell.source) + paging.outputs_height(cell)
         yield Piece(deepcopy(cell), height, slide)
 
 
@@ -112,7 +154,7 @@ def _exported(lesson: LessonText, about: LessonCell, cell: Any, folder: Path) ->
         folded = f"<details><summary>Model answer</summary>\n\n{cell.source}\n\n</details>"
         yield from _prose(folded, about.slide, about.id, folder)
     elif not about.kind.is_markdown:
-        if not blocks.shows(cell, CONTROLS) and not only_noise(cell):
+        if not paging.shows(cell, CONTROLS) and not only_noise(cell):
             yield laid_out(cell, slide)
     elif slide in OFF:
         yield from _live(about, cell, folder)
@@ -127,30 +169,30 @@ def _exported(lesson: LessonText, about: LessonCell, cell: Any, folder: Path) ->
 def _code(source: str, name: str, slide: str = "", tags: tuple[str, ...] = ()) -> Piece:
     cell = new_code_cell(source, id=name, metadata={"tags": list(tags)} if tags else {})
     # an answer is one folded line, and stays with its question
-    return Piece(cell, 0 if ANSWER in tags else blocks.code_height(source), slide)
+    return Piece(cell, 0 if ANSWER in tags else paging.code_height(source), slide)
 
 
 def _abridged(text: str, slide: str, name: str, folder: Path) -> Iterator[Piece]:
     """Yield prose as a slide shows it, block by block, each with its notes."""
-    parts = [split(block) for block in blocks.blocks(text)]
+    parts = [split(block) for block in blocks(text)]
     parts = [part for part in parts if part.shown]
     if text.startswith("**Predict"):
         slide = ""  # beside what it asks about, or what answers it, wherever there is room
     for number, part in enumerate(parts):
         cell = new_markdown_cell(part.shown, id=f"{name}-{number}" if number else name)
         introduces = number > 0 or part.shown.startswith(("#", "**"))
-        height = blocks.prose_height(part.shown, folder)
-        opens = blocks.answer_height(part.shown, folder)
+        height = paging.prose_height(part.shown, folder)
+        opens = paging.answer_height(part.shown, folder)
         place = "" if number else slide
-        figures = blocks.figures_height(part.shown, folder)
+        figures = paging.figures_height(part.shown, folder)
         leads = number == len(parts) - 1 and introduces and not figures
         yield Piece(cell, height, place, part.notes, leads, opens=opens, pictures=figures)
 
 
 def _prose(text: str, slide: str, name: str, folder: Path) -> Iterator[Piece]:
-    for number, block in enumerate(blocks.blocks(text)):
+    for number, block in enumerate(blocks(text)):
         cell = new_markdown_cell(block, id=f"{name}-{number}" if number else name)
-        yield Piece(cell, blocks.prose_height(block, folder), "" if number else slide)
+        yield Piece(cell, paging.prose_height(block, folder), "" if number else slide)
 
 
 def _slide(about: LessonCell, cell: Any) -> str:
@@ -162,12 +204,27 @@ def _slide(about: LessonCell, cell: Any) -> str:
 
 
 def _is_off(about: LessonCell, cell: Any) -> bool:
-    """Return whether a cell is not for the room: set-up, tests, cards of checks, folded hints."""
     if about.kind is CellKind.PROSE:
         return bool(HINT.match(about.text))
     if about.kind is CellKind.DEMO:
-        return blocks.only_sets_up(cell) or blocks.only_checks(cell)
+        return only_sets_up(cell) or only_checks(cell)
     return about.kind in (CellKind.SETUP, CellKind.TEST)
+
+
+def only_sets_up(cell: Any) -> bool:
+    """Return whether code does nothing but import and call, and shows nothing."""
+    if cell.get("outputs"):
+        return False
+    statements = ast.parse(cell.source).body
+    return all(isinstance(one, ast.Import | ast.ImportFrom | ast.Expr) for one in statements)
+
+
+def only_checks(cell: Any) -> bool:
+    """Return whether code does nothing but ask for the card of an exercise."""
+    match ast.parse(cell.source).body:
+        case [ast.Expr(ast.Call(ast.Name("check")))]:
+            return True
+    return False
 
 
 def without_exercises(cells: Iterable[Pair]) -> Iterator[Pair]:
@@ -215,9 +272,9 @@ def laid_out(cell: Any, slide: str) -> Piece:
     """
     new = deepcopy(cell)
     new.outputs = [_without_noise(output) for output in new.outputs if not _is_noise(output)]
-    below, above = blocks.outputs_height(new), blocks.code_height(new.source)
+    below, above = paging.outputs_height(new), paging.code_height(new.source)
     folded = max(below, NOTHING)
-    pictures = blocks.outputs_height({"outputs": blocks.pictures(new)})
+    pictures = paging.outputs_height({"outputs": paging.pictures(new)})
     piece = Piece(new, above + below, slide, folded=folded, pictures=pictures)
     if above + below <= MOST and (below or _is_short(new)):
         return piece
@@ -225,15 +282,15 @@ def laid_out(cell: Any, slide: str) -> Piece:
     if not _fits_beside(new, lines):
         return piece.fold()
     new.metadata["tags"] = [*new.metadata.get("tags", []), BESIDE]
-    return Piece(new, max(blocks.CODE_LINE * lines + blocks.BOX, LEAST_BESIDE), slide)
+    return Piece(new, max(paging.CODE_LINE * lines + paging.BOX, LEAST_BESIDE), slide)
 
 
 def _fits_beside(cell: Any, lines: int) -> bool:
     """Return whether code of so many lines, once they are wrapped, is legible beside its one picture."""
-    pictures = blocks.pictures(cell)
+    pictures = paging.pictures(cell)
     if len(pictures) != 1 or len(cell.outputs) > 1:
         return False
-    width, height = blocks.png_size(pictures[0])
+    width, height = paging.png_size(pictures[0])
     few = lines <= min(LINES, WRAPPED * len(cell.source.splitlines()))
     return few and height / width >= TALL
 
@@ -250,7 +307,6 @@ def _is_noise(output: Any) -> bool:
 
 
 def _without_noise(output: Any) -> Any:
-    """Return an output without the lines of progress bars."""
     if "text" in output:
         output.text = NOISE.sub("", output.text)
     return output

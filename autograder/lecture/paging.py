@@ -1,9 +1,14 @@
 """Where one slide ends and the next begins: an idea each, and no more than fits.
 
-A slide of text keeps the last picture in view.
+A slide of text keeps the last picture in view. Heights are in the pixels of a slide 1280 × 720, and are
+estimates from the text alone; the page itself measures again when it is shown, and shrinks what is a
+little too high.
 """
 
+import base64
+import math
 import re
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -12,7 +17,7 @@ from typing import Any, Final
 
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from autograder.lecture import blocks
+from autograder.lecture.prose import paragraphs
 
 ROOM: Final = 640  # pixels that content may take; pictures shrink where it is a little over
 HEADING: Final = re.compile(r"\s*#{1,3} (.+)")
@@ -31,6 +36,21 @@ LEAST_KEPT: Final = 240  # pixels that a kept picture takes
 OVER_KEPT: Final = 80  # pixels by which estimates may be too high; the page hides what does not fit
 TABLE: Final = re.compile(r"^\|.*(?:\n\|.*)+", re.MULTILINE)
 SEEN: Final = re.compile(r"!\[|<details|^#|^\||^```", re.MULTILINE)
+
+PAIR_SCALE: Final = 0.8  # of a picture that shares a row with another
+WIDTH: Final = 1200  # of a slide's content
+PROSE_LINE, PROSE_COLUMNS, GAP = 35, 96, 14
+CODE_LINE, CODE_COLUMNS, BOX = 28, 92, 26
+OUTPUT_LINE: Final = 26
+LONG, HALF_COLUMNS = 20, 44  # lines of output from which on it is set in two columns
+HEADING_HEIGHTS: Final = {"#": 78, "##": 70, "###": 60}
+FIGURE_HEIGHT, OUTPUT_HEIGHT = 540, 560  # pictures are shrunk to these
+LARGER: Final = 2.0  # pictures are enlarged up to this, to the width of the slide
+GIVES: Final = 0.52  # of its height is left of a picture that makes room for what is beside it
+DENSE: Final = 0.6  # of its own height is left of it too: its labels stay legible
+IMAGE: Final = re.compile(r"!\[(?P<alt>.*?)\]\((?P<path>\S+?)\)", re.DOTALL)
+SVG_SIZE: Final = re.compile(r'<svg[^>]*?\bviewBox="0 0 ([\d.]+) ([\d.]+)"', re.DOTALL)
+PT: Final = 4 / 3  # pixels
 
 
 @dataclass
@@ -75,7 +95,11 @@ def paged(pieces: Iterable[Piece]) -> Iterator[Piece]:
             yield marked(piece, piece.slide)
             continue
         opens = 0.0 if _is_revealed(piece) else max(opens, piece.opens)  # which closes the answer
-        full = not piece.slide and _is_full(used + opens, _together(row, place))
+        full = False
+        if not piece.slide and used + opens > LEAST:
+            height = _together(row, place)
+            room = ROOM + (OVER if height <= SHORT else 0)
+            full = height > 0 and used + opens + height > room
         slide = "subslide" if full else piece.slide
         if slide in STARTS:
             used = 0.0 if HEADING.match(piece.cell.source) else UNDER
@@ -98,11 +122,6 @@ def _together(row: Sequence[Piece], place: int) -> float:
         if not piece.leads:
             return height
     return height
-
-
-def _is_full(used: float, height: float) -> bool:
-    room = ROOM + (OVER if height <= SHORT else 0)
-    return used > LEAST and height > 0 and used + height > room
 
 
 def _is_revealed(piece: Piece) -> bool:
@@ -181,22 +200,17 @@ def accompanied(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 def kept(piece: Piece) -> Piece | None:
     """Return what is to be seen in a piece, without its code and its prose; None if nothing is."""
-    if piece.cell.cell_type == "code":
-        return _kept_outputs(piece.cell)
-    found = blocks.IMAGE.search(piece.cell.source)
+    cell = piece.cell
+    if cell.cell_type == "code":
+        drawn = pictures(cell)
+        outputs = drawn or [one for one in cell.outputs if "text/html" not in one.get("data", {})]
+        height = LEAST_KEPT if drawn else outputs_height({"outputs": outputs})
+        return _kept(new_code_cell("", outputs=deepcopy(outputs)), height) if outputs else None
+    found = IMAGE.search(cell.source)
     if found:
         return _kept(new_markdown_cell(found[0]), LEAST_KEPT)
-    table = TABLE.search(piece.cell.source)
-    return _kept(new_markdown_cell(table[0]), blocks.prose_height(table[0], Path())) if table else None
-
-
-def _kept_outputs(cell: Any) -> Piece | None:
-    pictures = blocks.pictures(cell)
-    outputs = pictures or [one for one in cell.outputs if "text/html" not in one.get("data", {})]
-    if not outputs:
-        return None
-    height = LEAST_KEPT if pictures else blocks.outputs_height({"outputs": outputs})
-    return _kept(new_code_cell("", outputs=deepcopy(outputs)), height)
+    table = TABLE.search(cell.source)
+    return _kept(new_markdown_cell(table[0]), prose_height(table[0], Path())) if table else None
 
 
 def _kept(cell: Any, height: float) -> Piece:
@@ -207,9 +221,9 @@ def _kept(cell: Any, height: float) -> Piece:
 def _suits(slide: list[Piece], seen: Piece) -> bool:
     """Return whether a slide needs something to look at, and this helps: text answers no question."""
     asks = any("<details" in piece.cell.source for piece in slide)
-    drawn = seen.cell.cell_type == "markdown" or blocks.pictures(seen.cell)
-    shows = any(kept(piece) or blocks.shows(piece.cell, "text/html") for piece in slide)
-    return not shows and bool(drawn or not asks)
+    drawn = seen.cell.cell_type == "markdown" or pictures(seen.cell)
+    bare = not any(kept(piece) or shows(piece.cell, "text/html") for piece in slide)
+    return bare and bool(drawn or not asks)
 
 
 def _height(slide: list[Piece]) -> float:
@@ -230,19 +244,103 @@ def titled(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 def with_notes(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """Yield the pieces, and at the end of each slide its speaker notes."""
-    held: list[str] = []
     number = 0
-    for piece in pieces:
-        if piece.slide in STARTS and held:
+    for slide in by_slide(pieces):
+        yield from slide
+        if notes := [piece.notes for piece in slide if piece.notes]:
             number += 1
-            yield _notes(held, number)
-            held = []
-        held += [piece.notes] if piece.notes else []
-        yield piece
-    if held:
-        yield _notes(held, number + 1)
+            cell = new_markdown_cell("\n\n".join(notes), id=f"notes-{number}")
+            yield marked(Piece(cell, 0), "notes")
 
 
-def _notes(held: list[str], number: int) -> Piece:
-    cell = new_markdown_cell("\n\n".join(held), id=f"notes-{number}")
-    return marked(Piece(cell, 0), "notes")
+def prose_height(text: str, folder: Path) -> float:
+    """Return about how high prose is; its pictures lie in `folder`."""
+    folded = re.sub(r"</summary>.*?</details>", "</summary></details>", text, flags=re.DOTALL)
+    return sum(_paragraph_height(part, folder) for part in paragraphs(folded))
+
+
+def answer_height(text: str, folder: Path) -> float:
+    """Return how high the highest folded part of prose is once it is open; 0 if there is none."""
+    answers = re.findall(r"</summary>(.*?)</details>", text, flags=re.DOTALL)
+    return max((prose_height(answer, folder) for answer in answers), default=0.0)
+
+
+def _paragraph_height(paragraph: str, folder: Path) -> float:
+    picture = IMAGE.search(paragraph)
+    if picture:
+        return figure_height(folder / picture["path"]) + 2 * GAP
+    if paragraph.startswith("#"):
+        return HEADING_HEIGHTS[paragraph.split()[0]]
+    if paragraph.startswith("```"):
+        return CODE_LINE * (paragraph.count("\n") - 1) + BOX
+    if paragraph.startswith("| "):
+        return 42 * paragraph.count("\n") + GAP
+    return PROSE_LINE * _lines(paragraph, PROSE_COLUMNS) + GAP
+
+
+def figure_height(path: Path) -> float:
+    """Return how high a figure is on a slide: as drawn, unless that is too wide or too high."""
+    size = SVG_SIZE.search(path.read_text(encoding="utf-8")) if path.suffix == ".svg" else None
+    if size is None:
+        return FIGURE_HEIGHT
+    return _picture_height(float(size[1]) * PT, float(size[2]) * PT, FIGURE_HEIGHT)
+
+
+def _picture_height(width: float, height: float, most: float) -> float:
+    """Return how high a picture has to be: at full width it is higher, and then gives way."""
+    shown = min(height * min(LARGER, WIDTH / width), most)
+    return max(GIVES * shown, min(shown, DENSE * height))
+
+
+def png_size(output: Any) -> tuple[int, int]:
+    """Return the width and height of an output that is a picture, in pixels."""
+    width, height = struct.unpack(">II", base64.b64decode(output["data"]["image/png"])[16:24])
+    return width, height
+
+
+def code_height(source: str) -> float:
+    """Return about how high code is."""
+    return CODE_LINE * _lines(source, CODE_COLUMNS) + BOX
+
+
+def _lines(text: str, columns: int) -> int:
+    return sum(math.ceil(len(line) / columns) or 1 for line in text.splitlines())
+
+
+def outputs_height(cell: Any) -> float:
+    """Return about how high the outputs of a code cell are; 0 where there is nothing to see."""
+    shown = pictures(cell)
+    others = [output for output in cell.get("outputs", []) if output not in shown]
+    heights = [_output_height(output) for output in shown]
+    if len(heights) > 1:  # two in a row
+        heights = [max(heights) * PAIR_SCALE * math.ceil(len(heights) / 2)]
+    return sum(heights) + sum(map(_output_height, others))
+
+
+def figures_height(text: str, folder: Path) -> float:
+    """Return how high the figures in prose are."""
+    return sum(figure_height(folder / found["path"]) for found in IMAGE.finditer(text))
+
+
+def pictures(cell: Any) -> list[Any]:
+    """Return the outputs of a cell that are pictures."""
+    return [one for one in cell.get("outputs", []) if "image/png" in one.get("data", {})]
+
+
+def _output_height(output: Any) -> float:
+    data = output.get("data", {})
+    if "image/png" in data:
+        return _picture_height(*png_size(output), OUTPUT_HEIGHT) + GAP
+    if "text/html" in data:
+        frame = re.search(r"height:(\d+)px", data["text/html"])
+        return float(frame[1]) if frame else OUTPUT_HEIGHT
+    text = output.get("text", data.get("text/plain", ""))
+    lines = _lines(text, CODE_COLUMNS)
+    if lines > LONG:  # it is set in two columns
+        lines = math.ceil(_lines(text, HALF_COLUMNS) / 2)
+    return float(OUTPUT_LINE * lines) + GAP
+
+
+def shows(cell: Any, mime: str) -> bool:
+    """Return whether an output of a cell is of a MIME type."""
+    return any(mime in output.get("data", {}) for output in cell.get("outputs", []))

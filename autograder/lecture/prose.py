@@ -1,14 +1,12 @@
-"""What of a lesson's prose a slide shows, and what goes to the speaker notes.
+"""Where a lesson's prose is divided, what of it a slide shows, and what goes to the speaker notes.
 
 A slide keeps headings, figures, tables, questions with their answers, and of each paragraph the key
 sentences. The notes hold the paragraphs in full.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
-
-from autograder.lecture.blocks import paragraphs
 
 LONG: Final = 150  # characters; shorter paragraphs stay whole
 KEY_SENTENCES: Final = 2
@@ -41,6 +39,42 @@ REWORDED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str
     (re.compile(r"\bThe next cell\b(?! (?:shows|tells|draws))"), "The code"),
     (re.compile(r"\bthe next cell\b(?! (?:shows|tells|draws))"), "the code"),
 )
+
+
+def blocks(text: str) -> list[str]:
+    """Split prose where a slide may end: between paragraphs, but never inside folded text.
+
+    A heading stays with what follows it, a line that ends in a colon with what it announces, and a
+    question with its folded answer.
+    """
+    found: list[str] = []
+    for block in paragraphs(text):
+        if found and _introduces(found[-1], block):
+            found[-1] += "\n\n" + block
+        else:
+            found.append(block)
+    return found
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    """Yield what blank lines separate; folded text and code in fences count as one."""
+    held: list[str] = []
+    for paragraph in re.split(r"\n\s*\n", text.strip()):
+        held.append(paragraph)
+        whole = "\n\n".join(held)
+        unfolded = whole.count("<details") == whole.count("</details>")
+        if unfolded and whole.count("```") % 2 == 0:
+            yield whole
+            held = []
+    if held:
+        yield "\n\n".join(held)
+
+
+def _introduces(before: str, block: str) -> bool:
+    last = before.rsplit("\n\n", 1)[-1]
+    folded = block.startswith("<details") and not last.startswith("<details")
+    lists = block.startswith(("- ", "1. ", "| "))
+    return last.startswith("#") or folded or (lists and not last.startswith(("- ", "1. ", "| ")))
 
 
 class Split(NamedTuple):

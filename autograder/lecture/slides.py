@@ -6,20 +6,17 @@ Formulas are MathML, which browsers set without a script.
 import base64
 import mimetypes
 import re
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import nbformat
 from latex2mathml.converter import convert
 from nbconvert import SlidesExporter
 
 from autograder.authoring.files import write
-from autograder.lecture.blocks import IMAGE
-from autograder.lecture.pages import slide_notebook
+from autograder.lecture.pages import slide_notebook, solved_lesson
+from autograder.lecture.paging import IMAGE
 from autograder.model.course import Course
-from autograder.model.errors import CourseError, LectureError
-from autograder.model.lesson_text import read_lesson
+from autograder.model.errors import LectureError
 
 HERE: Final = Path(__file__).parent
 SUFFIX: Final = ".slides.html"
@@ -50,15 +47,11 @@ def write_slides(course: Course, lesson: str, folder: Path, *, exercises: bool =
 
 def slides(course: Course, lesson: str, *, exercises: bool = False) -> str:
     """Return a lesson's slides as one page of HTML."""
-    solved = course.solved_notebook(lesson)
-    if not solved.is_file():
-        raise CourseError(f"no solved lesson: expected {solved}; run 'autograder build {lesson}'")
-    notebook = nbformat.read(solved, as_version=4)
-    text = read_lesson(course.text(lesson))
-    laid_out = slide_notebook(text, notebook, solved.parent, exercises=exercises)
+    text, notebook, folder = solved_lesson(course, lesson)
+    laid_out = slide_notebook(text, notebook, folder, exercises=exercises)
     for cell in laid_out.cells:
         _typeset(cell, lesson)
-        _attach_pictures(cell, solved.parent)
+        _attach_pictures(cell, folder)
     resources = {"metadata": {"name": lesson}, **_parts()}
     exporter = SlidesExporter(
         template_name="lecture",
@@ -83,10 +76,7 @@ def _typeset(cell: Any, lesson: str) -> None:
 
 
 def _attach_pictures(cell: Any, folder: Path) -> None:
-    """Put the pictures of a markdown cell into it.
-
-    nbconvert's `embed_images` would do so too, but closes a <details> before what it folds.
-    """
+    """Put the pictures of a markdown cell into it: `embed_images` closes a <details> before what it folds."""
     if cell.cell_type != "markdown":
         return
     for picture in IMAGE.finditer(cell.source):
@@ -120,7 +110,6 @@ def _mathml(found: re.Match[str]) -> str:
     return mathml
 
 
-@cache
 def _parts() -> dict[str, str]:
     """Return the scripts and styles that go into every page, by the names the template uses."""
     files = {

@@ -114,14 +114,9 @@ MARKER = re.compile(rf"(BEGIN|END) ({'|'.join(Region)})")
 MISSPELT = re.compile(r"^\s*#+\s*(BEGIN|END)[\s_-]*(SOLUTIONS?|HIDDEN|MARK[\s_-]*SCHEME)\b", re.IGNORECASE)
 
 
-def begin(region: Region) -> str:
-    """Return the line that opens a region."""
-    return f"### BEGIN {region}"
-
-
-def end(region: Region) -> str:
-    """Return the line that closes a region."""
-    return f"### END {region}"
+def enclosed(text: str, region: Region) -> str:
+    """Return a text between the markers of a region."""
+    return f"### BEGIN {region}\n{text}\n### END {region}"
 
 
 def labelled(text: str) -> Iterator[tuple[str, Region | None]]:
@@ -148,11 +143,6 @@ def without(text: str, *regions: Region) -> str:
 def inside(text: str, region: Region) -> str:
     """Return the text of one kind of region, markers left out."""
     return "\n".join(line for line, here in labelled(text) if here is region)
-
-
-def has(text: str, region: Region) -> bool:
-    """Return whether a cell opens such a region."""
-    return begin(region).lstrip("# ") in text
 
 
 def marker_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -183,12 +173,10 @@ def tucked(text: str) -> str:
 
     nbgrader takes a mark scheme out of its own "task" cells only, and stops at any other.
     """
-    scheme = inside(text, Region.SCHEME)
-    answer = [inside(text, Region.SOLUTION)]
+    answer, scheme = inside(text, Region.SOLUTION), inside(text, Region.SCHEME)
     if scheme:
-        answer += ["", "**Mark scheme**", "", scheme]
-    question = without(text, *Region).strip()
-    return "\n".join((question, "", begin(Region.SOLUTION), *answer, end(Region.SOLUTION)))
+        answer += f"\n\n**Mark scheme**\n\n{scheme}"
+    return f"{without(text, *Region).strip()}\n\n{enclosed(answer, Region.SOLUTION)}"
 
 
 def skeleton(text: str, *, markdown: bool) -> str:
@@ -200,8 +188,7 @@ def skeleton(text: str, *, markdown: bool) -> str:
     new = new_markdown_cell if markdown else new_code_cell
     cell = new(text, metadata={"nbgrader": {"solution": True}})
     cleared, _ = ClearSolutions().preprocess_cell(cell, {"language": "python"}, 0)
-    source: str = cleared.source
-    return source
+    return str(cleared.source)
 
 
 HEADER = re.compile(r"^#\s*%%+(\s|$)")
@@ -235,11 +222,10 @@ class LessonText:
     @property
     def exercises(self) -> list[ExerciseHeader]:
         """The graded parts in order; a code exercise has the points of its test cell."""
-        graded = (CellKind.TEST, CellKind.WRITTEN)
         return [
             ExerciseHeader(cell.exercise, cell.points, cell.kind is CellKind.WRITTEN, cell.line)
             for cell in self.cells
-            if cell.kind in graded
+            if cell.kind in (CellKind.TEST, CellKind.WRITTEN)
         ]
 
     def answer(self, exercise: str) -> str:
@@ -287,15 +273,14 @@ def read_lesson(path: Path) -> LessonText:
 
     text = path.read_text(encoding="utf-8")
     notebook = jupytext.reads(text, fmt="py:percent")
-    parsed = notebook.cells
     lines = [n for n, line in enumerate(text.split("\n"), start=1) if HEADER.match(line)]
-    if len(lines) != len(parsed):
-        problem = f"expected a cell for each of the {len(lines)} '# %%' lines, got {len(parsed)}"
+    if len(lines) != len(notebook.cells):
+        problem = f"expected a cell for each of the {len(lines)} '# %%' lines, got {len(notebook.cells)}"
         raise LessonTextError(f"{problem}; text before the first one belongs to no cell", path)
     declared = notebook.metadata.get("coursework")  # a header such as `coursework: {points: 20}`
     points = declared.get("points") if isinstance(declared, Mapping) else None
     total = float(points) if isinstance(points, (int, float)) else 0.0
-    return LessonText(path, tuple(_cells(parsed, lines, path)), total)
+    return LessonText(path, tuple(_cells(notebook.cells, lines, path)), total)
 
 
 def _cells(parsed: list[Any], lines: list[int], path: Path) -> Iterator[LessonCell]:

@@ -159,7 +159,6 @@ class Report(Document):
     @field_validator("repairs")
     @classmethod
     def _limit_repairs(cls, repairs: list[str]) -> list[str]:
-        """Keep the first repairs and count the rest."""
         rest = len(repairs) - MOST_LINES
         return repairs if rest <= 0 else [*repairs[: MOST_LINES - 1], f"and {rest + 1} more repairs"]
 

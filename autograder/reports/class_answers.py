@@ -1,27 +1,35 @@
-"""The answers of a class as text and as tokens, and what every student had before writing any."""
+"""The answers of a class, read from the graded notebooks, and short specimens of them without an author.
+
+A specimen is written again from its syntax tree, so that comments and layout are gone. Docstrings, and
+names and values that fewer than three students use, are replaced.
+"""
 
 import ast
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 from pathlib import Path
-from typing import NamedTuple
 
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError
 from autograder.model.lesson_text import read_lesson
+from autograder.model.text import visible
+from autograder.reports.class_figures import MistakeCount
 from autograder.submissions.answer_text import parse
 
 LONGEST = 20_000  # characters of an answer that are read; nobody writes more by hand
-MOST_TOKENS = 4_000  # of one answer; a long one takes a few hundred
-RUN = {True: 24, False: 8}  # the length of a run, by whether it is code: two or three lines
-Run = int  # the hash of some words that follow each other
+COMMON = 3  # students who use a word before it can be shown
+MOST_LINES, MOST_CODE = 40, 2_000  # of a specimen
+LONGEST_SPECIMEN = 8_000  # characters of an answer that can become one
+LARGEST, MOST_DIGITS = (100_000, 5)  # of numbers: 512, 0.001 and 1e+09 say nothing about who wrote them
+CUT = "# (the rest is not shown)"
+MASKED = "…"
 _TAG = re.compile(r"<[^<>]*>")
-_IGNORED = {"ctx", "annotation", "returns"}
-_MARKUP = "*_`#.,;:!?()[]\"'"
+_PARTS = re.compile(r"[a-z]+|[A-Z][a-z]*|\d+")
 
 
 @dataclass(frozen=True)
@@ -86,86 +94,6 @@ def _known(course: Course, lesson: str) -> dict[str, list[Answer]]:
     return known
 
 
-class Token(NamedTuple):
-    """One word of a normalised answer, and the line of the answer that it comes from."""
-
-    word: str
-    line: int
-
-
-def tokens(answer: Answer) -> list[Token]:
-    """Return an answer's tokens; none for code that Python cannot parse.
-
-    In code these are the nodes of the syntax tree, in order. A name that the answer itself defines
-    counts as any name; names of libraries, attributes and numbers stay. Docstrings, annotations and
-    comments are dropped. In prose these are the words, in lower case.
-    """
-    if not answer.is_code:
-        numbered = enumerate(answer.text.lower().splitlines(), start=1)
-        words = ((word.strip(_MARKUP), line) for line, text in numbered for word in text.split())
-        return [Token(word, line) for word, line in words if word][:MOST_TOKENS]
-    tree = parse(answer.text)
-    if tree is None:
-        return []
-    nodes = _in_order(tree)[:MOST_TOKENS]
-    own = {name for node in nodes if (name := bound(node))}
-    found, line = [], 0
-    for node in nodes:
-        line = getattr(node, "lineno", line)
-        found.append(Token(_word(node, own), line))
-    return found
-
-
-class Runs:
-    """The runs of a normalised answer."""
-
-    def __init__(self, answer: Answer) -> None:
-        """Cut an answer's tokens into overlapping runs."""
-        found = tokens(answer)
-        self.words, self._length = [token.word for token in found], RUN[answer.is_code]
-        starts = range(len(found) - self._length + 1)
-        self._runs = [hash(tuple(self.words[at : at + self._length])) for at in starts]
-        lines = (token.line for token in reversed(found[: len(self._runs)]))
-        self.first_line = dict(zip(reversed(self._runs), lines, strict=True))
-
-    def own_tokens(self, explained: Set[Run]) -> dict[Run, float]:
-        """Return what each unexplained run is worth: its share of tokens that no explained run covers.
-
-        A token lies in as many runs as a run has tokens (in fewer at the ends of an answer), so that all
-        runs together count it once.
-        """
-        length, known = self._length, [run in explained for run in self._runs]
-        own = bytearray(b"\x01" * len(self.words))
-        for at, is_known in enumerate(known):
-            if is_known:
-                own[at : at + length] = bytes(length)
-        return {
-            run: worth / length
-            for at, (run, is_known) in enumerate(zip(self._runs, known, strict=True))
-            if not is_known and (worth := own.count(1, at, at + length))
-        }
-
-
-def _in_order(tree: ast.AST) -> list[ast.AST]:
-    """Return the nodes of a tree in the order of the text, without what does nothing."""
-    found, stack = [], [tree]
-    while stack:
-        node = stack.pop()
-        if not is_unused_text(node):
-            found.append(node)
-            stack += reversed(list(_children(node)))
-    return found
-
-
-def _children(node: ast.AST) -> Iterator[ast.AST]:
-    for name in node._fields:
-        value = getattr(node, name, None)
-        if isinstance(value, ast.AST) and name not in _IGNORED:
-            yield value
-        elif isinstance(value, list):
-            yield from (each for each in value if isinstance(each, ast.AST))
-
-
 def is_unused_text(node: ast.AST) -> bool:
     """Return whether a node is a docstring, or another text that nothing reads."""
     value = node.value if isinstance(node, ast.Expr) else None
@@ -189,11 +117,104 @@ def literal(value: object) -> str:
     return (f"{value:#x}" if is_number and abs(value) > 10**18 else repr(value))[:60]  # type: ignore[arg-type]
 
 
-def _word(node: ast.AST, own: set[str]) -> str:
-    kind = type(node).__name__
-    if isinstance(node, ast.Constant):
-        return f"{kind} {literal(node.value)}"
-    if isinstance(node, ast.keyword):
-        return f"{kind} {node.arg}"
-    name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", None)
-    return f"{kind} {name}" if name is not None and name not in own else kind
+class Specimens:
+    """The specimens of one lesson."""
+
+    def __init__(self, answers: LessonAnswers, students: Iterable[str]) -> None:
+        """Take the lesson's answers, and everybody whose name must not appear."""
+        self._answers = answers
+        self._names = {part for student in students for part in _parts(student)}
+        self._common: dict[str, frozenset[str]] = {}
+
+    def of(self, mistake: MistakeCount) -> str:
+        """Return the shortest answer with a mistake; empty if none can be shown."""
+        given = self._answers.given.get(mistake.exercise, {})
+        found = [given[each] for each in mistake.students if each in given]
+        shown = (self._anonymous(mistake.exercise, answer) for answer in found)
+        return min(filter(None, shown), key=lambda code: (len(code), code), default="")
+
+    def _anonymous(self, exercise: str, answer: Answer) -> str:
+        """Return an answer without what identifies its author; empty if that cannot be done."""
+        tree = parse(answer.text) if answer.is_code and len(answer.text) <= LONGEST_SPECIMEN else None
+        if tree is None:
+            return ""
+        shown = self._shown(exercise)
+        try:
+            code = ast.unparse(_Mask(shown).visit(tree))
+        except (RecursionError, ValueError):
+            return ""
+        secret = self._names - {part for word in shown for part in _parts(word)}
+        if secret & set(_parts(code)):
+            return ""
+        code = visible(code)
+        lines = code[:MOST_CODE].split("\n")
+        whole = len(code) <= MOST_CODE and len(lines) <= MOST_LINES
+        return code if whole else "\n".join([*lines[: MOST_LINES - 1], CUT])
+
+    def _shown(self, exercise: str) -> frozenset[str]:
+        """Return the words of an exercise that identify nobody: given, or used by several students."""
+        if exercise not in self._common:
+            given = self._answers.given.get(exercise, {}).values()
+            counts = Counter(word for each in given for word in _words(each))
+            known = {word for each in self._answers.known.get(exercise, []) for word in _words(each)}
+            common = {word for word, count in counts.items() if count >= COMMON}
+            self._common[exercise] = frozenset(known | common)
+        return self._common[exercise]
+
+
+def _parts(name: str) -> Iterator[str]:
+    """Yield the words of a name: "lastName_2" has "last", "name" and "2"; short ones say nothing."""
+    return (part.lower() for part in _PARTS.findall(name) if len(part) > 2)
+
+
+@lru_cache(maxsize=20_000)  # reports are made anew after each arrival, when nearly all is as before
+def _words(answer: Answer) -> frozenset[str]:
+    """Return the names and the values that code uses."""
+    tree = parse(answer.text[:LONGEST_SPECIMEN]) if answer.is_code else None
+    nodes = list(ast.walk(tree)) if tree else []
+    values = {literal(node.value) for node in nodes if isinstance(node, ast.Constant)}
+    fields = (value for node in nodes for _, value in ast.iter_fields(node))
+    return frozenset(values | {value for value in fields if isinstance(value, str)})
+
+
+class _Mask(ast.NodeTransformer):
+    """Renames what a student named alone, and replaces what a student wrote alone."""
+
+    def __init__(self, shown: frozenset[str]) -> None:
+        self._shown = shown
+        self._new: Mapping[str, str] = {}
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """Mask one node; a tree's own names are collected first."""
+        if isinstance(node, ast.Module):
+            names = (each.asname if isinstance(each, ast.alias) else bound(each) for each in ast.walk(node))
+            own = dict.fromkeys(filter(None, names))  # the names of libraries stay as they are
+            hidden = [
+                name for name in own if name not in self._shown and not (len(name) == 1 and name.isascii())
+            ]
+            self._new = {name: f"name_{number}" for number, name in enumerate(hidden, start=1)}
+        for field, value in ast.iter_fields(node):
+            if isinstance(value, str) and value in self._new and not isinstance(node, ast.Constant):
+                setattr(node, field, self._new[value])
+        return super().visit(node)  # type: ignore[no-any-return] # typeshed: it may drop nodes
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """Drop docstrings and other texts that nothing reads."""
+        return None if is_unused_text(node) else self.generic_visit(node)
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Mask values, and visit what is below."""
+        if isinstance(node, ast.Constant) and not self._is_plain(node.value):
+            return ast.copy_location(ast.Constant(MASKED), node)
+        seen = super().generic_visit(node)
+        if getattr(seen, "body", None) == []:
+            seen.body = [ast.Pass()]  # type: ignore[attr-defined] # only its docstring was there
+        return seen
+
+    def _is_plain(self, value: object) -> bool:
+        """Return whether a value can be shown: given, common, or a number of a few digits."""
+        if isinstance(value, str | bytes):
+            return literal(value) in self._shown or not value.strip()
+        if isinstance(value, int):
+            return abs(value) < LARGEST
+        return not isinstance(value, float) or len(f"{value:g}") <= MOST_DIGITS

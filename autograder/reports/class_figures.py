@@ -5,13 +5,12 @@ Every figure is of what has been graded. A submission counts with its share of t
 be opened or nothing was handed in, a submission counts in no figure.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import sqrt
 from operator import attrgetter
-from statistics import fmean, median, pstdev, quantiles
+from statistics import correlation, fmean, median, pstdev, quantiles
 
 from autograder.model.report import ExerciseReport, NamedMistake, Outcome, Report, State
 from autograder.reports.words import distinct, with_detail
@@ -23,8 +22,7 @@ FEWEST_LESSONS = 3  # graded lessons without which nothing is called falling
 MOST_PER_STUDENT = 8  # incidents or repairs shown for one student; the rest are counted
 
 Reports = Mapping[str, Report]  # by student
-_Answer = tuple[str, ExerciseReport]  # student and report
-_Answers = Mapping[str, list[_Answer]]  # by exercise, in lesson order
+_Given = list[tuple[str, ExerciseReport]]  # the answers to one exercise, by student
 
 
 @dataclass(frozen=True)
@@ -83,36 +81,9 @@ def point_biserial(right: Sequence[bool], others: Sequence[float]) -> float | No
     Sources: F. M. Lord and M. R. Novick, Statistical Theories of Mental Test Scores (1968);
     S. Henrysson, Correction of item-total correlations in item analysis, Psychometrika 28 (1963).
     """
-    ones = [other for is_right, other in zip(right, others, strict=True) if is_right]
-    zeros = [other for is_right, other in zip(right, others, strict=True) if not is_right]
-    deviation = pstdev(others) if others else 0.0
-    if len(others) < FEWEST or not ones or not zeros or deviation < 1e-9:
+    if len(others) < FEWEST or len(set(right)) < 2 or pstdev(others) < 1e-9:
         return None
-    share = len(ones) / len(others)
-    return (fmean(ones) - fmean(zeros)) / deviation * sqrt(share * (1 - share))
-
-
-@dataclass(frozen=True)
-class ExerciseFigures:
-    """How the class did in one exercise.
-
-    `mean_share` is of the `graded` answers, None without any; low is hard. `discrimination` is the
-    point-biserial correlation of full points with the rest of the lesson.
-    """
-
-    id: str
-    points: float
-    mean_share: float | None
-    discrimination: float | None
-    graded: int
-    pending: int
-    outcomes: list[tuple[Outcome, int]]
-    unexplained: list[str]
-
-    @property
-    def is_ranked(self) -> bool:
-        """Whether enough answers have been graded to call the exercise hard or easy."""
-        return self.mean_share is not None and self.graded >= self.pending
+    return correlation([*map(float, right)], others)  # with ones and zeros, Pearson's is the point-biserial
 
 
 @dataclass(frozen=True)
@@ -128,6 +99,32 @@ class MistakeCount:
 
 
 @dataclass(frozen=True)
+class ExerciseFigures:
+    """How the class did in one exercise.
+
+    `mean_share` is of the `graded` answers, None without any; low is hard. `discrimination` is the
+    point-biserial correlation of full points with the rest of the lesson. The most common known mistake
+    comes first; `unexplained` are the students whose failure matches none.
+    """
+
+    lesson: str
+    id: str
+    points: float
+    mean_share: float | None
+    discrimination: float | None
+    graded: int
+    pending: int
+    outcomes: list[tuple[Outcome, int]]
+    mistakes: list[MistakeCount]
+    unexplained: list[str]
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether enough answers have been graded to call the exercise hard or easy."""
+        return self.mean_share is not None and self.graded >= self.pending
+
+
+@dataclass(frozen=True)
 class Note:
     """An incident or a repair; `exercise` and `kind` may be empty."""
 
@@ -138,19 +135,11 @@ class Note:
 
 
 @dataclass(frozen=True)
-class ManualQueue:
-    """The students whose answers to one exercise are to be graded by hand, and why."""
-
-    exercise: str
-    outcome: Outcome
-    students: list[str]
-
-
-@dataclass(frozen=True)
 class LessonFigures:
     """The figures of one lesson; `reports` is ordered by student.
 
-    `spread` is of the shares of graded points, from 0 to 1; None if nothing was graded.
+    `spread` is of the shares of graded points, from 0 to 1; None if nothing was graded. `by_hand` holds the
+    students with an answer to be graded by hand, by exercise and outcome.
     """
 
     lesson: str
@@ -162,13 +151,8 @@ class LessonFigures:
     mistakes: list[MistakeCount]
     incidents: list[Note]
     repairs: list[Note]
-    by_hand: list[ManualQueue]
+    by_hand: dict[tuple[str, Outcome], list[str]]
     not_graded: dict[State, dict[str, str]]  # by state and student, the reason
-
-    def answer(self, student: str, exercise_id: str) -> ExerciseReport | None:
-        """Return one student's exercise, or None if the report has none of that id."""
-        exercises = self.reports[student].exercises
-        return next((each for each in exercises if each.id == exercise_id), None)
 
     @property
     def hardest(self) -> list[ExerciseFigures]:
@@ -178,7 +162,7 @@ class LessonFigures:
     @property
     def students_by_hand(self) -> int:
         """How many students have an answer that is to be graded by hand."""
-        return len({student for queue in self.by_hand for student in queue.students})
+        return len({student for students in self.by_hand.values() for student in students})
 
 
 def figures(lesson: str, reports: Reports) -> LessonFigures:
@@ -186,23 +170,29 @@ def figures(lesson: str, reports: Reports) -> LessonFigures:
     ordered = dict(sorted(reports.items()))
     graded = {student: report for student, report in ordered.items() if report.is_graded}
     shares = [report.share for report in graded.values() if report.share is not None]
-    answers: dict[str, list[_Answer]] = {name: [] for name in exercise_ids(graded.values())}
-    for student, report in graded.items():
+    answers: dict[str, _Given] = defaultdict(list)  # by exercise, in lesson order
+    not_graded: dict[State, dict[str, str]] = {state: {} for state in State}
+    for student, report in ordered.items():
+        if not report.is_graded:
+            not_graded[report.state][student] = report.reason
+            continue
         for each in report.exercises:
             answers[each.id].append((student, each))
-    not_graded = {
-        state: {each: report.reason for each, report in ordered.items() if report.state is state}
-        for state in State
-        if state is not State.GRADED
-    }
+    by_hand: dict[tuple[str, Outcome], list[str]] = defaultdict(list)
+    for exercise, given in answers.items():
+        for student, answer in given:
+            if answer.is_pending:
+                by_hand[exercise, answer.outcome].append(student)
+    exercises = [_exercise(lesson, name, given, graded) for name, given in answers.items()]
+    mistakes = [mistake for each in exercises for mistake in each.mistakes]
     return LessonFigures(
         lesson=lesson,
         reports=ordered,
         graded=len(graded),
         spread=spread(shares),
         bins=bins(shares),
-        exercises=[_exercise(name, given, graded) for name, given in answers.items()],
-        mistakes=_mistakes(answers, len(graded)),
+        exercises=exercises,
+        mistakes=sorted(mistakes, key=lambda mistake: -len(mistake.students)),
         incidents=_notes(
             Note(student, each.exercise or "", each.kind, with_detail(each))
             for student, report in ordered.items()
@@ -211,69 +201,45 @@ def figures(lesson: str, reports: Reports) -> LessonFigures:
         repairs=_notes(
             Note(student, "", "", repair) for student, report in ordered.items() for repair in report.repairs
         ),
-        by_hand=_by_hand(answers),
+        by_hand=by_hand,
         not_graded={state: students for state, students in not_graded.items() if students},
     )
 
 
-def exercise_ids(reports: Iterable[Report]) -> list[str]:
-    """Return the ids of all exercises that occur, in lesson order."""
-    return list(dict.fromkeys(each.id for report in reports for each in report.exercises))
-
-
-def _exercise(exercise_id: str, given: list[_Answer], reports: Reports) -> ExerciseFigures:
-    """Return how the class did in one exercise, and whose failure matches no known mistake."""
+def _exercise(lesson: str, exercise_id: str, given: _Given, reports: Reports) -> ExerciseFigures:
     points = max(each.points for _, each in given)
     graded = [each.score / points for _, each in given if each.score is not None and points]
     counts = Counter(each.outcome for _, each in given)
+    right, others = [], []
+    for student, answer in given:
+        rest = reports[student].graded_points - answer.points
+        if answer.score is not None and points and rest > 0:
+            right.append(answer.score >= answer.points)
+            others.append((reports[student].score - answer.score) / rest)
+    named: dict[str, NamedMistake] = {}
+    made_by: dict[str, list[str]] = defaultdict(list)
+    for student, answer in given:
+        for mistake in distinct(answer.misconceptions):
+            named.setdefault(mistake.id, mistake)
+            made_by[mistake.id].append(student)
+    mistakes = [
+        MistakeCount(exercise_id, key, one.title, one.hint, made_by[key], len(made_by[key]) / len(reports))
+        for key, one in named.items()
+    ]
     return ExerciseFigures(
+        lesson=lesson,
         id=exercise_id,
         points=points,
         mean_share=fmean(graded) if graded else None,
-        discrimination=_discrimination(given, reports) if points else None,
+        discrimination=point_biserial(right, others),
         graded=len(graded),
         pending=sum(each.is_pending for _, each in given),
         outcomes=[(outcome, counts[outcome]) for outcome in Outcome if counts[outcome]],
+        mistakes=sorted(mistakes, key=lambda mistake: -len(mistake.students)),
         unexplained=[
             student for student, each in given if each.outcome is Outcome.FAILED and not each.misconceptions
         ],
     )
-
-
-def _discrimination(given: list[_Answer], reports: Reports) -> float | None:
-    """Return whether those who solve an exercise do well in the others; see `point_biserial`."""
-    right, others = [], []
-    for student, answer in given:
-        points = reports[student].graded_points - answer.points
-        if answer.score is not None and points > 0:
-            right.append(answer.score >= answer.points)
-            others.append((reports[student].score - answer.score) / points)
-    return point_biserial(right, others)
-
-
-def _mistakes(answers: _Answers, class_size: int) -> list[MistakeCount]:
-    """Return the known mistakes, the most common first, then in lesson order."""
-    named: dict[tuple[str, str], NamedMistake] = {}
-    students: dict[tuple[str, str], list[str]] = {}
-    for exercise, given in answers.items():
-        for student, answer in given:
-            for mistake in distinct(answer.misconceptions):
-                named.setdefault((exercise, mistake.id), mistake)
-                students.setdefault((exercise, mistake.id), []).append(student)
-    counts = [
-        MistakeCount(*key, one.title, one.hint, students[key], len(students[key]) / class_size)
-        for key, one in named.items()
-    ]
-    return sorted(counts, key=lambda mistake: -len(mistake.students))
-
-
-def _by_hand(answers: _Answers) -> list[ManualQueue]:
-    queues: dict[tuple[str, Outcome], list[str]] = {}
-    for exercise, given in answers.items():
-        for student, answer in given:
-            if answer.is_pending:
-                queues.setdefault((exercise, answer.outcome), []).append(student)
-    return [ManualQueue(*key, students) for key, students in queues.items()]
 
 
 def _notes(found: Iterable[Note]) -> list[Note]:
@@ -297,17 +263,9 @@ class StudentRow:
     @property
     def share(self) -> float | None:
         """The share of all points graded so far, over all lessons; None without any."""
-        points = sum(each.graded_points for each in self.reports.values())
-        return sum(each.score for each in self._graded) / points if points > 0 else None
-
-    @property
-    def pending(self) -> float:
-        """The points of all lessons that are still to be graded by hand."""
-        return sum(each.pending for each in self._graded)
-
-    @property
-    def _graded(self) -> list[Report]:
-        return [each for each in self.reports.values() if each.is_graded]
+        graded = [each for each in self.reports.values() if each.is_graded]
+        points = sum(each.graded_points for each in graded)
+        return sum(each.score for each in graded) / points if points > 0 else None
 
 
 @dataclass(frozen=True)
@@ -319,56 +277,24 @@ class Need:
     missing: dict[State, list[str]]
     fall: float
 
-    @property
-    def lost(self) -> int:
-        """How many lessons brought no points."""
-        return len(self.zero) + sum(map(len, self.missing.values()))
-
-
-@dataclass(frozen=True)
-class RankedExercise:
-    """An exercise with its lesson and its most common known mistake."""
-
-    lesson: str
-    figures: ExerciseFigures
-    mistakes: list[MistakeCount]
-
 
 @dataclass(frozen=True)
 class CourseFigures:
-    """The figures of all lessons; `needs` begins with the most urgent, `exercises` with the hardest."""
+    """The figures of all lessons; `needs` begins with the most urgent, `exercises` with the hardest.
+
+    `graded` and `not_opened` count submissions, `by_hand` answers. `incidents` have their lesson's name
+    before them. `median` is of what students earned of their graded points over all lessons.
+    """
 
     lessons: list[LessonFigures]
     rows: list[StudentRow]
     needs: list[Need]
-    exercises: list[RankedExercise]
-
-    @property
-    def graded(self) -> int:
-        """How many submissions were graded."""
-        return sum(each.graded for each in self.lessons)
-
-    @property
-    def not_opened(self) -> int:
-        """How many submissions could not be opened, or are of something else."""
-        states = (State.UNREADABLE, State.WRONG_FILE)
-        return sum(len(each.not_graded.get(state, {})) for each in self.lessons for state in states)
-
-    @property
-    def by_hand(self) -> int:
-        """How many answers are to be graded by hand."""
-        return sum(len(queue.students) for each in self.lessons for queue in each.by_hand)
-
-    @property
-    def incidents(self) -> list[tuple[str, Note]]:
-        """The incidents of all lessons, each with its lesson."""
-        return [(each.lesson, note) for each in self.lessons for note in each.incidents]
-
-    @property
-    def median(self) -> float | None:
-        """The median of what students earned of their graded points over all lessons."""
-        shares = [row.share for row in self.rows if row.share is not None]
-        return median(shares) if shares else None
+    exercises: list[ExerciseFigures]
+    graded: int
+    not_opened: int
+    by_hand: int
+    incidents: list[tuple[str, Note]]
+    median: float | None
 
 
 def course_figures(lesson_reports: Mapping[str, Mapping[str, Report]]) -> CourseFigures:
@@ -379,29 +305,38 @@ def course_figures(lesson_reports: Mapping[str, Mapping[str, Report]]) -> Course
         StudentRow(student, {one.lesson: one.reports[student] for one in lessons if student in one.reports})
         for student in students
     ]
-    exercises = [
-        RankedExercise(one.lesson, each, [m for m in one.mistakes if m.exercise == each.id])
-        for one in lessons
-        for each in one.exercises
-        if each.is_ranked
-    ]
-    hardest = sorted(exercises, key=lambda each: each.figures.mean_share or 0.0)
-    return CourseFigures(lessons, rows, _needs(lessons, rows), hardest)
+    shares = [row.share for row in rows if row.share is not None]
+    ranked = [each for one in lessons for each in one.exercises if each.is_ranked]
+    damaged = (State.UNREADABLE, State.WRONG_FILE)
+    return CourseFigures(
+        lessons=lessons,
+        rows=rows,
+        needs=_needs(lessons, rows),
+        exercises=sorted(ranked, key=lambda each: each.mean_share or 0.0),
+        graded=sum(each.graded for each in lessons),
+        not_opened=sum(len(each.not_graded.get(state, {})) for each in lessons for state in damaged),
+        by_hand=sum(len(students) for each in lessons for students in each.by_hand.values()),
+        incidents=[(each.lesson, note) for each in lessons for note in each.incidents],
+        median=median(shares) if shares else None,
+    )
 
 
 def _needs(lessons: list[LessonFigures], rows: list[StudentRow]) -> list[Need]:
-    """Return the students to look after, those with the most lessons lost first."""
+    """Return the students to look after, those with the most lessons without points first."""
     medians = {one.lesson: one.spread.median for one in lessons if one.spread}
     needs = []
     for row in rows:
-        missing: dict[State, list[str]] = {}
+        zero = [name for name, report in row.reports.items() if report.share == 0]
+        missing: dict[State, list[str]] = defaultdict(list)
         for name, report in row.reports.items():
             if not report.is_graded:
-                missing.setdefault(report.state, []).append(name)
-        zero = [name for name, report in row.reports.items() if report.share == 0]
-        needs.append(Need(row, zero, missing, _fall(row, medians)))
-    listed = [need for need in needs if need.zero or need.missing or need.fall]
-    return sorted(listed, key=lambda need: (-need.lost, -need.fall))
+                missing[report.state].append(name)
+        fall = _fall(row, medians)
+        if zero or missing or fall:
+            needs.append(Need(row, zero, missing, fall))
+    return sorted(
+        needs, key=lambda need: (-len(need.zero) - sum(map(len, need.missing.values())), -need.fall)
+    )
 
 
 def _fall(row: StudentRow, medians: Mapping[str, float]) -> float:

@@ -32,8 +32,14 @@ def scores_csv(reports: Mapping[str, Report]) -> str:
     """
     exercises = (each for report in reports.values() for each in report.exercises)
     ids = list(dict.fromkeys(each.id for each in exercises if not each.is_stretch))
-    rows = [_row(student, reports[student], ids) for student in sorted(reports)]
-    return csv_text([["student", *ids, *TOTALS], *rows])
+    rows: list[Sequence[str | float | None]] = [["student", *ids, *TOTALS]]
+    for student, report in sorted(reports.items()):
+        scores = {each.id: each.score for each in report.exercises if report.is_graded}
+        score = None if report.share is None else report.score
+        to_grade = " ".join(each.id for each in report.pending_exercises())
+        totals = (score, report.graded_points, report.pending, report.max_score, to_grade)
+        rows.append([student, *map(scores.get, ids), *totals, report.state.value, report.reason])
+    return csv_text(rows)
 
 
 def csv_text(rows: Iterable[Sequence[str | float | None]]) -> str:
@@ -47,21 +53,6 @@ def csv_text(rows: Iterable[Sequence[str | float | None]]) -> str:
     for row in rows:
         writer.writerow([_cell(value) for value in row])
     return text.getvalue()
-
-
-def _row(student: str, report: Report, ids: list[str]) -> list[str | float | None]:
-    scores = {each.id: each.score for each in report.exercises if report.is_graded}
-    cells = [scores.get(exercise_id) for exercise_id in ids]
-    to_grade = " ".join(each.id for each in report.pending_exercises())
-    return [
-        student,
-        *cells,
-        None if report.share is None else report.score,
-        *(report.graded_points, report.pending, report.max_score),
-        to_grade,
-        report.state.value,
-        report.reason,
-    ]
 
 
 def _cell(value: str | float | None) -> str | float:

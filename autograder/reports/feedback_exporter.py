@@ -20,11 +20,19 @@ from nbgrader.converters.base import NbGraderException
 from autograder.model.course import Course
 from autograder.model.nbgrader_config import settings
 from autograder.model.text import clean_name
-from autograder.reports.student_pages import INDEX, NOTEBOOK, feedback_page, notebook_page, student_index
-from autograder.reports.student_view import GradedWork, steps, titles
-from autograder.storage.attempts import Attempt, AttemptLog
-from autograder.storage.autograded import attached_attempt
+from autograder.reports.student_pages import (
+    INDEX,
+    NOTEBOOK,
+    GradedWork,
+    feedback_page,
+    notebook_page,
+    steps,
+    student_index,
+    titles,
+)
+from autograder.storage.attempts import AttemptLog
 from autograder.storage.gradebook import LessonGrades, course_directory, quiet_logger, student_grades
+from autograder.storage.recorder import attached_attempt
 from autograder.submissions.submission import SECRET
 
 Resources = dict[str, Any]  # nbconvert's, with nbgrader's entries in it
@@ -42,9 +50,15 @@ class FeedbackExporter(Exporter):  # type: ignore[misc] # nbconvert has no type 
     output_mimetype = "text/html"
 
     def __init__(self, config: Any = None, **kw: Any) -> None:
-        """Leave out folders that nbgrader would copy foreign files from."""
+        """Keep nbgrader's GenerateFeedback from folders that hold a link or anything but plain files.
+
+        The autograder never puts one there, and nbgrader would copy what it leads to onto the student's page.
+        """
         super().__init__(config=config, **kw)
-        _leave_out_foreign(self.parent)
+        for folder in list(getattr(self.parent, "assignments", ())):
+            if any(_is_foreign(path) for path in (Path(folder), *Path(folder).rglob("*"))):
+                self.parent.log.error("left out: %s holds a link; autograde it again", clean_name(folder))
+                del self.parent.assignments[folder]
 
     def _file_extension_default(self) -> str:
         return ".html"
@@ -69,7 +83,10 @@ class FeedbackExporter(Exporter):  # type: ignore[misc] # nbconvert has no type 
         course = Course(Path(self.parent.coursedir.root))
         with Gradebook(resources["nbgrader"]["db_url"]) as book:
             grades = student_grades(book, attempt.student)
-        attempts = _attempts(course, attempt)
+        attempts = AttemptLog(course.reports).of_student(attempt.student)
+        earlier = attempts.setdefault(attempt.lesson, [])
+        if attempt not in earlier[-1:]:  # the notebook's own attempt is the newest, logged or not
+            earlier.append(attempt)
         known = grades.get(attempt.lesson, LessonGrades())
         work = GradedWork(
             student=attempt.student,
@@ -79,7 +96,7 @@ class FeedbackExporter(Exporter):  # type: ignore[misc] # nbconvert has no type 
             sandboxed=attempt.sandboxed,
             comments=known.comments,
             late_penalty=known.late_penalty,
-            history=steps(attempts[attempt.lesson]),
+            history=steps(earlier),
             is_alone=resources.get("is_alone", False),
         )
         pages = {f"../{INDEX}": student_index(course, attempt.student, attempts, grades)}
@@ -87,26 +104,6 @@ class FeedbackExporter(Exporter):  # type: ignore[misc] # nbconvert has no type 
             pages[NOTEBOOK] = notebook_page(work)
         resources["outputs"] = {name: page.encode() for name, page in pages.items()}
         return feedback_page(work), resources
-
-
-def _attempts(course: Course, newest: Attempt) -> dict[str, list[Attempt]]:
-    """Return the student's attempts by lesson; the graded notebook's own is the last of its lesson."""
-    attempts = AttemptLog(course.reports).of_student(newest.student)
-    earlier = attempts.get(newest.lesson, [])
-    if newest not in earlier[-1:]:
-        attempts[newest.lesson] = [*earlier, newest]
-    return attempts
-
-
-def _leave_out_foreign(converter: Any) -> None:
-    """Keep nbgrader's GenerateFeedback from folders that hold a link or anything but plain files.
-
-    The autograder never puts one there, and nbgrader would copy what it leads to onto the student's page.
-    """
-    for folder in list(getattr(converter, "assignments", ())):
-        if any(_is_foreign(path) for path in (Path(folder), *Path(folder).rglob("*"))):
-            converter.log.error("left out: %s holds a link; autograde it again", clean_name(folder))
-            del converter.assignments[folder]
 
 
 def _is_foreign(path: Path) -> bool:

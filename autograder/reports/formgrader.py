@@ -19,8 +19,8 @@ from autograder.reports.graded_notebook import in_one_line
 from autograder.reports.templating import render
 from autograder.reports.words import NO_SANDBOX, exercise_total, first_message, wording
 from autograder.storage.attempts import Attempt
-from autograder.storage.autograded import attached_attempt
-from autograder.submissions.nbgrader_cells import grade_id, graded_cells, is_graded, is_solution
+from autograder.storage.recorder import attached_attempt
+from autograder.submissions.released import grade_id, graded_cells, is_graded, is_solution
 
 Resources = dict[str, Any]  # nbconvert's, with formgrader's entries in it
 OF_FORMGRADER = "submission_id"  # an entry that no other page is made with
@@ -38,7 +38,7 @@ class FormgraderPage(Preprocessor):  # type: ignore[misc] # nbconvert has no typ
             course = Course.find(Path(resources["metadata"]["path"]))
             if attempt := attached_attempt(nb):
                 _show_feedback(nb, attempt, _address(course, attempt, resources))
-            _show_schemes(nb, mark_schemes(course, resources["assignment_id"]))
+            _show_schemes(nb, course, resources["assignment_id"])
         except (AutograderError, OSError) as error:
             self.log.warning("no mark schemes on this page: %s", error)
         return nb, resources
@@ -64,7 +64,7 @@ def _show_feedback(page: NotebookNode, attempt: Attempt, address: str) -> None:
         "address": address,
         "no_sandbox": "" if attempt.sandboxed else NO_SANDBOX,
     }
-    _set_html(page.cells[0], render("formgrader.html.j2", is_summary=True, **shown))
+    _set_html(page.cells[0], is_summary=True, **shown)
     for name, cell in graded_cells(page):
         if cell.cell_type == "code" and report.is_graded:
             exercise = report.exercise(name)
@@ -74,27 +74,21 @@ def _show_feedback(page: NotebookNode, attempt: Attempt, address: str) -> None:
                 "message": first_message(exercise),
                 "address": address and f"{address}#exercise-{quote(name)}",
             }
-            _set_html(cell, render("formgrader.html.j2", is_summary=False, **shown))
+            _set_html(cell, is_summary=False, **shown)
 
 
-def _set_html(cell: NotebookNode, html: str) -> None:
+def _set_html(cell: NotebookNode, **shown: object) -> None:
     for output in cell.outputs:
-        output.data["text/html"] = html
+        output.data["text/html"] = render("formgrader.html.j2", **shown)
 
 
-def mark_schemes(course: Course, lesson: str) -> dict[str, str]:
-    """Return the mark scheme of each written exercise, by id. Raises LessonTextError."""
-    text = read_lesson(course.text(lesson))
-    found = {each.id: text.mark_scheme(each.id) for each in text.exercises if each.written}
-    return {exercise: scheme for exercise, scheme in found.items() if scheme.strip()}
-
-
-def _show_schemes(page: NotebookNode, schemes: dict[str, str]) -> None:
-    """Insert a cell after each written answer."""
-    cells = []
+def _show_schemes(page: NotebookNode, course: Course, lesson: str) -> None:
+    """Insert the mark scheme after each written answer."""
+    text, cells = read_lesson(course.text(lesson)), []
+    schemes = {each.id: text.mark_scheme(each.id).strip() for each in text.exercises if each.written}
     for cell in page.cells:
         cells.append(cell)
         is_written = cell.cell_type == "markdown" and is_graded(cell) and is_solution(cell)
         if is_written and (scheme := schemes.get(grade_id(cell) or "")):
-            cells.append(new_markdown_cell(f"{TITLE}\n\n{scheme.strip()}"))
+            cells.append(new_markdown_cell(f"{TITLE}\n\n{scheme}"))
     page.cells = cells

@@ -16,8 +16,8 @@ from autograder.model.text import visible
 from autograder.reports.safe_html import LONGEST, inert
 from autograder.reports.words import NO_SANDBOX, STATES, report_total
 from autograder.storage.attempts import Attempt
-from autograder.storage.autograded import attach_attempt
-from autograder.submissions.nbgrader_cells import graded_cells, metadata
+from autograder.storage.recorder import attach_attempt
+from autograder.submissions.released import graded_cells, metadata
 
 SUMMARY = "autograder-summary"
 MOST_CODE = 100_000  # characters of a cell that are shown

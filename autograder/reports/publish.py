@@ -5,7 +5,7 @@ What the pages were made from is noted beside them, so that none is made twice.
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from autograder.model.course import Course
 from autograder.model.nbgrader_config import settings
 from autograder.model.report import Report, State
 from autograder.reports.class_answers import read_answers
-from autograder.reports.class_pages import FORMGRADER, ClassReport
+from autograder.reports.class_pages import FORMGRADER, class_pages
 from autograder.reports.csv_file import scores_csv
 from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.gradebook import open_gradebook, scores_by_hand
@@ -27,59 +27,39 @@ CODE = ("reports", "model")  # the folders whose code can change a page
 MADE_FROM = ".made-from.json"
 
 
-class Imprint:
-    """A digest of what pages are made from: values, and files by their place, size and time."""
-
-    def __init__(self) -> None:
-        """Begin with our own code."""
-        self._digest = hashlib.sha256()
-        for folder in CODE:
-            self.add_files(files_in(PACKAGE / folder))
-
-    def add(self, *values: str) -> None:
-        """Add values. Each keeps its place: 'a', 'b' is not 'ab'."""
-        for value in values:
-            data = value.encode(errors="surrogatepass")
-            self._digest.update(b"%d:" % len(data) + data)
-
-    def add_files(self, paths: Iterable[Path]) -> None:
-        """Add files; those that are not there count as well."""
-        self.add(*(f"{path} {_state(path)}" for path in paths))
-
-    def hex(self) -> str:
-        """Return the digest of what was added so far."""
-        return self._digest.hexdigest()
+def imprint(*values: object) -> str:
+    """Return a digest of what pages are made from: JSON values, and our own code by its `state`."""
+    code = [[str(path), state(path)] for folder in CODE for path in files_in(PACKAGE / folder)]
+    return hashlib.sha256(json.dumps([code, values]).encode()).hexdigest()
 
 
-def made_from(folder: Path, imprint: Imprint) -> list[Path] | None:
-    """Return the pages that were last made here, or None if this is not what they were made from.
-
-    Pages that have since been changed or removed are not up to date either.
-    """
-    try:
-        stored = json.loads((folder / MADE_FROM).read_bytes())
-        pages = {folder / name: state for name, state in stored["pages"].items()}
-        same = stored["imprint"] == imprint.hex()
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # none yet, or torn
-        return None
-    untouched = all(_state(path) == state for path, state in pages.items())
-    return [*pages] if same and untouched else None
-
-
-def keep(folder: Path, imprint: Imprint, pages: Sequence[Path]) -> None:
-    """Note what these pages of a folder were made from."""
-    states = {path.name: _state(path) for path in pages}
-    stored = json.dumps({"imprint": imprint.hex(), "pages": states})
-    (folder / MADE_FROM).write_text(stored, encoding="utf-8")
-
-
-def _state(path: Path) -> list[int]:
+def state(path: Path) -> list[int]:
     """Return a file's size in bytes and its time in nanoseconds; nothing if it is not there."""
     try:
         found = path.stat()
     except OSError:
         return []
     return [found.st_size, found.st_mtime_ns]
+
+
+def made_from(folder: Path, source: str) -> list[Path] | None:
+    """Return the pages that were last made here, or None if this imprint is not what they were made from.
+
+    Pages that have since been changed or removed are not up to date either.
+    """
+    try:
+        stored = json.loads((folder / MADE_FROM).read_bytes())
+        pages = {folder / name: made for name, made in stored["pages"].items()}
+        same = stored["imprint"] == source
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # none yet, or torn
+        return None
+    return [*pages] if same and all(state(path) == made for path, made in pages.items()) else None
+
+
+def keep(folder: Path, source: str, pages: Sequence[Path]) -> None:
+    """Note the imprint of what these pages of a folder were made from."""
+    stored = {"imprint": source, "pages": {path.name: state(path) for path in pages}}
+    (folder / MADE_FROM).write_text(json.dumps(stored), encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -105,18 +85,29 @@ def publish(course: Course, lessons: Sequence[str]) -> Published:
     indexes = {path.parent.name for path in course.feedback.glob("*/index.html")}
     sandboxed = all(each.sandboxed for found in latest.values() for each in found.values())
 
-    source = Imprint()
-    source.add(formgrader, str(sandboxed), *sorted(indexes))
-    for lesson, found in reports.items():
-        source.add(lesson, *(f"{name} {report.model_dump_json()}" for name, report in found.items()))
-        source.add_files([course.text(lesson), course.release_notebook(lesson)])
-        source.add_files(course.autograded_notebook(name, lesson) for name in latest[lesson])
+    files = [path for each in reports for path in (course.text(each), course.release_notebook(each))]
+    files += [course.autograded_notebook(name, lesson) for lesson in reports for name in latest[lesson]]
+    source = imprint(
+        [formgrader, sandboxed, sorted(indexes)],
+        {
+            lesson: {name: each.model_dump_json() for name, each in found.items()}
+            for lesson, found in reports.items()
+        },
+        [[str(path), state(path)] for path in files],
+    )
     paths = made_from(course.reports, source)
     if paths is not None:
         return Published(paths, reports)
 
     answers = {name: read_answers(course, name, found) for name, found in latest.items()}
-    texts = ClassReport(reports, answers, sandboxed, datetime.now(UTC), formgrader, indexes).pages()
+    texts = class_pages(
+        reports,
+        answers,
+        sandboxed=sandboxed,
+        made_at=datetime.now(UTC),
+        formgrader=formgrader,
+        indexes=indexes,
+    )
     texts |= {f"{lesson}.csv": scores_csv(found) for lesson, found in reports.items()}
     for name, text in texts.items():
         (course.reports / name).write_text(text, encoding="utf-8", newline="")

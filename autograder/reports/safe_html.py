@@ -12,7 +12,6 @@ import secrets
 from functools import cache, lru_cache
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import bleach
 import yaml
@@ -71,7 +70,7 @@ def _converted(source: str, *, colours: bool) -> str:
     try:
         renderer = _Renderer(colours=colours)
         html = _ALIGNED.sub(r'<\1 align="\2">', MarkdownWithMath(renderer=renderer).render(source))
-        html = renderer.with_code(_disarmed(_cleaner().clean(html)))
+        html = renderer.with_code(_disarmed(_CLEANER.clean(html)))
     except Exception:  # no text may keep a page from being made
         html = ""
     # A tag without an end swallows what follows it; a person should see what was written.
@@ -120,15 +119,12 @@ def is_harmless(formula: str) -> bool:
     return _harmless_commands().issuperset(_COMMAND.findall(formula))
 
 
-@cache
-def _cleaner() -> Any:
-    return bleach.Cleaner(tags=TAGS, attributes=_allowed, protocols=["http", "https", "mailto"])
-
-
 def _allowed(tag: str, name: str, value: str) -> bool:
-    """Return whether an element may keep an attribute."""
     wanted = VALUES.get(name)
     return name in ATTRIBUTES.get(tag, []) and (wanted is None or bool(wanted.fullmatch(value)))
+
+
+_CLEANER = bleach.Cleaner(tags=TAGS, attributes=_allowed, protocols=["http", "https", "mailto"])
 
 
 def _disarmed(html: str) -> str:

@@ -4,63 +4,299 @@ Each is one file that opens from disk. It holds no script, and its policy allows
 page's own, whatever a submission holds; and nothing loaded but the lesson's own pictures.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
 from urllib.parse import quote
 
 from markupsafe import Markup
 from nbformat import NotebookNode
 
 from autograder.model.course import Course
-from autograder.model.report import ExerciseReport, Report
-from autograder.reports.student_view import (
-    LEFT_OUT,
-    GradedWork,
-    Group,
-    Standing,
-    Step,
-    Titles,
-    headline,
-    prose_html,
-    steps,
-    titles,
-    what_is_pending,
-)
+from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome, Report
+from autograder.reports.mathml import typeset_markdown
 from autograder.reports.templating import code_html, policy_hash, render
 from autograder.reports.words import (
     NO_SANDBOX,
     STATES,
     STRETCH,
+    Failure,
+    Wording,
+    distinct,
     exercise_total,
+    failures,
+    first_message,
     next_step,
     place,
+    points,
     report_total,
     sentence,
     total,
+    wording,
 )
 from autograder.storage.attempts import Attempt
 from autograder.storage.gradebook import LessonGrades
-from autograder.submissions.nbgrader_cells import grade_id, is_solution
+from autograder.submissions.released import grade_id, is_solution
 
 INDEX, NOTEBOOK = "index.html", "notebook.html"
 MOST = 12  # repairs and incidents shown to the student; the rest are counted
+NOTHING_ANSWERED = "No exercise has an answer yet, so there was nothing to grade."
+LEFT_OUT = (Outcome.UNANSWERED, Outcome.MISSING)
+ONE_LINE = 90  # characters
+DRAWINGS = 2  # of an example: the student's result, and the right one
+_LINE = re.compile(r"\bline (\d{1,5}) of your cell")
+_DRAWING = re.compile(r"<svg [^<>]*>(?:\s|<(?:rect|polyline) [^<>]*/>|<text [^<>]*>[^<>]*</text>)*</svg>")
+_LABEL = re.compile(r' aria-label="[^"]*"')
+_QUOTED_CODE = re.compile(r" \(`[^`]*`\)")
+_NO_PICTURE = re.compile(r"<img\s*/?>")  # its address was not one of the lesson's pictures
+_HEADING = re.compile(r"# (#+) (.+)")
+_ANSWER = re.compile(r"# %% (?:solution|written) ([\w-]+)")
+_SMALL_PRINT = re.compile(r"\s*\((?:[\d.]+ points?|stretch)\)$|, not counted$")
 
 
-@cache
-def _style() -> tuple[Markup, str]:
-    """Return the style sheet of all three pages, and the policy that names it by its digest."""
-    style = render("student_style.j2")
-    policy = (
-        f"default-src 'none'; style-src '{policy_hash(style)}'; img-src 'self' file:; base-uri 'none'; "
-        "form-action 'none'"
+@dataclass(frozen=True)
+class Titles:
+    """What a lesson and its exercises are called in the notebook: "Exercise 1: `softmax`"."""
+
+    lesson: str
+    exercises: Mapping[str, str] = field(default_factory=dict)
+
+    def exercise(self, exercise_id: str) -> str:
+        """Return the title of an exercise, or its id in backticks if the lesson's text has none."""
+        return self.exercises.get(exercise_id, f"`{exercise_id}`")
+
+
+def titles(course: Course, lesson: str) -> Titles:
+    """Return the titles in a lesson's text; without the text, ids stand for them."""
+    path = course.text(lesson)
+    try:
+        return _read_titles(path, path.stat().st_mtime_ns)
+    except OSError:
+        return Titles(lesson)
+
+
+@lru_cache(maxsize=64)
+def _read_titles(path: Path, _changed: int) -> Titles:
+    lesson, heading = "", ""
+    exercises: dict[str, str] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if found := _HEADING.fullmatch(line):
+            heading = _SMALL_PRINT.sub("", found[2])
+            lesson = lesson or heading
+        elif (answer := _ANSWER.match(line)) and heading:
+            exercises[answer[1]] = heading
+    return Titles(lesson or path.stem, exercises)
+
+
+@lru_cache(maxsize=1024)  # a class's pages share the lesson's own cells
+def prose_html(markdown: str) -> Markup:
+    """Return a student's or an instructor's markdown as inert HTML with formulas as MathML."""
+    html = _NO_PICTURE.sub("", typeset_markdown(markdown))
+    return Markup(html)  # noqa: S704 - cleaned by markdown2html
+
+
+class Group(StrEnum):
+    """What is to be said about an exercise."""
+
+    CORRECT = "correct"
+    TO_FIX = "to_fix"
+    BY_HAND = "by_hand"  # graded by hand
+    PENDING = "pending"  # to be graded by hand
+
+
+def group(exercise: ExerciseReport) -> Group:
+    """Return which of the four groups an exercise belongs to."""
+    if exercise.outcome.is_pending:
+        return Group.PENDING if exercise.is_pending else Group.BY_HAND
+    return Group.CORRECT if exercise.outcome is Outcome.PASSED else Group.TO_FIX
+
+
+@dataclass(frozen=True)
+class ExerciseView:
+    """One exercise of a page.
+
+    `answer` is inert HTML, empty if there is none. `in_short` is the first sentence about what is wrong, in
+    one line without quoted code. `drawings` are two of the example, the student's result and the right one,
+    if they differ.
+    """
+
+    report: ExerciseReport
+    title: str
+    comment: Markup
+    is_written: bool
+    answer: Markup
+    wording: Wording
+    mistakes: list[NamedMistake]
+    failures: list[Failure]
+    passed: list[CheckReport]
+    in_short: str
+    left_to_earn: str
+    drawings: list[Markup]
+
+
+@dataclass(frozen=True)
+class Change:
+    """An exercise whose score differs from that of the attempt before."""
+
+    exercise: str
+    before: float | None
+    after: float | None
+
+    @property
+    def went_up(self) -> bool:
+        """Whether the later score is the higher one; pending points are not."""
+        return self.before is not None and self.after is not None and self.after > self.before
+
+    def __str__(self) -> str:
+        """Return "1.5 → 3"."""
+        return f"{points(self.before)} → {points(self.after)}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One attempt of a student at a lesson, its number, and what changed since the one before."""
+
+    number: int
+    attempt: Attempt
+    changes: list[Change]
+
+
+def steps(attempts: Iterable[Attempt]) -> list[Step]:
+    """Return a student's attempts at one lesson, oldest first.
+
+    The same file graded again, as after a change to the grader, is one attempt: the newest counts.
+    """
+    found: list[Attempt] = []
+    for attempt in attempts:
+        if found and found[-1].sha256 == attempt.sha256:
+            found.pop()
+        found.append(attempt)
+    before = [None, *(attempt.report for attempt in found)]
+    return [
+        Step(number, attempt, changes(before[number - 1], attempt.report))
+        for number, attempt in enumerate(found, start=1)
+    ]
+
+
+def changes(before: Report | None, after: Report) -> list[Change]:
+    """Return the exercises whose scores differ, in the lesson's order; none if either was not graded."""
+    if before is None or not before.is_graded or not after.is_graded:
+        return []
+    old = {exercise.id: exercise.score for exercise in before.exercises}
+    return [
+        Change(each.id, old[each.id], each.score)
+        for each in after.exercises
+        if each.id in old and points(old[each.id]) != points(each.score)
+    ]
+
+
+@dataclass(frozen=True)
+class GradedWork:
+    """A graded submission as a page shows it; `report` has the gradebook's scores.
+
+    `comments` are the instructor's, by exercise. `history` holds the student's attempts at this lesson.
+    `is_alone` says that nothing lies beside the page, as after nbgrader's exchange, which distributes the
+    page and no other file.
+    """
+
+    student: str
+    titles: Titles
+    report: Report
+    notebook: NotebookNode
+    sandboxed: bool
+    comments: Mapping[str, str] = field(default_factory=dict)
+    late_penalty: float = 0.0
+    history: Sequence[Step] = ()
+    is_alone: bool = False
+
+
+def _exercise(work: GradedWork, report: ExerciseReport, cell: NotebookNode | None) -> ExerciseView:
+    is_written, answer = cell is not None and cell.cell_type == "markdown", Markup("")
+    if cell is not None and cell.source.strip():
+        lines = {int(n) for check in report.failures for n in _LINE.findall(check.message)}
+        answer = prose_html(cell.source) if is_written else code_html(cell.source, lines)
+    in_short = _QUOTED_CODE.sub("", first_message(report)).partition(". ")[0].removesuffix(".")
+    if len(in_short) > ONE_LINE:
+        in_short = in_short[:ONE_LINE].rpartition(" ")[0].replace("`", "") + " …"
+    left = report.points - (report.score or 0.0)
+    drawn = _DRAWING.findall(report.example.pictures) if report.example else []
+    differ = len(drawn) == DRAWINGS and len({_LABEL.sub("", each) for each in drawn}) > 1
+    return ExerciseView(
+        report=report,
+        title=work.titles.exercise(report.id),
+        comment=prose_html(work.comments.get(report.id, "")),
+        is_written=is_written,
+        answer=answer,
+        wording=wording(report),
+        mistakes=distinct(report.misconceptions),
+        failures=failures(report.checks),
+        passed=[check for check in report.checks if check.passed],
+        in_short=in_short,
+        left_to_earn=f"{points(left)} point{'' if left == 1 else 's'} to gain",
+        # Safe: our own drawings, and only elements that draw; the page's policy stops anything else.
+        drawings=[Markup(each) for each in drawn] if differ else [],  # noqa: S704
     )
-    return Markup(style), policy  # noqa: S704 - our own file, nothing is inserted into it
+
+
+class Standing:
+    """How the exercises that count ended.
+
+    `graded` counts those that have a score, `full` those that earned all of their points, or more with
+    extra credit, and `is_empty` says that the student answered nothing at all. `first` is the exercise to
+    begin with: the first of the lesson, since later ones build on it.
+    """
+
+    def __init__(self, report: Report) -> None:
+        """Group the exercises of a report."""
+        counted = [each for each in report.exercises if not each.is_stretch]
+        groups = {which: [each for each in counted if group(each) is which] for which in Group}
+        self.to_fix = groups[Group.TO_FIX]
+        self.graded = len(counted) - len(groups[Group.PENDING])
+        full = [each for each in groups[Group.BY_HAND] if (each.score or 0.0) >= each.points]
+        self.full = len(groups[Group.CORRECT]) + len(full)
+        tried = [each for each in self.to_fix if each.outcome not in LEFT_OUT]
+        self.is_empty = bool(counted) and len(self.to_fix) == len(counted) and not tried
+        self.first = next(iter([*tried, *self.to_fix]), None)
+
+
+def headline(report: Report) -> str:
+    """Return one sentence on how it went."""
+    if not report.is_graded:
+        return f"{STATES[report.state].sentence.partition('. ')[0].rstrip('.')}."
+    standing = Standing(report)
+    if standing.is_empty:
+        return NOTHING_ANSWERED
+    if not standing.graded:
+        return "Nothing has been graded yet."
+    plural = "" if standing.graded == 1 else "s"
+    which = f"{'graded ' if report.pending else ''}exercise{plural}"
+    if standing.full == standing.graded:
+        return f"All {standing.graded} {which} correct. Well done."
+    return f"{standing.full} of {standing.graded} {which} correct."
+
+
+def what_is_pending(report: Report) -> str:
+    """Return who grades the rest, and that it costs nothing until then; empty if nothing is pending."""
+    if not report.pending:
+        return ""
+    count = len(report.pending_exercises())
+    what = "1 answer" if count == 1 else f"{count} answers"
+    left = f"{points(report.pending)} point{'' if report.pending == 1 else 's'}"
+    return f"Your instructor grades {what} by hand. Until then, {left} count neither for you nor against you."
 
 
 def _render(template: str, *, sandboxed: bool, **values: object) -> str:
-    style, policy = _style()
-    return render(template, style=style, policy=policy, no_sandbox="" if sandboxed else NO_SANDBOX, **values)
+    """Return a page with our style sheet, and a policy that names it by its digest."""
+    style = render("student_style.j2")
+    values["style"] = Markup(style)  # noqa: S704 - our own file, nothing is inserted into it
+    values["policy"] = (
+        f"default-src 'none'; style-src '{policy_hash(style)}'; img-src 'self' file:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    return render(template, no_sandbox="" if sandboxed else NO_SANDBOX, **values)
 
 
 def feedback_page(work: GradedWork) -> str:
@@ -68,8 +304,10 @@ def feedback_page(work: GradedWork) -> str:
 
     Everything that comes from a submission is escaped or cleaned.
     """
-    report, exercises, standing = work.report, work.exercises(), Standing(work.report)
-    state, first = STATES[report.state], standing.first_to_fix() if report.is_graded else None
+    report, standing = work.report, Standing(work.report)
+    answers = {grade_id(cell): cell for cell in reversed(work.notebook.cells) if is_solution(cell)}
+    exercises = [_exercise(work, each, answers.get(each.id)) for each in report.exercises]
+    state, first = STATES[report.state], standing.first if report.is_graded else None
     shown = [each for each in exercises if not each.report.is_skipped]  # a skipped one is only in the table
     return _render(
         "student_feedback.html.j2",
@@ -78,7 +316,7 @@ def feedback_page(work: GradedWork) -> str:
         report=report,
         total=report_total(report, work.late_penalty),
         exercises=exercises,
-        groups={which.value: [each for each in shown if each.group is which] for which in Group},
+        groups={which.value: [each for each in shown if group(each.report) is which] for which in Group},
         left_out=LEFT_OUT,
         standing=standing,
         headline=headline(report),
@@ -108,66 +346,52 @@ def page_of_one(course: Course, report: Report, notebook: NotebookNode, *, sandb
 
 @dataclass(frozen=True)
 class CellView:
-    """One cell of the graded notebook: its HTML, and the exercise and its points if it is an answer."""
+    """One cell of the graded notebook: its HTML, and the exercise and its points if it is an answer.
+
+    One that `may_be_wide` has to be reached with the keyboard: it may scroll sideways on a phone.
+    """
 
     html: Markup
     is_prose: bool
-    exercise: str = ""
-    total: str = ""
-
-    @property
-    def may_be_wide(self) -> bool:
-        """Whether it may have to scroll sideways on a phone, and has to be reached with the keyboard."""
-        wide = "<table" in self.html or "<math" in self.html or "<pre" in self.html
-        return self.is_prose and wide
+    may_be_wide: bool
+    exercise: str
+    total: str
 
 
 def notebook_page(work: GradedWork) -> str:
     """Return the whole graded notebook as HTML: the lesson's text, and the student's answers in frames.
 
-    It has no script, and shows no outputs: none were kept.
+    It has no script, and shows no outputs: none were kept. The first cell, the summary, is left out.
     """
+    totals = {each.id: exercise_total(each) for each in work.report.exercises}
+    cells = []
+    for cell in work.notebook.cells[1:]:
+        is_prose = cell.cell_type != "code"
+        html = prose_html(cell.source) if is_prose else code_html(cell.source)
+        exercise = (grade_id(cell) or "") if is_solution(cell) else ""
+        score = totals.pop(exercise, "")  # of two cells with one id, the first is the answer
+        wide = is_prose and any(tag in html for tag in ("<table", "<math", "<pre"))
+        cells.append(CellView(html, is_prose, wide, exercise if score else "", score))
     return _render(
         "student_notebook.html.j2",
         sandboxed=work.sandboxed,
         titles=work.titles,
-        cells=list(_cells(work)),
+        cells=cells,
         page=f"{work.report.lesson}.html",
         index=f"../{INDEX}",
     )
-
-
-def _cells(work: GradedWork) -> Iterator[CellView]:
-    """Yield the cells of a graded notebook but the first, which holds the summary."""
-    totals = {each.id: exercise_total(each) for each in work.report.exercises}
-    for cell in work.notebook.cells[1:]:
-        is_code = cell.cell_type == "code"
-        html = code_html(cell.source) if is_code else prose_html(cell.source)
-        exercise = (grade_id(cell) or "") if is_solution(cell) else ""
-        total = totals.pop(exercise, "")  # of two cells with one id, the first is the answer
-        yield CellView(html, not is_code, exercise if total else "", total)
 
 
 @dataclass(frozen=True)
 class LessonView:
     """One lesson of a student: its attempts, and the newest report with the gradebook's scores."""
 
-    name: str
     titles: Titles
+    page: str  # relative to the index
     steps: Sequence[Step]
     report: Report
     late_penalty: float
-
-    @property
-    def page(self) -> str:
-        """The address of its feedback page, relative to the index."""
-        lesson = quote(self.name, safe="")
-        return f"{lesson}/{lesson}.html"
-
-    @property
-    def to_fix(self) -> Sequence[ExerciseReport]:
-        """The exercises that need work."""
-        return Standing(self.report).to_fix if self.report.is_graded else []
+    to_fix: Sequence[ExerciseReport]
 
 
 def student_index(
@@ -182,9 +406,17 @@ def student_index(
     """
     lessons = []
     for name, made in sorted(attempts.items()):
-        known = grades.get(name, LessonGrades())
+        known, folder = grades.get(name, LessonGrades()), quote(name, safe="")
         report = made[-1].report.with_scores(known.scores)
-        lessons.append(LessonView(name, titles(course, name), steps(made), report, known.late_penalty))
+        view = LessonView(
+            titles=titles(course, name),
+            page=f"{folder}/{folder}.html",
+            steps=steps(made),
+            report=report,
+            late_penalty=known.late_penalty,
+            to_fix=Standing(report).to_fix if report.is_graded else [],
+        )
+        lessons.append(view)
     graded = [each for each in lessons if each.report.is_graded]
     earned = sum(each.report.score - each.late_penalty for each in graded)
     most = sum(each.report.max_score for each in graded)

@@ -23,6 +23,7 @@ from autograder.reports.words import (
     WORDING,
     distinct,
     failures,
+    next_step,
     place,
     points,
     report_total,
@@ -31,14 +32,6 @@ from autograder.reports.words import (
     wording,
 )
 
-MISTAKE_ADVICE = (
-    "change what the known mistake names, and run the tests in the notebook. The checks listed above "
-    "are not among them: they run again at the next submission."
-)
-CHECKS_ADVICE = (
-    "start with the first failed check. Write down the smallest input it applies to, work out the "
-    "result by hand, and print the shape after every line of the code."
-)
 WINDOW = 300.0  # seconds over which the rate is taken: submissions differ a lot
 _COLOUR = {
     Outcome.PASSED: "blue",
@@ -103,9 +96,8 @@ def _print_exercises(report: Report, console: Console) -> None:
         if not quiet and not exercise.is_skipped:  # those without checks stand together, by outcome
             key = exercise.outcome, exercise.id if exercise.checks else ""
             groups.setdefault(key, []).append(exercise)
-        if exercise.outcome is Outcome.FAILED:
-            text = MISTAKE_ADVICE if exercise.misconceptions else CHECKS_ADVICE
-            advice.setdefault(text, []).append(exercise.id)
+        if todo := next_step(exercise, in_terminal=True):
+            advice.setdefault(todo, []).append(exercise.id)
     said: set[str] = set()
     for exercises in groups.values():
         ids, words = ", ".join(each.id for each in exercises), sentence(exercises[0])
@@ -148,11 +140,9 @@ def _indent(text: str, console: Console, left: int = 2, style: str = "") -> None
         console.print(Padding(Text(text, style=style), (0, 0, 0, left)))
 
 
-class RateColumn(ProgressColumn):
-    """The number of submissions graded per minute."""
-
+class _RateColumn(ProgressColumn):
     def render(self, task: Task) -> Text:
-        """Return the rate, or a dash before there is one."""
+        """Return the submissions graded per minute, or a dash before there is a rate."""
         speed = task.finished_speed or task.speed
         return Text(f"{speed * 60:.1f} per minute" if speed else "– per minute")
 
@@ -163,7 +153,7 @@ def grading_progress(console: Console) -> Progress:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        RateColumn(),
+        _RateColumn(),
         TimeRemainingColumn(),
         TextColumn("left"),
         console=console,

@@ -24,11 +24,6 @@ from autograder.model.report import (
 from autograder.model.text import clean
 
 STRETCH = "stretch: not counted"  # in place of the score of an exercise without points
-SKIPPED = "This exercise is optional, and you left it as it was."
-NO_SANDBOX = (
-    "Graded without a sandbox: the code ran with the instructor's own rights, so nothing kept it "
-    "away from the tests, the scores or the other answers."
-)
 OTHER_NUMBERS: Final = "(In other checks, the numbers differ.)"
 _NUMBER = re.compile(r"(?<!line )(?<![\d.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")  # a line of code is no mere number
 
@@ -54,6 +49,7 @@ class StateWording:
 
 
 _WORDS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+NO_SANDBOX: Final[str] = _WORDS["no sandbox"]
 WORDING: Final = {outcome: Wording(**_WORDS["outcomes"][outcome]) for outcome in Outcome}
 BY_HAND: Final = Wording(**_WORDS["by hand"])
 STATES: Final = {state: StateWording(**_WORDS["states"][state]) for state in State}
@@ -115,26 +111,19 @@ def place(incident: Incident) -> str:
 def sentence(exercise: ExerciseReport) -> str:
     """Return a few sentences for the student: what happened and what to do."""
     if exercise.is_skipped:
-        return SKIPPED
+        return "This exercise is optional, and you left it as it was."
     failed, count = len(exercise.failures), len(exercise.checks)
     if exercise.outcome is not Outcome.FAILED or not 0 < failed < count:
         return wording(exercise).sentence
     return f"Part of it works: {count - failed} of {count} checks passed, {failed} failed."
 
 
-def next_step(exercise: ExerciseReport) -> str:
+def next_step(exercise: ExerciseReport, *, in_terminal: bool = False) -> str:
     """Return what to do next if checks failed; empty for any other outcome."""
     if exercise.outcome is not Outcome.FAILED:
         return ""
-    if exercise.misconceptions:
-        return (
-            "Fix that, and run the tests in your notebook. They do not include the checks listed "
-            "here, which run again when you hand in again."
-        )
-    return (
-        "Start with the first of these. Write down the smallest input it applies to, work out the "
-        "result by hand, and print the shape after every line of your code."
-    )
+    advice: dict[str, str] = _WORDS["next step in a terminal" if in_terminal else "next step"]
+    return advice["known mistake" if exercise.misconceptions else "failed checks"]
 
 
 def distinct(mistakes: Iterable[NamedMistake]) -> list[NamedMistake]:
@@ -169,15 +158,14 @@ def failures(checks: Iterable[CheckReport]) -> list[Failure]:
         ends = [each for each in patterns if pattern == each or pattern.endswith(f" {each}")]
         cause = min(ends, key=len, default=pattern)
         groups.setdefault((cause, 0 if pattern else number), []).append(check)
-    return [_failure(group) for group in groups.values()]
-
-
-def _failure(group: list[CheckReport]) -> Failure:
-    messages = [clean(check.message) for check in group]
-    message = min(messages, key=len)
-    if not all(each.endswith(message) for each in messages):
-        message = f"{message} {OTHER_NUMBERS}"
-    return Failure(tuple(check.title for check in group), message)
+    found = []
+    for group in groups.values():
+        messages = [clean(check.message) for check in group]
+        message = min(messages, key=len)
+        if not all(each.endswith(message) for each in messages):
+            message = f"{message} {OTHER_NUMBERS}"
+        found.append(Failure(tuple(check.title for check in group), message))
+    return found
 
 
 def first_message(exercise: ExerciseReport) -> str:

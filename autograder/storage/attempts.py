@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 
@@ -24,8 +25,6 @@ HOUR = 3600.0
 _TABLE = """CREATE TABLE attempts (
     id INTEGER PRIMARY KEY, lesson TEXT NOT NULL, student TEXT NOT NULL, document TEXT NOT NULL
 )"""
-_INDEX = "CREATE INDEX by_lesson_and_student ON attempts (lesson, student)"
-_INSERT = "INSERT INTO attempts (lesson, student, document) VALUES (?, ?, ?)"
 _ALL = "SELECT id, document FROM attempts ORDER BY id"
 _LATEST = """SELECT id, document FROM attempts
     WHERE id IN (SELECT max(id) FROM attempts WHERE lesson = ? GROUP BY student)"""
@@ -37,10 +36,6 @@ _ARRIVALS = """CREATE TABLE IF NOT EXISTS arrivals (
     key TEXT PRIMARY KEY, student TEXT NOT NULL, lesson TEXT NOT NULL, order_ TEXT NOT NULL,
     at REAL NOT NULL, counted INTEGER NOT NULL
 )"""
-_ARRIVED = "INSERT OR REPLACE INTO arrivals VALUES (?, ?, ?, ?, ?, ?)"
-_KEYS = "SELECT key FROM arrivals"
-_NEWEST = "SELECT student, lesson, max(order_) FROM arrivals GROUP BY student, lesson"
-_COUNTED = "SELECT at FROM arrivals WHERE student = ? AND counted AND at > ? ORDER BY at"
 
 
 class Attempt(Document):
@@ -124,14 +119,7 @@ class AttemptLog:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open the database for one transaction, which an exception rolls back."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with (
-            plain_database_errors(self.path),
-            closing(sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)) as database,
-            database,
-        ):
-            database.execute("BEGIN IMMEDIATE")
+        with _opened(self.path) as database:
             self._create_table(database)
             yield database
 
@@ -140,7 +128,7 @@ class AttemptLog:
         if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'attempts'").fetchone():
             return
         database.execute(_TABLE)
-        database.execute(_INDEX)
+        database.execute("CREATE INDEX by_lesson_and_student ON attempts (lesson, student)")
         if self.export_path.is_file():
             with self.export_path.open("rb") as file:
                 for number, line in enumerate(file, start=1):
@@ -157,9 +145,22 @@ class AttemptLog:
             ) from error
 
 
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the database for one transaction, which an exception rolls back."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        plain_database_errors(path),
+        closing(sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)) as database,
+        database,
+    ):
+        database.execute("BEGIN IMMEDIATE")
+        yield database
+
+
 def _insert(database: sqlite3.Connection, attempt: Attempt) -> None:
     row = attempt.lesson, attempt.student, attempt.model_dump_json()
-    database.execute(_INSERT, row)
+    database.execute("INSERT INTO attempts (lesson, student, document) VALUES (?, ?, ?)", row)
 
 
 class ArrivalLog:
@@ -174,37 +175,29 @@ class ArrivalLog:
 
     def keys(self) -> set[str]:
         """Return the keys of all submissions that were taken care of."""
-        with self._open() as database:
-            return {key for (key,) in database.execute(_KEYS)}
+        return {key for (key,) in self._execute("SELECT key FROM arrivals")}
 
     def newest(self) -> dict[tuple[str, str], str]:
         """Return the order of the newest submission taken care of, by student and lesson."""
-        with self._open() as database:
-            rows = database.execute(_NEWEST).fetchall()
-        return {(student, lesson): order for student, lesson, order in rows}
+        query = "SELECT student, lesson, max(order_) FROM arrivals GROUP BY student, lesson"
+        return {(student, lesson): order for student, lesson, order in self._execute(query)}
 
     def add(self, key: str, student: str, lesson: str, order: str, *, counted: bool = True) -> None:
         """Note a submission; `counted` says whether it uses up one of the student's attempts."""
-        with self._open() as database:
-            database.execute(_ARRIVED, (key, student, lesson, order, time.time(), int(counted)))
+        row = key, student, lesson, order, time.time(), int(counted)
+        self._execute("INSERT OR REPLACE INTO arrivals VALUES (?, ?, ?, ?, ?, ?)", *row)
 
     def wait(self, student: str, most: int) -> float:
         """Return the seconds until a student may have another attempt, of at most `most` an hour."""
         now = time.time()
-        with self._open() as database:
-            times = [at for (at,) in database.execute(_COUNTED, (student, now - HOUR))]
+        query = "SELECT at FROM arrivals WHERE student = ? AND counted AND at > ? ORDER BY at"
+        times = [at for (at,) in self._execute(query, student, now - HOUR)]
         return max(0.0, times[-most] + HOUR - now) if len(times) >= most else 0.0
 
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with (
-            plain_database_errors(self.path),
-            closing(sqlite3.connect(self.path, timeout=PATIENCE)) as database,
-            database,
-        ):
+    def _execute(self, query: str, *values: object) -> list[Any]:
+        with _opened(self.path) as database:
             database.execute(_ARRIVALS)
-            yield database
+            return database.execute(query, values).fetchall()
 
 
 def describe_errors(tracebacks: dict[str, str]) -> str:

@@ -31,7 +31,7 @@ from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import course_id, database_url
 from autograder.model.report import Outcome
 from autograder.storage.attempts import Attempt
-from autograder.submissions.nbgrader_cells import exercise_of
+from autograder.submissions.released import exercise_of
 
 NO_RESPONSE = "No response."  # nbgrader's comment on an unchanged skeleton
 
@@ -73,12 +73,9 @@ def open_gradebook(course: Course) -> Gradebook:
 
 
 def quiet_logger() -> logging.Logger:
-    """Return a logger that shows only nbgrader's critical messages."""
+    """Return a logger that drops nbgrader's messages: what matters in them is raised."""
     logger = logging.getLogger("autograder.nbgrader")
-    logger.setLevel(logging.CRITICAL)
-    logger.propagate = False
-    if not logger.handlers:
-        logger.addHandler(logging.NullHandler())
+    logger.disabled = True
     return logger
 
 
@@ -109,10 +106,10 @@ def scores_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, float]]:
 
     Extra credit alone is no score: an answer without one stays pending.
     """
-    rows = (
-        _of_lesson(book, lesson, Grade, Grade.score)
-        .filter(or_(Grade.manual_score.is_not(None), Grade.auto_score.is_not(None)))
-        .filter(or_(Grade.manual_score.is_not(None), Grade.extra_credit.is_not(None)))
+    rows = _rows(book, Grade, SubmittedAssignment.student_id, BaseCell.name, Grade.score).filter(
+        Assignment.name == lesson,
+        or_(Grade.manual_score.is_not(None), Grade.auto_score.is_not(None)),
+        or_(Grade.manual_score.is_not(None), Grade.extra_credit.is_not(None)),
     )
     found: dict[str, dict[str, float]] = {}
     for student, cell, score in rows:
@@ -123,7 +120,8 @@ def scores_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, float]]:
 def comments_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, str]]:
     """Return the comments of a lesson that a person wrote, by student and exercise."""
     found: dict[str, dict[str, str]] = {}
-    for student, cell, said in _of_lesson(book, lesson, Comment, Comment.manual_comment):
+    rows = _rows(book, Comment, SubmittedAssignment.student_id, BaseCell.name, Comment.manual_comment)
+    for student, cell, said in rows.filter(Assignment.name == lesson):
         if said and said != NO_RESPONSE:
             found.setdefault(student, {})[exercise_of(cell)] = said
     return found
@@ -132,32 +130,20 @@ def comments_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, str]]:
 def student_grades(book: Gradebook, student: str) -> Mapping[str, LessonGrades]:
     """Return what the gradebook says about a student, by lesson."""
     found: dict[str, LessonGrades] = {}
-    late = SubmittedNotebook.late_submission_penalty
-    for lesson, cell, score, automatic, by_hand, penalty in _of_student(
-        book, Grade, student, Grade.score, Grade.auto_score, Grade.manual_score, late
-    ):
+    numbers = Grade.score, Grade.auto_score, Grade.manual_score, SubmittedNotebook.late_submission_penalty
+    rows = _rows(book, Grade, Assignment.name, BaseCell.name, *numbers)
+    for lesson, cell, score, automatic, by_hand, penalty in _of_student(rows, student):
         grades = found.setdefault(lesson, LessonGrades(late_penalty=penalty or 0.0))
         given = automatic is not None or by_hand is not None
         grades.scores[exercise_of(cell)] = score if given else None
-    for lesson, cell, said in _of_student(book, Comment, student, Comment.manual_comment):
+    rows = _rows(book, Comment, Assignment.name, BaseCell.name, Comment.manual_comment)
+    for lesson, cell, said in _of_student(rows, student):
         if said and said != NO_RESPONSE:
             found.setdefault(lesson, LessonGrades()).comments[exercise_of(cell)] = said
     return found
 
 
-def _of_lesson(book: Gradebook, lesson: str, kind: Any, column: object) -> Query:
-    """Return the rows of a lesson's grades or comments: the student, the cell's name, the column."""
-    columns = SubmittedAssignment.student_id, BaseCell.name, column
-    return _cell_rows(book, kind, *columns).filter(Assignment.name == lesson)
-
-
-def _of_student(book: Gradebook, kind: Any, student: str, *columns: object) -> Query:
-    """Return the rows of grades or comments of a student: the lesson, the cell's name, the columns."""
-    rows = _cell_rows(book, kind, Assignment.name, BaseCell.name, *columns)
-    return rows.filter(SubmittedAssignment.student_id == student)
-
-
-def _cell_rows(book: Gradebook, kind: Any, *columns: object) -> Query:
+def _rows(book: Gradebook, kind: Any, *columns: object) -> Query:
     """Return columns of all grades or comments, joined with their cells, submissions and lessons."""
     return (
         book.db.query(*columns)
@@ -167,6 +153,10 @@ def _cell_rows(book: Gradebook, kind: Any, *columns: object) -> Query:
         .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
         .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
     )
+
+
+def _of_student(rows: Query, student: str) -> Query:
+    return rows.filter(SubmittedAssignment.student_id == student)
 
 
 def _submitted(book: Gradebook, attempt: Attempt, submitted_at: datetime | None) -> SubmittedNotebook:

@@ -1,19 +1,34 @@
 """Records an attempt in every place that keeps it, in an order that survives a kill at any time.
 
-The gradebook comes first, then the log, then the folder. A later run skips a submission only if
-the folder holds its newest attempt, so anything that was cut short is done again from the start.
+The gradebook comes first, then the log, then the folder autograded/<student>/<lesson>, which is laid out as
+by nbgrader. A later run skips a submission only if the folder holds its newest attempt, so anything that was
+cut short is done again from the start.
 """
 
+import json
+import re
+import shutil
+import tempfile
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+import nbformat
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import AssignLatePenalties
+from nbgrader.utils import parse_utc
 
 from autograder.model.course import Course
 from autograder.model.nbgrader_config import database_url, settings
-from autograder.storage import autograded
 from autograder.storage.attempts import Attempt, AttemptLog, log_error
 from autograder.storage.gradebook import Withdrawn, open_gradebook, quiet_logger, write_scores
-from autograder.submissions.submission import Submission
+from autograder.submissions.submission import SECRET, TIMESTAMP, Submission
+
+KEY = "autograder"  # the entry of a page's metadata that holds its attempt
+# A date, a time, and perhaps a zone by offset or name; a path to a zone's file is none.
+_STAMP = re.compile(r"\d{4}-\d\d?-\d\d?[ T]\d\d?:\d\d(:\d\d)?(\.\d{1,9})?( ?[+-]?[A-Za-z0-9:]{1,10})?")
+READ_ONLY = 0o444  # the mode that nbgrader gives to autograded files
 
 
 def record_attempt(course: Course, book: Gradebook, attempt: Attempt) -> list[Withdrawn]:
@@ -27,7 +42,7 @@ def record_attempt(course: Course, book: Gradebook, attempt: Attempt) -> list[Wi
         book,
         attempt,
         previous=log.last(attempt.student, attempt.lesson),
-        submitted_at=autograded.submission_time(submission),
+        submitted_at=submission_time(submission),
     )
     if attempt.detail:
         subject = f"{attempt.student}, {attempt.lesson}"
@@ -48,29 +63,94 @@ class Recorder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the gradebook."""
         self.book.close()
 
     def keep(self, attempt: Attempt, page: NotebookNode) -> list[Withdrawn]:
-        """Record an attempt and its page; return as `record_attempt` does."""
+        """Record an attempt and its page; return as `record_attempt` does.
+
+        nbgrader's rule for late work applies, or the one that nbgrader_config.py sets.
+        """
+        student, lesson = attempt.student, attempt.lesson
         withdrawn = record_attempt(self.course, self.book, attempt)
-        self._penalise_lateness(attempt, page)
-        autograded.write(self.course, attempt, page)
+        if self.book.find_submission(lesson, student).total_seconds_late:
+            place = {"notebook": lesson, "assignment": lesson, "student": student}
+            rule = AssignLatePenalties(config=self.config, log=quiet_logger())
+            rule.preprocess(page, {"nbgrader": place | {"db_url": database_url(self.course)}})
+        write(self.course, attempt, page)
         return withdrawn
 
-    def _penalise_lateness(self, attempt: Attempt, page: NotebookNode) -> None:
-        """Apply nbgrader's rule for late work, or the one that nbgrader_config.py sets."""
-        submission = self.book.find_submission(attempt.lesson, attempt.student)
-        if submission.total_seconds_late == 0:
-            return
-        place = {
-            "notebook": attempt.lesson,
-            "assignment": attempt.lesson,
-            "student": attempt.student,
-            "db_url": database_url(self.course),
-        }
-        rule = AssignLatePenalties(config=self.config, log=quiet_logger())
-        rule.preprocess(page, {"nbgrader": place})
+
+def attach_attempt(page: NotebookNode, attempt: Attempt) -> None:
+    """Store an attempt in the metadata of its page."""
+    page.metadata[KEY] = attempt.model_dump(mode="json")
+
+
+def attached_attempt(page: NotebookNode) -> Attempt | None:
+    """Return the attempt stored in a page, or None if there is none."""
+    stored = page.metadata.get(KEY)
+    return Attempt.model_validate(stored) if stored is not None else None
+
+
+def write(course: Course, attempt: Attempt, page: NotebookNode) -> None:
+    """Write the page of an attempt, the lesson's images and the time of submission.
+
+    The files are written beside the folder and moved into place, so a killed run leaves either the
+    old folder, the new one, or none.
+    """
+    folder = course.autograded_notebook(attempt.student, attempt.lesson).parent
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(folder)
+    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    _fill(course, attempt, page, fresh)
+    fresh.chmod(0o755)
+    if folder.exists():
+        folder.rename(fresh.with_suffix(".old"))
+    fresh.rename(folder)
+    _remove_leftovers(folder)
+
+
+def stored_attempt(course: Course, student: str, lesson: str) -> Attempt | None:
+    """Return the attempt whose page is in the folder, or None if there is no page of ours."""
+    path = course.autograded_notebook(student, lesson)
+    try:
+        stored = json.loads(path.read_bytes())["metadata"].get(KEY)
+        return Attempt.model_validate(stored) if stored is not None else None
+    except (OSError, ValueError, LookupError, AttributeError, TypeError):
+        return None  # absent, torn, or written by another program
+
+
+def submission_time(submission: Submission) -> datetime | None:
+    """Return the time in a submission's timestamp.txt, in UTC, or None if there is none that can be read."""
+    return parse_stamp(submission.submitted_at())
+
+
+def parse_stamp(text: str) -> datetime | None:
+    """Return the time of one of nbgrader's time stamps, in UTC, or None if it cannot be read."""
+    with suppress(ValueError, OverflowError, TypeError):
+        return parse_utc(text) if _STAMP.fullmatch(text) else None
+    return None
+
+
+def copy_stamps(submission: Submission, folder: Path) -> None:
+    """Write the time and the secret of a submission to a folder, as far as they are well-formed."""
+    if submission_time(submission) is not None:  # nbgrader's own commands end at one they cannot read
+        (folder / TIMESTAMP).write_text(submission.submitted_at(), encoding="ascii")
+    if secret := submission.secret():
+        (folder / SECRET).write_text(secret, encoding="ascii")
+
+
+def _fill(course: Course, attempt: Attempt, page: NotebookNode, folder: Path) -> None:
+    nbformat.write(page, folder / f"{attempt.lesson}.ipynb")
+    images = course.source / attempt.lesson / "images"
+    if images.is_dir():
+        shutil.copytree(images, folder / "images")
+    copy_stamps(Submission(course, attempt.student, attempt.lesson, attempt.version), folder)
+    for path in folder.rglob("*"):
+        if path.is_file():
+            path.chmod(READ_ONLY)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what a killed run left beside the folder."""
+    for leftover in folder.parent.glob(f".{folder.name}.*"):
+        shutil.rmtree(leftover)

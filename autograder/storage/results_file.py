@@ -8,8 +8,7 @@ visible to a submission.
 import contextlib
 import hashlib
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 PATIENCE = 5.0  # seconds to wait for another grader that writes
@@ -53,23 +52,15 @@ class ResultsFile:
         rows = [(*self._place, name, _digest(text), text) for name, text in self._new.items()]
         self._new.clear()
         try:
-            with self._writer() as database:
+            self._path.touch(mode=0o600)  # readable by its owner only
+            with closing(sqlite3.connect(self._path, timeout=PATIENCE)) as database, database:
                 database.execute(_TABLE)
                 database.execute(_OLD, self._place)
                 database.executemany(_PUT, rows)
-        except sqlite3.OperationalError:  # locked, or the disk is full: computed again next time
+        except (sqlite3.OperationalError, OSError):  # locked, or the disk is full: computed again next time
             return
         except sqlite3.DatabaseError:  # damaged: the next run begins a new one
             self._path.unlink(missing_ok=True)
-        except OSError:
-            return
-
-    @contextmanager
-    def _writer(self) -> Iterator[sqlite3.Connection]:
-        """Open the file for one transaction. It is made if need be, readable by its owner only."""
-        self._path.touch(mode=0o600)
-        with closing(sqlite3.connect(self._path, timeout=PATIENCE)) as database, database:
-            yield database
 
     def close(self) -> None:
         """Write what is new, and close the file."""

@@ -122,11 +122,15 @@ def _bound(node: ast.stmt) -> Iterator[str]:
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield node.name
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    for target in targets:
-        while isinstance(target, (ast.Subscript, ast.Attribute)):
-            target = target.value  # answers["q"] is about `answers`
-        if isinstance(target, ast.Name):
-            yield target.id
+    yield from (name for target in targets for name in _changed(target))
+
+
+def _changed(target: ast.AST | None) -> Iterator[str]:
+    """Yield the name of the variable that an assignment is about: `answers`, of answers["q"]."""
+    while isinstance(target, (ast.Subscript, ast.Attribute)):
+        target = target.value
+    if isinstance(target, ast.Name):
+        yield target.id
 
 
 def _provided(node: ast.stmt) -> Iterator[str]:
@@ -150,12 +154,12 @@ class Names:
     defined: frozenset[str]
     used: frozenset[str]
 
-    def __len__(self) -> int:
-        """Return how much there is to keep."""
-        return len(self.defined) + len(self.used) + 1
+
+def _size(names: Names) -> int:
+    return len(names.defined) + len(names.used) + 1
 
 
-@cached(LRUCache(500_000, getsizeof=len), key=by_digest)
+@cached(LRUCache(500_000, getsizeof=_size), key=by_digest)
 def names_in(source: str) -> Names:
     """Return a cell's names; none if it is not Python. Functions and classes in it are read, too."""
     tree = parse(source)
@@ -170,18 +174,10 @@ def names_in(source: str) -> Names:
         for each in table.get_symbols()
         if each.is_assigned() or each.is_imported() or each.is_namespace()
     }
-    return Names(frozenset(bound.union(_changed(tree))), frozenset(_read(table)))
-
-
-def _changed(tree: ast.Module) -> Iterator[str]:
-    """Yield the names of objects of which a cell sets an attribute or an entry."""
-    for node in ast.walk(tree):
+    for node in ast.walk(tree):  # a cell that sets an attribute or an entry changes the object
         if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
-            inner: ast.expr = node
-            while isinstance(inner, (ast.Attribute, ast.Subscript)):
-                inner = inner.value
-            if isinstance(inner, ast.Name):
-                yield inner.id
+            bound.update(_changed(node))
+    return Names(frozenset(bound), frozenset(_read(table)))
 
 
 def _read(table: symtable.SymbolTable) -> Iterator[str]:

@@ -1,20 +1,29 @@
-"""Reads a submitted notebook file, whatever it contains.
+"""Reads a submitted notebook file, whatever it is and contains.
+
+It is opened without following a link, waiting for a pipe, or reading without end.
 
 Saved outputs and attachments are dropped from a large file's bytes before they are parsed: they are most
 of it, and grading uses none of them. Skipping them costs no memory, however many values they hold.
 """
 
+import errno
 import json
+import os
 import re
+import stat
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from autograder.model.course import Course
-from autograder.model.errors import SubmissionError
+from autograder.model.errors import SubmissionError, WrongFileError
 from autograder.model.text import clean_name
-from autograder.submissions.file_access import read_submitted
+
+_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_LAYOUT = 3  # a submission is student/lesson/notebook
 
 MAX_BYTES = 256 * 2**20
 MAX_PARSED = 16 * 2**20  # without outputs; a lesson takes a tenth of a megabyte
@@ -26,12 +35,6 @@ MAX_DIGITS = 18
 EMBEDDED = re.compile(r"(data:[\w/+.-]{0,60};base64,)[\w/+=%\s]{400,}")  # a picture in the text
 CELL_TYPES = {"code": "code", "raw": "raw", "markdown": "markdown", "heading": "markdown"}
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
-NOT_PYTHON = "the notebook names another kernel, '{kernel}'; it was run as Python"
-NOT_UTF8 = f"the file is not in UTF-8; unreadable characters were replaced by '{UNREADABLE}'"
-OLD_FORMAT = "the notebook is in an old format, nbformat {number}; it was converted"
-TOO_MANY = "the notebook has more than {limit} cells; the rest was left out"
-TOO_LONG = "a cell holds more than {limit} characters; the rest of it was left out"
-TOO_MUCH = "the cells hold more than {limit} characters; the last ones were left out"
 
 MAX_TOKENS = 4_000_000  # about three seconds
 # A string, possibly cut off by the end of the file, or a bracket. Possessive: nothing is ever retried.
@@ -71,7 +74,7 @@ def read_submission(path: Path, course: Course | None = None) -> RawNotebook:
     found = (cell for sheet in sheets for cell in _list(_dict(sheet).get("cells")))
     cells = [_cell(cell) for cell in found if isinstance(cell, dict)]
     if len(cells) > MAX_CELLS:
-        repairs.append(TOO_MANY.format(limit=MAX_CELLS))
+        repairs.append(f"the notebook has more than {MAX_CELLS} cells; the rest was left out")
     return RawNotebook(_within_limits(cells[:MAX_CELLS], repairs), repairs)
 
 
@@ -90,7 +93,7 @@ def _text(name: str, data: bytes, repairs: list[str]) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError:
-        repairs.append(NOT_UTF8)
+        repairs.append(f"the file is not in UTF-8; unreadable characters were replaced by '{UNREADABLE}'")
         return data.decode(encoding, errors="replace")
 
 
@@ -101,10 +104,10 @@ def _within_limits(cells: list[RawCell], repairs: list[str]) -> list[RawCell]:
         kind = "code" if cell.cell_type == "code" else "prose"
         left[kind] -= len(cell.source[:MAX_CELL])
         if left[kind] < 0:
-            repairs.append(TOO_MUCH.format(limit=MAX_SOURCES))
+            repairs.append(f"the cells hold more than {MAX_SOURCES} characters; the last ones were left out")
             break
         if len(cell.source) > MAX_CELL:
-            repairs.append(TOO_LONG.format(limit=MAX_CELL))
+            repairs.append(f"a cell holds more than {MAX_CELL} characters; the rest of it was left out")
             cell = replace(cell, source=cell.source[:MAX_CELL])
         kept.append(cell)
     return kept
@@ -126,12 +129,14 @@ def _parse(name: str, text: str) -> dict[str, Any]:
 def _about_format(raw: dict[str, Any]) -> Iterator[str]:
     """Yield what is unusual about the notebook's format and kernel."""
     if isinstance(raw.get("worksheets"), list):
-        yield OLD_FORMAT.format(number=str(raw.get("nbformat", 3))[:10])
+        number = str(raw.get("nbformat", 3))[:10]
+        yield f"the notebook is in an old format, nbformat {number}; it was converted"
     about = _dict(raw.get("metadata"))
     kernel = _dict(about.get("kernelspec"))
     language = kernel.get("language") or _dict(about.get("language_info")).get("name") or "python"
     if isinstance(language, str) and "python" not in language.lower():
-        yield NOT_PYTHON.format(kernel=_clean(kernel.get("display_name") or language)[:40])
+        name = _clean(kernel.get("display_name") or language)[:40]
+        yield f"the notebook names another kernel, '{name}'; it was run as Python"
 
 
 def _cell(raw: dict[str, Any]) -> RawCell:
@@ -184,7 +189,6 @@ def without_outputs(data: bytes) -> bytes:
 
 
 def _outputs(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where the values to drop begin and end."""
     depth = start = outside = 0
     for number, found in enumerate(_TOKEN.finditer(data)):
         if number > MAX_TOKENS:
@@ -200,3 +204,100 @@ def _outputs(data: bytes) -> Iterator[tuple[int, int]]:
         elif not start and depth >= _IN_A_CELL and data[first : min(end, first + 14)] in _DROPPED:
             colon = _COLON.match(data, end)
             start, outside = (colon.start(1), depth) if colon else (0, 0)
+
+
+def read_submitted(path: Path, most: int, course: Course | None = None) -> bytes:
+    """Return the bytes of a submitted file, at most `most` of them.
+
+    The file itself, and each folder above it that came with it, has to be the real one: no link, no
+    second name of another file. Raises WrongFileError if it is not, and SubmissionError if it cannot be
+    read or is larger.
+    """
+    with _opened(path, course) as descriptor:
+        size = os.fstat(descriptor).st_size
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            data = file.read(most + 1) if size <= most else b""
+        if max(size, len(data)) > most:
+            raise SubmissionError(f"{clean_name(path.name)} is larger than {most // 2**20} MB")
+        return data
+
+
+def require_real(path: Path, course: Course) -> None:
+    """Raise what `read_submitted` would, without reading anything."""
+    with _opened(path, course):
+        pass
+
+
+def read_start(path: Path, most: int, course: Course) -> bytes:
+    """Return the first bytes of a small submitted file; none if it cannot be read."""
+    with suppress(SubmissionError), _opened(path, course) as descriptor:
+        return os.read(descriptor, most)
+    return b""
+
+
+@contextmanager
+def _opened(path: Path, course: Course | None) -> Iterator[int]:
+    """Open one folder after the other, from the last one that the instructor chose, and then the file.
+
+    Whatever goes wrong becomes a SubmissionError of one line.
+    """
+    name = clean_name(path.name)
+    try:
+        whole = Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve follows links
+        base = _chosen(whole, course)
+        *folders, last = whole.relative_to(base).parts or (".",)
+        with ExitStack() as descriptors:
+            place = os.open(base, os.O_PATH | os.O_CLOEXEC)
+            descriptors.callback(os.close, place)
+            for folder in folders:
+                place = _open(folder, _FOLDER, place)
+                descriptors.callback(os.close, place)
+            _refuse_specials(last, place)
+            file = _open(last, _FILE, place)
+            descriptors.callback(os.close, file)
+            _require_ordinary(os.fstat(file), name)
+            yield file
+    except FileNotFoundError:
+        raise SubmissionError(f"no such file: {clean_name(str(path))}") from None
+    except PermissionError:
+        raise SubmissionError(f"no permission to read {name}") from None
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        reason = getattr(error, "strerror", None) or error  # the error's text may hold our paths
+        raise SubmissionError(f"cannot read {name}: {reason}") from error
+
+
+def _chosen(path: Path, course: Course | None) -> Path:
+    """Return the folder above `path` up to which links are the instructor's own business."""
+    for folder in (course.submitted, Path.cwd(), course.root) if course else (Path.cwd(),):
+        if folder in path.parents:
+            return folder
+    return path.parents[min(_LAYOUT, len(path.parents)) - 1]
+
+
+def _open(name: str, flags: int, place: int) -> int:
+    try:
+        return os.open(name, flags, dir_fd=place)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+            raise
+        if stat.S_ISLNK(os.stat(name, dir_fd=place, follow_symlinks=False).st_mode):
+            raise WrongFileError(f"'{clean_name(name)}' is a link: expected the notebook itself") from None
+        raise
+
+
+def _refuse_specials(name: str, place: int) -> None:
+    """Refuse what is not even to be opened: opening a device may set something off."""
+    mode = os.stat(name, dir_fd=place, follow_symlinks=False).st_mode
+    if stat.S_ISDIR(mode):
+        raise SubmissionError(f"{clean_name(name)} is a folder; name the notebook in it")
+    if not stat.S_ISREG(mode) and not stat.S_ISLNK(mode):
+        raise SubmissionError(f"{clean_name(name)} is not an ordinary file")
+
+
+def _require_ordinary(about: os.stat_result, name: str) -> None:
+    if not stat.S_ISREG(about.st_mode):
+        raise SubmissionError(f"{name} is not an ordinary file")
+    if about.st_nlink > 1:
+        raise WrongFileError(
+            f"'{name}' is a hard link, another name of some other file: expected a copy of its own"
+        )

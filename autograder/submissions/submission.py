@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -13,8 +14,7 @@ from autograder.model.course import Course
 from autograder.model.errors import NothingSubmittedError, SubmissionError, WrongFileError
 from autograder.model.report import Report
 from autograder.model.text import clean_name, is_student_name
-from autograder.submissions.file_access import read_start, read_submitted, require_real
-from autograder.submissions.notebook_file import MAX_BYTES
+from autograder.submissions.notebook_file import MAX_BYTES, read_start, read_submitted, require_real
 from autograder.submissions.released import identify
 
 TIMESTAMP = "timestamp.txt"  # nbgrader writes the time of submission there
@@ -50,9 +50,16 @@ class Submission:
 
     @cached_property
     def _other_name(self) -> Path | None:
-        """The only notebook of the lesson among those of other names, if there is one."""
-        found = self._of_the_lesson(self._others())
-        return found[0] if len(found) == 1 else None
+        """The only notebook among those of other names, or the only distinct one of the lesson."""
+        paths = self._others()
+        if len(paths) == 1:
+            return paths[0]
+        distinct: dict[str, Path] = {}
+        for path in paths if len(paths) <= MOST_READ else ():
+            with suppress(SubmissionError):
+                if identify(self.course, path) == self.lesson:
+                    distinct.setdefault(self._digest(path), path)
+        return next(iter(distinct.values())) if len(distinct) == 1 else None
 
     def sha256(self) -> str:
         """Return the digest of the file, or of the reason why there is none to read."""
@@ -126,19 +133,6 @@ class Submission:
 
     def _names(self) -> str:
         return _listed([other.name for other in self._others()])
-
-    def _of_the_lesson(self, paths: list[Path]) -> list[Path]:
-        """Return the only file, or else one file for each distinct notebook of the lesson."""
-        if len(paths) == 1 or len(paths) > MOST_READ:
-            return paths
-        distinct: dict[str, Path] = {}
-        for path in paths:
-            try:
-                if identify(self.course, path) == self.lesson:
-                    distinct.setdefault(self._digest(path), path)
-            except SubmissionError:
-                continue
-        return list(distinct.values())
 
     def _digest(self, path: Path) -> str:
         return hashlib.sha256(read_submitted(path, MAX_BYTES, self.course)).hexdigest()

@@ -22,9 +22,8 @@ from pathlib import Path
 from autograder.model.course import Course
 from autograder.model.errors import SubmissionError
 from autograder.model.text import clean_name, is_student_name
-from autograder.storage.autograded import parse_stamp
-from autograder.submissions.file_access import read_submitted
-from autograder.submissions.notebook_file import MAX_BYTES
+from autograder.storage.recorder import parse_stamp
+from autograder.submissions.notebook_file import MAX_BYTES, read_submitted
 from autograder.submissions.submission import MOST_FILES, SECRET, TIMESTAMP
 
 MOST_SUBMISSIONS = 100_000  # entries of an inbox that are looked at
@@ -50,6 +49,9 @@ class Arrival:
     key: str
     order: str
     from_exchange: bool
+
+    def __str__(self) -> str:
+        return f"{clean_name(self.student)}, {self.lesson}"
 
     @property
     def place(self) -> tuple[str, str]:
@@ -119,8 +121,8 @@ def _in_folder(student: str, lesson: str, folder: Path) -> Arrival:
     state = _state(folder)
     newest = max((changed for *_, changed in state), default=0)
     digest = hashlib.sha256(repr(state).encode("utf-8", "backslashreplace")).hexdigest()
-    key = f"{student}/{lesson}/{digest}"
-    return Arrival(student, lesson, folder, key, f"{newest:020d}", from_exchange=False)
+    key, order = f"{student}/{lesson}/{digest}", f"{newest:020d}"
+    return Arrival(student, lesson, folder, key, order, from_exchange=False)
 
 
 def _state(folder: Path) -> State:
@@ -134,11 +136,6 @@ def _state(folder: Path) -> State:
     except OSError:  # it is being written or removed at this moment
         return ()
     return tuple(sorted(found))
-
-
-def shown(arrival: Arrival) -> str:
-    """Return a submission as it is named in a message."""
-    return f"{clean_name(arrival.student)}, {arrival.lesson}"
 
 
 class Settling:
@@ -199,7 +196,13 @@ def collect(course: Course, arrival: Arrival) -> None:
             if space > 0:
                 space -= _copy(arrival.folder / name, draft / name)
         draft.chmod(0o755)
-        _replace(target, draft)
+        if os.path.lexists(target):
+            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+            target.rename(old / "old")
+            draft.rename(target)
+            shutil.rmtree(old)
+        else:
+            draft.rename(target)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -229,16 +232,6 @@ def _copy(source: Path, target: Path) -> int:
         if is_notebook and not source.is_dir():
             target.symlink_to(source)
         return 0
-
-
-def _replace(target: Path, draft: Path) -> None:
-    if os.path.lexists(target):
-        old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-        target.rename(old / "old")
-        draft.rename(target)
-        shutil.rmtree(old)
-    else:
-        draft.rename(target)
 
 
 def owner_of(arrival: Arrival) -> str:

@@ -18,7 +18,7 @@ from autograder.storage.attempts import ArrivalLog, Attempt, AttemptLog
 from autograder.storage.exchange import CourseExchange
 from autograder.storage.io_errors import ERRNOS, plain_io_errors
 from autograder.submissions.submission import Submission
-from autograder.watch.inbox import Arrival, Inbox, Settling, collect, owner_of, shown
+from autograder.watch.inbox import Arrival, Inbox, Settling, collect, owner_of
 
 LOCK = "watch.lock"
 GLANCE = 1.0  # seconds between two looks while something is being written
@@ -50,7 +50,7 @@ class ArrivalGrader:
         self.log = ArrivalLog(course.reports)
 
     def grade(self, lesson: str, arrivals: Sequence[Arrival]) -> Iterator[Done]:
-        """Grade submissions for one lesson, and yield each when its feedback is back.
+        """Grade submissions for one lesson, yield each when its feedback is back, and publish the reports.
 
         A submission is noted as taken care of after that, so that none is lost if this ends early.
         Raises AutograderErrors that would stop every submission alike.
@@ -61,8 +61,12 @@ class ArrivalGrader:
             by_student = {arrival.student: arrival for arrival in arrivals}
             todo: list[Submission] = []
             for student, arrival in by_student.items():
-                if problem := self._collect(arrival):
-                    yield Done(arrival, problem=problem)
+                try:
+                    collect(self.course, arrival)
+                except OSError as error:
+                    if error.errno in ERRNOS:  # the disk's fault, not the student's
+                        raise
+                    yield Done(arrival, problem=f"the folder cannot be read: {error.strerror}")
                     continue
                 submission = loop.submission(student)
                 if loop.is_settled(submission, AttemptLog(self.course.reports).last(student, lesson)):
@@ -73,26 +77,12 @@ class ArrivalGrader:
                 for recorded in loop.grade(self.pool, todo):
                     attempt = recorded.attempt
                     yield self._finish(loop, by_student[attempt.student], attempt, started)
-
-    def publish(self) -> None:
-        """Write the instructor's reports anew."""
-        with plain_io_errors(self.course):
             publish(self.course, self.course.lessons())
 
     def close(self) -> None:
         """End the workers, and write the log of attempts as JSON lines, as a class run does."""
         self.pool.close()
         AttemptLog(self.course.reports).export()
-
-    def _collect(self, arrival: Arrival) -> str:
-        """Copy a submission to its place; return what went wrong, or ""."""
-        try:
-            collect(self.course, arrival)
-        except OSError as error:
-            if error.errno in ERRNOS:  # the disk's fault, not the student's
-                raise
-            return f"the folder cannot be read: {error.strerror}"
-        return ""
 
     def _finish(self, loop: GradingLoop, arrival: Arrival, attempt: Attempt | None, started: float) -> Done:
         """Make the page unless it is there already, give it back, and note the submission."""
@@ -109,23 +99,20 @@ class ArrivalGrader:
         return Done(arrival, attempt, time.monotonic() - started, returned, problem)
 
 
-@dataclass(frozen=True)
-class Rules:
-    """`most` attempts per student and hour, and whether folders of the exchange need the right owner."""
-
-    most: int
-    checks_owner: bool = True
-
-
 @dataclass
 class Watch:
-    """One watch over an inbox. `tell` gets what was graded, `note` a line about what was not."""
+    """One watch over an inbox. `tell` gets what was graded, `note` a line about what was not.
+
+    A student has `most` attempts an hour; `checks_owner` says whether folders of the exchange need the
+    right owner.
+    """
 
     inbox: Inbox
     grader: ArrivalGrader
-    rules: Rules
     tell: Callable[[Done], None]
     note: Callable[[str], None]
+    most: int
+    checks_owner: bool = True
     settling: Settling = field(default_factory=Settling)
     _noted: dict[str, float] = field(default_factory=dict)
     _is_busy: bool = False  # whether something is still being written
@@ -155,19 +142,15 @@ class Watch:
         """Grade what arrived for one lesson; a lesson that cannot be graded holds up no other."""
         try:
             for done in self.grader.grade(lesson, arrivals):
-                self._tell(done)
-            self.grader.publish()
+                if done.attempt is None and done.problem:
+                    self._note_once(f"{done.arrival}: {done.problem}")
+                else:
+                    self.settling.forget(done.arrival)
+                    self.tell(done)
         except AutograderError as problem:
             if once:
                 raise
             self._note_once(str(problem))
-
-    def _tell(self, done: Done) -> None:
-        if done.attempt is None and done.problem:
-            self._note_once(f"{shown(done.arrival)}: {done.problem}")
-        else:
-            self.settling.forget(done.arrival)
-            self.tell(done)
 
     def _new(self) -> list[Arrival]:
         """Return the submissions that nobody has taken care of, in the order in which to do so."""
@@ -182,23 +165,23 @@ class Watch:
 
     def _has_its_owner(self, arrival: Arrival) -> bool:
         """Return whether the folder is the student's own, so that nobody hands in for another."""
-        if not (arrival.from_exchange and self.rules.checks_owner):
+        if not (arrival.from_exchange and self.checks_owner):
             return True
         owner = owner_of(arrival)
         if owner == arrival.student:
             return True
         self._note_once(
-            f"{shown(arrival)}: left alone, because the folder belongs to '{owner or 'an unknown user'}'; "
+            f"{arrival}: left alone, because the folder belongs to '{owner or 'an unknown user'}'; "
             "if your users share one account, set c.ExchangeCollect.check_owner = False"
         )
         return False
 
     def _is_allowed(self, arrival: Arrival) -> bool:
         """Return whether the student has an attempt left in this hour; if not, it waits."""
-        wait = self.grader.log.wait(arrival.student, self.rules.most)
+        wait = self.grader.log.wait(arrival.student, self.most)
         if wait:
             at = time.strftime("%H:%M", time.localtime(time.time() + wait))
-            self._note_once(f"{shown(arrival)}: waits until {at} ({self.rules.most} attempts an hour)")
+            self._note_once(f"{arrival}: waits until {at} ({self.most} attempts an hour)")
         return not wait
 
     def _note_once(self, line: str) -> None:
@@ -234,14 +217,11 @@ def only_one(course: Course) -> Iterator[None]:
     Raises CourseError if another one holds it. The lock ends with its process, however that ends.
     """
     course.reports.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(course.reports / LOCK, timeout=0)
     try:
-        lock.acquire()
+        held = FileLock(course.reports / LOCK, timeout=0).acquire()
     except Timeout:
         raise CourseError(
             f"another 'autograder watch' is at work on {course.root}; stop that one first"
         ) from None
-    try:
+    with held:
         yield
-    finally:
-        lock.release()

@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT, solve
 from nbgrader.validator import Validator
 
-from autograder.lecture.blocks import only_sets_up
+from autograder.lecture.pages import only_sets_up
 from autograder.model.course import Course
 
 COURSE = Course(ROOT)

@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT
 
 from autograder.bundle import archive
-from autograder.bundle.secrets import refuse_secrets, secrets
+from autograder.bundle.archive import refuse_secrets, secrets
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.errors import BundleError

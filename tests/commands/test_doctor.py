@@ -7,10 +7,9 @@ import pytest
 from click.testing import CliRunner, Result
 from conftest import ROOT
 
+from autograder import doctor as module
 from autograder.cli import main
-from autograder.doctor import examine as module
-from autograder.doctor.examine import CHECKS, NamedCheck, examine
-from autograder.doctor.finding import Finding, ok, problem, warning
+from autograder.doctor import CHECKS, Finding, NamedCheck, examine, ok, problem, warning
 from autograder.model.course import Course
 
 LONG = "sudo " + " ".join(f"part-{number}" for number in range(40))

@@ -11,7 +11,7 @@ import torch
 from conftest import solve
 
 from autograder.model.course import Course
-from coursework import stand_ins, trial
+from coursework import earlier, stand_ins
 from coursework.earlier import load_earlier
 
 LESSON = "04_multi_head_attention"
@@ -147,7 +147,7 @@ def test_an_endless_loop_is_cut_short(
     cells: list[str], lay: Lay, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a part or in a cell, a loop without end costs its time limit and no more."""
-    monkeypatch.setattr(trial, "STEP_SECONDS", 1.0)
+    monkeypatch.setattr(earlier, "STEP_SECONDS", 1.0)
     part, line = told(lay(notebook(*cells)), capfd)
     assert part is stand_ins.scaled_dot_product_attention
     assert "did not come to an end" in line

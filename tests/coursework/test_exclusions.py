@@ -172,8 +172,9 @@ def test_every_excluded_function_is_tried_when_the_sandbox_starts() -> None:
 
 
 def _with_a_moved_operator() -> list[str]:
-    operators = {name: known for name, known in exclusions.NORMS.operators.items() if "layer" not in name}
-    moved = exclusions.Exclusion(operators, exclusions.NORMS.calls, exclusions.NORMS.python)
+    norms = EXCLUSIONS["norms"]
+    operators = {known: name for known, name in norms.operators.items() if "layer" not in name}
+    moved = exclusions.Exclusion(operators, norms.calls, norms.python)
     before, exclusions.EXCLUSIONS = exclusions.EXCLUSIONS, {"norms": moved}
     try:
         return not_refused()

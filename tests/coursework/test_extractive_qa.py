@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from coursework import extractive_qa, pretrained
-from coursework.extractive_qa import LONGEST, Logits, is_right, load_reader, normalised
+from coursework.extractive_qa import LONGEST, Logits, LowRank, SpanModel, is_right, load_reader, normalised
 from coursework.qa_paragraphs import UNSEEN, WORKED
-from coursework.span_model import LowRank, SpanModel
-from coursework.synthetic_qa import example
+from coursework.train_span_head import example
 
 
 def best(logits: Logits) -> str:

@@ -10,10 +10,9 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import CsvExportPlugin
 from tiny_course import LESSON
 
-from autograder.exports.canvas import canvas_csv
 from autograder.exports.class_scores import ClassScores
 from autograder.exports.csv_files import NBGRADER_COLUMNS as COLUMNS
-from autograder.exports.csv_files import course_csv, nbgrader_csv
+from autograder.exports.csv_files import canvas_csv, course_csv, nbgrader_csv
 from autograder.exports.roster import Roster, read_roster
 from autograder.model.course import Course
 

@@ -9,18 +9,11 @@ from nbgrader.api import Gradebook
 from tiny_course import LESSON
 
 from autograder.cli import main
-from autograder.commands import export as command
-from autograder.exports.export import FORMATS
 from autograder.model.course import Course
 
 
 def _run(course: Course, *args: str | Path) -> Result:
     return CliRunner().invoke(main, ["--course", str(course.root), "export", *map(str, args)])
-
-
-def test_the_command_offers_every_format() -> None:
-    """It names them itself, because importing them takes a second."""
-    assert command.FORMATS == FORMATS
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from autograder.model.course import Course
 from autograder.model.errors import SubmissionError
 from autograder.model.text import clean, is_student_name
-from autograder.storage.autograded import submission_time
+from autograder.storage.recorder import submission_time
 from autograder.submissions.notebook_file import read_submission
 from autograder.submissions.submission import Submission, submitted_by
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from nbconvert.filters import markdown2html as nbconverts
 
 from autograder.reports.safe_html import ATTRIBUTES, TAGS, VALUES, inert, is_harmless, markdown2html
-from autograder.reports.student_view import prose_html
+from autograder.reports.student_pages import prose_html
 
 FUZZ = settings.get_profile("fuzz")
 NAMES = ["a", "b", "div", "span", "p", "img", "svg", "math", "style", "script", "table", "td", "tr", "title", "textarea", "form", "input", "details", "noscript", "template"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from tiny_course import FakeGraded, FakeGrader
 
-from autograder.grading.cluster_worker import main
+from autograder.grading.cluster import main
 from autograder.model.course import Course
 from autograder.model.errors import SandboxMissingError
 

@@ -18,7 +18,7 @@ from tiny_course import LESSON, RIGHT, FakeGraded, FakeGrader, hand_in
 from autograder.grading.pool import Pool
 from autograder.model.course import Course
 from autograder.reports import feedback_exporter
-from autograder.storage import autograded
+from autograder.storage import recorder
 from autograder.storage.attempts import AttemptLog
 from autograder.submissions.submission import Submission
 
@@ -95,7 +95,7 @@ def everything(course: Course) -> dict[str, Any]:
     """Return everything that a run leaves, apart from times."""
     students = sorted(folder.name for folder in course.submitted.iterdir())
     latest = AttemptLog(course.reports).latest(LESSON)
-    kept = {student: autograded.stored_attempt(course, student, LESSON) for student in students}
+    kept = {student: recorder.stored_attempt(course, student, LESSON) for student in students}
     assert kept == {student: latest[student] for student in students}
     return {
         "grades": grades(course),

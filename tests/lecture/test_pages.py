@@ -1,13 +1,24 @@
-"""Slides hold an idea each; tests, set-up and hints are not for the room, answers are folded."""
+"""Slides hold an idea each; tests, set-up and hints are not for the room, answers are folded.
 
+A lesson opened in front of a room is a copy: whatever happens to it, the course stays as it is.
+"""
+
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from click.testing import CliRunner
 from conftest import ROOT
+from nbformat.v4 import new_code_cell, new_output
 
-from autograder.lecture.pages import live_notebook, slide_notebook
+from autograder.cli import main
+from autograder.lecture import pages
+from autograder.lecture.pages import live_notebook, slide_notebook, solved_lesson
 from autograder.model.course import Course
 from autograder.model.lesson_text import read_lesson
 
@@ -17,9 +28,7 @@ LESSON = "03_attention"
 
 def made(lesson: str, layout: Any, **options: bool) -> Any:
     """Return a lesson's notebook, laid out."""
-    solved = COURSE.solved_notebook(lesson)
-    notebook = nbformat.read(solved, as_version=4)
-    return layout(read_lesson(COURSE.text(lesson)), notebook, solved.parent, **options)
+    return layout(*solved_lesson(COURSE, lesson), **options)
 
 
 def kinds(notebook: Any) -> list[str]:
@@ -173,3 +182,73 @@ def test_cell_ids_are_unique_and_the_notebooks_valid(slides: Any, live: Any) -> 
         ids = [cell.id for cell in notebook.cells]
         assert len(ids) == len(set(ids))
         nbformat.validate(notebook)
+
+
+def test_the_solved_lesson_comes_with_its_pictures(tmp_path: Path) -> None:
+    """Every picture it shows lies beside it, and the slides' settings are in it."""
+    notebook = pages.copy_solved(COURSE, "03_attention", tmp_path)
+    assert notebook.parent == tmp_path
+    assert (tmp_path / "images" / "attention_retrieval.svg").is_file()
+    assert nbformat.read(notebook, as_version=4).metadata["rise"]["scroll"] is True
+
+
+def test_the_released_lesson_is_what_a_student_has(tmp_path: Path) -> None:
+    """The same bytes, in a folder of its own."""
+    notebook = pages.copy_released(COURSE, "03_attention", tmp_path)
+    assert notebook.read_bytes() == COURSE.release_notebook("03_attention").read_bytes()
+    assert notebook.parent.name == "03_attention"
+
+
+@pytest.mark.parametrize("options", [(), ("--student",)])
+def test_the_command_makes_a_copy_and_says_where(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """`make lesson N=3` and `make student N=3`, JupyterLab aside."""
+    command = ["open", "3", "--no-lab", "--folder", str(tmp_path), *options]
+    told = CliRunner().invoke(main, command)
+    assert told.exit_code == 0, told.output
+    assert Path(told.output.split(": ")[1].strip()).is_file()
+
+
+def test_jupyterlab_sees_the_copy_and_nothing_else(tmp_path: Path) -> None:
+    """Its root is the folder of the copy."""
+    command = pages.lab_command(tmp_path / "03_attention.ipynb")
+    assert f"--ServerApp.root_dir={tmp_path}" in command
+
+
+# Runs the set-up of notebooks, each in its own folder, and says what was brought in from where.
+SET_UP = """
+import json, os, sys
+for path in sys.argv[1:]:
+    os.chdir(os.path.dirname(path))
+    cells = json.load(open(path))["cells"]
+    (setup,) = [cell for cell in cells if cell["id"] == "setup-1"]
+    exec("".join(setup["source"]), {})
+"""
+
+
+def test_any_lesson_can_be_opened_first(tmp_path: Path) -> None:
+    """What earlier lessons build is there: without them next door, stand-ins take over."""
+    paths = []
+    for name in COURSE.lessons():
+        paths += [pages.copy_solved(COURSE, name, tmp_path / name / "solved")]
+        paths += [pages.copy_released(COURSE, name, tmp_path / name / "released")]
+    done = subprocess.run(
+        [sys.executable, "-c", SET_UP, *map(str, paths)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("MultiHeadAttention: the stand-in, since") >= 2
+    assert "Decoder: the stand-in, since" in done.stdout
+
+
+def test_set_up_and_checks_are_known_by_their_looks() -> None:
+    """Imports and calls that show nothing are set-up; a definition, or an output, is not."""
+    assert pages.only_sets_up(new_code_cell("import math\n\nplots.use_style()"))
+    assert not pages.only_sets_up(new_code_cell("def f(): ..."))
+    shown = new_code_cell("print(1)", outputs=[new_output("stream", text="1\n")])
+    assert not pages.only_sets_up(shown)
+    card = [new_output("display_data", {"text/html": "<p>right</p>"})]
+    assert pages.only_checks(new_code_cell('check("softmax")', outputs=card))
+    assert not pages.only_checks(new_code_cell('print(check("softmax"))', outputs=card))

@@ -1,18 +1,24 @@
-"""A slide of text repeats the picture that it is about; nearly every slide has something to look at."""
+"""A slide of text repeats the picture that it is about; nearly every slide has something to look at.
+
+Heights are about right.
+"""
 
 import base64
 from typing import Any
 
 import pytest
+from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from test_pages import COURSE, made, slide_notebook
 
+from autograder.lecture import paging
 from autograder.lecture.pages import laid_out
 from autograder.lecture.paging import KEPT, Piece, accompanied, kept, marked
 
 SIZE = (600).to_bytes(4, "big") + (300).to_bytes(4, "big")
 PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + SIZE).decode()
 ASKED = "**Predict.** Why?\n\n<details><summary>Answer</summary>\n\nSo.\n\n</details>"
+IMAGES = ROOT / "solutions"
 STANDING = ("You will be able to", "After this lesson you can", "What you can do now")
 
 
@@ -115,3 +121,35 @@ def test_nearly_every_slide_has_something_to_look_at() -> None:
     seen = [one for slides in found.values() for one in slides]
     assert sum(seen) / len(seen) > 6 / 7
     assert all(sum(slides) / len(slides) > 0.7 for slides in found.values())
+
+
+def test_folded_text_takes_one_line() -> None:
+    """What is folded away takes no room."""
+    long = ASKED.replace("So.", "So. " * 300)
+    assert paging.prose_height(long, IMAGES) == paging.prose_height(ASKED, IMAGES)
+
+
+def test_a_figure_is_as_high_as_it_is_drawn_or_shrunk() -> None:
+    """All figures of the course have a size that is read, and none is higher than a slide."""
+    figures = sorted((ROOT / "images").glob("*.svg"))
+    heights = {path.name: paging.figure_height(path) for path in figures}
+    assert all(100 < height <= paging.FIGURE_HEIGHT for height in heights.values())
+    assert len(set(heights.values())) > len(heights) / 2
+
+
+@pytest.mark.parametrize(("lines", "height"), [(1, 54), (10, 306)])
+def test_code_is_as_high_as_its_lines(lines: int, height: int) -> None:
+    """A line of code takes 28 pixels, and the box around it 26 more."""
+    assert paging.code_height("x\n" * lines) == height
+
+
+def test_pictures_of_one_cell_share_rows() -> None:
+    """Three pictures take two rows; a picture and text stand below each other."""
+    text = new_output("stream", text="a\nb\n")
+    picture = new_output("display_data", {"image/png": PICTURE})
+    assert paging.outputs_height(new_code_cell(outputs=[text])) == 2 * 26 + 14
+    one = paging.outputs_height(new_code_cell(outputs=[picture]))
+    assert one == paging.GIVES * 560 + 14
+    three = paging.outputs_height(new_code_cell(outputs=[picture] * 3))
+    assert three == pytest.approx(2 * 0.8 * one)
+    assert paging.outputs_height(new_code_cell(outputs=[picture, text])) > one

@@ -1,9 +1,12 @@
-"""A slide keeps a paragraph's key sentences; the notes hold it in full."""
+"""Prose is split where a slide may end; a slide keeps a paragraph's key sentences, the notes hold it in full."""
 
 import pytest
 
 from autograder.lecture import prose
 
+FOLDED = (
+    "**Predict.** What now?\n\n<details><summary>Answer</summary>\n\nThis.\n\nThat.\n\n</details>"
+)
 LONG = (
     "A dictionary answers only if the query equals a key. Attention compares it with all keys. "
     "It returns the **weighted mean** of the values. Every step can be differentiated, so a "
@@ -68,3 +71,20 @@ def test_a_folded_answer_speaks_of_the_code_and_not_of_a_cell() -> None:
     """There are no cells on a slide."""
     folded = "<details><summary>Answer</summary>\n\nNo. The next cell prints both.\n\n</details>"
     assert "The code prints both." in prose.split(folded).shown
+
+
+def test_a_heading_stays_with_what_follows_and_a_list_with_what_announces_it() -> None:
+    """Otherwise prose may end after any paragraph."""
+    text = "## Title\n\nFirst.\n\nSecond:\n\n- one\n- two\n\nThird."
+    assert prose.blocks(text) == ["## Title\n\nFirst.", "Second:\n\n- one\n- two", "Third."]
+
+
+def test_a_question_stays_with_its_folded_answer() -> None:
+    """Folded text is never cut, blank lines in it or not."""
+    assert prose.blocks(f"Before.\n\n{FOLDED}\n\nAfter.") == ["Before.", FOLDED, "After."]
+
+
+def test_code_in_fences_is_one_block() -> None:
+    """A blank line in code ends nothing."""
+    fence = "```\na = 1\n\nb = 2\n```"
+    assert prose.blocks(f"Text.\n\n{fence}") == ["Text.", fence]

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from autograder.model.report import Incident, Outcome, Report, State
 from autograder.reports.class_answers import Answer, LessonAnswers
-from autograder.reports.class_pages import ClassReport
+from autograder.reports.class_pages import class_pages
 
 from .sample_class import NAMES, POINTS, WRONG, exercise, report
 
@@ -98,8 +98,8 @@ def _given(lesson: str, exercise_id: str, students: int) -> dict[str, Answer]:
     return {name(number): Answer(code(draw), is_code=True) for number in range(students)}
 
 
-def sample_report(students: int = 300) -> ClassReport:
-    """Return everything that the class report shows."""
-    return ClassReport(
+def sample_pages(students: int = 300) -> dict[str, str]:
+    """Return the pages of the class report of the course."""
+    return class_pages(
         sample_reports(students), sample_answers(students), sandboxed=True, made_at=MADE_AT
     )

@@ -14,7 +14,7 @@ from autograder.model.report import (
     Report,
     State,
 )
-from autograder.reports.student_view import GradedWork, Titles, steps
+from autograder.reports.student_pages import GradedWork, Titles, steps
 from autograder.storage.attempts import Attempt
 
 from .hostile import NASTY, hostile_report

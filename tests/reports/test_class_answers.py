@@ -1,6 +1,6 @@
-"""Answers are read from graded notebooks, and their tokens say what they do, whatever these hold."""
+"""Answers are read from graded notebooks, and a specimen shows a mistake and nothing of who made it."""
 
-
+import ast
 import json
 from pathlib import Path
 
@@ -8,15 +8,15 @@ import pytest
 
 from autograder.model.course import Course
 from autograder.reports.class_answers import (
+    CUT,
     LONGEST,
-    MOST_TOKENS,
-    RUN,
+    MOST_LINES,
     Answer,
-    Runs,
-    Token,
+    LessonAnswers,
+    Specimens,
     read_answers,
-    tokens,
 )
+from autograder.reports.class_figures import MistakeCount
 from autograder.reports.safe_html import inert
 
 LESSON = "03_attention"
@@ -72,65 +72,78 @@ def test_skeleton_and_model_answer_are_known() -> None:
     assert read_answers(home, "99_nothing", []).known == {}
 
 
-ONE = "def mask(size):\n    rows = torch.ones(size, size)\n    return rows.tril() > 0.5\n"
-SAME = '''# mine
-def mask(n: int) -> torch.Tensor:
-    """Another text."""
-    table = torch.ones(n,
-                       n)  # all of them
-
-    return table.tril() > .5
-'''
+MODEL = "def softmax(x, dim=-1):\n    weights = x.exp()\n    return weights / weights.sum(dim, keepdim=True)"
+STUDENTS = ["ada.lovelace", "bela", "max"]
 
 
-def _words(code: str) -> list[str]:
-    return [token.word for token in tokens(Answer(code, is_code=True))]
+def _specimen(*codes: str, students: list[str] = STUDENTS) -> str:
+    """Return the specimen of a mistake that one student after the other made with this code."""
+    given = {name: Answer(code, is_code=True) for name, code in zip(students, codes, strict=False)}
+    answers = LessonAnswers({"softmax": given}, {"softmax": [Answer(MODEL, is_code=True)]})
+    mistake = MistakeCount("softmax", "m", "A mistake", "", list(given), 1.0)
+    return Specimens(answers, students).of(mistake)
 
 
-def test_names_comments_annotations_and_layout_do_not_count() -> None:
-    """Two forms of one answer have the same words."""
-    assert _words(ONE) == _words(SAME)
+def test_comments_docstrings_and_layout_are_gone() -> None:
+    """What is left does the same."""
+    code = '# Ada\ndef softmax(x, dim=-1):\n    """By Ada L."""\n\n    return x   /   x.sum()  # mine\n'
+    assert _specimen(code) == "def softmax(x, dim=-1):\n    return x / x.sum()"
 
 
-@pytest.mark.parametrize(("old", "new"), [("tril", "triu"), ("0.5", "0.0"), (">", ">="), ("ones", "zeros")])
-def test_what_code_does_counts(old: str, new: str) -> None:
-    """Another function, number or operator is another word."""
-    assert _words(ONE) != _words(ONE.replace(old, new))
+def test_own_names_texts_and_long_numbers_are_replaced() -> None:
+    """Names of the model answer and of libraries stay, so do small numbers."""
+    code = (
+        "def softmax(x, dim=-1):\n    marie_scores = x * 0.5\n    seed = 20260304\n"
+        "    print('by marie', seed)\n    return marie_scores.masked_fill(x > 1000.0, -1e9)"
+    )
+    shown = _specimen(code)
+    assert "marie" not in shown
+    assert "seed" not in shown
+    assert "20260304" not in shown
+    assert "name_1 = x * 0.5" in shown
+    assert "return name_1.masked_fill(x > 1000.0, -1000000000.0)" in shown
+    ast.parse(shown)
 
 
-def test_prose_is_its_words() -> None:
-    """Capitals and punctuation do not count; each word knows its line."""
-    assert tokens(Answer("Heads *see*\nmore, together.", is_code=False)) == [
-        Token("heads", 1), Token("see", 1), Token("more", 2), Token("together", 2),
-    ]  # fmt: skip
+def test_names_that_three_students_use_stay() -> None:
+    """They say nothing about one of them."""
+    code = "def softmax(x, dim=-1):\n    shifted = x - 1\n    return shifted"
+    assert "shifted" in _specimen(code, code, code)
+    assert "shifted" not in _specimen(code, code)
 
 
-@pytest.mark.parametrize("code", ["def (", "", "\0", "(" * 5000])
-def test_what_is_no_code_has_no_tokens(code: str) -> None:
-    """It is not compared."""
-    assert len(_words(code)) <= 1  # an empty module
+def test_the_shortest_is_taken() -> None:
+    """It is read from the last row."""
+    long = "def softmax(x, dim=-1):\n    return x.exp().exp().exp()"
+    assert _specimen(long, "def softmax(x, dim=-1):\n    return x") == "def softmax(x, dim=-1):\n    return x"
 
 
-def test_long_answers_are_cut() -> None:
-    """A hostile answer costs no more than a long one."""
-    assert len(_words("x = 1\n" * 5_000)) == MOST_TOKENS
+def test_an_answer_in_which_a_students_name_is_left_is_not_shown() -> None:
+    """An attribute is not renamed; a name that is also a word of the lesson, such as `max`, is fine."""
+    assert _specimen("def softmax(x, dim=-1):\n    return x.lovelace()") == ""
+    model_word = "def softmax(x, dim=-1):\n    return x.sum()"
+    assert _specimen(model_word, students=["sum"]) == model_word
 
 
-def test_tokens_that_nothing_explains_are_counted_once() -> None:
-    """One new word among known ones is worth one token, over all runs that contain it."""
-    length = RUN[False]
-    known = [f"w{n}" for n in range(5 * length)]
-    changed = [*known]
-    changed[2 * length] = "new"
-    text = Runs(Answer(" ".join(known), is_code=False))
-    explained = set(text.first_line)
-    own = Runs(Answer(" ".join(changed), is_code=False)).own_tokens(explained)
-    assert sum(own.values()) == pytest.approx(1)
-    assert len(own) == length
-    assert text.own_tokens(explained) == {}
+@pytest.mark.parametrize("code", ["def softmax(", "x" * 10_000, "\0", "-" * 5_000 + "1", "("], ids=len)
+def test_code_that_cannot_be_rewritten_is_not_shown(code: str) -> None:
+    """Whatever was handed in, the page is made."""
+    assert _specimen(code) == ""
 
 
-def test_a_number_too_long_for_python_to_write_is_a_token() -> None:
+def test_a_long_specimen_is_cut() -> None:
+    """The page stays short, and says that something is missing."""
+    shown = _specimen("def softmax(x, dim=-1):\n" + "    x = x + 1\n" * 200)
+    assert len(shown.splitlines()) == MOST_LINES
+    assert shown.endswith(CUT)
+
+
+def test_a_function_that_was_only_a_docstring_is_still_code() -> None:
+    """`pass` stands in its place."""
+    assert _specimen('def softmax(x, dim=-1):\n    """Ada."""') == "def softmax(x, dim=-1):\n    pass"
+
+
+def test_numbers_too_long_for_python_to_write_are_replaced() -> None:
     """Hexadecimal numbers can be longer than any that Python writes in decimal."""
-    assert f"Constant 0x{'f' * 58}" in _words(f"x = 0x{'f' * 6000}")
-    assert _words("x = True") == ["Module", "Assign", "Name", "Constant True"]
+    shown = _specimen(f"def softmax(x, dim=-1):\n    return x * 0x{'f' * 6000} * {10**300}.0 * 12345")
+    assert shown == "def softmax(x, dim=-1):\n    return x * '…' * '…' * 12345"

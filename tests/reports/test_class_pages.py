@@ -4,7 +4,6 @@
 import random
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,35 +13,35 @@ from playwright.sync_api import Browser, Page
 
 from autograder.model.report import ExerciseReport, Outcome, Report, State
 from autograder.reports.class_answers import Answer, LessonAnswers
-from autograder.reports.class_pages import FRONT, SIMILAR, STEPS, ClassReport, step
+from autograder.reports.class_pages import FRONT, SIMILAR, STEPS, class_pages, step
 
 from .accessible import faults
 from .hostile import HANDLER, SCRIPT, Tags, hostile_report
 from .sample_class import LESSON, exercise, report, sample_class
-from .sample_course import LESSONS, MADE_AT, name, sample_report
+from .sample_course import LESSONS, MADE_AT, name, sample_pages, sample_reports
 
 __all__ = ["browser"]
 PAGE = f"class-{LESSON}.html"
 STOLEN = f"def softmax(x):\n    # {HANDLER}\n    return '{SCRIPT}', " + ", ".join(f"x.f{n}" for n in range(60))
 
 
-def _report(reports: dict[str, Report], **more: object) -> ClassReport:
-    return replace(ClassReport({LESSON: reports}, {}, sandboxed=True, made_at=MADE_AT), **more)
+def _pages(reports: dict[str, Report], **more: object) -> dict[str, str]:
+    return class_pages(**{"lesson_reports": {LESSON: reports}, "answers": {}, "sandboxed": True, "made_at": MADE_AT, **more})
 
 
-def _hostile() -> ClassReport:
-    """Return a class in which two students with hostile names hand in the same hostile code."""
+def _hostile() -> dict[str, str]:
+    """Return the pages of a class in which two students with hostile names hand in the same hostile code."""
     names = (HANDLER + SCRIPT, "eve")
     given = {student: Answer(STOLEN, is_code=True) for student in names}
     given |= {name(n): Answer(f"def softmax(x):\n    return x.g{n}", is_code=True) for n in range(8)}
     reports = {**sample_class(), **dict.fromkeys(names, hostile_report())}
     broken = report([]).with_file(State.UNREADABLE, SCRIPT + HANDLER, [])
-    return _report(reports | {"x": broken}, answers={LESSON: LessonAnswers({"softmax": given}, {})})
+    return _pages(reports | {"x": broken}, answers={LESSON: LessonAnswers({"softmax": given}, {})})
 
 
 def test_there_is_a_page_for_the_class_for_each_lesson_and_for_similar_answers() -> None:
     """Every page links to every other by names that exist."""
-    pages = sample_report(4).pages()
+    pages = sample_pages(4)
     assert list(pages) == [FRONT, *(f"class-{lesson}.html" for lesson in LESSONS), SIMILAR]
     for page in pages.values():
         links = {link.partition("#")[0] for link in Tags(page).links}
@@ -54,7 +53,7 @@ def test_there_is_a_page_for_the_class_for_each_lesson_and_for_similar_answers()
 def test_every_student_is_listed_and_linked() -> None:
     """Both pages link to the feedback page, relative to reports/; an index page is linked if there is one."""
     made = sample_class()
-    pages = _report(made, indexes={"ueda020"}).pages()
+    pages = _pages(made, indexes={"ueda020"})
     for student in made:
         address = f"../feedback/{student}/{LESSON}/{LESSON}.html"
         assert address in Tags(pages[FRONT]).links
@@ -66,14 +65,14 @@ def test_every_student_is_listed_and_linked() -> None:
 def test_links_survive_any_folder_name() -> None:
     """A name with a space, a quote or a hash still links to that student's page."""
     [right] = sample_class(1).values()
-    pages = _report({'a b#"?': right}).pages()
+    pages = _pages({'a b#"?': right})
     assert f"../feedback/a%20b%23%22%3F/{LESSON}/{LESSON}.html" in Tags(pages[FRONT]).links
 
 
 def test_what_waits_links_to_formgrader_and_scores_to_the_csv() -> None:
     """The address of formgrader is the course's."""
     waiting = report([exercise("softmax", Outcome.NEEDS_MARKING, random.Random(1))])
-    pages = _report({"a": waiting}, formgrader="https://hub.example/formgrader/").pages()
+    pages = _pages({"a": waiting}, formgrader="https://hub.example/formgrader/")
     queue = f"https://hub.example/formgrader/gradebook/{LESSON}/{LESSON}"
     assert queue in Tags(pages[FRONT]).links
     assert {queue, f"{LESSON}.csv"} <= set(Tags(pages[PAGE]).links)
@@ -82,7 +81,7 @@ def test_what_waits_links_to_formgrader_and_scores_to_the_csv() -> None:
 @pytest.mark.parametrize("page", [FRONT, PAGE, SIMILAR])
 def test_no_page_loads_anything(page: str) -> None:
     """No element loads anything, and links stay on the machine."""
-    made = _hostile().pages()[page]
+    made = _hostile()[page]
     tags = Tags(made)
     assert all(re.match(r"#|\.\./feedback/|class|03_|http://localhost:8888/formgrader/", link) for link in tags.links)
     assert not {"link", "img", "iframe", "object"} & set(tags.names)
@@ -92,7 +91,7 @@ def test_no_page_loads_anything(page: str) -> None:
 @pytest.mark.parametrize("page", [FRONT, PAGE, SIMILAR])
 def test_hostile_names_messages_and_code_stay_text(page: str) -> None:
     """The page has one script, ours, and no handler; hostile texts are readable."""
-    made = _hostile().pages()[page]
+    made = _hostile()[page]
     tags = Tags(made)
     assert tags.names.count("script") == 1
     assert "img" not in tags.names
@@ -108,7 +107,7 @@ def test_figures_stand_in_the_text() -> None:
     draw = random.Random(1)
     right = report([exercise("softmax", Outcome.PASSED, draw)])
     lost = report([exercise("softmax", Outcome.TIMEOUT, draw)])
-    pages = _report({"a": right, "b": right, "c": lost}).pages()
+    pages = _pages({"a": right, "b": right, "c": lost})
     text = Tags(pages[PAGE]).text
     assert "correct 2 · out of time 1" in text
     assert "67 %" in text
@@ -126,7 +125,7 @@ def test_a_mistake_has_its_count_its_question_and_an_anonymous_answer() -> None:
     )  # fmt: skip
     given = {"ada": Answer("def softmax(x):\n    return x * 7  # by ada", is_code=True)}
     answers = {LESSON: LessonAnswers({"softmax": given}, {})}
-    page = _report({"ada": report([wrong])}, answers=answers).pages()[PAGE]
+    page = _pages({"ada": report([wrong])}, answers=answers)[PAGE]
     text = Tags(page).text
     assert "1 of 1 (100 %)" in text
     assert "Ask the class: How wide?" in text
@@ -136,7 +135,7 @@ def test_a_mistake_has_its_count_its_question_and_an_anonymous_answer() -> None:
 
 def test_a_missing_sandbox_is_announced() -> None:
     """The pages say so if answers ran without one, and only then."""
-    with_one, without = (_report(sample_class(2), sandboxed=each).pages() for each in (True, False))
+    with_one, without = (_pages(sample_class(2), sandboxed=each) for each in (True, False))
     for page in (FRONT, PAGE):
         assert "without a sandbox" in without[page]
         assert "without a sandbox" not in with_one[page]
@@ -144,15 +143,14 @@ def test_a_missing_sandbox_is_announced() -> None:
 
 def test_without_graded_submissions_the_page_says_so() -> None:
     """No lesson, or a lesson without submissions, is not an error."""
-    for made in (_report({}), replace(_report({}), lesson_reports={})):
-        pages = made.pages()
+    for pages in (_pages({}), _pages({}, lesson_reports={})):
         assert "Nothing has been graded yet" in pages[FRONT]
         assert list(pages) == [FRONT, SIMILAR]
 
 
 def test_pages_of_eight_lessons_and_300_students_stay_below_half_a_megabyte() -> None:
     """A phone can open every page of a big class."""
-    pages = replace(sample_report(300), answers={}).pages()
+    pages = class_pages(sample_reports(300), {}, sandboxed=True, made_at=MADE_AT)
     assert max(len(page.encode()) for page in pages.values()) < 500_000
 
 
@@ -164,8 +162,8 @@ def tab(browser: Browser) -> Iterator[Page]:
     page.close()
 
 
-def _show(tab: Page, folder: Path, made: ClassReport, page: str) -> None:
-    for file, text in made.pages().items():
+def _show(tab: Page, folder: Path, made: dict[str, str], page: str) -> None:
+    for file, text in made.items():
         (folder / file).write_text(text, encoding="utf-8")
     tab.goto((folder / page).as_uri())
 
@@ -174,7 +172,7 @@ def _show(tab: Page, folder: Path, made: ClassReport, page: str) -> None:
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_in_a_browser_students_of_all_lessons_are_sorted_and_found(tab: Page, tmp_path: Path) -> None:
     """By the keyboard alone: numbers before words in both directions, and one search for all tables."""
-    _show(tab, tmp_path, sample_report(60), FRONT)
+    _show(tab, tmp_path, sample_pages(60), FRONT)
     shares = "[...document.querySelectorAll('.heat td.all')].map(cell => Number(cell.dataset.v ?? NaN))"
     button = tab.locator(".heat th:nth-child(2) button")
     button.focus()
@@ -221,7 +219,7 @@ def test_in_a_browser_axe_finds_no_serious_fault(tab: Page, tmp_path: Path, sche
     """On each kind of page, at either width, with everything unfolded, in a class with pairs to compare."""
     tab.emulate_media(color_scheme=scheme)
     for page in (FRONT, f"class-{LESSONS[0]}.html", SIMILAR):
-        _show(tab, tmp_path, sample_report(40), page)
+        _show(tab, tmp_path, sample_pages(40), page)
         tab.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
         for width in (390, 1280):
             tab.set_viewport_size({"width": width, "height": 800})
@@ -237,7 +235,7 @@ def _luminance(colour: str) -> float:
 
 def test_the_heat_maps_text_stands_out_by_wcag() -> None:
     """In light and in dark, each step has a colour, and the contrast of its text is at least 4.5 to 1."""
-    steps = re.findall(r"[.]h\d+{background-color:(#\w{6});color:(#\w{6})}", sample_report(2).pages()[FRONT])
+    steps = re.findall(r"[.]h\d+{background-color:(#\w{6});color:(#\w{6})}", sample_pages(2)[FRONT])
     assert len(steps) == 2 * STEPS
     for colours in steps:
         low, high = sorted(map(_luminance, colours))

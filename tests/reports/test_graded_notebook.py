@@ -11,8 +11,8 @@ from autograder.model.course import Course
 from autograder.model.report import Outcome
 from autograder.reports.graded_notebook import SUMMARY, graded_page
 from autograder.reports.words import NO_SANDBOX
-from autograder.storage.autograded import attached_attempt
-from autograder.submissions.nbgrader_cells import exercise_of
+from autograder.storage.recorder import attached_attempt
+from autograder.submissions.released import exercise_of
 from autograder.submissions.submission import Submission
 
 

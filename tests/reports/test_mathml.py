@@ -4,7 +4,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from autograder.reports.mathml import LONGEST, mathml, typeset
-from autograder.reports.student_view import prose_html
+from autograder.reports.student_pages import prose_html
 
 from .page_attacks import ATTACKS
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from autograder.model.report import ExerciseReport, Outcome, Report
-from autograder.reports.class_pages import ClassReport
+from autograder.reports.class_pages import class_pages
 from autograder.reports.csv_file import scores_csv
 from autograder.reports.student_pages import feedback_page
 from autograder.reports.terminal import print_report
@@ -63,12 +63,12 @@ def test_a_spreadsheet_of_scores_has_no_column_for_it() -> None:
 
 def test_the_class_page_shows_how_it_ended_instead_of_a_score() -> None:
     """The exercise is listed without a mean, and the table of scores shows a sign."""
-    made = ClassReport(
+    made = class_pages(
         {LESSON: {"ada": _with_stretch(Outcome.PASSED)}},
         answers={},
         sandboxed=True,
         made_at=datetime(2026, 3, 4, 9, 30),
-    ).pages()
+    )
     page, front = made[f"class-{LESSON}.html"], made["class.html"]
     assert STRETCH in Tags(page).text
     assert page.count('<span class="barred">') == 1  # that of softmax

@@ -1,14 +1,24 @@
-"""A student's pages say what was earned, what is wrong, and what to do now, and stay inert."""
+"""A student's pages say what was earned, what is wrong, what to do now and what changed, and stay inert."""
 
 
 import re
 from pathlib import Path
 
 import pytest
+from tiny_course import LESSON as TINY
 
 from autograder.model.course import Course
 from autograder.model.report import Incident, Outcome
-from autograder.reports.student_pages import MOST, feedback_page, notebook_page, page_of_one, student_index
+from autograder.reports.student_pages import (
+    MOST,
+    changes,
+    feedback_page,
+    notebook_page,
+    page_of_one,
+    steps,
+    student_index,
+    titles,
+)
 from autograder.reports.words import NO_SANDBOX, WORDING
 from autograder.storage.gradebook import LessonGrades
 
@@ -302,3 +312,55 @@ def test_nothing_hostile_gets_through() -> None:
     assert "src" not in tags.attributes
     assert not {name for name in tags.attributes if name.startswith("on")}
     assert tags.names.count("style") == 1
+
+
+def test_titles_are_the_texts_headings_without_the_points(course: Course) -> None:
+    """Code and written exercises alike."""
+    found = titles(course, TINY)
+    assert found.lesson == "A tiny lesson"
+    assert found.exercises == {
+        "double": "Exercise 1: double it",
+        "halve": "Exercise 2: halve it",
+        "why": "Exercise 3: why",
+    }
+
+
+def test_without_a_text_ids_stand_for_titles(tmp_path: Path) -> None:
+    """A course may hold the released notebooks alone."""
+    found = titles(Course(tmp_path), TINY)
+    assert found.lesson == TINY
+    assert found.exercise("double") == "`double`"
+
+
+def test_every_real_exercise_has_a_title() -> None:
+    """In all lessons of this course."""
+    course = Course(Path(__file__).parents[2])
+    for lesson in course.lessons():
+        found = titles(course, lesson)
+        assert " · " in found.lesson
+        assert all(name.startswith(("Exercise ", "Stretch")) for name in found.exercises.values()), lesson
+
+
+def test_the_same_file_graded_again_is_one_attempt() -> None:
+    """The newest of its gradings counts; the same file later is an attempt of its own."""
+    made = steps([attempt(EMPTY, "a"), attempt(MIDDLING, "a"), attempt(PERFECT, "b"), attempt(MIDDLING, "a")])
+    assert [step.number for step in made] == [1, 2, 3]
+    assert [step.attempt.report for step in made] == [MIDDLING, PERFECT, MIDDLING]
+    assert made[0].changes == []
+
+
+def test_only_scores_that_differ_are_told_in_the_lessons_order() -> None:
+    """Up, down, and pending."""
+    before = report([done("softmax", Outcome.FAILED, 1.5), done("causal-mask", Outcome.PASSED, 2)])
+    after = report([done("softmax", Outcome.PASSED, 2), done("causal-mask", Outcome.GRADER_FAULT, None)])
+    up, pending = changes(before, after)
+    assert (str(up), up.went_up) == ("1.5 → 2", True)
+    assert (str(pending), pending.went_up) == ("2 → pending", False)
+    assert changes(after, after) == []
+
+
+def test_a_file_that_could_not_be_opened_lost_no_points() -> None:
+    """Neither before it nor after it is a difference told."""
+    assert changes(PERFECT, UNREADABLE) == []
+    assert changes(UNREADABLE, PERFECT) == []
+    assert changes(None, PERFECT) == []

@@ -17,7 +17,7 @@ from autograder.grading.class_run import grade_lesson
 from autograder.grading.pool import Pool
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.storage import attempts, autograded, gradebook, io_errors
+from autograder.storage import attempts, gradebook, io_errors, recorder
 from autograder.storage.attempts import Attempt, AttemptLog
 
 Run = Callable[[], list[Attempt]]
@@ -54,7 +54,7 @@ def everybody_has_scores(course: Course, grades: ReadGrades) -> bool:
     latest = AttemptLog(course.reports).latest(LESSON)
     return all(
         grades(student)["double-test"] == (8.0, None, False)
-        and autograded.stored_attempt(course, student, LESSON) == latest[student]
+        and recorder.stored_attempt(course, student, LESSON) == latest[student]
         for student in ("alice", "bob", "carl")
     )
 
@@ -68,7 +68,7 @@ def test_after_a_full_disk_the_next_run_continues(
         if place == "log":
             patched.setattr(attempts, "_insert", _full_the_second_time(attempts._insert))
         else:
-            patched.setattr(autograded, "_fill", _full)
+            patched.setattr(recorder, "_fill", _full)
         with pytest.raises(CourseError, match=r"(No space left on device|database or disk is full); fix this and run"):
             run()
     before = len(list(AttemptLog(course.reports)))
@@ -137,6 +137,6 @@ def test_a_bug_is_raised_as_it_is(
     def broken(*_: object) -> None:
         raise FileNotFoundError("ours")
 
-    monkeypatch.setattr(autograded, "_fill", broken)
+    monkeypatch.setattr(recorder, "_fill", broken)
     with pytest.raises(FileNotFoundError, match="ours"):
         run()

@@ -1,17 +1,21 @@
-"""An attempt reaches every place that keeps it, and a kill in between does no harm."""
+"""An attempt reaches every place that keeps it, and a kill in between does no harm.
+
+The autograded folder is replaced in one step, and holds what nbgrader expects there.
+"""
 
 import datetime as dt
+import time
 
 import pytest
 from nbgrader.api import Gradebook
-from tiny_course import LESSON, RIGHT, FakeGrader, hand_in
+from tiny_course import LESSON, RIGHT, FakeGrader, cell_text, hand_in
 from tiny_fixtures import ReadGrades
 
 from autograder.grading.grade_submission import Result, grade_submission
 from autograder.model.course import Course
 from autograder.reports.graded_notebook import graded_page
-from autograder.storage import autograded
-from autograder.storage.attempts import ERROR_LOG, AttemptLog
+from autograder.storage import recorder
+from autograder.storage.attempts import ERROR_LOG, Attempt, AttemptLog
 from autograder.storage.recorder import Recorder
 from autograder.submissions.submission import Submission
 
@@ -26,8 +30,15 @@ def result(course: Course, **answers: str) -> Result:
 def keep(course: Course, made: Result) -> None:
     """Record in a recorder of its own, as a run does."""
     attempt, notebook = made
-    with Recorder(course) as recorder:
-        recorder.keep(attempt, graded_page(notebook, attempt))
+    with Recorder(course) as open_recorder:
+        open_recorder.keep(attempt, graded_page(notebook, attempt))
+
+
+def write(course: Course, **answers: str) -> Attempt:
+    """Hand in, grade and write to the folder."""
+    attempt, notebook = result(course, **answers)
+    recorder.write(course, attempt, graded_page(notebook, attempt))
+    return attempt
 
 
 def test_gradebook_log_and_folder_agree(course: Course, grades: ReadGrades) -> None:
@@ -35,7 +46,7 @@ def test_gradebook_log_and_folder_agree(course: Course, grades: ReadGrades) -> N
     made = result(course, **RIGHT)
     keep(course, made)
     assert grades("alice")["double-test"] == (8.0, None, False)
-    assert autograded.stored_attempt(course, "alice", LESSON) == made[0]
+    assert recorder.stored_attempt(course, "alice", LESSON) == made[0]
     assert list(AttemptLog(course.reports)) == [made[0]]
 
 
@@ -59,7 +70,7 @@ def test_killed_before_the_end_and_done_again(
     book.db.commit()
     with monkeypatch.context() as patched:
         broken = "append" if place == "log" else "write"
-        owner = AttemptLog if place == "log" else autograded
+        owner = AttemptLog if place == "log" else recorder
         patched.setattr(owner, broken, _killed)
         with pytest.raises(KeyboardInterrupt):
             keep(course, second)
@@ -67,7 +78,7 @@ def test_killed_before_the_end_and_done_again(
     book.db.expire_all()
     grade = book.find_grade("why", LESSON, LESSON, "alice")
     assert (grade.manual_score, grade.needs_manual_grade) == (None, True)
-    assert autograded.stored_attempt(course, "alice", LESSON) == second[0]
+    assert recorder.stored_attempt(course, "alice", LESSON) == second[0]
 
 
 def _killed(*_: object) -> None:
@@ -89,3 +100,64 @@ def test_late_work_is_penalised_as_the_course_says(course: Course, book: Gradebo
     keep(course, made)
     book.db.expire_all()
     assert notebook.late_submission_penalty is None
+
+
+def test_notebook_images_and_timestamp_are_there(course: Course) -> None:
+    """No other file of the submission gets there."""
+    (course.source / LESSON / "images").mkdir()
+    (course.source / LESSON / "images" / "square.svg").write_text("<svg/>")
+    beside = hand_in(course, "alice").parent
+    (beside / "timestamp.txt").write_text("2026-01-02 03:04:05 UTC")
+    (beside / "data.bin").write_bytes(b"x")
+    write(course, **RIGHT)
+    folder = course.autograded / "alice" / LESSON
+    found = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+    assert found == [f"{LESSON}.ipynb", "images/square.svg", "timestamp.txt"]
+    assert recorder.submission_time(Submission(course, "alice", LESSON, "v")) == dt.datetime(2026, 1, 2, 3, 4, 5)
+
+
+def test_a_newer_notebook_replaces_the_older(course: Course) -> None:
+    """Only the newest is there, with nothing beside it, not even what a killed run left."""
+    first = write(course, double="# right first")
+    assert recorder.stored_attempt(course, "alice", LESSON) == first
+    (course.autograded / "alice" / f".{LESSON}.killed").mkdir()
+    second = write(course, double="# right second")
+    assert recorder.stored_attempt(course, "alice", LESSON) == second
+    text = cell_text(course.autograded / "alice" / LESSON / f"{LESSON}.ipynb")
+    assert "# right second" in text
+    assert "# right first" not in text
+    assert [p.name for p in (course.autograded / "alice").iterdir()] == [LESSON]
+
+
+@pytest.mark.parametrize("content", [None, "", "{", '{"cells": [], "nbformat": 4}'])
+def test_a_foreign_folder_holds_no_attempt(course: Course, content: str | None) -> None:
+    """An absent, torn or foreign notebook is no attempt and no error."""
+    path = course.autograded / "alice" / LESSON / f"{LESSON}.ipynb"
+    if content is not None:
+        path.parent.mkdir(parents=True)
+        path.write_text(content)
+    assert recorder.stored_attempt(course, "alice", LESSON) is None
+
+
+@pytest.mark.parametrize("content", [
+        *("", "yesterday-ish", "99999999999999999999", "9" * 1_000_000, "1" * 64),
+        *("2026-01-02 03:04:05 /etc/passwd", "2026-01-02 03:04:05 ../../etc/passwd", "\x1b[2J"),
+        *("2026-01-02 03:04:05 UTC" + " " * 60, "0001-01-01 00:00:00 +2300", "2026-13-41 99:99:99"),
+    ])
+def test_an_unreadable_time_is_ignored(course: Course, content: str) -> None:
+    """A timestamp.txt of any content stops nothing, and is not copied to where nbgrader would read it."""
+    started = time.perf_counter()
+    hand_in(course, "alice", **RIGHT).with_name("timestamp.txt").write_text(content)
+    assert recorder.submission_time(Submission(course, "alice", LESSON, "v")) is None
+    write(course, **RIGHT)
+    assert not (course.autograded / "alice" / LESSON / "timestamp.txt").exists()
+    assert time.perf_counter() - started < 2
+
+
+@pytest.mark.parametrize("content", ["2026-01-02 03:04:05.678 UTC", "2026-01-02T03:04:05+0000"])
+def test_the_times_that_nbgrader_writes_are_read(course: Course, content: str) -> None:
+    """With fractions of a second and a zone by name or offset."""
+    hand_in(course, "alice").with_name("timestamp.txt").write_text(content)
+    found = recorder.submission_time(Submission(course, "alice", LESSON, "v"))
+    assert found is not None
+    assert found.replace(microsecond=0) == dt.datetime(2026, 1, 2, 3, 4, 5)

@@ -12,7 +12,7 @@ from conftest import solve
 from autograder.model.course import Course
 from autograder.model.errors import SubmissionError
 from autograder.submissions.align import Aligned, Part, Role, align, empty, needed_cells
-from autograder.submissions.nbgrader_cells import grade_id
+from autograder.submissions.released import grade_id
 
 LESSON = "03_attention"
 NAMES = {

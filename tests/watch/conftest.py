@@ -14,7 +14,7 @@ from autograder.grading.pool import Pool
 from autograder.model.course import CONFIG, Course
 from autograder.storage.exchange import CourseExchange
 from autograder.watch.inbox import Inbox, Settling
-from autograder.watch.watch import ArrivalGrader, Done, Rules, Watch
+from autograder.watch.watch import ArrivalGrader, Done, Watch
 
 __all__ = ["book", "built", "course", "grades", "same_grader"]
 
@@ -78,10 +78,9 @@ def look(course: Course, same_grader: None) -> Look:
         told = Told()
         pool = Pool(1, sandboxed=True, make=make_fake, persistent=True)
         grader = ArrivalGrader(course, CourseExchange(course, folder), pool)
-        rules = Rules(most, checks_owner)
         inbox = Inbox(folder, course.lessons())
         settling = Settling(lambda: next(ticks))
-        watch = Watch(inbox, grader, rules, told.done.append, told.notes.append, settling)
+        watch = Watch(inbox, grader, told.done.append, told.notes.append, most, checks_owner, settling)
         try:
             watch.run(stop or threading.Event(), once=stop is None)
         finally:

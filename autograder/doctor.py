@@ -1,22 +1,30 @@
-"""The machine: Python, packages, sandbox, disk, memory, and what only lessons and pictures need."""
+"""Checks the machine and the course: what grading and lessons need, and what to do if it is missing."""
 
 import os
 import platform
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
 from importlib import metadata
 
 import psutil
 from packaging.requirements import Requirement
 
-from autograder.doctor.finding import Finding, ok, problem, warning
-from autograder.model.course import Course
+from autograder.model.course import CONFIG, Course
 from autograder.model.errors import AutograderError, SandboxMissingError
+from autograder.model.nbgrader_config import gradebook_place, in_a_file, settings
 from autograder.sandbox.bubblewrap import find_bubblewrap
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.start import require_sandbox, sandbox_problem
 from autograder.sandbox.system_calls import filter_programs
+from autograder.storage.exchange import CourseExchange
+from autograder.storage.gradebook import open_gradebook
+from autograder.storage.io_errors import plain_database_errors
 
 OLDEST, NEWEST = (3, 11), (3, 14)  # of the Pythons that requirements.txt is for
 PROJECT = "transformer-coursework"
@@ -27,6 +35,32 @@ WORKER_MEMORY = 2 * GB  # of a worker with its sandbox: what it has imported, an
 CELL_SECONDS = 10.0
 SIGNS = "√ᵀ×–"  # in figures and pages
 FONTS = "sudo apt-get install fontconfig fonts-dejavu"
+PLUGINS = {  # without the first, nbgrader runs submissions in a kernel of its own, without a sandbox
+    "Autograde": "autograder.nbgrader_plugin.SubmissionExporter",
+    "GenerateFeedback": "autograder.reports.feedback_exporter.FeedbackExporter",
+}
+
+
+class Status(StrEnum):
+    """How a check ended. A problem prevents grading; a warning affects only something else."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found, in a sentence, and what to do about it."""
+
+    status: Status
+    said: str
+    fix: str = ""
+
+
+ok = partial(Finding, Status.OK)
+warning = partial(Finding, Status.WARNING)
+problem = partial(Finding, Status.PROBLEM)
 
 
 def python(_course: Course) -> Finding:
@@ -184,3 +218,98 @@ def shakespeare(_course: Course) -> Finding:
     except NoShakespeareError as error:
         return warning(f"{error}; lesson 07 uses a synthetic play", INSTALL)
     return ok(f"{len(works)} works, with the pinned SHA-256")
+
+
+def writable(course: Course) -> Finding:
+    """Check whether the folders and files that grading writes can be written."""
+    folders = [course.root, course.reports, course.feedback, course.autograded]
+    files = [course.gradebook, course.key, course.results]
+    for folder in filter(os.path.isdir, folders):
+        try:
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:
+            return problem(
+                f"{folder} cannot be written: {error.strerror}", f"give yourself write permission to {folder}"
+            )
+    for file in filter(os.path.exists, files):
+        if not os.access(file, os.R_OK | os.W_OK):
+            return problem(f"{file} cannot be read and written", f"give yourself permission to {file}")
+    return ok(str(course.root))
+
+
+def configuration(course: Course) -> Finding:
+    """Check whether nbgrader's configuration can be read, and names the autograder."""
+    path = course.root / CONFIG
+    try:
+        found = settings(course)
+    except Exception as error:  # the configuration is Python code and may raise anything
+        return problem(f"{path}: {type(error).__name__}: {error}", f"correct {CONFIG}")
+    for command, plugin in PLUGINS.items():
+        if found[command].get("exporter_class") != plugin:
+            return problem(
+                f"{path} does not plug the autograder into nbgrader's {command}",
+                f'set c.{command}.exporter_class = "{plugin}", as the project\'s own {CONFIG} does',
+            )
+    return ok(str(path))
+
+
+def gradebook(course: Course) -> Finding:
+    """Check whether the gradebook can be opened."""
+    place = gradebook_place(course)
+    if in_a_file(course) and not course.gradebook.exists():
+        return ok(f"{place} will be created when something is graded")
+    try:
+        with plain_database_errors(place), open_gradebook(course) as book:
+            return ok(f"{place}, with {len(book.students)} students")
+    except AutograderError as error:
+        return problem(str(error), "restore the gradebook from a backup, or move it away")
+
+
+def exchange(course: Course) -> Finding:
+    """Check whether nbgrader's exchange is there."""
+    inbound = CourseExchange(course).inbound
+    if not inbound.is_dir():
+        return warning(
+            f"none at {inbound}",
+            f"for 'autograder watch' or JupyterHub, set c.Exchange.root in {CONFIG} and release a lesson",
+        )
+    if not os.access(inbound, os.R_OK | os.X_OK):
+        return warning(f"{inbound} cannot be read", "start 'autograder watch' as the course's owner")
+    return ok(str(inbound))
+
+
+# what the table calls a check, and the function that looks
+NamedCheck = tuple[str, Callable[[Course], Finding]]
+CHECKS: tuple[NamedCheck, ...] = (
+    ("Python", python),
+    ("packages", packages),
+    ("torch", torch),
+    ("libseccomp", libseccomp),
+    ("bubblewrap", bubblewrap),
+    ("excluded functions", excluded),
+    ("course folder", writable),
+    ("disk", disk),
+    ("memory", memory),
+    ("nbgrader's configuration", configuration),
+    ("gradebook", gradebook),
+    ("exchange", exchange),
+    ("Chromium", chromium),
+    ("fonts", fonts),
+    ("pretrained model", word_vectors),
+    ("Shakespeare", shakespeare),
+)
+
+
+def examine(place: Course, checks: Iterable[NamedCheck] = CHECKS) -> Iterator[tuple[str, Finding]]:
+    """Yield the name of each check and what it finds. One that raises counts as a problem."""
+    for name, look in checks:
+        try:
+            yield name, look(place)
+        except Exception as error:  # such as a package that cannot be imported
+            said = f"could not be checked: {type(error).__name__}: {error}"
+            yield name, problem(said, "run 'make setup', and report this if it persists")
+
+
+def is_fit(found: Iterable[Finding]) -> bool:
+    """Return whether nothing that grading needs is broken."""
+    return all(each.status != Status.PROBLEM for each in found)
