@@ -77,12 +77,21 @@ def properties(
 ) -> list[Check]:
     """Return the rows that most exercises have: settings, memory layout, and sizes if some are given.
 
-    `judge` is the exercise's own, `matches_reference()` by default. Without `strided`, there are no
-    tensors to lay out. `separates` is that of the rows that use `ask`.
+    `judge` is the exercise's own, if none is given. Without `strided`, there are no tensors to lay
+    out. `separates` is that of the rows that use `ask`.
     """
-    checks = [settings(ask, judge)] + ([layout(ask, judge)] if strided else [])
+    title = "the result is right, and nothing else changes: gradients, defaults, random seed, a module's mode"
+    checks = [
+        Check("settings", title, lambda d: AskForSettings([ask(d)]), judge, 0.5, around=with_settings_kept)
+    ]
+    if strided:
+        title = "it works on tensors that are not contiguous in memory, such as slices of larger ones"
+        checks.append(Check("layout", title, lambda d: AskStrided([ask(d)]), judge, 0.5, around=each))
     checks = [replace(check, separates=separates) for check in checks]
-    return checks + ([all_sizes(sizes, judge)] if sizes else [])
+    if sizes:
+        title = "it works for sizes from 1 to well beyond those of the visible tests"
+        checks.append(Check("sizes", title, lambda d: AskEach(sizes(d)), judge, 0.5, around=each))
+    return checks
 
 
 def arguments(
@@ -99,9 +108,8 @@ def arguments(
     return Check("arguments", title, lambda d: in_float64(ask(d)), judge, weight, separates=separates)
 
 
-def settings(ask: Ask, judge: Judge | None = None, weight: float = 0.5) -> Check:
-    """Return the row "settings": what holds for the whole process is as it was, a module too."""
-    of_results = each(judge or matches_reference())
+def with_settings_kept(judge: Judge) -> Judge:
+    """Return a judge of what `AskForSettings` gives: right results, and every setting as it was."""
 
     def decide(seen: Comparison) -> Verdict:
         if not seen.got.raised:
@@ -109,29 +117,12 @@ def settings(ask: Ask, judge: Judge | None = None, weight: float = 0.5) -> Check
             if changed:
                 return failed(SENTENCES["settings"][changed[0]])
             seen = entry_of(seen, "results")
-        verdict = of_results(seen)
+        verdict = each(judge)(seen)
         if verdict.passed or seen.got.raised:
             return verdict
         return failed(f"PyTorch's settings are unchanged, but the result is wrong. {verdict.message}")
 
-    title = "the result is right, and nothing else changes: gradients, defaults, random seed, a module's mode"
-    return Check("settings", title, lambda d: AskForSettings([ask(d)]), decide, weight)
-
-
-def layout(ask: Ask, judge: Judge | None = None, weight: float = 0.5) -> Check:
-    """Return the row "layout": tensors need not be contiguous."""
-    title = "it works on tensors that are not contiguous in memory, such as slices of larger ones"
-    decide = each(judge or matches_reference())
-    return Check("layout", title, lambda d: AskStrided([ask(d)]), decide, weight)
-
-
-def all_sizes(
-    ask: Callable[[Draw], Sequence[Operation]], judge: Judge | None = None, weight: float = 0.5
-) -> Check:
-    """Return the row "sizes": from 1 to far more than the visible tests have."""
-    title = "it works for sizes from 1 to well beyond those of the visible tests"
-    decide = each(judge or matches_reference())
-    return Check("sizes", title, lambda d: AskEach(ask(d)), decide, weight)
+    return decide
 
 
 def defaults(

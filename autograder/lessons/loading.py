@@ -15,7 +15,7 @@ from autograder.judge.mistakes import load_mistakes
 from autograder.judge.stand_ins import as_reference
 from autograder.model.course import Course
 from autograder.model.errors import CheckDefinitionError, CourseError, LessonTextError
-from autograder.model.exercise import ANSWERS, Check, Excludes, Exercise, ExerciseChecks, Lesson
+from autograder.model.exercise import ANSWERS, Check, Excludes, Exercise, ExerciseChecks, Judge, Lesson
 from autograder.model.lesson_text import ExerciseHeader, LessonText, read_lesson
 from coursework import scope
 from coursework.exclusions import DERIVATIVES, EXCLUSIONS
@@ -156,10 +156,7 @@ def _exercise(text: LessonText, header: ExerciseHeader, modules: dict[str, Modul
         reference=as_reference(declared.reference),
         stand_in=declared.stand_in or declared.reference,
         excludes=_with_known_names(module, declared.excludes),
-        checks=tuple(
-            replace(check, judge=guarded(check.judge or default))
-            for check in _checked_table(module, declared.checks)
-        ),
+        checks=tuple(_judged(check, default) for check in _checked_table(module, declared.checks)),
         mistakes=load_mistakes(module.with_suffix(".yaml")),
         examples=tuple(declared.examples),
         line=header.line,
@@ -176,6 +173,11 @@ def _with_known_names(module: Path, excludes: Excludes | None) -> Excludes | Non
             f"{', '.join(sorted(known))}"
         )
     return excludes
+
+
+def _judged(check: Check, default: Judge) -> Check:
+    judge = check.judge or default
+    return replace(check, judge=guarded(check.around(judge) if check.around else judge))
 
 
 def _checked_table(module: Path, checks: Sequence[Check]) -> Sequence[Check]:

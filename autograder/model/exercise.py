@@ -49,6 +49,7 @@ class Check:
         seconds: the time that the operation may take.
         raises: the exception that is expected, such as "ValueError"; empty if none is.
         separates: ids of mistakes that some inputs do not show; inputs are drawn until all show.
+        around: makes the check's judge from the one above, where a result has more than one part.
 
     Example:
         Check("rows", "each row becomes a distribution", lambda d: call(d.normal(3, 7)), weight=2)
@@ -62,6 +63,7 @@ class Check:
     seconds: float = 10.0
     raises: str = ""
     separates: Sequence[str] = ()
+    around: Callable[[Judge], Judge] | None = None
 
     @property
     def decide(self) -> Judge:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from autograder.judge.judges import gradients_match, guarded, matches_reference, no_side_effects
-from autograder.judge.properties import settings
+from autograder.judge.properties import with_settings_kept
 from coursework.engine.describe import Comparison
 from coursework.engine.observation import Observation, Raised
 from coursework.engine.operation import Operation
@@ -83,7 +83,7 @@ def test_hostile_values_fail_without_breaking_the_judge() -> None:
     """What comes back need not be what the operation would have sent."""
     asked = AskForSettings([PLAIN])
     right = {"results": [3], **dict.fromkeys(Setting, True)}
-    judge = guarded(settings(lambda _: PLAIN).decide)
+    judge = guarded(with_settings_kept(matches_reference()))
     assert judge(seen(right, right, asked)).passed
     for value in (None, 7, {"results": 5}, {**right, "results": [4]}, {**right, "results": [3, 3]}):
         assert not judge(seen(value, right, asked)).passed

@@ -18,9 +18,7 @@ def _what_is_wrong(seen: Comparison) -> str | None:
     )
 
 
-JUDGE = matches_reference(_what_is_wrong)
-
-exercise = ExerciseChecks(reference=reference.attention_cost, judge=JUDGE,
+exercise = ExerciseChecks(reference=reference.attention_cost, judge=matches_reference(_what_is_wrong),
     examples=[
         example(lambda _: call(1, 1, 2, 3, 4, 5)),
         example(lambda _: call(2, 3, 4, 6, 5, 7)),
@@ -28,6 +26,6 @@ exercise = ExerciseChecks(reference=reference.attention_cost, judge=JUDGE,
     Check("one-head", "one head of one sample", lambda _: call(1, 1, 5, 7, 4, 3)),
     Check("batch-and-heads", "a batch, and several heads", lambda _: call(3, 2, 5, 7, 11, 13), weight=2),
     Check("paper", "the base model of the paper on 100 tokens", lambda _: call(1, 8, 100, 100, 64, 64)),
-    *properties(lambda _: call(2, 3, 5, 7, 4, 6), judge=JUDGE, strided=False,
+    *properties(lambda _: call(2, 3, 5, 7, 4, 6), strided=False,
                 sizes=lambda _: [call(1, 1, 1, 1, 1, 1), call(16, 32, 4096, 8192, 128, 64)]),
 ])

@@ -24,8 +24,7 @@ exercise = ExerciseChecks(reference=reference.SelfAttentionHead, excludes=FINISH
     ], checks=[
     Check("narrow", "every token attends to all tokens, with d_k below d_model",
           lambda d: _head(d, [8, 5], [d.normal(3, 6, 8)]), weight=2),
-    Check("default-width", "d_k defaults to d_model",
-          lambda d: _head(d, [7], [d.normal(2, 5, 7)])),
+    Check("default-width", "d_k defaults to d_model", lambda d: _head(d, [7], [d.normal(2, 5, 7)])),
     Check("wide", "d_k may exceed d_model", lambda d: _head(d, [6, 11], [d.normal(2, 4, 6)])),
     Check("causal", "under a causal mask, no output depends on a later token",
           lambda d: _head(d, [8, 5], [d.normal(2, 6, 8), masks.causal(6)])),

@@ -53,7 +53,7 @@ exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_
     Check("minus-infinity", "an entry of minus infinity gets a weight of exactly 0",
           lambda d: call(d.normal(4, 6).masked_fill(~d.mask(4, 6), float("-inf")))),
     arguments(lambda d: call(d.normal(2, 3, 5)), _sums, weight=1),
-    *properties(lambda d: call(d.normal(3, 5)), judge=matches_reference(_sums),
+    *properties(lambda d: call(d.normal(3, 5)),
                 sizes=lambda d: [call(d.normal(1, 1)), call(d.normal(60, 70))]),
     defaults(lambda d: [call(d.normal(3, 4, 5))], dim=(-1, 0)),
 ])

@@ -50,6 +50,6 @@ exercise = ExerciseChecks(reference=reference.attention_rollout, judge=matches_r
     Check("square", "as many layers as heads as tokens", lambda d: call(attentions(d, 4, 4, 4)), weight=0.5),
     Check("double", "float64, with the weights left unchanged",
           lambda d: call(attentions(d, 2, 3, 4).double()), no_side_effects(_own_share, names=["attentions"])),
-    *properties(lambda d: call(attentions(d, 2, 3, 5)), judge=matches_reference(_own_share),
+    *properties(lambda d: call(attentions(d, 2, 3, 5)),
                 sizes=lambda d: [call(attentions(d, 1, 1, 1)), call(attentions(d, 8, 12, 60))]),
 ])

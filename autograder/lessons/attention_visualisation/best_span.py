@@ -3,10 +3,10 @@
 import torch
 
 from autograder.judge.authoring import (
-    Check, Comparison, Draw, ExerciseChecks, arguments, example, matches_reference, properties, through,
+    Check, Comparison, Draw, ExerciseChecks, Operation, arguments, example, matches_reference, properties,
+    through,
 )
 from autograder.lessons.attention_visualisation import reference
-from autograder.lessons.attention_visualisation.fixtures import FindSpan
 
 Peaks = dict[int, float]
 
@@ -25,7 +25,7 @@ def _about_span(seen: Comparison) -> str | None:
     return "Your span is allowed, but another allowed span has a higher sum."
 
 
-def _peaks(draw: Draw, size: int, both_peaks: tuple[Peaks, Peaks], most: int, shift: float = 0.0) -> FindSpan:
+def _peaks(draw: Draw, size: int, both_peaks: tuple[Peaks, Peaks], most: int, shift: float = 0) -> Operation:
     """Ask about noise between −1 and 1 with peaks at given places, all of it shifted."""
     both = []
     for peaks in both_peaks:
@@ -33,20 +33,15 @@ def _peaks(draw: Draw, size: int, both_peaks: tuple[Peaks, Peaks], most: int, sh
         for place, height in peaks.items():
             logits[place] = height
         both.append(logits + shift)
-    return FindSpan([*both, most])
+    return through("best_span", *both, most)
 
 
-def _many(draw: Draw) -> FindSpan:
+def _many(draw: Draw) -> Operation:
     """Ask about a text in which better spans end too early or too late, and two low logits meet."""
     at = draw.integer(0, 4)
     starts = {at + 3: 5.5, at + 8: 5.0, at + 14: 6.0, at + 11: -6.0}
     ends = {at + 1: 6.5, at + 10: 5.0, at + 12: 5.7, at + 11: -6.0}
     return _peaks(draw, 20, (starts, ends), 4)
-
-
-def _float64(draw: Draw) -> FindSpan:
-    starts, ends, most = _peaks(draw, 9, ({2: 5.0, 3: -1.0}, {3: 5.0, 2: -1.0}), 3).args
-    return FindSpan([starts.double(), ends.double(), most])
 
 
 exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference(_about_span, any_form=True),
@@ -65,8 +60,7 @@ exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference
           lambda d: _peaks(d, 13, ({1: 6.0, 8: 4.0}, {11: 6.0, 3: 3.0}), 4)),
     Check("boundary", "a span of exactly max_length tokens is allowed, one more is not",
           lambda d: _peaks(d, 10, ({2: 6.0}, {6: 5.0, 5: 3.5, 4: 2.5}), 4)),
-    Check("negative", "all logits are negative",
-          lambda d: _peaks(d, 9, ({4: 3.0}, {6: 2.0}), 3, shift=-5.5)),
+    Check("negative", "all logits are negative", lambda d: _peaks(d, 9, ({4: 3.0}, {6: 2.0}), 3, shift=-5.5)),
     Check("single", "max_length is 1: a single token",
           lambda d: _peaks(d, 8, ({2: 5.0, 6: 3.0}, {3: 5.0, 6: 3.5}), 1)),
     Check("whole", "the whole text may be the span, and max_length may exceed it",
@@ -74,8 +68,8 @@ exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference
     Check("last", "the last token alone",
           lambda d: _peaks(d, 7, ({6: 5.0}, {6: 5.0, 0: 7.0}), 3), weight=0.5),
     Check("one-token", "a text of one token", lambda d: _peaks(d, 1, ({}, {}), 4, shift=-3.0), weight=0.5),
-    arguments(_float64, _about_span, any_form=True, weight=1),
-    *properties(_many, judge=matches_reference(_about_span, any_form=True),
-                sizes=lambda d: [_peaks(d, 1, ({}, {}), 1, shift=-3.0),
-                                 _peaks(d, 200, ({90: 9.0}, {97: 9.0}), 20)]),
+    arguments(lambda d: _peaks(d, 9, ({2: 5.0, 3: -1.0}, {3: 5.0, 2: -1.0}), 3), _about_span, any_form=True,
+              weight=1),
+    *properties(_many, sizes=lambda d: [_peaks(d, 1, ({}, {}), 1, shift=-3.0),
+                                        _peaks(d, 200, ({90: 9.0}, {97: 9.0}), 20)]),
 ])

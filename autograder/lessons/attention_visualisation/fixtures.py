@@ -1,6 +1,6 @@
 """What lesson 08 does beside the student's code: models to look into, pictures read off the page."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -11,7 +11,6 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from coursework.engine import parts
 from coursework.engine.operation import Answer, Operation, StructureError, kind_of, load
-from coursework.engine.operations import CallFunction
 from coursework.heat_map import FAULTS, HeatMapError, read_heat_map
 from coursework.small_bert import SmallBert, SmallTokeniser
 from coursework.stand_ins import MultiHeadAttention
@@ -41,16 +40,8 @@ class CollectMaps(Operation):
     facts: bool = False
 
     arguments_in: ClassVar[Sequence[str]] = ("calls",)
-
-    @property
-    def faults(self) -> Mapping[str, str]:
-        """What can be wrong with the maps."""
-        return {"map": "Every map should be a tensor, not {kind}."}
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The keys of the maps."""
-        return frozenset(["encoder", "decoder", "cross"])
+    names = frozenset(["encoder", "decoder", "cross"])
+    faults: ClassVar = {"map": "Every map should be a tensor, not {kind}."}
 
     @property
     def arguments(self) -> Sequence[Any]:
@@ -58,22 +49,35 @@ class CollectMaps(Operation):
         return [ids for call in self.calls for ids in call]
 
     def run(self, answer: Answer) -> Any:
-        """Build the model and collect its maps."""
         model, collect = self._model(), answer.find()
-        before = {name: value.clone() for name, value in model.state_dict().items()}
-        results = [_require_tensors(collect(model, *args)) for args in self.calls]
-        if self.facts:
-            return self._facts(model, before, results[-1])
-        return results[0] if len(results) == 1 else results
+        before = _state(model)
+        results = []
+        for args in self.calls:
+            results.append(maps := collect(model, *args))
+            for found in maps.values() if isinstance(maps, dict) else ():
+                if not isinstance(found, (torch.Tensor, list, tuple)):
+                    raise StructureError("map", detail=kind_of(found))
+        if not self.facts:
+            return results[0] if len(results) == 1 else results
+        kept = tree_map_only(torch.Tensor, torch.Tensor.clone, results[-1])
+        with torch.no_grad():
+            model(*[torch.cat([ids, ids], dim=1) for ids in self.calls[-1]])
+        return {
+            "hooks left": sum(_hooks(part) for part in model.modules()),
+            "train mode afterwards": model.training,
+            "parts in another mode": sum(p.training != model.training for p in model.modules()),
+            "trainable afterwards": all(weight.requires_grad for weight in model.parameters()),
+            "state": [before, dict(model.state_dict())],
+            "maps": [kept, results[-1]],
+        }
 
     def read(self, value: Any) -> Any:
-        """Compare states and maps, if the result is what became of the model."""
         if not self.facts:
             return value
-        (before, after), (kept, maps) = value["state"], value["maps"]
         found = {key: value[key] for key in value if key not in ("state", "maps")}
-        same = _same_state(before, after)
-        return {**found, "weights unchanged": same, "changed later": not _equal(kept, maps)}
+        pairs = zip(*map(tree_leaves, value["maps"]), strict=False)
+        same = all(torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b for a, b in pairs)
+        return {**found, "weights unchanged": _same_state(*value["state"]), "changed later": not same}
 
     def _model(self) -> nn.Module:
         source, target, d_model, heads, layers, d_ff = self.sizes
@@ -87,36 +91,13 @@ class CollectMaps(Operation):
             load(model, path, value)
         return (model.double() if self.double else model).train(self.train)
 
-    def _facts(self, model: nn.Module, before: Mapping[str, torch.Tensor], maps: Any) -> Any:
-        kept = tree_map_only(torch.Tensor, torch.Tensor.clone, maps)
-        with torch.no_grad():
-            model(*[torch.cat([ids, ids], dim=1) for ids in self.calls[-1]])
-        after = model.state_dict()
-        return {
-            "hooks left": sum(_hooks(part) for part in model.modules()),
-            "train mode afterwards": model.training,
-            "parts in another mode": sum(p.training != model.training for p in model.modules()),
-            "trainable afterwards": all(weight.requires_grad for weight in model.parameters()),
-            "state": [before, dict(after)],
-            "maps": [kept, maps],
-        }
 
-
-def _require_tensors(found: Any) -> Any:
-    """Return a dictionary of tensors, or of lists of them; StructureError for anything else in it."""
-    for value in found.values() if isinstance(found, dict) else ():
-        if not isinstance(value, (torch.Tensor, list, tuple)):
-            raise StructureError("map", detail=kind_of(value))
-    return found
+def _state(model: nn.Module) -> dict[str, torch.Tensor]:
+    return {name: value.detach().clone() for name, value in model.state_dict().items()}
 
 
 def _same_state(before: Mapping[str, torch.Tensor], after: Mapping[str, torch.Tensor]) -> bool:
     return before.keys() == after.keys() and all(torch.equal(before[name], after[name]) for name in before)
-
-
-def _equal(one: Any, other: Any) -> bool:
-    pairs = zip(tree_leaves(one), tree_leaves(other), strict=False)
-    return all(torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b for a, b in pairs)
 
 
 def _hooks(part: nn.Module) -> int:
@@ -139,27 +120,18 @@ class AttendToPairs(Operation):
     seed: int
     calls: Sequence[Sequence[str]]
 
-    @property
-    def faults(self) -> Mapping[str, str]:
-        """What can be wrong with the attentions."""
-        return {"array": "The attentions should be a tensor, not a NumPy array."}
+    faults: ClassVar = {"array": "The attentions should be a tensor, not a NumPy array."}
 
     def run(self, answer: Answer) -> Any:
-        """Build model and tokeniser, and ask."""
-        tokeniser = SmallTokeniser(self.pieces)
-        model, function = self._model(len(tokeniser)), answer.find()
-        found = [_with_whole_start(function(model, tokeniser, *pair)) for pair in self.calls]
-        return found[0] if len(found) == 1 else found
-
-    def _model(self, vocab_size: int) -> nn.Module:
-        model = SmallBert(vocab_size, **self.sizes)
-        generator = torch.Generator().manual_seed(self.seed)
+        tokeniser, generator = SmallTokeniser(self.pieces), torch.Generator().manual_seed(self.seed)
+        model, function = SmallBert(len(tokeniser), **self.sizes), answer.find()
         with torch.no_grad():
             for value in model.parameters():
                 scale = 1.5 * value.size(-1) ** -0.5 if value.dim() > 1 else 0.3
                 shift = 1.0 if value.dim() == 1 else 0.0
                 value.copy_(shift + scale * torch.randn(value.shape, generator=generator))
-        return model
+        found = [_with_whole_start(function(model, tokeniser, *pair)) for pair in self.calls]
+        return found[0] if len(found) == 1 else found
 
 
 def _with_whole_start(found: Any) -> Any:
@@ -170,15 +142,6 @@ def _with_whole_start(found: Any) -> Any:
     if type(attentions).__name__ == "ndarray":
         raise StructureError("array")
     return attentions, tokens, parts.whole_number(start)
-
-
-@dataclass(frozen=True)
-class FindSpan(CallFunction):
-    """Call the function; a pair comes back as ints if its entries can be used as an index."""
-
-    def run(self, answer: Answer) -> Any:
-        """Call, and turn the places into ints."""
-        return parts.best_span(answer.find(), *self.args, **self.kwargs)
 
 
 @dataclass(frozen=True)
@@ -194,11 +157,7 @@ class DrawHeatMap(Operation):
     second: bool = False
 
     arguments_in: ClassVar[Sequence[str]] = ("weights",)
-
-    @property
-    def faults(self) -> Mapping[str, str]:
-        """What can be wrong with the Axes that are returned."""
-        return FAULTS
+    faults: ClassVar = FAULTS
 
     @property
     def arguments(self) -> Sequence[Any]:
@@ -206,30 +165,24 @@ class DrawHeatMap(Operation):
         return [self.weights, self.queries, self.keys]
 
     def run(self, answer: Answer) -> Any:
-        """Draw and describe, and leave no figure open."""
         from matplotlib import pyplot as plt
 
         if plt.get_backend() != BACKEND:
             plt.switch_backend(BACKEND)
         plt.close("all")
         try:
-            return self._described(answer.find(), plt)
-        finally:
-            plt.close("all")
-
-    def _described(self, draw: Callable[..., Any], plt: Any) -> dict[str, Any]:
-        first, given = plt.subplots(1, 2)[1] if self.second else (None, None)
-        if first is not None:
+            draw = answer.find()
+            if not self.second:
+                return read_heat_map(draw(*self.arguments))
+            first, given = plt.subplots(1, 2)[1]
             plt.sca(first)
-        options = {} if given is None else {"ax": given}
-        returned = draw(self.weights, self.queries, self.keys, **options)
-        try:
+            returned = draw(*self.arguments, ax=given)
             found = read_heat_map(returned)
+            return {**found, "on the axes given": returned is given, "elsewhere": first.has_data()}
         except HeatMapError as problem:
             raise StructureError(problem.fault, detail=problem.detail) from None
-        if first is None:
-            return found
-        return found | {"on the axes given": returned is given, "elsewhere": first.has_data()}
+        finally:
+            plt.close("all")
 
 
 class InterruptedHereError(Exception):
@@ -254,20 +207,14 @@ class RunSilenced(Operation):
     interrupted: bool = False
 
     arguments_in: ClassVar[Sequence[str]] = ("x",)
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The facts."""
-        return frozenset({"output", "weights", "trainable", "hooks"})
+    names = frozenset(["output", "weights", "trainable", "hooks"])
 
     def run(self, answer: Answer) -> Any:
-        """Build, run inside the context, and look at what is left."""
         attention = MultiHeadAttention(*self.sizes)
         for path, value in self.weights.items():
             load(attention, path, value)
         attention = attention.to(self.x.dtype)
-        silence = answer.find()
-        before = {name: value.detach().clone() for name, value in attention.state_dict().items()}
+        silence, before = answer.find(), _state(attention)
         whole = attention(self.x, self.x, self.x)[0].detach().clone()
         with suppress(InterruptedHereError), silence(attention, self.head):
             inside = attention(self.x, self.x, self.x)[0].detach().clone()
@@ -283,12 +230,11 @@ class RunSilenced(Operation):
         }
 
     def read(self, value: Any) -> Any:
-        """Compare outputs and weights, if the result is what became of the attention."""
         if not self.facts:
             return value
-        (whole, again), (before, after) = value["output"], value["weights"]
+        (whole, again), states = value["output"], value["weights"]
         return {
             **{key: value[key] for key in ("trainable", "hooks")},
             "output": torch.allclose(again, whole, atol=1e-5),
-            "weights": _same_state(before, after),
+            "weights": _same_state(*states),
         }

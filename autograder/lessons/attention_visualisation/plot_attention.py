@@ -94,6 +94,6 @@ exercise = ExerciseChecks(reference=reference.plot_attention, judge=JUDGE,
           lambda d: _drawn(d, SENTENCE, SENTENCE)),
     Check("single", "a single query",
           lambda d: _drawn(d, ["<sos>"], ["4", "0", "7", "0", "<eos>"]), weight=0.5),
-    *properties(lambda d: _drawn(d, Q[:4], K[:5]), judge=JUDGE,
+    *properties(lambda d: _drawn(d, Q[:4], K[:5]),
                 sizes=lambda d: [_drawn(d, Q[:1], K[:2]), _drawn(d, Q[:40], K[:40])]),
 ])

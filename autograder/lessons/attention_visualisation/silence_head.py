@@ -2,7 +2,7 @@
 
 from autograder.judge import weights
 from autograder.judge.authoring import (
-    Check, Draw, ExerciseChecks, example, facts, matches_reference, properties, through,
+    Check, Draw, ExerciseChecks, example, facts, properties, through,
 )
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import RunSilenced
@@ -20,7 +20,7 @@ def _run(draw: Draw, width: int, heads: int, head: int, **options: bool) -> RunS
     return RunSilenced([width, heads], drawn, draw.normal(2, 5, width), head, **options)
 
 
-exercise = ExerciseChecks(reference=reference.silence_head, judge=matches_reference(),
+exercise = ExerciseChecks(reference=reference.silence_head,
     examples=[
         example(lambda d: through("silence_head", d.normal(1, 2, 4), 1),
                 shown="with silence_head(attention, 1): attention(x, x, x)"),

@@ -59,11 +59,11 @@ def _disturbed(seen: Comparison) -> str | None:
     return "If two texts are decoded in turns, each with its own cache, the outputs are wrong."
 
 
-RIGHT = matches_reference(_where, any_form=True)
 FACTS = facts({"one position a call": "The feed-forward network gets more than one position in a call. "
                                       "Its results for earlier positions aren't needed again."}, _where)
 
-exercise = ExerciseChecks(reference=decode_step, judge=RIGHT, excludes=FINISHED_ATTENTION,
+exercise = ExerciseChecks(
+    reference=decode_step, judge=matches_reference(_where, any_form=True), excludes=FINISHED_ATTENTION,
     examples=[
         example(lambda d: through("decode_step", d.normal(1, 3, 4)),
                 shown="decode_step(layer, x[:, t : t + 1], cache)  # for t = 0, 1, 2"),
@@ -76,6 +76,6 @@ exercise = ExerciseChecks(reference=decode_step, judge=RIGHT, excludes=FINISHED_
     Check("one-position", "the feed-forward network gets one position per call",
           lambda d: _steps(d, (2, 5), kind=DecodeFacts), FACTS),
     arguments(lambda d: _steps(d, (2, 4)), _where, names=["x"], any_form=True),
-    *properties(lambda d: _steps(d, (2, 4)), judge=RIGHT,
+    *properties(lambda d: _steps(d, (2, 4)),
                 sizes=lambda d: [_steps(d, (1, 1), init=(2, 1, 1)), _steps(d, (6, 30), init=(48, 8, 90))]),
 ])

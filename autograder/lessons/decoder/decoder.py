@@ -42,11 +42,6 @@ def _two_calls(draw: Draw) -> Operation:
     return _decoder(draw, 2, [_ids(draw, 1, 1), memory], [_ids(draw, 6, 6), memory, masks.causal(6)])
 
 
-def _long_sentence(draw: Draw) -> Operation:
-    call, init = [draw.integers(1, 7, 1, 515), draw.normal(1, 2, 8)], [7, 8, 1, 1, 5, 520]
-    return module([*init, 0.0], weights.decoder(draw, init), call)
-
-
 def _causal(draw: Draw) -> CallModule:
     return _decoder(draw, 2, [_ids(draw, 5, 5), draw.normal(2, 5, D), masks.causal(5)])
 
@@ -79,7 +74,7 @@ def _drops_layers(draw: Draw) -> Operation:
     return replace(asked, weights={**asked.weights, **NO_TOKENS}, silence=silence)
 
 
-def _sized(draw: Draw, init: list[int], *call: torch.Tensor) -> CallModule:
+def _sized(draw: Draw, init: list[Any], *call: torch.Tensor) -> CallModule:
     return module(init, weights.decoder(draw, init), call)
 
 
@@ -111,8 +106,7 @@ exercise = ExerciseChecks(reference=stand_ins_models.Decoder, judge=matches_refe
           lambda d: _masked(d, [5, 2, 4], [3, 7, 6]), weight=1.5),
     Check("equal-sizes", "target, source and batch of the same size: each mask goes to the right attention",
           lambda d: _masked(d, [4, 2, 3, 4], [2, 4, 1, 3])),
-    Check("calls", "a single token, then a longer sentence: calls are independent",
-          _two_calls, weight=0.5),
+    Check("calls", "a single token, then a longer sentence: calls are independent", _two_calls, weight=0.5),
     Check("target-token-moves",
           "changing one target token changes its logits and those after it, and none before it",
           lambda d: modules.changed_word(_causal(d), 0, 2, V),
@@ -123,7 +117,8 @@ exercise = ExerciseChecks(reference=stand_ins_models.Decoder, judge=matches_refe
     Check("source-padding-moves-nothing", "changing the padding of the source changes nothing",
           _changed_padding, positions_change("the padding of the source changes", what="row of logits"), 0.5),
     Check("long-sentence", "sentences of more than 512 tokens, if max_len allows them",
-          _long_sentence, matches_reference(are_probabilities, atol=1e-2, rtol=1e-2), 0.5),
+          lambda d: _sized(d, [7, 8, 1, 1, 5, 520, 0.0], d.integers(1, 7, 1, 515), d.normal(1, 2, 8)),
+          matches_reference(are_probabilities, atol=1e-2, rtol=1e-2), 0.5),
     Check("parts-registered", "PyTorch finds every parameter",
           _registered, matches_reference(unregistered), 0.5),
     arguments(lambda d: _decoder(
@@ -137,12 +132,11 @@ exercise = ExerciseChecks(reference=stand_ins_models.Decoder, judge=matches_refe
     Check("positions-drop", "the decoder's dropout reaches the positions",
           lambda d: _dropout(d, dropout.NEARLY_ALL, ".w_o.", ".linear2.",
                              fact="drops parts", silence=list(NO_TOKENS)), dropout.holds, 0.25),
-    Check("layers-drop", "the decoder's dropout reaches every layer",
-          _drops_layers, dropout.holds, 0.25),
+    Check("layers-drop", "the decoder's dropout reaches every layer", _drops_layers, dropout.holds, 0.25),
     Check("nothing-to-drop", "with dropout 0, nothing is dropped in train mode",
           lambda d: _dropout(d, 0.0, fact="drops nothing"), dropout.holds, 0.5),
     *properties(lambda d: _decoder(
                     d, 2, [_ids(d, 3, 3), d.normal(2, 4, D), masks.causal(3), masks.padding([4, 2])]),
-                judge=matches_reference(are_probabilities), sizes=_sizes),
+                sizes=_sizes),
     defaults(_defaults, max_len=(512, 600), dropout=(0.1, 0.5)),
 ])

@@ -10,13 +10,7 @@ from torch import nn
 
 from coursework import scope
 from coursework.engine.operation import (
-    Answer,
-    Operation,
-    StructureError,
-    attribute,
-    kind_of,
-    load,
-    returned_tensor,
+    Answer, Operation, StructureError, attribute, kind_of, load, returned_tensor,
 )
 
 # Taken while there still is one: a run keeps only what its lesson hands out.
@@ -37,18 +31,12 @@ class DecodeSteps(Operation):
 
     arguments_in: ClassVar[Sequence[str]] = ("texts",)
 
-    @property
-    def names(self) -> frozenset[str]:
-        """The facts about what is seen of the feed-forward network."""
-        return frozenset(["outputs", "one position a call"])
-
-    @property
-    def faults(self) -> Mapping[str, str]:
-        """What can be wrong with what is returned."""
-        return {"pair": "Return a pair: the output for this position, and the cache for the next one."}
+    names = frozenset(["outputs", "one position a call"])
+    faults: ClassVar = {
+        "pair": "Return a pair: the output for this position, and the cache for the next one."
+    }
 
     def run(self, answer: Answer) -> Any:
-        """Build the layer and decode."""
         return self.decoded(answer, self.layer())
 
     def layer(self) -> nn.Module:
@@ -64,27 +52,21 @@ class DecodeSteps(Operation):
         outputs: list[list[torch.Tensor]] = [[] for _ in self.texts]
         for step in zip_longest(*self.texts):
             for number, x in enumerate(step):
-                if x is not None:  # this text has not ended
-                    y, caches[number] = self._taken_apart(answer.find()(layer, x, *caches[number]))
-                    outputs[number].append(y)
+                if x is None:  # this text has ended
+                    continue
+                pair = answer.find()(layer, x, *caches[number])
+                if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                    raise StructureError("pair", detail=kind_of(pair))
+                outputs[number].append(returned_tensor(pair[0]))
+                caches[number] = (pair[1],)
         return [torch.cat(ys, dim=1).detach() for ys in outputs]
-
-    def _taken_apart(self, pair: Any) -> tuple[torch.Tensor, tuple[Any, ...]]:
-        """Return the output, and the cache as the arguments that the next call takes."""
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise StructureError("pair", detail=kind_of(pair))
-        return returned_tensor(pair[0]), (pair[1],)
 
 
 @dataclass(frozen=True)
 class DecodeFacts(DecodeSteps):
-    """Let the function decode; the result also says whether the feed-forward sees one position a call.
-
-    That is about what was called, and stays a claim.
-    """
+    """Decode, and say whether the feed-forward sees one position a call, which stays a claim."""
 
     def run(self, answer: Answer) -> Any:
-        """Build the layer, watch its feed-forward network, and decode."""
         layer, seen = self.layer(), [0]
         watched = attribute(layer, "feed_forward.linear1")
         watched.register_forward_hook(lambda _part, args, _output: seen.append(args[0].shape[-2]))

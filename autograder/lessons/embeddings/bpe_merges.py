@@ -8,6 +8,7 @@ from autograder.lessons.embeddings import reference
 from autograder.lessons.embeddings.words import sampled, shuffled
 
 WORDS = ("salt", "salty", "last", "lasting", "sail", "sailor", "tail", "tall", "tallest", "stall", "listen")
+TIES = ("ties-as-met", "ties-backwards")
 ALL_TIED = ("dc", "ba", "fe", "ab", "zy")
 
 
@@ -47,10 +48,9 @@ def _about(mine: object, right: tuple[str, str]) -> str:
     return "Another pair is more frequent, or equally frequent and earlier in the order of sorted()."
 
 
-TIES = ("ties-as-met", "ties-backwards")
-JUDGE = matches_reference(_wrong_merge, any_form=True)
 
-exercise = ExerciseChecks(reference=reference.bpe_merges, judge=JUDGE,
+exercise = ExerciseChecks(
+    reference=reference.bpe_merges, judge=matches_reference(_wrong_merge, any_form=True),
     examples=[
         example(lambda _: call({"aaa": 2, "ab": 3}, 2)),
         example(lambda _: call({"sea": 5, "seal": 2, "tea": 4}, 4)),
@@ -71,7 +71,7 @@ exercise = ExerciseChecks(reference=reference.bpe_merges, judge=JUDGE,
     Check("nothing", "without words there are no merges", lambda _: call({}, 5), weight=0.5),
     arguments(lambda d: call(dict.fromkeys(("zy", "dc", "ba"), d.integer(2, 9)), 2), _wrong_merge,
               names=["counts"], any_form=True),
-    *properties(lambda d: call(_counted(d, 6), 5), judge=JUDGE, separates=TIES, strided=False,
+    *properties(lambda d: call(_counted(d, 6), 5), separates=TIES, strided=False,
                 sizes=lambda d: [call({"x": 1}, 1), call({"aaa": 1}, 2),
                                  call(_made_of(d, "abcdef", 60, 5), 60)]),
 ])

@@ -6,7 +6,6 @@ shows in the result, because NaN · 0 is NaN. Sparse products skip zeros, so a c
 function with the table itself counts as well.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +15,11 @@ from torch.overrides import TorchFunctionMode
 from coursework.engine.operation import Answer
 from coursework.engine.operations import FunctionGradients
 
-PRODUCTS = frozenset(
-    (
-        *("matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "addmm", "addmv", "baddbmm"),
-        *("einsum", "tensordot", "linear", "inner", "chain_matmul", "linalg_multi_dot"),
-        *("_sparse_mm", "spmm", "smm", "sspaddmm", "hspmm"),
-    )
-)
+PRODUCTS = frozenset((
+    *("matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "addmm", "addmv", "baddbmm"),
+    *("einsum", "tensordot", "linear", "inner", "chain_matmul", "linalg_multi_dot"),
+    *("_sparse_mm", "spmm", "smm", "sspaddmm", "hspmm"),
+))
 
 
 @dataclass(frozen=True)
@@ -36,30 +33,20 @@ class Embed(FunctionGradients):
     """
 
     def run(self, answer: Answer) -> Any:
-        """Call the function, and call it again with a watched table."""
-        embed, backward = answer.find(), self.cotangent is not None
-        found = super().run(answer) if backward else {"output": embed(*self.args)}
-        output, called = call_with_spoilt(embed, *self.args)
-        return {**found, "spoilt": output, "product": called}
+        embed, (ids, table) = answer.find(), self.args
+        found = super().run(answer) if self.cotangent is not None else {"output": embed(ids, table)}
+        unused = torch.ones(len(table), dtype=torch.bool)
+        unused[ids.flatten()] = False
+        spoilt = table.detach().clone()
+        spoilt[unused] = torch.nan
+        with _ProductsWith(spoilt) as products:
+            output = embed(ids, spoilt)
+        return {**found, "spoilt": output, "product": products.seen}
 
     def read(self, value: Any) -> Any:
-        """Read from the result for the spoilt table whether it was multiplied by."""
         found = {key: value[key] for key in value if key != "spoilt"}
         multiplied = not torch.isfinite(value["spoilt"]).all()
         return {**found, "product": bool(value["product"] or multiplied)}
-
-
-def call_with_spoilt(
-    function: Callable[..., Any], ids: torch.Tensor, table: torch.Tensor
-) -> tuple[Any, bool]:
-    """Call with NaN in the rows that no id asks for; say also if a product was called with the table."""
-    unused = torch.ones(len(table), dtype=torch.bool)
-    unused[ids.flatten()] = False
-    spoilt = table.detach().clone()
-    spoilt[unused] = torch.nan
-    with _ProductsWith(spoilt) as products:
-        output = function(ids, spoilt)
-    return output, products.seen
 
 
 class _ProductsWith(TorchFunctionMode):

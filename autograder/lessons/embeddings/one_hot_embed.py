@@ -42,7 +42,7 @@ exercise = ExerciseChecks(reference=reference.one_hot_embed, judge=JUDGE,
     Check("learns", "gradients reach the rows of the ids, and no others",
           lambda d: Embed([d.integers(0, 9, 3, 4), d.normal(11, 6)], cotangent=d.normal(3, 4, 6)),
           separates=ZERO),
-    *properties(lambda d: Embed([torch.tensor([[0, 6], [5, 0], [2, 4]]), d.normal(8, 6)]), judge=JUDGE,
+    *properties(lambda d: Embed([torch.tensor([[0, 6], [5, 0], [2, 4]]), d.normal(8, 6)]),
                 sizes=lambda d: [Embed([torch.tensor([[1]]), d.normal(2, 1)]),
                                  Embed([d.integers(0, 90, 20, 30), d.normal(99, 40)])]),
 ])

@@ -58,8 +58,6 @@ def _alone(d: Draw) -> Operation:
     return modules.alone_twice(module([6], weights.norm(d, "", 6), [x]))
 
 
-
-
 exercise = ExerciseChecks(reference=stand_ins.LayerNorm, judge=matches_reference(_wrong_token),
     excludes=EXCLUDES,
     examples=[
@@ -86,7 +84,7 @@ exercise = ExerciseChecks(reference=stand_ins.LayerNorm, judge=matches_reference
           lambda d: modules.gradients(_norm(d, (2, 5, 6)), d.normal(2, 5, 6),
                                       of_arguments=True, registration=True), gradients_match(["x"])),
     arguments(lambda d: _norm(d, (2, 3, 5)), _wrong_token, names=["x"], weight=1),
-    *properties(lambda d: _norm(d, (2, 3, 5)),
+    *properties(lambda d: _norm(d, (2, 3, 5)), judge=matches_reference(),
                 sizes=lambda d: [_norm(d, (1, 1, 3)), _norm(d, (4, 40, 96))]),
     defaults(lambda d: [_norm(d, (2, 3, 6), scale=0.003)], eps=(1e-5, 1e-3)),
 ])

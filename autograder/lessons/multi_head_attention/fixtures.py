@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -24,18 +24,13 @@ class DropoutOnWeights(ModuleOperation):
     scaled alike, as they are when whole weights are dropped.
     """
 
-    @property
-    def faults(self) -> Mapping[str, str]:
-        """What can be wrong with the output."""
-        return {"query": "The output should have the shape of the query."}
+    faults: ClassVar = {"query": "The output should have the shape of the query."}
 
     def run(self, answer: Answer) -> Any:
-        """Build and call, twice."""
         without = replace(self, init=self.init[:2], train=False)
         return [asked.output(asked.build(answer)(*self.calls[0])) for asked in (self, without)]
 
     def read(self, value: Any) -> dict[str, bool]:
-        """Compare the outputs, head by head."""
         live, calm = map(self.output, value)
         factors = (live / calm).nan_to_num(1.0)  # 0 / 0 is no change
         heads = factors.reshape(*factors.shape[:-1], self.init[1], -1)  # (B, T_q, H, K)
@@ -72,13 +67,9 @@ class CopyFromTorch(Operation):
     facts: bool = False
     afterwards: bool = False
 
-    @property
-    def names(self) -> frozenset[str]:
-        """The class whose layer is filled, and the paths of its parameters."""
-        return frozenset(["MultiHeadAttention", *OWN, *LAYERS])
+    names = frozenset(["MultiHeadAttention", *OWN, *LAYERS])
 
     def run(self, answer: Answer) -> Mapping[str, Any]:
-        """Make both layers, call the function, and read what is asked for."""
         d_model, num_heads = self.init
         theirs = self.source()
         mine = answer.find("MultiHeadAttention")(d_model, num_heads).eval()
@@ -89,22 +80,6 @@ class CopyFromTorch(Operation):
         if self.double:
             theirs, mine = theirs.double(), mine.double()
         answer.find()(mine, theirs)
-        return self._result(mine, theirs)
-
-    def read(self, value: Any) -> Any:
-        """Read `source kept` from the parameters of torch's layer."""
-        if not self.facts:
-            return value
-        source, loaded = value["source"], self.weights.items()
-        kept = all(torch.equal(source[path], right) for path, right in loaded)
-        return {**{key: value[key] for key in value if key != "source"}, "source kept": kept}
-
-    def source(self) -> nn.Module:
-        """Make the layer to copy from; its weights are loaded afterwards."""
-        d_model, num_heads = self.init
-        return nn.MultiheadAttention(d_model, num_heads, batch_first=self.batch_first)
-
-    def _result(self, mine: nn.Module, theirs: nn.Module) -> dict[str, Any]:
         found: dict[str, Any] = {}
         if self.facts:
             learnt = {id(p) for p in mine.parameters() if p.requires_grad}
@@ -116,30 +91,17 @@ class CopyFromTorch(Operation):
             found["output"] = mine(*self.call)[0].detach()
         return found | {path: attribute(mine, path).detach() for path in self.paths}
 
+    def read(self, value: Any) -> Any:
+        if not self.facts:
+            return value
+        source, loaded = value["source"], self.weights.items()
+        kept = all(torch.equal(source[path], right) for path, right in loaded)
+        return {**{key: value[key] for key in value if key != "source"}, "source kept": kept}
 
-class BertHeads(nn.Module):
-    """The part of a BERT layer's attention that makes queries, keys and values."""
-
-    def __init__(self, d_model: int) -> None:
-        super().__init__()
-        self.query, self.key, self.value = (nn.Linear(d_model, d_model) for _ in range(3))
-
-
-class BertOutput(nn.Module):
-    """The part of a BERT layer's attention after the heads are merged."""
-
-    def __init__(self, d_model: int) -> None:
-        super().__init__()
-        self.dense = nn.Linear(d_model, d_model)
-        self.LayerNorm = nn.LayerNorm(d_model)  # the name that transformers gives it
-
-
-class BertAttention(nn.Module):
-    """Parts with the names that `bert.encoder.layer[i].attention` has in the library transformers."""
-
-    def __init__(self, d_model: int) -> None:
-        super().__init__()
-        self.self, self.output = BertHeads(d_model), BertOutput(d_model)
+    def source(self) -> nn.Module:
+        """Make the layer to copy from; its weights are loaded afterwards."""
+        d_model, num_heads = self.init
+        return nn.MultiheadAttention(d_model, num_heads, batch_first=self.batch_first)
 
 
 @dataclass(frozen=True)
@@ -150,5 +112,12 @@ class CopyFromBert(CopyFromTorch):
     """
 
     def source(self) -> nn.Module:
-        """Make a layer with the parts of BERT's."""
-        return BertAttention(self.init[0])
+        """Make layers under the names of `bert.encoder.layer[i].attention` in the library transformers."""
+        width, heads, output, attention = self.init[0], nn.Module(), nn.Module(), nn.Module()
+        for name in ("query", "key", "value"):
+            heads.add_module(name, nn.Linear(width, width))
+        output.add_module("dense", nn.Linear(width, width))
+        output.add_module("LayerNorm", nn.LayerNorm(width))
+        attention.add_module("self", heads)
+        attention.add_module("output", output)
+        return attention

@@ -18,7 +18,6 @@ ONE_HEAD = shape_of(4, 2, hints={
     (2, 4): "In the paper's notation, x W, the token is on the left, so W has 4 rows."})
 
 
-
 def _if_given(judge: Judge) -> Judge:
     """Return a judge that accepts a dictionary without the entry: the contract does not ask for it."""
 

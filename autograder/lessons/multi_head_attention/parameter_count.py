@@ -21,9 +21,7 @@ def _what_is_counted(seen: Comparison) -> str | None:
     )
 
 
-JUDGE = matches_reference(_what_is_counted)
-
-exercise = ExerciseChecks(reference=reference.parameter_count, judge=JUDGE,
+exercise = ExerciseChecks(reference=reference.parameter_count, judge=matches_reference(_what_is_counted),
     examples=[
         example(lambda _: call(2, 1)),
         example(lambda _: call(6, 3)),
@@ -32,6 +30,5 @@ exercise = ExerciseChecks(reference=reference.parameter_count, judge=JUDGE,
     Check("paper", "the layer of the paper: width 512, eight heads", lambda _: call(512, 8)),
     Check("one-head", "a single head", lambda _: call(9, 1)),
     Check("many-heads", "as many heads as features", lambda _: call(14, 14)),
-    *properties(lambda _: call(8, 2), judge=JUDGE, strided=False,
-                sizes=lambda _: [call(1, 1), call(4096, 32)]),
+    *properties(lambda _: call(8, 2), strided=False, sizes=lambda _: [call(1, 1), call(4096, 32)]),
 ])

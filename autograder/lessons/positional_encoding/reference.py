@@ -1,8 +1,4 @@
-"""References of lesson 02: complex numbers and torch's own lookups.
-
-Their sources also stand in for a student's earlier answers (see `judge.stand_ins`): torch, nn,
-F and math are in scope there, and the functions and classes of ours that they name.
-"""
+"""References of lesson 02: complex numbers and torch's own lookups."""
 
 import torch
 import torch.nn.functional as F

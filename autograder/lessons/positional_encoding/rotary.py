@@ -43,7 +43,7 @@ exercise = ExerciseChecks(reference=reference.rotary, judge=JUDGE,
           lambda d: function_gradients(d.normal(2, 4, 6), cotangent=d.normal(2, 4, 6)),
           gradients_match(["x"], output=JUDGE)),
     arguments(lambda d: call(d.normal(2, 4, 6)), _wrong_pair, names=["x"]),
-    *properties(lambda d: call(d.normal(2, 4, 6)), judge=JUDGE,
+    *properties(lambda d: call(d.normal(2, 4, 6)),
                 sizes=lambda d: [call(torch.ones(1, 1, 2)), call(d.normal(5, 120, 64))]),
     defaults(lambda d: [call(d.normal(2, 4, 8))], base=(10000.0, 50.0)),
 ])

@@ -67,13 +67,9 @@ class PassParts(ModuleOperation):
     are in use, which is about the model itself and stays a claim.
     """
 
-    @property
-    def names(self) -> frozenset[str]:
-        """The two parts, and the logits."""
-        return super().names | {"encoder", "decoder", "logits"}
+    names = frozenset(["encoder", "decoder", "logits"])
 
     def run(self, answer: Answer) -> Any:
-        """Build, look at the parts, call."""
         parts: dict[str, nn.Module] = {"encoder": OwnEncoder(), "decoder": OwnDecoder()}
         model = answer.find()(*self.init, **parts).eval()
         used = {f"{name} in use": attribute(model, name) is part for name, part in parts.items()}
@@ -83,12 +79,10 @@ class PassParts(ModuleOperation):
         return {**used, **tables, "logits": logits}
 
     def read(self, value: Any) -> Any:
-        """Read from the table of each part whether it is untouched."""
-        found = {key: value[key] for key in ("encoder in use", "decoder in use")}
+        found = {key: value[key] for key in ("encoder in use", "decoder in use", "logits")}
         for name, part in (("encoder", OwnEncoder()), ("decoder", OwnDecoder())):
-            table = part.get_parameter("table")
-            found[f"{name} untouched"] = torch.equal(value[f"{name} table"], table)
-        return {**found, "logits": value["logits"]}
+            found[f"{name} untouched"] = torch.equal(value[f"{name} table"], part.table)
+        return found
 
 
 class Scripted(nn.Module):
@@ -140,14 +134,10 @@ class Scripted(nn.Module):
         for place, token in enumerate(tokens):
             if token != said:
                 return LOST
-            said = self._word(place, token, source)
+            said = FIRST_WORD + (self.factor * token + 5 * source[0] + place) % (VOCABULARY - FIRST_WORD)
+            if place == end_of(source[1], self.factor):
+                said = self.eos_id
         return said if len(tokens) <= LONGEST else LOST
-
-    def _word(self, place: int, token: int, source: list[int]) -> int:
-        """Return the word at a place of a row: <eos> at its end, and words of the rule elsewhere."""
-        if place == end_of(source[1], self.factor):
-            return self.eos_id
-        return FIRST_WORD + (self.factor * token + 5 * source[0] + place) % (VOCABULARY - FIRST_WORD)
 
 
 def end_of(token: int, factor: int) -> int:
@@ -178,11 +168,10 @@ class Decode(Operation):
     arguments_in: ClassVar[Sequence[str]] = ("src",)
 
     def run(self, answer: Answer) -> Any:
-        """Decode."""
         return self.decode(answer)[1]
 
     def read(self, value: Any) -> Any:
-        """Drop trailing columns of nothing but padding: a function may return them or not."""
+        # Trailing columns of nothing but padding are dropped: a function may return them or not.
         if not isinstance(value, torch.Tensor) or value.dim() != 2 or value.size(1) > self.max_len:
             return value
         used = (value != self.pad_id).any(dim=0).nonzero()
@@ -199,7 +188,6 @@ class DecodeFacts(Decode):
     """Let the function decode from a scripted model; the result is what it did to the model: claims."""
 
     def run(self, answer: Answer) -> Any:
-        """Decode, and read the model's notes."""
         model, ids = self.decode(answer)
         return {
             "sources encoded": model.encoded_rows,
@@ -280,7 +268,6 @@ class TrainSteps(Operation):
         return [tensor for batch in self.batches for tensor in batch]
 
     def run(self, answer: Answer) -> Any:
-        """Train and report."""
         return self.trained(answer)[1]
 
     def trained(self, answer: Answer) -> tuple[SmallModel, dict[str, Any]]:
@@ -299,7 +286,6 @@ class ModeAfterwards(TrainSteps):
     """Let the function train a small model; the result says as well whether it is in train mode then."""
 
     def run(self, answer: Answer) -> Any:
-        """Train, and look at the mode."""
         model, report = self.trained(answer)
         return {**report, "train mode": model.training}
 
@@ -317,19 +303,14 @@ class SampleShares(Operation):
     named: ClassVar[Sequence[str]] = ("kwargs",)
 
     def run(self, answer: Answer) -> Any:
-        """Draw for all rows in one call."""
         many = self.logits.repeat_interleave(self.draws, dim=0)
         generator = torch.Generator().manual_seed(self.seed)
         return answer.find()(many, **self.kwargs, generator=generator)
 
     def read(self, value: Any) -> Any:
-        """Count ids (B · draws,); those of another form are returned as they came.
-
-        Raises ValueError for what has the form of shares already.
-        """
         rows, size = self.logits.shape
         if isinstance(value, torch.Tensor) and value.shape == (rows, size):
-            raise ValueError(f"{rows * self.draws} ids are expected")
+            raise ValueError(f"{rows * self.draws} ids are expected")  # shares are what is read
         if not isinstance(value, torch.Tensor) or value.shape != (rows * self.draws,):
             return value
         if value.dtype != torch.int64 or value.min() < 0 or value.max() >= size:
@@ -346,18 +327,13 @@ class SampleTwice(Operation):
 
     arguments_in: ClassVar[Sequence[str]] = ("logits",)
 
-    @property
-    def names(self) -> frozenset[str]:
-        """The facts."""
-        return frozenset({"same seed, same words", "another seed, other words"})
+    names = frozenset(["same seed, same words", "another seed, other words"])
 
     def run(self, answer: Answer) -> Any:
-        """Draw three times."""
         sample, generators = answer.find(), [torch.Generator().manual_seed(seed) for seed in (1, 1, 2)]
         return [sample(self.logits, generator=generator) for generator in generators]
 
     def read(self, value: Any) -> dict[str, bool]:
-        """Compare the first draw with the two others."""
         first, second, third = value
         return {
             "same seed, same words": torch.equal(first, second),

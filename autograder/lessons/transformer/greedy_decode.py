@@ -83,12 +83,11 @@ exercise = ExerciseChecks(
           separates=["drawn-at-random"]),
     Check("just-in-time", "the last token that max_len allows is <eos>",
           lambda d: _decode(d, [4, 2], 5), weight=0.5),
-    Check("from-train-mode",
-          "the source is encoded once, in eval mode and without gradients, "
+    Check("from-train-mode", "the source is encoded once, in eval mode and without gradients, "
           "and decoding stops at the end",
           lambda d: _decode(d, [4, 1, 6], 9, kind=DecodeFacts, train=True), facts(FACTS)),
     Check("from-eval-mode", "a model in eval mode stays in eval mode",
           lambda d: _decode(d, [3, 2], 9, kind=DecodeFacts), facts(FACTS), weight=0.5),
-    *properties(lambda d: _decode(d, [4, 1, 6], 9), judge=matches_reference(_first_wrong_row, any_form=True),
+    *properties(lambda d: _decode(d, [4, 1, 6], 9),
                 sizes=lambda d: [_decode(d, [0], 1), _decode(d, [row % STEPS for row in range(40)], STEPS)]),
 ])

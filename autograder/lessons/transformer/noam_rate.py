@@ -33,9 +33,7 @@ def _any_finite_number(seen: Comparison) -> Verdict:
     return PASSED if math.isfinite(given) else failed("Step 0 should give a finite number.")
 
 
-CLOSELY = matches_reference(atol=1e-6, rtol=1e-5)
-
-exercise = ExerciseChecks(reference=reference.noam_rate, judge=CLOSELY,
+exercise = ExerciseChecks(reference=reference.noam_rate, judge=matches_reference(atol=1e-6, rtol=1e-5),
     examples=[
         example(lambda _: through("noam_rates", 4, 16, 10), "curves",
                 shown="noam_rate(step, 16, warmup=10)  # steps 1 to 30"),
@@ -46,7 +44,7 @@ exercise = ExerciseChecks(reference=reference.noam_rate, judge=CLOSELY,
           lambda _: CallInMillionths([3000, 96], {"warmup": 250})),
     Check("first", "the first step", lambda _: CallInMillionths([1, 256, 100])),
     Check("zero", "step 0 gives a finite number", lambda _: CallInMillionths([0, 512]), _any_finite_number),
-    *properties(lambda _: CallInMillionths([30, 64]), judge=CLOSELY, strided=False,
+    *properties(lambda _: CallInMillionths([30, 64]), strided=False,
                 sizes=lambda _: [CallInMillionths([1, 1, 1]), CallInMillionths([10**6, 4096])]),
     defaults(lambda _: [CallInMillionths([30, 64]), CallInMillionths([5000, 64])], warmup=(4000, 100)),
 ])

@@ -174,34 +174,16 @@ def _own_parts(draw: Draw) -> Operation:
     return PassParts([WORDS, WORDS, WIDTH, 2, 1, 8], calls=[ids])
 
 
-def _too_long(draw: Draw) -> Operation:
-    """Return a source of seven tokens, and a target of words that the source's vocabulary lacks."""
-    ids, init = [_src(draw, 7), torch.full((1, 5), TARGET - 1)], [SOURCE, TARGET, 8, 2, 1, 12, 6]
-    return module(init, weights.transformer(draw, init), ids)
-
-
-def _long_enough(draw: Draw) -> Operation:
-    ids, init = [_src(draw, 530, longest=530), _tgt(draw, 3)], [SOURCE, TARGET, 8, 1, 1, 4, 540]
-    return module(init, weights.transformer(draw, init), ids)
-
-
 def _padded_call(draw: Draw) -> CallModule:
     return _model(draw, [_src(draw, 7, 4), _tgt(draw, 5, 5)])
 
 
-def _sizes(draw: Draw) -> Sequence[Operation]:
-    """Return the smallest model, and one far larger than those of the visible tests."""
-    asked = []
-    for init, batch, source, target in (([2, 3, 2, 1, 1, 1], 1, 1, 1), ([99, 90, 48, 8, 2, 90], 12, 50, 40)):
-        ids = [draw.integers(1, 2 if batch == 1 else 90, batch, length) for length in (source, target)]
-        asked.append(module(init, weights.transformer(draw, init), ids))
-    return asked
+def _sized(draw: Draw, init: list[int], *call: torch.Tensor, **options: Any) -> CallModule:
+    return module(init, weights.transformer(draw, init), call, **options)
 
 
-def _small(draw: Draw, *call: torch.Tensor, train: bool = False, **options: float) -> CallModule:
-    sizes = [8, 9, 4, 4, 2, 6]
-    drawn = weights.transformer(draw, sizes)
-    return module([*sizes, 12], drawn, call, train=train, **{"dropout": 0.0, **options})
+def _small(draw: Draw, *call: torch.Tensor, **options: Any) -> CallModule:
+    return _sized(draw, [8, 9, 4, 4, 2, 6, 12], *call, **{"dropout": 0.0, **options})
 
 
 exercise = ExerciseChecks(reference=stand_ins_models.Transformer, judge=matches_reference(*EXPLAINERS),
@@ -246,9 +228,12 @@ exercise = ExerciseChecks(reference=stand_ins_models.Transformer, judge=matches_
           facts(PARTS)),
     Check("base-model", "the defaults are the base model of the paper",
           lambda _: ReadState(SMALL, defaults=DEFAULTS), weight=0.5),
-    Check("too-long", "a source longer than max_len raises a ValueError", _too_long,
+    Check("too-long", "a source longer than max_len raises a ValueError",  # target words are not source words
+          lambda d: _sized(d, [SOURCE, TARGET, 8, 2, 1, 12, 6], _src(d, 7), torch.full((1, 5), TARGET - 1)),
           weight=0.5, raises="ValueError"),
-    Check("long-enough", "max_len may exceed 512", _long_enough, weight=0.5),
+    Check("long-enough", "max_len may exceed 512",
+          lambda d: _sized(d, [SOURCE, TARGET, 8, 1, 1, 4, 540], _src(d, 530, longest=530), _tgt(d, 3)),
+          weight=0.5),
     Check("dropout", "dropout is off in eval mode and on in train mode, at the given rate",
           lambda d: module([*SIZES, 9, NEARLY_ALL], weights.transformer(d, SIZES), _full(d), train=True)),
     Check("learns", "gradients reach both halves",
@@ -256,5 +241,8 @@ exercise = ExerciseChecks(reference=stand_ins_models.Transformer, judge=matches_
     arguments(_padded_call, *EXPLAINERS, names=["src", "tgt"]),
     Check("padding-first", "padding may come before the tokens of the source",
           lambda d: _model(d, [_src(d, 7, 4, 5).flip(1), _tgt(d, 5, 5, 5)]), weight=0.5),
-    *properties(_padded_call, judge=matches_reference(*EXPLAINERS), sizes=_sizes),
+    *properties(_padded_call, sizes=lambda d: [
+        _sized(d, [2, 3, 2, 1, 1, 1], d.integers(1, 2, 1, 1), d.integers(1, 2, 1, 1)),
+        _sized(d, [99, 90, 48, 8, 2, 90], d.integers(1, 90, 12, 50), d.integers(1, 90, 12, 40)),
+    ]),
 ])
