@@ -7,9 +7,9 @@ and the signature of its results, with which the student's own notebook recognis
 import hashlib
 import inspect
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -254,22 +254,31 @@ def _call(exercise: Exercise, operation: Any) -> tuple[list[str], str]:
     args = operation.init if of_module else operation.args
     kwargs = operation.init_kwargs if of_module else operation.kwargs
     if isinstance(operation, CallThrough):
-        names = list(inspect.signature(TRIALS[operation.through]).parameters)[1:]
+        names = _names(TRIALS[operation.through])[1:]
     else:
-        names = list(inspect.signature(exercise.reference).parameters)
-    given = [*zip(names, args, strict=False), *kwargs.items()]
-    call = f"{exercise.name}({', '.join(_arguments(given, len(args)))})"
+        names = _names(exercise.reference)
+    call = f"{exercise.name}({', '.join(_arguments(names, args, kwargs))})"
     if not of_module:
-        return [name for name, _ in given], call
+        return [*names[: len(args)], *kwargs], call
     mode = ".train()" if operation.train else ""
-    inner = [name for name in inspect.signature(exercise.reference.forward).parameters if name != "self"]
-    calls = [f"({', '.join(_arguments(list(zip(inner, c, strict=False)), len(c)))})" for c in operation.calls]
+    inner = [name for name in _names(exercise.reference.forward) if name != "self"]
+    calls = [f"({', '.join(_arguments(inner, each, {}))})" for each in operation.calls]
     return inner * len(operation.calls), " then ".join(f"{call}{mode}{each}" for each in calls)
 
 
-def _arguments(given: Sequence[tuple[str, Any]], positional: int) -> Iterator[str]:
+def _names(function: Any) -> list[str]:
+    """Return the parameters of a function or class; `*sizes` and `**options` name none."""
+    parameters = inspect.signature(function).parameters.values()
+    return [each.name for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+
+
+def _arguments(names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[str]:
     """Yield arguments as in a call: short ones themselves, tensors and lists by name."""
-    for number, (name, value) in enumerate(given):
-        short = value is None or isinstance(value, (bool, int, float, str))
-        text = repr(value) if short else name
-        yield text if number < positional else f"{name}={text}"
+    for name, value in zip_longest(names[: len(args)], args, fillvalue="…"):
+        yield _shown(name, value)
+    for name, value in kwargs.items():
+        yield f"{name}={_shown(name, value)}"
+
+
+def _shown(name: str, value: Any) -> str:
+    return repr(value) if value is None or isinstance(value, (bool, int, float, str)) else name
