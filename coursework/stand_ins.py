@@ -69,8 +69,8 @@ class MultiHeadAttention(nn.Module):
             mask = mask.expand(query.size(0), query.size(1), key.size(1))[:, None]  # (B, 1, T_q, T_k)
         identity = torch.eye(key.size(1), dtype=v.dtype).expand(*v.shape[:-1], -1)  # (B, H, T_k, T_k)
         weights = F.scaled_dot_product_attention(q, k, identity, attn_mask=mask)  # (B, H, T_q, T_k)
-        mixed = F.dropout(weights, self.dropout, self.training) @ v  # (B, H, T_q, K)
-        mixed = mixed.movedim(1, -2).flatten(-2)  # (B, T_q, D)
+        weights = F.dropout(weights, self.dropout, self.training)
+        mixed = (weights @ v).movedim(1, -2).flatten(-2)  # (B, T_q, D)
         return self.w_o(mixed), weights
 
 
