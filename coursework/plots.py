@@ -60,7 +60,8 @@ def heatmap(
     if ax is None:
         ax = panel(2.4 + 0.8 * len(columns), 1.4 + 0.55 * len(rows))
     colours = mpl.colormaps["RdBu_r" if limits[0] < 0 else "Blues"].with_extremes(bad="#D9D9D9")
-    ax.imshow(matrix.detach().numpy(), cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto")
+    matrix = matrix.detach()
+    ax.imshow(matrix.numpy(), cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto")
     dark = 0.6 * max(abs(limit) for limit in limits)
     for row, column in torch.ones(matrix.shape).nonzero().tolist():
         entry = float(matrix[row, column])
