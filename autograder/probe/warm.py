@@ -15,6 +15,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -59,13 +60,16 @@ def main() -> None:
 def warm_up(modules: Iterable[str]) -> tuple[Inherited, list[str]]:
     """Import what lessons import, and make what the runs inherit.
 
-    Torch uses a single thread, which makes forking safe. A module that is not installed is left to
-    the lesson that imports it. The excluded functions that are not refused are returned as well.
+    Torch uses a single thread, which makes forking safe. A fork builds torch's thread pool anew when it first
+    needs it, and fails if two threads do at once ("Invalid thread pool!"), so each builds it at its start.
+    A module that is not installed is left to the lesson that imports it. The excluded functions that are not
+    refused are returned as well.
     """
     import torch
 
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
+    os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
     (torch.ones(2, 2, requires_grad=True) @ torch.ones(2, 2)).exp().sum().backward()  # type: ignore[no-untyped-call]
     trial = _start_trial()
     shell = make_shell()

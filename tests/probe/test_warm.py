@@ -1,4 +1,4 @@
-"""Memory moved to huge pages holds what it held, and a machine without them goes on as before."""
+"""What forks share is safe to share: memory in huge pages, and torch's thread pool."""
 
 import subprocess
 import sys
@@ -27,6 +27,18 @@ if child == 0:
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9 and held[0] == 0
 print(areas, huge() - before)
 """
+FORKS = """
+import os, torch
+from autograder.probe.warm import warm_up
+
+set_by, really = [], torch.set_num_threads
+torch.set_num_threads = lambda count: (set_by.append(os.getpid()), really(count))
+warm_up(())
+child = os.fork()
+if child == 0:
+    os._exit(set_by.count(os.getpid()))
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
 SWITCH = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
@@ -50,3 +62,9 @@ def test_without_a_map_of_memory_nothing_is_moved(tmp_path: Path) -> None:
     assert collapse_memory(tmp_path / "maps") == 0
     (tmp_path / "maps").write_text("1000-2000 rw-p 00000000 00:00 0 \n")  # smaller than a huge page
     assert collapse_memory(tmp_path / "maps") == 0
+
+
+def test_a_fork_builds_the_thread_pool_before_anything_else_runs() -> None:
+    """Two threads of an answer that are the first to use torch do not meet a pool that is half built."""
+    done = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"
