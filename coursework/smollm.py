@@ -279,8 +279,8 @@ def write(
         if not longer.endswith("\ufffd"):  # half a character: the next token completes it
             print(longer[len(text) :], end="", flush=True)
             text = longer
-    print()
-    _record(_key(prompt, label), text)
+    print("" if text else "(it ends at once)")
+    _record(_key(prompt, label), text or "(it ends at once)")
 
 
 def next_tokens(
