@@ -36,6 +36,8 @@ SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db5
 RECORDED: Final = Path(__file__).parent / "data/smollm_texts.json"
 RECORD: Final = "COURSEWORK_RECORD"  # set while the lessons are built: texts are written to the file above
 
+BREAK, NOTHING = "↵", "(it ends at once)"  # how a line break, and an empty answer, are shown
+
 LAYERS, D_MODEL, D_FF, HEADS, KV_HEADS, WIDTH = 30, 576, 1536, 9, 3, 64
 BASE, EPS = 100_000.0, 1e-5
 SPECIAL: Final = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
@@ -82,18 +84,22 @@ class Gated(nn.Module):
 class Parts:
     """What can be replaced. Each has the arguments that the lessons give it; D is 576, H is 9 or 3, K is 64.
 
+    embedding(ids, table): (1, T) and (49152, D) to (1, T, D)
     attention(q, k, v, mask): (1, 9, T, K), twice (1, 9, S, K), (T, S), to the output, or output and weights
     mask(size): a boolean tensor (size, size), true where a row may attend to a column
     split(x, heads), merge(x): (1, T, H·K) to (1, H, T, K), and back
+    heads(z, layer): what goes on of the heads' outputs z (1, 9, T, K)
     rotary(x, base): turns x (H, S, K), whose positions count from 0
     feed_forward(d_model, d_ff): a module with `w1`, `w2` and `w3`
     residual(x, y): what goes on after a sublayer that took x (1, T, D) and gave y
     """
 
+    embedding: Callable[[Tensor, Tensor], Tensor] = lambda ids, table: table[ids]
     attention: Callable[..., Any] = softmax_attention
     mask: Callable[[int], Tensor] = lambda size: torch.ones(size, size, dtype=torch.bool).tril()
     split: Callable[[Tensor, int], Tensor] = lambda x, heads: x.view(*x.shape[:2], heads, -1).transpose(1, 2)
     merge: Callable[[Tensor], Tensor] = lambda x: x.transpose(1, 2).flatten(-2)
+    heads: Callable[[Tensor, int], Tensor] = lambda z, layer: z
     rotary: Callable[[Tensor, float], Tensor] = turned
     feed_forward: Callable[[int, int], nn.Module] = Gated
     residual: Callable[[Tensor, Tensor], Tensor] = torch.add
@@ -101,7 +107,7 @@ class Parts:
 
 PLAIN: Final = Parts()
 # Their faults show between positions, which a cache computes one at a time.
-HIDDEN_BY_A_CACHE: Final = ("attention", "mask", "split", "merge")
+HIDDEN_BY_A_CACHE: Final = ("attention", "mask", "split", "merge", "heads")
 
 
 class SmolLM:
@@ -123,7 +129,7 @@ class SmolLM:
 
         `parts` replace those of the `layers` named, of all layers by default.
         """
-        x, present = self.table[ids], []  # (1, T, D)
+        x, present = parts.embedding(ids, self.table), []  # (1, T, D)
         for layer in range(LAYERS):
             own = parts if layers is None or layer in layers else PLAIN
             y, kept = self._attend(
@@ -156,8 +162,8 @@ class SmolLM:
         shared = HEADS // KV_HEADS
         mask = parts.mask(k.size(2))[-x.size(1) :]  # (T, S)
         out = parts.attention(q, k.repeat_interleave(shared, 1), v.repeat_interleave(shared, 1), mask)
-        heads = out[0] if isinstance(out, tuple) else out  # (1, 9, T, K)
-        return parts.merge(heads) @ w_o.T, (k, v)
+        z = parts.heads(out[0] if isinstance(out, tuple) else out, layer)  # (1, 9, T, K)
+        return parts.merge(z) @ w_o.T, (k, v)
 
     def encode(self, text: str) -> Tensor:
         """Return the ids (1, T) of a text."""
@@ -202,6 +208,35 @@ def _built(feed_forward: Callable[[int, int], nn.Module]) -> nn.Module:
 def _turn(x: Tensor, before: int, parts: Parts) -> Tensor:
     """Turn x (1, H, T, K), whose first position is `before`, with a function that counts from 0."""
     return parts.rotary(F.pad(x[0], (0, 0, before, 0)), BASE)[None, :, before:]
+
+
+def silence(heads: Collection[tuple[int, int]]) -> Callable[[Tensor, int], Tensor]:
+    """Return a part `heads` in which some heads, each a layer and a number, say the same at every position.
+
+    Each passes on its mean over the positions, so that what follows still gets vectors of the usual size
+    (mean ablation: Wang et al. 2023, arXiv:2211.00593, section 2.2).
+    """
+
+    def part(z: Tensor, layer: int) -> Tensor:
+        own = [head for at, head in heads if at == layer]
+        z = z.clone()
+        z[:, own] = z[:, own].mean(2, keepdim=True)  # (1, 9, T, K)
+        return z
+
+    return part
+
+
+def attention_maps(ids: Tensor) -> Tensor:
+    """Return the attention weights (30, 9, T, T) of all layers and heads for ids (1, T)."""
+    maps: list[Tensor] = []
+
+    def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+        out, weights = softmax_attention(q, k, v, mask)
+        maps.append(weights[0])
+        return out
+
+    load()(ids, parts=replace(PLAIN, attention=attention))
+    return torch.stack(maps)
 
 
 @once
@@ -277,10 +312,10 @@ def write(
         written.append(each)
         longer = model.decode(written)
         if not longer.endswith("\ufffd"):  # half a character: the next token completes it
-            print(longer[len(text) :], end="", flush=True)
+            print(longer[len(text) :].replace("\n", BREAK), end="", flush=True)
             text = longer
-    print("" if text else "(it ends at once)")
-    _record(_key(prompt, label), text or "(it ends at once)")
+    print("" if text else NOTHING)
+    _record(_key(prompt, label), text.replace("\n", BREAK) or NOTHING)
 
 
 def next_tokens(

@@ -95,10 +95,12 @@ class NoFeedForward(nn.Module):
 
 
 BROKEN: dict[str, Any] = {
+    "embedding": lambda ids, table: 24 * table[ids],
     "attention": lambda q, k, v, mask: v,
     "mask": lambda size: torch.ones(size, size, dtype=torch.bool),
     "split": lambda x, heads: x.reshape(1, heads, x.size(1), -1),
     "merge": lambda x: x.reshape(1, x.size(2), -1),
+    "heads": lambda z, layer: 2 * z,
     "rotary": lambda x, base: x,
     "feed_forward": NoFeedForward,
     "residual": lambda x, y: y,
@@ -109,10 +111,12 @@ BROKEN: dict[str, Any] = {
 def test_each_part_is_used(model: SmolLM, part: str) -> None:
     """A part that is broken in all layers changes the logits, and in one layer changes them otherwise."""
     ids, broken = model.encode(PROMPT), replace(PLAIN, **{part: BROKEN[part]})
-    right, one, everywhere = (model(ids, parts=broken, layers=which)[0] for which in ([], [12], None))
-    assert torch.equal(right, model(ids)[0])
-    assert not torch.allclose(right, one, atol=1e-2)
-    assert not torch.allclose(one, everywhere, atol=1e-2)
+    right = model(ids)[0]
+    one, everywhere = (model(ids, parts=broken, layers=which)[0] for which in ([12], None))
+    assert not torch.allclose(right, everywhere, atol=1e-2)
+    if part != "embedding":  # comes before all layers
+        assert not torch.allclose(right, one, atol=1e-2)
+        assert not torch.allclose(one, everywhere, atol=1e-2)
 
 
 def test_parts_may_be_written_otherwise(model: SmolLM) -> None:
@@ -140,6 +144,24 @@ def test_it_prints_token_by_token_and_answers_questions(capsys: pytest.CaptureFi
     said = capsys.readouterr().out
     assert "4" in said
     assert "<|" not in said
+
+
+def test_a_silent_head_says_the_same_everywhere() -> None:
+    """Its output is its mean over the positions, in its own layer; the other heads stay as they are."""
+    z = torch.randn(1, 9, 5, 4)
+    silent = smollm.silence({(3, 0), (3, 7), (4, 2)})(z, 3)
+    torch.testing.assert_close(silent[:, [0, 7]], z[:, [0, 7]].mean(2, keepdim=True).expand(-1, -1, 5, -1))
+    rest = [1, 2, 3, 4, 5, 6, 8]
+    assert torch.equal(silent[:, rest], z[:, rest])
+
+
+def test_attention_maps_are_causal_distributions(model: SmolLM) -> None:
+    """For each layer and head a row of weights for each token, over itself and those before it."""
+    ids = model.encode(PROMPT)
+    maps = smollm.attention_maps(ids)
+    assert maps.shape == (LAYERS, 9, ids.size(1), ids.size(1))
+    torch.testing.assert_close(maps.sum(-1), torch.ones(maps.shape[:-1]))
+    assert not maps.triu(1).any()
 
 
 def test_it_ends_where_the_model_ends(model: SmolLM) -> None:
