@@ -99,7 +99,7 @@ class Parts:
     mask: Callable[[int], Tensor] = lambda size: torch.ones(size, size, dtype=torch.bool).tril()
     split: Callable[[Tensor, int], Tensor] = lambda x, heads: x.view(*x.shape[:2], heads, -1).transpose(1, 2)
     merge: Callable[[Tensor], Tensor] = lambda x: x.transpose(1, 2).flatten(-2)
-    heads: Callable[[Tensor, int], Tensor] = lambda z, layer: z
+    heads: Callable[[Tensor, int], Tensor] = lambda z, _layer: z
     rotary: Callable[[Tensor, float], Tensor] = turned
     feed_forward: Callable[[int, int], nn.Module] = Gated
     residual: Callable[[Tensor, Tensor], Tensor] = torch.add
