@@ -86,6 +86,7 @@ def test_what_answers_a_prediction_is_folded() -> None:
     assert LessonPage("01", new_notebook(cells=cells), new_notebook(cells=cells)).blocks[1].folded
 
 
+@pytest.mark.full("reads every page of the course", seconds=10)
 def test_the_course_is_written_whole(tmp_path: Path) -> None:
     """`autograder site`: a page, a notebook and all pictures for each lesson, every link within leads somewhere."""
     done = CliRunner().invoke(main, ["--course", str(ROOT), "site", "--folder", str(tmp_path), "--json"])
