@@ -45,7 +45,9 @@ class Course:
         root = folder.resolve()
         if not (root / CONFIG).is_file():
             found = "which has none" if root.is_dir() else "which is no folder"
-            raise CourseError(f"no course there: expected {CONFIG} in {root}, {found}; name the course folder")
+            raise CourseError(
+                f"no course there: expected {CONFIG} in {root}, {found}; name the course folder"
+            )
         return cls(root)
 
     @classmethod
@@ -62,6 +64,7 @@ class Course:
     autograded = _Place("autograded")  # graded notebooks, one folder per student
     feedback = _Place("feedback")  # feedback pages, one folder per student
     reports = _Place("reports")  # reports for the instructor, and the log of attempts
+    exports = _Place("exports")  # scores for other systems, as they were last exported
     gradebook = _Place("gradebook.db")  # nbgrader's database
     key = _Place("course.key")  # private: what the inputs of graded checks are drawn from
     results = _Place("course.results")  # private: what our own answers give on those inputs

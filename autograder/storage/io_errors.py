@@ -24,7 +24,9 @@ _REFUSED = {
     errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY, errno.EBUSY,
     errno.EFBIG, errno.ENAMETOOLONG, errno.ELOOP, errno.EXDEV, errno.ESTALE,
 }  # fmt: skip
-HINT = "fix this and run the command again: what was finished is kept; 'autograder doctor' checks this machine"
+HINT = (
+    "fix this and run the command again: what was finished is kept; 'autograder doctor' checks this machine"
+)
 
 
 def machine_error(error: Exception, place: Path | str = "the gradebook") -> CourseError | None:
