@@ -3,6 +3,7 @@
 The first two are tables of the SQLite file attempts.db.
 """
 
+import re
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,8 @@ from autograder.storage.io_errors import plain_database_errors
 DATABASE, EXPORT, ERROR_LOG = "attempts.db", "attempts.jsonl", "grader-errors.log"
 LONGEST_TRACEBACK = 20_000  # characters: it may quote what student code raised
 HOUR = 3600.0
+_ENTRY_OF = re.compile(r"^=== \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, ")
+_ENTRY = re.compile(f"(?m)(?={_ENTRY_OF.pattern})")
 _TABLE = """CREATE TABLE attempts (
     id INTEGER PRIMARY KEY, lesson TEXT NOT NULL, student TEXT NOT NULL, document TEXT NOT NULL
 )"""
@@ -125,6 +128,15 @@ class AttemptLog:
         for attempt in self._select(_OF_STUDENT, student):
             found.setdefault(attempt.lesson, []).append(attempt)
         return found
+
+    def forget(self, student: str) -> None:
+        """Remove all attempts of a student, from attempts.jsonl too.
+
+        What a watch has seen of the student stays noted, so that it is not graded again.
+        """
+        with self._transaction() as database:
+            database.execute("DELETE FROM attempts WHERE student = ?", (student,))
+        self.export()
 
     def export(self) -> None:
         """Write all attempts to attempts.jsonl, one JSON document per line, oldest first."""
@@ -243,3 +255,12 @@ def log_error(folder: Path, at: datetime, subject: str, detail: str) -> Path:
     with path.open("a", encoding="utf-8") as file:
         file.write(f"=== {at:%Y-%m-%d %H:%M:%S} UTC, {clean(subject)}\n{detail}\n\n")
     return path
+
+
+def forget_errors(folder: Path, student: str) -> None:
+    """Remove a student's entries from the log of the grader's own errors."""
+    path = folder / ERROR_LOG
+    if path.is_file():
+        entries = _ENTRY.split(path.read_text(encoding="utf-8"))
+        left = [each for each in entries if not _ENTRY_OF.sub("", each).startswith(f"{clean(student)}, ")]
+        path.write_text("".join(left), encoding="utf-8")
