@@ -16,6 +16,7 @@ from autograder.grading.pool import Pool
 from autograder.judge.oracle import edited_source
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import CONFIG, Course
+from autograder.model.errors import CourseError
 from autograder.model.lesson_text import LessonText, read_lesson
 from autograder.sandbox.start import sandbox_problem
 from autograder.submissions.released import grade_id, is_solution, released_notebook
@@ -26,6 +27,7 @@ NAMES = (
 )  # fmt: skip
 PERFECT = frozenset({"ada", "goro", "wei"})
 EMPTY, BROKEN = "quentin", "umar"
+MARKER = "demo.txt"  # a folder without it is never replaced
 
 
 def answered(course: Course, lesson: str, edits: dict[str, str]) -> NotebookNode:
@@ -46,10 +48,20 @@ def _text(path: Path, _changed: int) -> LessonText:
 
 
 def fresh_course(home: Course, folder: Path) -> Course:
-    """Lay out a course in `folder` with the lessons of `home`, in place of an earlier demo's."""
+    """Lay out a course in `folder` with the lessons of `home`, in place of an earlier demo's.
+
+    Raises CourseError if anything but an earlier demo is there.
+    """
+    marker = folder / MARKER
     if folder.exists():
+        if any(folder.iterdir()) and not marker.exists():
+            raise CourseError(
+                f"{folder} is not empty and holds no earlier demo: expected {MARKER} in it; "
+                "move it away, or name another folder with --folder"
+            )
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
+    marker.write_text("Made by 'autograder demo', which may replace this folder.\n", encoding="utf-8")
     shutil.copy(home.root / CONFIG, folder / CONFIG)
     for part in (home.source, home.release):
         shutil.copytree(part, folder / part.name)

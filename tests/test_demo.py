@@ -11,6 +11,7 @@ from rich.console import Console
 
 from autograder import demo
 from autograder.model.course import Course
+from autograder.model.errors import CourseError
 from autograder.storage.attempts import AttemptLog
 
 __all__ = ["broken_bwrap"]
@@ -53,6 +54,7 @@ def _the_books_agree(made: Course, scores: dict[str, float]) -> None:
 def test_a_second_demo_replaces_the_first(course: Course, tmp_path: Path) -> None:
     """Nothing of an earlier demo is left."""
     folder = tmp_path / "demo"
+    demo.fresh_course(course, folder)
     (folder / "submitted" / "nobody" / LESSON).mkdir(parents=True)
     made = demo.fresh_course(course, folder)
     assert LESSON in made.lessons()
@@ -60,6 +62,14 @@ def test_a_second_demo_replaces_the_first(course: Course, tmp_path: Path) -> Non
     assert not (made.submitted / "nobody").exists()
     assert len(list(made.submitted.iterdir())) == len(demo.NAMES)
     shutil.rmtree(folder)
+
+
+def test_the_demo_never_replaces_anything_but_a_demo(course: Course, tmp_path: Path) -> None:
+    """A folder that somebody named by mistake keeps its files."""
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(CourseError, match="holds no earlier demo"):
+        demo.fresh_course(course, tmp_path)
+    assert (tmp_path / "thesis.tex").exists()
 
 
 @pytest.mark.full("grades a class", seconds=45)
