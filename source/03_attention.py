@@ -240,7 +240,7 @@ print(all_weights @ values)  # (5, 2): row 3 is z
 # %% [markdown]
 # ## From scores to weights
 #
-# Scores can be any real numbers. The softmax makes weights of them that are positive and sum to 1: it exponentiates each score and divides by the sum. If you write it exactly like that, it breaks for large scores, because $e^{89}$ is already too large for float32, and infinity divided by infinity is NaN.
+# Scores can be any real numbers. The softmax makes weights of them that are positive and sum to 1: it exponentiates each score and divides by the sum. If you write it exactly like that, it **breaks for large scores**, because $e^{89}$ is already too large for float32, and infinity divided by infinity is NaN.
 #
 # The fix costs nothing. If you subtract the same number $c$ from every score of a row, numerator and denominator are both multiplied by $e^{-c}$, so the weights stay the same. Choose $c$ as the **largest score of the row**. The largest exponent is then 0, nothing can overflow, and the sum is at least 1.
 

@@ -483,7 +483,7 @@ plots.heatmaps(first_query, rows, ["k0", "k1", "k2", "k3"]);
 #
 # *30 minutes, hard.*
 
-# %% [markdown]
+# %% [markdown] slide="skip"
 # Your `scaled_dot_product_attention`, `split_heads` and `merge_heads` are in scope. There is no residual connection and no norm here; they come in lesson 5, around this class.
 #
 # **Build it in five steps, and run the test cell after each one.** It prints a line for every step that works, and stops at the first that doesn't.

@@ -71,13 +71,18 @@ def lectures(
 def open_lesson(course: Course, lesson: str, *, student: bool, no_lab: bool, folder: Path | None) -> None:
     """Open a copy of a lesson in JupyterLab.
 
-    LESSON is a number ("03") or a name. Whatever you do to the copy, the course stays as it is.
+    LESSON is a number ("03") or a name. Whatever you do to the copy, the course stays as it is. A copy
+    that is in --folder already is opened as you left it, and is never written over.
     """
     from autograder.lecture import pages
 
-    copy = pages.copy_released if student else pages.copy_solved
-    notebook = copy(course, lesson, folder or Path(mkdtemp(prefix="lesson-")))
-    click.echo(f"a copy to try things on: {notebook}")
+    place = folder or Path(mkdtemp(prefix="lesson-"))
+    notebook = pages.copy_path(course, lesson, place, student=student)
+    if notebook.exists():
+        click.echo(f"your copy as you left it (for a new one, name another --folder): {notebook}")
+    else:
+        pages.copy_lesson(course, lesson, place, student=student)
+        click.echo(f"a copy to try things on: {notebook}")
     if not no_lab:
         subprocess.run(pages.lab_command(notebook), check=False)  # noqa: S603 - our own JupyterLab
 
