@@ -37,7 +37,7 @@
 # | recurrence, in your own words | 2 | 15 | medium | 1, and 4 with table 1 |
 # | stretch: `bpe_merges` | not counted | 30 | hard | 5.1, byte-pair encoding |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The visible tests are a first check. Grading uses further tests with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The visible tests are a first check. Grading uses further tests with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
 # %% setup
 import math
@@ -53,7 +53,7 @@ torch.manual_seed(1);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import check, embedding_plots, plots
+from coursework import check, embedding_plots, hand_in, plots, skip
 from coursework.corpus import load_corpus
 from coursework.pretrained import word_table
 from coursework.text import PAGE
@@ -1049,6 +1049,14 @@ print("the last merges: ", "  ".join("".join(pair) for pair in merges[-8:]))
 
 # %% [markdown]
 # These merges come from our one page of text. The first ones join pairs of letters that are frequent in English; the last ones are already longer pieces and whole words. The vocabularies of real models are learnt the same way, from far more text.
+
+# %% [markdown] slide="skip"
+# ## Where you stand
+#
+# The next cell lists the exercises of this lesson, and what is left. To hand in, save the notebook and run `hand_in()`.
+
+# %% demo slide="skip"
+check()
 
 # %% [markdown]
 # ## What you can do now
