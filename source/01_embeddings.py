@@ -37,7 +37,7 @@
 # | recurrence, in your own words | 2 | 15 | medium | 1, and 4 with table 1 |
 # | stretch: `bpe_merges` | not counted | 30 | hard | 5.1, byte-pair encoding |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The visible tests are a first check. Grading uses further tests with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The visible tests are a first check. Grading uses further tests with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
 # %% setup
 import math
@@ -53,7 +53,7 @@ torch.manual_seed(1);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import check, embedding_plots, plots
+from coursework import check, embedding_plots, hand_in, plots, skip
 from coursework.corpus import load_corpus
 from coursework.pretrained import word_table
 from coursework.text import PAGE
@@ -1100,6 +1100,14 @@ def with_factor(ids, table):
 
 write(question, "with the factor", chat=True, tokens=12, embedding=with_factor)
 write(question, "divided out again", chat=True, tokens=12, embedding=lambda ids, table: with_factor(ids, table) / 24)
+
+# %% [markdown] slide="skip"
+# ## Where you stand
+#
+# The next cell lists the exercises of this lesson, and what is left. To hand in, save the notebook and run `hand_in()`.
+
+# %% demo slide="skip"
+check()
 
 # %% [markdown]
 # ## What you can do now

@@ -35,7 +35,7 @@
 # | choices | 2 | 5 | easy | 3.5 |
 # | stretch: `rotary` | not counted | 20 | medium | later: Su et al. 2021, arXiv:2104.09864 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The visible tests are a first check. Grading uses further tests with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The visible tests are a first check. Grading uses further tests with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
 # %% setup
 import math
@@ -49,7 +49,7 @@ torch.manual_seed(2);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import check, plots, position_plots
+from coursework import check, hand_in, plots, position_plots, skip
 
 plots.use_style()
 
@@ -1013,6 +1013,14 @@ def shifted(x, base):
 
 write(question, "shifted by 500", chat=True, tokens=12, rotary=shifted)
 write(question, "clocks too fast", chat=True, tokens=12, rotary=lambda x, base: rotary(x, 100.0))
+
+# %% [markdown] slide="skip"
+# ## Where you stand
+#
+# The next cell lists the exercises of this lesson, and what is left. To hand in, save the notebook and run `hand_in()`.
+
+# %% demo slide="skip"
+check()
 
 # %% [markdown]
 # ## What you can do now

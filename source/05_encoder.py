@@ -34,7 +34,7 @@
 # | 6 residual connections (written) | 2 | 10 | medium | 3.1; He et al. 2016, arXiv:1512.03385 |
 # | stretch: `GatedFeedForward` | not counted | 10 | easy | not in the paper: Shazeer 2020, arXiv:2002.05202 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the `raise NotImplementedError()` below it with your answer. Then run the tests in the next cell. They are a first check: grading uses more tests, with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the `raise NotImplementedError()` below it with your answer. Then run the tests in the next cell. They are a first check: grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
 # %% [markdown]
 # This lesson builds on your token embeddings, positional encodings, padding masks and multi-head attention. If the notebook of an earlier lesson is in the folder next to this one, and your part passes a quick comparison with PyTorch, this lesson uses your part. If not, it uses a stand-in that does the same job with PyTorch's own operations. The next cell tells you which one you got. It makes no difference to your score.
@@ -46,7 +46,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from coursework import ablation, check
+from coursework import ablation, check, hand_in, skip
 from coursework.earlier import load_earlier
 
 earlier = load_earlier("05_encoder")
@@ -505,6 +505,8 @@ encoder_plots.lines(range(10, 151, 10), found, labels=("step", "accuracy"));
 # - **Order**: the second sublayer works on the result of the first, norm included.
 # - **Mask**: pass `mask` to the attention. `None` means that every token may attend to every token.
 # - **Dropout**: `dropout` acts on each sublayer's output before the sum, and inside the feed-forward network. Dropout on the attention weights is optional.
+#
+# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
 # %% solution encoder-layer
 class EncoderLayer(nn.Module):
@@ -623,6 +625,8 @@ for name, stack in {"[layer] * 6": six_times_one, "six layers": six}.items():
 # - **No final norm**: the last layer already ends with one. (`nn.Transformer` adds another; the paper doesn't.)
 # - **Arguments**: `max_len` goes to the positional encoding. `dropout` goes to the positional encoding and to every layer (section 5.4).
 # - **Scale**: `TokenEmbedding` already multiplies by $\sqrt{d_\text{model}}$.
+#
+# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
 # %% solution encoder
 class Encoder(nn.Module):
@@ -1147,6 +1151,14 @@ class Nothing(nn.Module):
 write(question, "no feed-forward in layer 12", chat=True, tokens=12, feed_forward=Nothing, layers=[12])
 write(question, "no feed-forward in layer 0", chat=True, tokens=12, feed_forward=Nothing, layers=[0])
 write(question, "no feed-forward anywhere", chat=True, tokens=12, feed_forward=Nothing)
+
+# %% [markdown] slide="skip"
+# ## Where you stand
+#
+# The next cell lists the exercises of this lesson, and what is left. To hand in, save the notebook and run `hand_in()`.
+
+# %% demo slide="skip"
+check()
 
 # %% [markdown]
 # ## What you can do now

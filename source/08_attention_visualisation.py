@@ -40,7 +40,7 @@
 # | `silence_head` | stretch | 12 | Michel et al. 2019, arXiv:1905.10650 |
 # | what a head does | 1 | 15 | written; Jain and Wallace 2019, arXiv:1902.10186 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. These visible tests are a first check. Grading uses more tests, with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. These visible tests are a first check. Grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
 # %% [markdown]
 # The first model you look into is your own Transformer from lesson 7, if that notebook is next to this one and passes a quick check. Otherwise a stand-in takes its place. The next cell tells you which. Your grade for this lesson doesn't depend on it.
@@ -72,7 +72,7 @@ torch.manual_seed(8);
 # The second model was trained by others, on a great deal of text. It is a small BERT, loaded here as `bert`, and its `tokeniser` comes with it. Nothing is downloaded. If its files aren't installed, a much smaller model is trained on the spot. The line below tells you which one you have, and how to get the real one.
 
 # %% demo
-from coursework import attention_plots, check, plots
+from coursework import attention_plots, check, hand_in, plots, skip
 from coursework.pretrained_bert import load_bert
 
 plots.use_style()
@@ -1002,7 +1002,50 @@ for kind, layer in head_ablation.layers(speller):
 # These numbers come from one model and 100 test numbers. Yours may differ.
 
 # %% [markdown]
-# ### Stretch: `silence_head`
+# ## Is attention explanation?
+#
+# There is a debate about this question, and it's worth knowing:
+#
+# - Jain and Wallace (2019, *Attention is not Explanation*) replaced the attention weights of trained text classifiers by quite different ones, and found that the prediction often stayed the same.
+# - Wiegreffe and Pinter (2019, *Attention is not not Explanation*, arXiv:1908.04626) replied that you can't exchange the weights of a model that was trained with its own. They proposed tests in which attention does better than chance.
+# - Clark et al. (2019) stay with what can be measured: which heads match which relation between words, on labelled text.
+#
+# A map is evidence of **where information could have come from**. Whether it did come from there, and whether it mattered, are separate questions. To answer them, you intervene.
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** In a sentiment model, the last layer puts 80 % of the weight of `[CLS]` on the word *not*. Does the model decide because of *not*?
+#
+# <details><summary>Answer</summary>
+#
+# You can't tell from the map. By the last layer, the vector at *not* is a mixture of the whole sentence, so the position isn't the word. Its value vector may be small, or the output projection may cancel it. And part of the result bypassed attention altogether, through the residual connection. Mask out *not*, or replace it with another word, and see what the model predicts then.
+#
+# </details>
+
+# %% [markdown]
+# ### Exercise 8: what a head does (1 point, written)
+#
+# Pick **one** head, of `bert` or of the number speller, and write 80 to 150 words:
+#
+# 1. which head it is, and what it seems to do;
+# 2. your evidence: a score, with a number, *and* at least one sentence or number other than the one with which you found it;
+# 3. why this doesn't yet explain the model's output, and what experiment would tell you more.
+#
+# *15 minutes, medium.*
+
+# %% written reading-attention 1 [markdown]
+# **Question.** Which head of `bert` or of the number speller did you look at, what does it seem to do, what is your evidence, and why does this not yet explain the model's output?
+#
+# ### BEGIN SOLUTION
+# Layer 2, head 9 of all-MiniLM-L6-v2 seems to link a word to the same word in the other sentence. On "The cat sat on the mat / The cat lay on the rug", words that occur once in each give 78 % of their weight to their counterparts; the median head gives 2 %. I found the head on that pair, so I tested it on two others that I had written down before: bridge and dog, 58 %, again the highest of all heads; piano and sister, only 32 %. Words without a counterpart give most of their weight to [CLS].
+#
+# This shows where the head attends, not that the model needs it. By layer 2 the positions hold mixtures, other heads may do the same, and the output projection may ignore the result. I would silence the head and measure how much the similarity of such pairs changes, compared with silencing a random head of the same layer.
+# ### END SOLUTION
+# ### BEGIN MARK SCHEME
+# Half a point: names one head, with a claim about what it does, a number that supports it, and a second example that was not used to find it. Half a point: says that weights show where the head attends, not what decides the output (positions are mixtures, values and projections count, other heads may do the same; one good reason is enough), and names an intervention that would tell more: silencing the head, masking or exchanging words, permuting weights. A head that turns out to do something else than it seemed to is as good a finding as any. "High attention means important" without a reservation: no second half.
+# ### END MARK SCHEME
+
+# %% [markdown]
+# ## Stretch: `silence_head`
 #
 # *Stretch: not counted. 12 minutes, medium.* Now write the intervention yourself, as a **context manager**:
 #
@@ -1083,49 +1126,6 @@ check("silence-head")
 #
 # </details>
 
-# %% [markdown]
-# ## Is attention explanation?
-#
-# There is a debate about this question, and it's worth knowing:
-#
-# - Jain and Wallace (2019, *Attention is not Explanation*) replaced the attention weights of trained text classifiers by quite different ones, and found that the prediction often stayed the same.
-# - Wiegreffe and Pinter (2019, *Attention is not not Explanation*, arXiv:1908.04626) replied that you can't exchange the weights of a model that was trained with its own. They proposed tests in which attention does better than chance.
-# - Clark et al. (2019) stay with what can be measured: which heads match which relation between words, on labelled text.
-#
-# A map is evidence of **where information could have come from**. Whether it did come from there, and whether it mattered, are separate questions. To answer them, you intervene.
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** In a sentiment model, the last layer puts 80 % of the weight of `[CLS]` on the word *not*. Does the model decide because of *not*?
-#
-# <details><summary>Answer</summary>
-#
-# You can't tell from the map. By the last layer, the vector at *not* is a mixture of the whole sentence, so the position isn't the word. Its value vector may be small, or the output projection may cancel it. And part of the result bypassed attention altogether, through the residual connection. Mask out *not*, or replace it with another word, and see what the model predicts then.
-#
-# </details>
-
-# %% [markdown]
-# ### Exercise 8: what a head does (1 point, written)
-#
-# Pick **one** head, of `bert` or of the number speller, and write 80 to 150 words:
-#
-# 1. which head it is, and what it seems to do;
-# 2. your evidence: a score, with a number, *and* at least one sentence or number other than the one with which you found it;
-# 3. why this doesn't yet explain the model's output, and what experiment would tell you more.
-#
-# *15 minutes, medium.*
-
-# %% written reading-attention 1 [markdown]
-# **Question.** Which head of `bert` or of the number speller did you look at, what does it seem to do, what is your evidence, and why does this not yet explain the model's output?
-#
-# ### BEGIN SOLUTION
-# Layer 2, head 9 of all-MiniLM-L6-v2 seems to link a word to the same word in the other sentence. On "The cat sat on the mat / The cat lay on the rug", words that occur once in each give 78 % of their weight to their counterparts; the median head gives 2 %. I found the head on that pair, so I tested it on two others that I had written down before: bridge and dog, 58 %, again the highest of all heads; piano and sister, only 32 %. Words without a counterpart give most of their weight to [CLS].
-#
-# This shows where the head attends, not that the model needs it. By layer 2 the positions hold mixtures, other heads may do the same, and the output projection may ignore the result. I would silence the head and measure how much the similarity of such pairs changes, compared with silencing a random head of the same layer.
-# ### END SOLUTION
-# ### BEGIN MARK SCHEME
-# Half a point: names one head, with a claim about what it does, a number that supports it, and a second example that was not used to find it. Half a point: says that weights show where the head attends, not what decides the output (positions are mixtures, values and projections count, other heads may do the same; one good reason is enough), and names an intervention that would tell more: silencing the head, masking or exchanging words, permuting weights. A head that turns out to do something else than it seemed to is as good a finding as any. "High attention means important" without a reservation: no second half.
-# ### END MARK SCHEME
-
 # %% [markdown] slide="slide"
 # ## In a real model: find the heads that copy
 #
@@ -1176,6 +1176,14 @@ if maps.any():
 
 # %% [markdown]
 # This is the difference between seeing and showing. The maps suggested what these heads do; taking them away shows that the model needs them for it.
+
+# %% [markdown] slide="skip"
+# ## Where you stand
+#
+# The next cell lists the exercises of this lesson, and what is left. To hand in, save the notebook and run `hand_in()`.
+
+# %% demo slide="skip"
+check()
 
 # %% [markdown]
 # ## What you can do now
