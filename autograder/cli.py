@@ -12,10 +12,11 @@ from autograder.commands.export import export
 from autograder.commands.grade import demo, grade, regrade
 from autograder.commands.lectures import bundle, lectures, open_lesson
 from autograder.commands.watch import watch
+from autograder.commands.written import written
 
 COMMANDS = (
     build, bundle, check, demo, doctor, export, grade, lectures, new_exercise, open_lesson,
-    regrade, vendor, watch,
+    regrade, vendor, watch, written,
 )  # fmt: skip
 
 
