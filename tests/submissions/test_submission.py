@@ -67,7 +67,7 @@ def test_other_files_beside_the_right_one_are_named(course: Course) -> None:
 
 
 def test_folders_and_links_do_not_count(course: Course, tmp_path: Path) -> None:
-    """A folder with the notebook's name and a link are named, and the link is not followed."""
+    """A folder with the notebook's name is told as that, and a link beside it is not followed."""
     path = hand_in(course, "bob", **RIGHT)
     folder = course.submission("alice", LESSON)
     folder.mkdir(parents=True)
@@ -75,7 +75,7 @@ def test_folders_and_links_do_not_count(course: Course, tmp_path: Path) -> None:
     report = graded(course)
     assert {done.outcome for done in report.exercises} == {Outcome.MISSING}
     assert (report.state, report.repairs) == (State.WRONG_FILE, [])
-    assert report.reason == f"expected the notebook '{LESSON}.ipynb', found '{LESSON}.ipynb/', 'mine.ipynb'"
+    assert report.reason == f"'{LESSON}.ipynb' is a folder: expected the notebook itself"
 
 
 @pytest.mark.parametrize(

@@ -72,15 +72,24 @@ def look(course: Course, same_grader: None) -> Look:
     """Give a function that watches a folder once, or until `stop` is set; no file makes it wait long."""
 
     def look_once(
-        folder: Path, *, most: int = 10, checks_owner: bool = False, stop: threading.Event | None = None
+        folder: Path,
+        *,
+        most: int = 10,
+        checks_owner: bool = False,
+        stop: threading.Event | None = None,
+        workers: int = 1,
+        quick: float = 30.0,
     ) -> Told:
         ticks: Iterator[float] = iter(float(30 * n) for n in range(10_000))
         told = Told()
-        pool = Pool(1, sandboxed=True, make=make_fake, persistent=True)
-        grader = ArrivalGrader(course, CourseExchange(course, folder), pool)
-        inbox = Inbox(folder, course.lessons())
+        first = Pool(workers, sandboxed=True, make=make_fake, seconds=quick, persistent=True)
+        slow = Pool(1, sandboxed=True, make=make_fake, persistent=True)
+        exchange = CourseExchange(course, folder)
+        grader = ArrivalGrader(course, exchange, first, slow)
+        is_exchange = folder == exchange.inbound
+        inbox = Inbox(folder, course.lessons(), is_exchange=is_exchange, checks_owner=checks_owner)
         settling = Settling(lambda: next(ticks))
-        watch = Watch(inbox, grader, told.done.append, told.notes.append, most, checks_owner, settling)
+        watch = Watch(inbox, grader, told.done.append, told.notes.append, most, settling)
         try:
             watch.run(stop or threading.Event(), once=stop is None)
         finally:

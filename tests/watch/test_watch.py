@@ -14,11 +14,13 @@ from tiny_course import LESSON, RIGHT, hand_in
 from tiny_fixtures import ReadGrades
 
 from autograder.model.course import Course
-from autograder.model.errors import CourseError
+from autograder.model.errors import CourseError, SubmissionError
 from autograder.storage import attempts
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.exchange import CourseExchange
+from autograder.submissions.notebook_file import read_submission
 from autograder.watch import inbox, watch
+from autograder.watch.inbox import Arrival
 from autograder.watch.watch import only_one
 
 from .conftest import Look
@@ -68,9 +70,7 @@ def test_a_folder_that_cannot_be_a_students_is_named(course: Course, tmp_path: P
         (tmp_path / "dropbox" / name).mkdir(parents=True)
     told = look(tmp_path / "dropbox")
     assert told.graded == []
-    assert told.notes == [
-        f"the folder '{name}' was left out: its name cannot be a student's" for name in ("<b>x", "=cmd()")
-    ]
+    assert told.notes == ["left out, because no student can have such a name: '<b>x', '=cmd()'"]
 
 
 def test_the_courses_own_folder_can_be_watched(course: Course, look: Look) -> None:
@@ -163,7 +163,7 @@ def test_the_same_file_again_costs_no_attempt(course: Course, exchange: Path, su
     assert look(exchange, most=2).graded == [("ada", 4)]
 
 
-@pytest.mark.parametrize("kind", ["link", "hard link", "pipe"])
+@pytest.mark.parametrize("kind", ["link", "hard link", "pipe", "folder", "too large"])
 def test_what_is_no_plain_file_is_refused_and_not_read(
     course: Course, exchange: Path, submit: Submit, look: Look, tmp_path: Path, kind: str
 ) -> None:
@@ -175,8 +175,13 @@ def test_what_is_no_plain_file_is_refused_and_not_read(
         path.symlink_to(other)
     elif kind == "hard link":
         os.link(other, path)
-    else:
+    elif kind == "pipe":
         os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.touch()
+        os.truncate(path, 257 * 2**20)
     if kind == "hard link":  # else the other's file has two names too
         shutil.copy(other, tmp_path / "copy")
         other.unlink()
@@ -186,8 +191,12 @@ def test_what_is_no_plain_file_is_refused_and_not_read(
     assert sorted(told.graded) == [("ada", 0), ("bo", 18)]
     (ada,) = [done.attempt for done in told.done if done.arrival.student == "ada"]
     assert ada is not None
-    assert ada.report.state.value == "wrong-file"
-    assert "is a link" in ada.report.reason
+    if kind == "too large":
+        with pytest.raises(SubmissionError, match="larger than 256 MB"):
+            read_submission(course.submission("ada", LESSON))
+    else:
+        assert ada.report.state.value == "wrong-file"
+        assert f"is a {kind.removeprefix('hard ')}:" in ada.report.reason
 
 
 def test_nobody_hands_in_for_another(exchange: Path, submit: Submit, look: Look) -> None:
@@ -195,8 +204,22 @@ def test_nobody_hands_in_for_another(exchange: Path, submit: Submit, look: Look)
     submit("ada", STAMPS[0], **RIGHT)
     told = look(exchange, checks_owner=True)
     assert told.done == []
-    assert "left alone, because the folder belongs to" in told.notes[0]
-    assert "check_owner = False" in told.notes[0]
+    (note,) = told.notes
+    assert "that are named after others are left alone" in note
+    assert "check_owner = False" in note
+
+
+def test_a_plain_folder_in_the_exchange_is_nobodys(
+    exchange: Path, submit: Submit, look: Look, tmp_path: Path
+) -> None:
+    """Everybody can write there, and such a folder has no owner to check; it is said once."""
+    submitted = submit("bo", STAMPS[0], **RIGHT)
+    for name in ("ada", "zoe"):
+        shutil.copytree(submitted, exchange / name / LESSON)
+    told = look(exchange)
+    assert told.graded == [("bo", 18)]
+    (note,) = told.notes
+    assert note.startswith("folders in the exchange that 'nbgrader submit' did not write are left alone")
 
 
 def test_a_folder_that_cannot_be_read_holds_up_nobody(
@@ -213,13 +236,13 @@ def test_a_folder_that_cannot_be_read_holds_up_nobody(
     assert look(exchange, most=1).graded == [("ada", 18)]
 
 
-def _closed_to(student: str) -> Callable[[Path], list[str]]:
+def _closed_to(student: str) -> Callable[[Arrival], list[str]]:
     real = inbox._names
 
-    def names(folder: Path) -> list[str]:
-        if folder.name.startswith(student):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
-        return real(folder)
+    def names(arrival: Arrival) -> list[str]:
+        if arrival.student == student:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(arrival.folder))
+        return real(arrival)
 
     return names
 
