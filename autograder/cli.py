@@ -13,19 +13,11 @@ from autograder.commands.grade import demo, grade, regrade
 from autograder.commands.lectures import bundle, lectures, open_lesson, site
 from autograder.commands.students import students
 from autograder.commands.watch import watch
-<<<<<<< HEAD
-from autograder.commands.written import written
-
-COMMANDS = (
-    build, bundle, check, demo, doctor, export, grade, lectures, new_exercise, open_lesson,
-    regrade, vendor, watch, written,
-=======
 from autograder.model.course import Course
 
 COMMANDS = (
     build, bundle, check, demo, doctor, export, grade, lectures, new_exercise, open_lesson,
-    regrade, site, students, vendor, watch,
->>>>>>> main
+    regrade, site, students, vendor, watch, written,
 )  # fmt: skip
 
 
