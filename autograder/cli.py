@@ -13,6 +13,7 @@ from autograder.commands.grade import demo, grade, regrade
 from autograder.commands.lectures import bundle, lectures, open_lesson, site
 from autograder.commands.students import students
 from autograder.commands.watch import watch
+from autograder.commands.written import written
 from autograder.model.course import Course
 
 COMMANDS = (
