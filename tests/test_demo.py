@@ -36,7 +36,13 @@ def test_the_demo_marks_its_class(
         assert reports[student].score < 20
         assert any(ex.misconceptions for ex in reports[student].exercises)
     _the_books_agree(made, {name: report.score for name, report in reports.items()})
-    assert "class.html" in (tmp_path / "said.txt").read_text()
+    told = (tmp_path / "said.txt").read_text().splitlines()
+    pages = [line for line in told if f"feedback/{demo.FIRST}/{LESSON}/{LESSON}.html" in line]
+    (lesson,) = (line for line in told if line.startswith(LESSON))
+    assert "5 graded" in lesson  # and a line for each of them would be far more
+    assert told.index(pages[0]) < told.index(lesson)
+    assert len(told) <= 10
+    assert "class.html" in told[-3]
     for student in reports:
         assert (made.feedback / student / LESSON / f"{LESSON}.html").is_file()
     assert f"feedback/bela/{LESSON}" in (made.reports / "class.html").read_text()
@@ -58,7 +64,7 @@ def test_a_second_demo_replaces_the_first(course: Course, tmp_path: Path) -> Non
     (folder / "submitted" / "nobody" / LESSON).mkdir(parents=True)
     made = demo.fresh_course(course, folder)
     assert LESSON in made.lessons()
-    demo.hand_in_all(made, LESSON)
+    demo.hand_in(made, LESSON, demo.NAMES)
     assert not (made.submitted / "nobody").exists()
     assert len(list(made.submitted.iterdir())) == len(demo.NAMES)
     shutil.rmtree(folder)
