@@ -50,7 +50,7 @@ def summarise(lesson: str, reports: Mapping[str, Report]) -> LessonSummary:
         },
         absent=sorted(name for name, report in reports.items() if report.state is State.ABSENT),
         pending=sum(report.pending > 0 for report in found),
-        incidents=sum(bool(report.incidents) for report in found),
+        incidents=sum(len(report.incidents) for report in found),
         grader_errors=sum(
             any(each.is_pending and each.outcome is Outcome.GRADER_FAULT for each in report.exercises)
             for report in found

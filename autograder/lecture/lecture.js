@@ -30,7 +30,7 @@
     section.append(foot);
   }
   // Predict, then reveal: the next step opens the answer. Model answers and code wait for a click.
-  for (const answer of document.querySelectorAll("details:not(.answer, .code)")) {
+  for (const answer of document.querySelectorAll(".page details:not(.answer, .code, .notes *)")) {
     answer.classList.add("fragment", "custom");
   }
   // What comes after an answer takes its room.
@@ -110,32 +110,69 @@
     page.dataset.scale = scale;
   }
 
-  // Speaker notes: a panel on `n`, and a window for the lecturer's own screen on `s`.
+  // A panel for notes on `n` and for the keys on `?`, and a window for the lecturer's own screen on `s`.
+  const KEYS = [["→  Space  Page Down", "next step"], ["←  Page Up", "previous step"], ["c", "code of the slide"],
+    ["n", "speaker notes"], ["s", "speaker window: next slide, notes, clock"], ["o  Esc", "all slides"],
+    ["f", "full screen"], ["b", "black screen"], ["?", "these keys"]];
+  const HELP = `<table class="keys">${KEYS.map(([key, what]) => `<tr><th>${key}</th><td>${what}</td></tr>`).join("")}</table>`;
   const panel = document.createElement("aside");
   panel.className = "speaker";
   panel.hidden = true;
   document.body.append(panel);
-  let speaker = null;
+  let shown = null, speaker = null, since = 0;
+
+  // What is in the panel: nothing, "notes" or "keys"; the same key again closes it.
+  function togglePanel(what) {
+    shown = shown === what ? null : what;
+    showNotes();
+  }
 
   function showNotes() {
-    const notes = Reveal.getSlideNotes() || "<p>No notes on this slide.</p>";
-    panel.innerHTML = notes;
+    const notes = Reveal.getSlideNotes();
+    panel.hidden = !shown;
+    panel.innerHTML = shown === "keys" ? HELP : notes;
     if (!speaker || speaker.closed) return;
-    const place = `${Reveal.getSlidePastCount() + 1} of ${Reveal.getTotalSlides()}`;
-    speaker.document.title = `Notes · ${place}`;
-    speaker.document.body.innerHTML = `<p><b>${place}</b></p>${notes}`;
+    const slides = Reveal.getSlides(), place = slides.indexOf(Reveal.getCurrentSlide());
+    const next = slides[place + 1], page = speaker.document;
+    page.title = `Notes · ${place + 1} of ${slides.length}`;
+    page.getElementById("place").textContent = `${place + 1} of ${slides.length}`;
+    page.getElementById("notes").innerHTML = notes;
+    const copy = next && next.cloneNode(true);
+    if (copy) {
+      copy.removeAttribute("hidden");
+      copy.style = "";
+      copy.className = "present";
+    }
+    page.getElementById("next").replaceChildren(copy || "This is the last slide.");
+  }
+
+  function tell() {
+    if (!speaker || speaker.closed) return;
+    const seconds = Math.floor((Date.now() - since) / 1000), two = (number) => String(number).padStart(2, "0");
+    speaker.document.getElementById("clock").textContent = new Date().toTimeString().slice(0, 5);
+    speaker.document.getElementById("elapsed").textContent = `${two(Math.floor(seconds / 60))}:${two(seconds % 60)}`;
   }
 
   function openSpeaker() {
-    speaker = window.open("", "speaker-notes", "width=700,height=600");
+    speaker = window.open("", "speaker-notes", "width=1000,height=800");
     if (!speaker) return;
-    speaker.document.body.style.cssText = "font: 22px/1.5 sans-serif; margin: 24px; max-width: 40em";
-    speaker.document.onkeydown = (event) => {
+    const page = speaker.document;
+    page.head.replaceChildren(...[...document.querySelectorAll("style")].map((one) => one.cloneNode(true)));
+    page.body.className = "speaker-window";
+    page.body.innerHTML = `<header><b id="place"></b><span>time <b id="clock"></b></span>
+      <span>elapsed <b id="elapsed"></b></span><button id="restart">Restart</button></header>
+      <main id="notes"></main><h2>Next</h2><div class="preview"><div class="reveal"><div class="slides" id="next"></div></div></div>`;
+    since = Date.now();
+    page.getElementById("restart").onclick = (event) => { since = Date.now(); tell(); event.target.blur(); };
+    page.onkeydown = (event) => {
       if (["ArrowRight", " ", "PageDown"].includes(event.key)) Reveal.next();
       if (["ArrowLeft", "PageUp"].includes(event.key)) Reveal.prev();
     };
     showNotes();
+    tell();
   }
+  setInterval(tell, 1000);
+  document.addEventListener("keydown", (event) => { if (event.key === "?") togglePanel("keys"); });
 
   function toggleCode() {
     const codes = [...Reveal.getCurrentSlide().querySelectorAll("details.code")];
@@ -145,8 +182,8 @@
 
   Reveal.initialize({
     width: 1280, height: 720, margin: 0, minScale: 0.2, maxScale: 3, center: false,
-    hash: true, slideNumber: "c/t", navigationMode: "linear", progress: false, transition: "none",
-    keyboard: { 67: toggleCode, 78: () => { panel.hidden = !panel.hidden; }, 83: openSpeaker },
+    hash: true, slideNumber: "c/t", navigationMode: "linear", progress: false, transition: "none", help: false,
+    keyboard: { 67: toggleCode, 78: () => togglePanel("notes"), 83: openSpeaker },
     keyboardCondition: () => document.activeElement.tagName !== "SUMMARY",
   }).then(() => { fit(Reveal.getCurrentSlide()); showNotes(); });
   Reveal.on("slidechanged", (event) => { fit(event.currentSlide); showNotes(); });

@@ -11,7 +11,6 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,11 +26,12 @@ from autograder.lecture.paging import (
     accompanied,
     paged,
     revealed,
+    small,
     titled,
     with_notes,
     without_asides,
 )
-from autograder.lecture.prose import blocks, split
+from autograder.lecture.prose import blocks, split, without_task
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.lesson_text import CellKind, LessonCell, LessonText, read_lesson
@@ -42,6 +42,7 @@ EXERCISE: Final = re.compile(r"^#{2,3} (?:Exercise \d+|Stretch): (?P<title>[^\n]
 HINT: Final = re.compile(r"\s*<details>\s*<summary>Hint")
 CONTROLS: Final = "application/vnd.jupyter.widget-view+json"  # they need a kernel behind them
 POINTS: Final = re.compile(r"\s*\([^)]*\bpoints?\b[^)]*\)|, not counted")
+DEFINITION: Final = re.compile(r"^(?:def|class) ", re.MULTILINE)
 ABOUT_THE_NOTEBOOK: Final = re.compile(r"\*\*What is assessed\*\*|This lesson (?:uses|builds on) ")
 GLOSSARY: Final = re.compile(r"^#{2,3} Glossary\n.*?(?=^#|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -58,6 +59,8 @@ NOISE: Final = re.compile(r"[^\n]*\d+%\|[^\n]*\n?|No diagram here[^\n]*\n?")  # 
 
 Pair = tuple[LessonCell, Any]
 
+LIVE_ROOM: Final = 560  # pixels of a slide that jupyterlab-rise leaves, whose type cannot shrink
+
 RISE: Final = {  # settings of jupyterlab-rise
     "theme": "white",
     "transition": "none",
@@ -67,30 +70,34 @@ RISE: Final = {  # settings of jupyterlab-rise
 }
 
 
-def copy_solved(course: Course, lesson: str, folder: Path) -> Path:
-    """Copy a solved lesson and its pictures, laid out as slides; return the notebook.
+def copy_path(course: Course, lesson: str, folder: Path, *, student: bool = False) -> Path:
+    """Return where a copy of a lesson's notebook goes: solved, or as students have it."""
+    if student:
+        return folder / lesson / course.release_notebook(lesson).name
+    return folder / course.solved_notebook(lesson).name
+
+
+def copy_lesson(course: Course, lesson: str, folder: Path, *, student: bool = False) -> None:
+    """Copy a lesson to a folder that has no copy yet: the solved one laid out as slides, or the released one.
 
     No earlier lesson lies next to it, so stand-ins take the place of what they built: any lesson
     can be opened first.
     """
+    if student:
+        shutil.copytree(course.release_notebook(lesson).parent, folder / lesson, dirs_exist_ok=True)
+        return
     laid_out = live_notebook(*solved_lesson(course, lesson))
     shutil.copytree(course.solutions / "images", folder / "images", dirs_exist_ok=True)
-    path = folder / course.solved_notebook(lesson).name
-    write(path, as_text(laid_out).encode())
-    return path
-
-
-def copy_released(course: Course, lesson: str, folder: Path) -> Path:
-    """Copy a released lesson as students have it; return the notebook."""
-    released = course.release_notebook(lesson)
-    shutil.copytree(released.parent, folder / lesson, dirs_exist_ok=True)
-    return folder / lesson / released.name
+    write(copy_path(course, lesson, folder), as_text(laid_out).encode())
 
 
 def lab_command(notebook: Path) -> list[str]:
-    """Return the command that opens a notebook in JupyterLab, rooted at its copy."""
-    root = notebook.parent
-    return [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}", str(notebook)]
+    """Return the command that opens a notebook in JupyterLab, rooted at its copy.
+
+    Formgrader stays out: in a folder that is no course, it only complains.
+    """
+    off = "--ServerApp.jpserver_extensions=nbgrader.server_extensions.formgrader=False"
+    return [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={notebook.parent}", off, str(notebook)]
 
 
 def solved_lesson(course: Course, lesson: str) -> tuple[LessonText, Any, Path]:
@@ -105,13 +112,13 @@ def solved_lesson(course: Course, lesson: str) -> tuple[LessonText, Any, Path]:
 
 
 def live_notebook(lesson: LessonText, notebook: Any, folder: Path) -> Any:
-    """Return a solved lesson laid out as slides to run live: all of its code, tests off the slides.
+    """Return a solved lesson as slides to run live: all of its code, answers and tests off the slides.
 
     `folder` is where its pictures lie.
     """
-    pairs = zip(lesson.cells, notebook.cells, strict=True)
-    pieces = (piece for about, cell in pairs for piece in _live(about, cell, folder))
-    laid_out = _with_cells(notebook, paged(pieces))
+    pairs = taught(zip(lesson.cells, notebook.cells, strict=True))
+    pieces = (small(piece) for about, cell in pairs for piece in _live(about, cell, folder))
+    laid_out = _with_cells(notebook, with_notes(without_asides(paged(pieces, LIVE_ROOM))))
     style = Path(__file__).with_name("live.css").read_text(encoding="utf-8")
     laid_out.metadata["rise"] = {**RISE, "overlay": f"<style>\n{style}</style>"}
     return laid_out
@@ -120,11 +127,11 @@ def live_notebook(lesson: LessonText, notebook: Any, folder: Path) -> Any:
 def slide_notebook(lesson: LessonText, notebook: Any, folder: Path, *, exercises: bool = False) -> Any:
     """Return a solved lesson as slides to export, with the prose in full in speaker notes.
 
-    Controls, tests and set-up are left out. With `exercises`, each exercise is shown as students
-    see it, with its answer folded; otherwise one line stands in its place.
+    Controls, tests and set-up are left out. An exercise shows what it teaches. With `exercises`, it is
+    shown as students see it, with its answer folded.
     """
-    pairs: Iterable[tuple[LessonCell, Any]] = zip(lesson.cells, notebook.cells, strict=True)
-    wanted = pairs if exercises else without_exercises(pairs)
+    pairs: Iterable[Pair] = zip(lesson.cells, notebook.cells, strict=True)
+    wanted = pairs if exercises else taught(pairs)
     pieces = (piece for about, cell in wanted for piece in _exported(lesson, about, cell, folder))
     slides = revealed(without_asides(paged(piece for piece in pieces if piece.slide != "skip")))
     return _with_cells(notebook, with_notes(titled(accompanied(slides))))
@@ -139,31 +146,37 @@ def _with_cells(notebook: Any, pieces: Iterable[Piece]) -> Any:
 def _live(about: LessonCell, cell: Any, folder: Path) -> Iterator[Piece]:
     slide = _slide(about, cell)
     if about.kind.is_markdown and slide not in OFF:
-        yield from _prose(cell.source, slide, about.id, folder)
+        yield from _told(cell, slide, folder)
     else:
         height = paging.code_height(cell.source) + paging.outputs_height(cell)
-        yield Piece(deepcopy(cell), height, slide)
+        pictures = paging.outputs_height({"outputs": paging.pictures(cell)})
+        yield Piece(deepcopy(cell), height, slide, pictures=pictures)
 
 
 def _exported(lesson: LessonText, about: LessonCell, cell: Any, folder: Path) -> Iterator[Piece]:
     slide = _slide(about, cell)
-    if about.kind is CellKind.SOLUTION:
+    if slide in OFF:
+        yield from _live(about, cell, folder)
+    elif about.kind is CellKind.SOLUTION:
         yield _code(lesson.skeleton(about.exercise), f"{about.id}-skeleton", about.slide)
         yield _code(cell.source, about.id, tags=(ANSWER,))
     elif about.kind is CellKind.WRITTEN:
         folded = f"<details><summary>Model answer</summary>\n\n{cell.source}\n\n</details>"
         yield from _prose(folded, about.slide, about.id, folder)
-    elif not about.kind.is_markdown:
-        if not paging.shows(cell, CONTROLS) and not only_noise(cell):
-            yield laid_out(cell, slide)
-    elif slide in OFF:
-        yield from _live(about, cell, folder)
-    elif built(cell.source):
-        new = new_markdown_cell(f"**Exercise** · {built(cell.source)}", id=f"{about.id}-built")
-        new.metadata = {"tags": ["built"]}
-        yield Piece(new, 0)  # the line in the place of an exercise never begins a slide
+    elif about.kind.is_markdown:
+        yield from _told(cell, slide, folder)
+    elif not paging.shows(cell, CONTROLS) and not only_noise(cell):
+        yield laid_out(cell, slide)
+
+
+def _told(cell: Any, slide: str, folder: Path) -> Iterator[Piece]:
+    """Yield prose as slides show it; a heading alone stands for an exercise, and never begins a slide."""
+    heading = EXERCISE.fullmatch(cell.source)
+    if heading:
+        line = f"**Exercise** · {POINTS.sub('', heading['title']).strip()}"
+        yield Piece(new_markdown_cell(line, id=cell.id, metadata={"tags": ["built"]}), 0)
     else:
-        yield from _abridged(cell.source, slide, about.id, folder)
+        yield from _abridged(cell.source, slide, cell.id, folder)
 
 
 def _code(source: str, name: str, slide: str = "", tags: tuple[str, ...] = ()) -> Piece:
@@ -227,41 +240,46 @@ def only_checks(cell: Any) -> bool:
     return False
 
 
-def without_exercises(cells: Iterable[Pair]) -> Iterator[Pair]:
-    """Yield the cells of a lesson and of its notebook, a line in the place of each exercise.
+def taught(cells: Iterable[Pair]) -> Iterator[Pair]:
+    """Yield the cells of a lesson and of its notebook; of an exercise, only what it teaches is on a slide.
 
-    An exercise reaches from its heading to its test, or to its written answer. Hints and the card
-    that follow are not for the room anyway. So are the table of points, the glossary and the
-    remarks on how to work with the notebook.
+    That is its heading and its text, without how to hand it in. An exercise reaches from its heading to
+    its test, or to its written answer. Of one that only asks questions, the heading is left. The glossary
+    is not for the room either.
     """
-    inside = False
-    for about, cell in cells:
+    row = list(cells)
+    inside = asks = False
+    for place, (about, cell) in enumerate(row):
         heading = EXERCISE.search(about.text) if about.kind is CellKind.PROSE else None
         if heading:
-            inside = True
+            inside, asks = True, _only_asks(one for one, _ in row[place:])
             before = about.text[: heading.start()].strip()
             if before:
-                yield replace(about, text=before), _reworded(cell, before)
-            yield replace(about, slide=""), _reworded(cell, heading[0])
-        elif about.kind in (CellKind.TEST, CellKind.WRITTEN):
-            inside = False
-        elif not inside and about.kind is not CellKind.PROSE:
-            yield about, cell
-        elif not inside:
-            text = GLOSSARY.sub("", about.text).strip()
-            if text and not ABOUT_THE_NOTEBOOK.match(text):
-                yield replace(about, text=text), _reworded(cell, text)
+                yield about, _changed(cell, before)
+            text = heading[0] if asks else without_task(POINTS.sub("", about.text[heading.start() :]))
+            new = _changed(cell, text, "subslide")
+            new.id += "-exercise"
+            yield about, new
+        elif about.kind is CellKind.PROSE and not (inside and asks):
+            text = without_task(about.text) if inside else GLOSSARY.sub("", about.text).strip()
+            if text:
+                yield about, _changed(cell, text)
+        else:
+            yield about, _changed(cell, cell.source, "skip") if inside else cell
+        inside = inside and about.kind not in (CellKind.TEST, CellKind.WRITTEN)
 
 
-def built(text: str) -> str:
-    """Return what students build, if text is the line that stands for an exercise; "" if not."""
-    heading = EXERCISE.match(text)
-    return POINTS.sub("", heading["title"]).strip() if heading else ""
+def _only_asks(cells: Iterable[LessonCell]) -> bool:
+    """Return whether the exercise that begins here has students write neither a function nor a class."""
+    answer = next(cell for cell in cells if cell.kind.is_answered)
+    return not DEFINITION.search(answer.text)
 
 
-def _reworded(cell: Any, text: str) -> Any:
+def _changed(cell: Any, text: str, slide: str = "") -> Any:
     new = deepcopy(cell)
     new.source = text
+    if slide:
+        new.metadata["slideshow"] = {"slide_type": slide}
     return new
 
 

@@ -20,7 +20,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from autograder.lecture.prose import paragraphs
 
 ROOM: Final = 640  # pixels that content may take; pictures shrink where it is a little over
-HEADING: Final = re.compile(r"\s*#{1,3} (.+)")
+HEADING: Final = re.compile(r"\s*#{1,3} (?!Exercise |Stretch: )(.+)")  # an exercise is under its section's
 LEAST: Final = 130  # a slide that holds less than this is never ended for lack of room
 SHORT: Final = 120  # what is no higher than this may push a slide a little over its room
 OVER: Final = 20
@@ -86,7 +86,7 @@ class Piece:
         return replace(self, height=self.folded, folded=0.0)
 
 
-def paged(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def paged(pieces: Iterable[Piece], room: float = ROOM) -> Iterator[Piece]:
     """Yield the pieces, each with its slide type: a new subslide where the room is used up."""
     row = list(pieces)
     used = opens = 0.0
@@ -97,31 +97,35 @@ def paged(pieces: Iterable[Piece]) -> Iterator[Piece]:
         opens = 0.0 if _is_revealed(piece) else max(opens, piece.opens)  # which closes the answer
         full = False
         if not piece.slide and used + opens > LEAST:
-            height = _together(row, place)
-            room = ROOM + (OVER if height <= SHORT else 0)
-            full = height > 0 and used + opens + height > room
+            height = _together(row, place, room)
+            full = height > 0 and used + opens + height > room + (OVER if height <= SHORT else 0)
         slide = "subslide" if full else piece.slide
         if slide in STARTS:
             used = 0.0 if HEADING.match(piece.cell.source) else UNDER
             opens = piece.opens
-        shown = piece.fold() if piece.folded and used + piece.height > ROOM else piece
+        shown = piece.fold() if piece.folded and used + piece.height > room else piece
         used += shown.height + BETWEEN
         yield replace(marked(shown, slide), overflows=full)
 
 
-def _together(row: Sequence[Piece], place: int) -> float:
+def _together(row: Sequence[Piece], place: int, room: float) -> float:
     """Return how high a piece is, along with what it announces if all that fits on a slide."""
     height = least = 0.0
     for piece in (one for one in row[place:] if one.slide != "skip"):
         if height and piece.slide:
             return height
         least += piece.least + BETWEEN * bool(height)
-        if least > ROOM - UNDER:
+        if least > room - UNDER:
             return height or piece.least
         height = least
         if not piece.leads:
             return height
     return height
+
+
+def small(piece: Piece) -> Piece:
+    """Return the same with its pictures small, as a live slide shows them."""
+    return replace(piece, height=piece.least)
 
 
 def _is_revealed(piece: Piece) -> bool:
@@ -144,9 +148,10 @@ def without_asides(pieces: Iterable[Piece]) -> Iterator[Piece]:
     before: list[Piece] = []
     for slide in by_slide(pieces):
         if before and _is_aside(slide):
-            said = [piece.notes or piece.cell.source for piece in slide if piece.height]
-            before[-1].notes = "\n\n".join(filter(None, (before[-1].notes, *said)))
-            before += [piece for piece in slide if not piece.height]
+            said = [piece for piece in slide if piece.height and piece.slide not in OFF]
+            notes = (piece.notes or piece.cell.source for piece in said)
+            before[-1].notes = "\n\n".join(filter(None, (before[-1].notes, *notes)))
+            before += [piece for piece in slide if piece not in said]
             continue
         yield from before
         before = slide
@@ -166,8 +171,9 @@ def by_slide(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
 
 
 def _is_aside(slide: list[Piece]) -> bool:
-    unseen = all(piece.cell.cell_type == "markdown" and not SEEN.search(piece.cell.source) for piece in slide)
-    return unseen and slide[0].overflows and sum(piece.height for piece in slide) <= ASIDE
+    shown = [piece for piece in slide if piece.slide not in OFF]
+    unseen = all(piece.cell.cell_type == "markdown" and not SEEN.search(piece.cell.source) for piece in shown)
+    return unseen and slide[0].overflows and sum(piece.height for piece in shown) <= ASIDE
 
 
 def revealed(pieces: Iterable[Piece]) -> Iterator[Piece]:
@@ -244,13 +250,12 @@ def titled(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 def with_notes(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """Yield the pieces, and at the end of each slide its speaker notes."""
-    number = 0
-    for slide in by_slide(pieces):
+    notes = ""
+    for number, slide in enumerate(by_slide(pieces), start=1):
         yield from slide
-        if notes := [piece.notes for piece in slide if piece.notes]:
-            number += 1
-            cell = new_markdown_cell("\n\n".join(notes), id=f"notes-{number}")
-            yield marked(Piece(cell, 0), "notes")
+        said = [piece.notes for piece in slide if piece.notes]
+        notes = "\n\n".join(said) or notes  # a slide without words goes with what was said before it
+        yield marked(Piece(new_markdown_cell(notes, id=f"notes-{number}"), 0), "notes")
 
 
 def prose_height(text: str, folder: Path) -> float:

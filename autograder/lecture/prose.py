@@ -13,13 +13,11 @@ KEY_SENTENCES: Final = 2
 SENTENCE: Final = re.compile(r"(?:(?<=[.!?:])|(?<=[.!?][)*”])|(?<=[.!?]\*\*))\s+(?=[A-Z*`$(“\[])", re.DOTALL)
 RUN_IN: Final = re.compile(r"\*\*[^*]+[.!?]\*\*")  # a heading on the paragraph's first line
 KEPT_WHOLE: Final = ("#", "![", "<", "```", "|", ">")
+FIGURE: Final = re.compile(r"!\[(.*?)\]\(\S+?\)", re.DOTALL)
 ITEM: Final = re.compile(r"\n(?=(?:- |\d+\. ))")
 MARKER: Final = re.compile(r"(?:- |\d+\. )?")
-# A sentence that begins so means nothing without the one before it.
-REFERS: Final = re.compile(
-    r"(?:This|That|These|Those|It|Its|They|Their|Then|So|But|Both|Instead|Otherwise|Such|Neither)\b"
-)
-FORMULA: Final = re.compile(r"\$[^$]*(?:=|\\frac|\\sqrt|\\le)[^$]*\$")
+# What a slide has to say: a term in bold, a formula, or a sentence that announces what follows.
+KEY: Final = re.compile(r"\*\*|\$[^$]*(?:=|\\frac|\\sqrt|\\le)[^$]*\$|:$")
 
 # Sentences about controls and cells that an exported slide does not have.
 STALE: Final = re.compile(
@@ -28,6 +26,15 @@ STALE: Final = re.compile(
     r"|next cell (?:shows|tells|draws)",
     re.IGNORECASE,
 )
+# Sentences that say how to write an answer and hand it in, and what it takes.
+TASK: Final = re.compile(
+    r"\baccepted\b|\bin scope\b|\byou may use\b|\bvisible tests?\b|\btest cell\b|\bSome tests\b|`ValueError`"
+    r"|weights are loaded by|delete the `raise`|in the documentation"
+    r"|^(?:- )?(?:Don't |Keep the |Fill in |Write shapes|Return only )",
+    re.IGNORECASE,
+)
+MINUTES: Final = re.compile(r"\s*\*[^*]*\bminutes\b[^*]*\*\s*")
+
 REWORDED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
     (re.compile(r"\*\*Predict, then (?:click|run|measure)\.\*\*"), "**Predict, then reveal.**"),
     (re.compile(r"\*\*Try it\.\*\* (?=Before you drag)"), "**Predict.** "),
@@ -87,19 +94,27 @@ class Split(NamedTuple):
 def split(block: str) -> Split:
     """Divide a block between its slide and the notes; what is out of date on a slide is in neither.
 
-    A folded answer goes with its question.
+    The notes have all of it: paragraphs in full, answers open, and of a figure what is to be seen in it.
     """
     shown, notes = [], []
     for paragraph in paragraphs(block):
         if paragraph.startswith(KEPT_WHOLE):
             shown.append(_reworded(paragraph))
-            continue
-        whole = without_stale(paragraph)
-        brief = shorten(whole)
-        shown.append(brief)
-        if brief != whole:
-            notes.append(whole)
+            notes.append(FIGURE.sub(r"*\1*", shown[-1]).replace("<details>", "<details open>"))
+        else:
+            notes.append(without_stale(paragraph))
+            shown.append(shorten(notes[-1]))
     return Split(_joined(shown), _joined(notes))
+
+
+def without_task(text: str) -> str:
+    """Return an exercise's text without the sentences that say how to write an answer and hand it in."""
+    kept = []
+    for paragraph in paragraphs(MINUTES.sub("\n\n", text)):
+        items = ITEM.split(paragraph) if not paragraph.startswith(KEPT_WHOLE) else []
+        left = [" ".join(one for one in sentences(item) if not TASK.search(one)) for item in items]
+        kept.append("\n".join(filter(None, left)) if items else paragraph)
+    return _joined(kept)
 
 
 def without_stale(paragraph: str) -> str:
@@ -157,30 +172,17 @@ def _is_open(text: str) -> bool:
     return pairs or any(text.count(mark) % 2 for mark in ("$", "`", "**"))
 
 
-def _key_sentences(paragraph: str, most: int) -> str:
-    """Return the first sentence, and those that define a term or hold a formula, up to `most`."""
+def _key_sentences(paragraph: str, least: int) -> str:
+    """Return a paragraph up to the last sentence that a slide has to say.
+
+    Nothing before it is left out, since a sentence is not understood without what it builds on. `least`
+    sentences are kept in any case.
+    """
     parts = sentences(paragraph)
-    if len(paragraph) <= LONG or len(parts) == 1:
+    if len(paragraph) <= LONG:
         return paragraph
-    lead = [parts.pop(0)] if RUN_IN.fullmatch(parts[0]) else []
-    ranked = sorted(range(len(parts)), key=lambda place: (-_weight(parts, place), place))
-    return " ".join([*lead, *(parts[place] for place in sorted(_with_antecedents(parts, ranked[:most])))])
-
-
-def _with_antecedents(parts: list[str], places: list[int]) -> set[int]:
-    """Return the places of sentences, and of those that they refer back to."""
-    found = set(places)
-    for place in range(len(parts) - 1, 0, -1):
-        if place in found and REFERS.match(parts[place]):
-            found.add(place - 1)
-    return found
-
-
-def _weight(parts: list[str], place: int) -> int:
-    """Return how much a sentence matters: one that announces what follows it matters most."""
-    part = parts[place]
-    announces = place == len(parts) - 1 and part.endswith(":")
-    return 4 * announces + 2 * (place == 0) + ("**" in part) + bool(FORMULA.search(part))
+    last = max((place for place, part in enumerate(parts) if KEY.search(part)), default=0)
+    return " ".join(parts[: max(last + 1, least + bool(RUN_IN.fullmatch(parts[0])))])
 
 
 def _joined(parts: list[str]) -> str:

@@ -15,7 +15,7 @@ LONG = (
 
 
 def test_the_first_sentence_and_the_one_that_defines_a_term_are_kept() -> None:
-    """With the one that "It" refers to; the whole paragraph is in the notes."""
+    """With all that stands between them; the whole paragraph is in the notes."""
     shown, notes = prose.split(LONG)
     assert shown == (
         "A dictionary answers only if the query equals a key. "
@@ -25,9 +25,19 @@ def test_the_first_sentence_and_the_one_that_defines_a_term_are_kept() -> None:
 
 
 def test_short_prose_headings_and_answers_stay_whole() -> None:
-    """There is nothing to put into the notes."""
+    """The notes have them too, with the answer open, and say what a figure shows."""
     block = "## Title\n\nShort.\n\n<details><summary>Answer</summary>\n\nYes.\n\n</details>"
-    assert prose.split(block) == (block, "")
+    assert prose.split(block) == (block, block.replace("<details>", "<details open>"))
+    assert prose.split("![Two lines.](images/a.svg)").notes == "*Two lines.*"
+
+
+def test_an_exercise_keeps_what_it_teaches() -> None:
+    """How to write and hand in its answer goes, with the minutes and what the tests do."""
+    text = (
+        "### Exercise 1: `f`\n\n*5 minutes, easy.* Divide by $n$. `torch.f` is not accepted here.\n\n"
+        "- **Order**: first `a`.\n- Fill in the rest.\n\n*5 minutes, easy.*"
+    )
+    assert prose.without_task(text) == "### Exercise 1: `f`\n\nDivide by $n$.\n\n- **Order**: first `a`."
 
 
 def test_items_of_a_list_keep_their_numbers_and_what_they_say() -> None:

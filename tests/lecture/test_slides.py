@@ -147,10 +147,7 @@ class TestDeck:
 
     def test_speaker_notes_open_with_a_key(self, deck: Page) -> None:
         """`n` shows the prose in full below the slide, and hides it again."""
-        deck.evaluate(
-            """() => { const section = document.querySelector('aside.notes').closest('section');
-                       const {h, v} = Reveal.getIndices(section); Reveal.slide(h, v); }"""
-        )
+        deck.evaluate("Reveal.slide(1, 0)")
         notes = deck.locator(".speaker")
         assert not notes.is_visible()
         deck.keyboard.press("n")
@@ -159,14 +156,32 @@ class TestDeck:
         assert not notes.is_visible()
 
     def test_the_speaker_window_follows_the_slides(self, deck: Page) -> None:
-        """`s` opens a window for the lecturer's own screen; an arrow pressed there moves on."""
+        """`s` opens a window with notes, the next slide, a clock and the time gone by; an arrow there moves on."""
         deck.evaluate("Reveal.slide(0, 0)")
         with deck.expect_popup() as opened:
             deck.keyboard.press("s")
-        assert "1 of" in opened.value.locator("body").inner_text()
-        opened.value.keyboard.press("ArrowRight")
-        assert "2 of" in opened.value.locator("body").inner_text()
-        opened.value.close()
+        window = opened.value
+        assert window.locator("#place").inner_text().startswith("1 of")
+        assert re.fullmatch(r"\d\d:\d\d", window.locator("#clock").inner_text())
+        assert re.fullmatch(r"00:0\d", window.locator("#elapsed").inner_text())
+        assert window.locator("#next img").is_visible()
+        window.keyboard.press("ArrowRight")
+        assert window.locator("#place").inner_text().startswith("2 of")
+        assert "A soft lookup" in window.locator("#next").inner_text()
+        window.close()
+
+    def test_every_slide_has_notes(self, deck: Page) -> None:
+        """A lecturer who looks at the own screen always finds what to say."""
+        notes = deck.evaluate("Reveal.getSlides().map((one) => Reveal.getSlideNotes(one) || '')")
+        assert [place for place, one in enumerate(notes) if len(one.strip()) < 20] == []
+
+    def test_the_list_of_keys_tells_the_truth(self, deck: Page) -> None:
+        """`?` names `n` as the notes, which it opens, and is the only list of keys."""
+        deck.keyboard.press("?")
+        assert re.search(r"n\s+speaker notes", deck.locator(".speaker").inner_text())
+        assert "Next slide" not in deck.locator("body").inner_text()
+        deck.keyboard.press("?")
+        assert not deck.locator(".speaker").is_visible()
 
     def test_the_code_of_a_picture_opens_with_a_key(self, deck: Page) -> None:
         """`c` opens what was folded for lack of room."""
