@@ -127,6 +127,19 @@ def test_what_an_instructor_writes_is_inert_too(browse: Browser) -> None:
         assert "<script>alert" not in browse.request(place).text
 
 
+def test_pictures_of_the_lesson_are_shown_and_no_other_file(browse: Browser, handed_in: Course) -> None:
+    """By their names alone: nothing beside them, and nothing above."""
+    folder = handed_in.release / LESSON / "images"
+    folder.mkdir()
+    (folder / "heads.svg").write_text("<svg/>")
+    (folder.parent / "key.txt").write_text("secret")
+    reply = browse.request(f"{LESSON}/images/heads.svg")
+    assert (reply.status, reply.text, reply.headers["Content-Type"]) == (200, "<svg/>", "image/svg+xml")
+    assert reply.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    for path in ("images/../key.txt", "images/%2e%2e/key.txt", "images/..%2fkey.txt", "images/", "images/none.svg"):
+        assert browse.request(f"{LESSON}/{path}").status == 404
+
+
 def test_long_comments_and_large_forms_are_refused(browse: Browser, grades: ReadGrades, handed_in: Course) -> None:
     """The longest comment in the widest letters fits."""
     assert browse.grade("ada", points="1.0", comment="x" * 10_001).status == 400
