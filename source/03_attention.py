@@ -55,6 +55,18 @@ from coursework import check, hand_in, matrix_plots, plots, skip
 
 plots.use_style()
 
+# %% [markdown] slide="slide"
+# ## What attention is for
+#
+# Here is a real language model, SmolLM2, with 135 million trained weights. First it answers as it was trained to. Then every token may read only itself. No weight has changed; only attention is gone.
+
+# %% demo
+from coursework.smollm import write
+
+question = "What is the capital of France?"
+write(question, "with attention", chat=True, tokens=12)
+write(question, "without attention", chat=True, tokens=12, attention=lambda q, k, v, mask: v)
+
 # %% [markdown]
 # ## A soft lookup
 #
@@ -1123,6 +1135,54 @@ print("answers: complete, and in the right form")
 # Something you ran above rules out each wrong answer: the spread of the scores before and after scaling, the table of score functions, the tests with `d_k=10`, the hundred comparisons.
 #
 # </details>
+
+# %% [markdown] slide="slide"
+# ## In a real model
+#
+# SmolLM2 has 30 layers of nine heads each. Every layer calls scaled dot-product attention with queries, keys and values of shape `(1, 9, T, 64)` and a causal mask, just as you wrote it. So your functions can take the place of its own, in all layers at once.
+
+# %% demo
+mine = {"attention": scaled_dot_product_attention, "mask": causal_mask}
+write(question, "on your code", chat=True, tokens=12, **mine)
+
+# %% [markdown] slide="slide"
+# It answers as before: *The capital of France is Paris.* What you wrote in this lesson is what runs inside a language model of today.
+#
+# **Predict, then reveal.** Now break it on purpose, one mistake at a time, and ask again. Four mistakes give these four answers. Which comes from the model **without scaling**, and which from the model **without a mask**?
+#
+# | | the model says |
+# |---|---|
+# | A | nothing at all: it ends at once |
+# | B | *The capital of France is the capital of France.* |
+# | C | *You know the capital of the Americas is a aa thea2 aa* |
+# | D | *land extraordnumerable extraord usagenumerable* … |
+#
+# <details><summary>Answer</summary>
+#
+# C is the model without scaling. Its scores are eight times too large, so each head reads almost only its favourite token. Words of the right kind survive; the thread does not. B is the model without a mask: tokens see what comes after them, which never happened in training, and it repeats itself. In A the mask is inverted, so a token reads only later ones, and the last token, which has to answer, reads nothing. In D the softmax runs over the queries, so that the weights of a query no longer sum to 1, and nothing fits any more.
+#
+# </details>
+
+# %% demo
+def attend(q, k, v, mask, scale=8.0, dim=-1):
+    """Attend with a scale and a softmax of your choice, to see what they do."""
+    scores = (q @ k.transpose(-2, -1) / scale).masked_fill(~mask, -1e9)  # (1, 9, T, T)
+    return torch.softmax(scores, dim) @ v
+
+
+def no_scale(q, k, v, mask): return attend(q, k, v, mask, scale=1.0)
+def over_queries(q, k, v, mask): return attend(q, k, v, mask, dim=-2)
+def no_mask(size): return torch.ones(size, size, dtype=torch.bool)
+def inverted(size): return ~causal_mask(size)
+
+
+write(question, "no scale", chat=True, tokens=16, attention=no_scale)
+write(question, "no mask", chat=True, tokens=16, mask=no_mask)
+write(question, "inverted mask", chat=True, tokens=16, mask=inverted)
+write(question, "softmax over queries", chat=True, tokens=16, attention=over_queries)
+
+# %% [markdown]
+# None of the four raises an error, and all shapes are right. Only the text shows that something is wrong, and it shows it at once. Try a mistake of your own: change `attend`, and ask something else.
 
 # %% [markdown]
 # ## Stretch: `attention_cost`, not counted

@@ -245,6 +245,14 @@ class LessonText:
         written = cell.kind is CellKind.WRITTEN
         return skeleton(tucked(cell.text) if written else cell.text, markdown=written)
 
+    def question(self, exercise: str) -> str:
+        """Return what a written exercise asks; LessonTextError for an unknown id."""
+        return without(self._answered(exercise).text, *Region).strip()
+
+    def model_answer(self, exercise: str) -> str:
+        """Return a written exercise's model answer alone; LessonTextError for an unknown id."""
+        return inside(self._answered(exercise).text, Region.SOLUTION)
+
     def mark_scheme(self, exercise: str) -> str:
         """Return a written exercise's mark scheme; LessonTextError for an unknown id."""
         return inside(self._answered(exercise).text, Region.SCHEME)
