@@ -61,6 +61,18 @@ from coursework.word_arithmetic import combine
 
 plots.use_style()
 
+# %% [markdown] slide="slide"
+# ## What an embedding is for
+#
+# Here is a real language model, SmolLM2, with 135 million trained weights. Every token it reads or writes is a row of one table. First it answers with its table as it was trained. Then the rows are exchanged, so that each token gets the row of another.
+
+# %% demo
+from coursework.smollm import write
+
+question = "What is the capital of France?"
+write(question, "with its table", chat=True, tokens=12)
+write(question, "rows exchanged", chat=True, tokens=12, embedding=lambda ids, table: table[ids * 7919 % len(table)])
+
 # %% [markdown]
 # ## One word after another, or all at once
 #
@@ -1049,6 +1061,45 @@ print("the last merges: ", "  ".join("".join(pair) for pair in merges[-8:]))
 
 # %% [markdown]
 # These merges come from our one page of text. The first ones join pairs of letters that are frequent in English; the last ones are already longer pieces and whole words. The vocabularies of real models are learnt the same way, from far more text.
+
+# %% [markdown] slide="slide"
+# ## In a real model
+#
+# The model from the beginning of this lesson reads tokens made by byte-pair encoding: 48,900 merges, learnt from its training text. Give it a sentence of your own.
+
+# %% demo
+from coursework import smollm
+
+try:
+    model = smollm.load()
+    print(model.tokeniser.encode("An unbelievable Transformer, in 2026!").tokens)  # Ġ is a space
+    for word in (" cat", " seven", " king"):
+        row = model.table[model.encode(word)[0, 0]]  # (576,)
+        print(f"{word}:", [model.decode([i]) for i in nearest(model.table, row, 8).tolist()])
+except smollm.NotInstalledError as problem:
+    print(problem)
+
+# %% [markdown]
+# Common words are one token, *unbelievable* is two, and each digit is a token of its own. Your `nearest` looks through all 49,152 rows: the neighbours of *seven* are other numbers, and those of *king* are a queen and an emperor. (A capital letter, or a space in front, makes another token with a row of its own.)
+#
+# **Predict, then reveal.** The paper multiplies embeddings by $\sqrt{d_{\text{model}}}$, and so does your `TokenEmbedding`. SmolLM2 was trained without this factor, which is 24 here. What happens if you put it in?
+#
+# <details><summary>Answer</summary>
+#
+# The model writes one line break after another. Its layers *add* to the embedding, and what they add is now small beside a vector that is 24 times too long. The factor is neither right nor wrong in itself. It has to be the one that the other weights were trained with.
+#
+# </details>
+
+# %% demo
+def with_factor(ids, table):
+    """Look up as your TokenEmbedding does, in the model's table."""
+    mine = TokenEmbedding(*table.shape)
+    mine.embed.weight.data = table
+    return mine(ids)  # (1, T, 576)
+
+
+write(question, "with the factor", chat=True, tokens=12, embedding=with_factor)
+write(question, "divided out again", chat=True, tokens=12, embedding=lambda ids, table: with_factor(ids, table) / 24)
 
 # %% [markdown] slide="skip"
 # ## Where you stand

@@ -62,6 +62,24 @@ from coursework import check, hand_in, head_plots, plots, skip
 plots.use_style()
 torch.set_num_threads(1);  # tensors this small are fastest on one thread
 
+# %% [markdown] slide="slide"
+# ## What several heads are for
+#
+# Here is a real language model, SmolLM2, with 135 million trained weights and nine heads in each layer. First it answers as it was trained to. Then all nine heads of a layer attend as the first one does. Each still has values of its own.
+
+# %% demo
+from coursework.smollm import write
+
+
+def as_the_first(q, k, v, mask):
+    """Attend with the weights of head 0 in all heads: v is (1, 9, T, 64)."""
+    return scaled_dot_product_attention(q[:, :1], k[:, :1], torch.eye(k.size(-2)), mask)[0] @ v
+
+
+question = "What is the capital of France?"
+write(question, "nine heads", chat=True, tokens=12)
+write(question, "nine times the first", chat=True, tokens=12, attention=as_the_first)
+
 # %% [markdown]
 # ## One mixture is not enough
 #
@@ -1054,6 +1072,45 @@ print("answers: complete, and in the right form")
 # Something you ran settled each of them: the loop over rows of `layer.weight`, the change of the last feature, the table of counted parameters.
 #
 # </details>
+
+# %% [markdown] slide="slide"
+# ## In a real model
+#
+# Each of SmolLM2's 30 layers splits its queries, of width 576, into nine heads of width 64. Its keys and values have only three heads, each shared by three query heads: *grouped-query attention* (Ainslie et al. 2023, arXiv:2305.13245), which keeps less in memory. Your two functions do the splitting and the merging.
+
+# %% demo
+write(question, "on your code", chat=True, tokens=12, split=split_heads, merge=merge_heads)
+
+# %% [markdown] slide="slide"
+# It answers as before.
+#
+# **Predict, then reveal.** One of these changes is harmless, and two destroy the model. Which is the harmless one?
+#
+# - A: the split is a `reshape` to `(B, H, S, K)`, without a transpose, in all layers;
+# - B: all nine query heads read the first key and value head instead of their own, in all layers;
+# - C: the same as B, but in layer 12 only.
+#
+# <details><summary>Answer</summary>
+#
+# C. A single layer contributes little, and what its heads miss, others supply. In A, the shapes are right, but a head gets features of several positions, mixed up. In B, six of the nine query heads compare themselves with keys that were not made for them, in every layer. Neither A nor B raises an error.
+#
+# </details>
+
+# %% demo
+def reshaped(x, num_heads):
+    """Split without the transpose."""
+    return x.reshape(x.size(0), num_heads, x.size(1), -1)  # (B, H, S, K), but mixed up
+
+
+def one_key_head(x, num_heads):
+    """Split, and let the first of three key or value heads stand for all three."""
+    heads = split_heads(x, num_heads)  # (B, H, S, K)
+    return heads[:, :1].expand_as(heads) if num_heads == 3 else heads
+
+
+write(question, "A, without the transpose", chat=True, tokens=12, split=reshaped)
+write(question, "B, one key head", chat=True, tokens=12, split=one_key_head)
+write(question, "C, one key head in layer 12", chat=True, tokens=12, split=one_key_head, layers=[12])
 
 # %% [markdown]
 # ## Stretch: `load_from_bert`, not counted

@@ -65,6 +65,18 @@ from coursework import encoder_plots, plots
 plots.use_style()
 torch.set_num_threads(1)  # the fastest setting for tensors this small
 
+# %% [markdown] slide="slide"
+# ## What a residual connection is for
+#
+# Here is a real language model, SmolLM2, with 135 million trained weights in 30 layers. It is a decoder, but its layers are made of the parts of this lesson. First it answers as it was trained to. Then a single layer, number 12, no longer adds its input to its outputs.
+
+# %% demo
+from coursework.smollm import write
+
+question = "What is the capital of France?"
+write(question, "as trained", chat=True, tokens=12)
+write(question, "no residual in layer 12", chat=True, tokens=12, residual=lambda x, y: y, layers=[12])
+
 # %% [markdown]
 # ## The whole encoder on one page
 #
@@ -169,7 +181,7 @@ encoder_plots.moved({name: change.detach() for name, change in changes.items()},
 # %% [markdown]
 # ### Exercise 1: `LayerNorm` (3 points)
 #
-# Write layer norm as a module. It has two parameters of length `d_model`: `weight`, which starts as ones, and `bias`, which starts as zeros. Normalise over the last dimension; any number of other dimensions may come before it. Write the computation yourself: `nn.LayerNorm` and `F.layer_norm` are not accepted here. *10 minutes, easy.*
+# Write layer norm as a module. It has two parameters of length `d_model`: `weight`, which starts as ones, and `bias`, which starts as zeros. Normalise over the last dimension; any number of other dimensions may come before it. Features may be large: it must also work for rows around 5,000. Write the computation yourself: `nn.LayerNorm` and `F.layer_norm` are not accepted here. *10 minutes, easy.*
 
 # %% solution layer-norm
 class LayerNorm(nn.Module):
@@ -1105,6 +1117,40 @@ plain = 2 * d_model * d_ff
 for name, width in {"the same d_ff:": d_ff, "two thirds of d_ff:": 2 * d_ff // 3}.items():
     gated = 3 * d_model * width
     print(f"gated, {name:19} {gated:9,} weights, {gated / plain:.2f} times as many as with the ReLU")
+
+# %% [markdown] slide="slide"
+# ## In a real model
+#
+# SmolLM2's feed-forward network is the gated one of the stretch exercise, of widths 576 and 1,536, with the same three matrices. If you wrote `GatedFeedForward`, it can run in all 30 layers.
+
+# %% demo
+write(question, "on your feed-forward", chat=True, tokens=12, feed_forward=GatedFeedForward)
+
+# %% [markdown] slide="slide"
+# It answers as before. At the beginning of the lesson you saw what happens without the residual connections of one layer: what eleven layers had built is lost, and the rest of the model gets vectors it has never seen.
+#
+# **Predict, then reveal.** Now leave a *feed-forward network* out instead: its output is replaced by zeros, and the residual connection stays. Does the model still answer if it is left out in layer 12? In layer 0? In all layers?
+#
+# <details><summary>Answer</summary>
+#
+# Without that of layer 12, the answer is the same: the residual connection carries everything past the gap, and the other 29 layers are enough. Without that of layer 0 the model ends at once, because everything that follows is built on the first layer's work. Without any, it repeats a fragment. So a residual connection is needed in every layer, but the sublayer beside it may be dispensable.
+#
+# </details>
+
+# %% demo
+class Nothing(nn.Module):
+    """Stand where a feed-forward network was, and add nothing."""
+
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+
+    def forward(self, x):
+        return torch.zeros_like(x)
+
+
+write(question, "no feed-forward in layer 12", chat=True, tokens=12, feed_forward=Nothing, layers=[12])
+write(question, "no feed-forward in layer 0", chat=True, tokens=12, feed_forward=Nothing, layers=[0])
+write(question, "no feed-forward anywhere", chat=True, tokens=12, feed_forward=Nothing)
 
 # %% [markdown] slide="skip"
 # ## Where you stand

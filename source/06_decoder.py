@@ -65,6 +65,19 @@ from coursework import check, decoder_plots, hand_in, plots, skip
 
 plots.use_style()
 
+# %% [markdown] slide="slide"
+# ## What a decoder does
+#
+# Here is a real decoder, SmolLM2, with 135 million trained weights. Given a text, it gives a probability to every token that could come next. It takes the likeliest, adds it to the text, and starts again. When its tokens may also see what comes after them, it fails.
+
+# %% demo
+from coursework.smollm import next_tokens, write
+
+next_tokens("The capital of France is")
+question = "What is the capital of France?"
+write(question, "causal", chat=True, tokens=12)
+write(question, "sees the future", chat=True, tokens=12, mask=lambda size: torch.ones(size, size, dtype=torch.bool))
+
 # %% [markdown]
 # ## One token after another
 #
@@ -1022,6 +1035,59 @@ for length in (10, 100, 1000):
 
 # %% [markdown]
 # The longer the text, the more the cache saves. It has a price: its size grows with every token, in every layer.
+
+# %% [markdown] slide="slide"
+# ## In a real model
+#
+# SmolLM2 is 30 layers like your `CausalDecoderLayer`, and it writes with a cache like that of the stretch exercise: the keys and values of earlier positions are kept, and each new token is computed alone.
+#
+# **Predict, then reveal.** How much faster is a token with the cache than without, after 10, 100 and 400 tokens?
+#
+# <details><summary>Answer</summary>
+#
+# With the cache, a token takes about the same time everywhere: all weights are read once, whatever the length. Without it, all positions are computed again for each token, so the time grows with the length. After 10 tokens the cache is up to twice as fast, after 400 more than ten times.
+#
+# </details>
+
+# %% demo
+import time
+
+from coursework import smollm
+
+try:
+    model = smollm.load()
+    ids = model.encode("Once upon a time, there was a robot. " * 50)  # (1, T)
+    for length in (10, 100, 400):
+        _, past = model(ids[:, :length])
+        seconds = {}
+        for name, fed, kept in (("cache", ids[:, length:][:, :1], past), ("no cache", ids[:, : length + 1], None)):
+            start = time.perf_counter()
+            model(fed, kept)
+            seconds[name] = time.perf_counter() - start
+        print(f"{length} tokens:", *(f"{1 / each:.1f} tokens a second with {name};" for name, each in seconds.items()))
+except smollm.NotInstalledError as problem:
+    print(problem)
+
+# %% [markdown] slide="slide"
+# **Predict, then reveal.** A cache grows with every token. To save memory, let each position attend only to the 16 latest ones, as if older entries of the cache were deleted. Then do the same, but keep the very first token as well. Which of the two still writes?
+#
+# <details><summary>Answer</summary>
+#
+# Without the first token, the model only repeats the request; with it, it writes a story. Many heads give most of their weight to the first token when there is nothing to read: it is an *attention sink* (Xiao et al. 2023, arXiv:2309.17453). If it is gone, that weight goes to tokens that were meant to be ignored.
+#
+# </details>
+
+# %% demo
+def latest(size, kept=16, sink=0):
+    """Return a causal mask over the latest positions, and over the first `sink`."""
+    row, column = torch.arange(size)[:, None], torch.arange(size)
+    return (column <= row) & ((column > row - kept) | (column < sink))  # (S, S)
+
+
+request = "Write a short story about a robot."
+write(request, "all positions", chat=True, tokens=30)
+write(request, "the latest 16", chat=True, tokens=30, mask=latest)
+write(request, "the latest 16 and the first", chat=True, tokens=30, mask=lambda size: latest(size, sink=1))
 
 # %% [markdown] slide="skip"
 # ## Where you stand

@@ -72,6 +72,19 @@ from coursework import check, hand_in, plots, skip
 plots.use_style()
 torch.set_num_threads(1)  # the fastest setting for tensors this small
 
+# %% [markdown] slide="slide"
+# ## What decoding does
+#
+# Here is a real language model, SmolLM2, with 135 million trained weights. It only gives probabilities; which token is written, somebody has to choose. First it is always the likeliest, then any of the 49,152, each as often as the others.
+
+# %% demo
+from coursework.smollm import write
+
+question = "What is the capital of France?"
+write(question, "the likeliest", chat=True, tokens=12)
+torch.manual_seed(7)
+write(question, "any", chat=True, tokens=12, choose=lambda logits: torch.randint(logits.size(-1), (1,)))
+
 # %% [markdown]
 # # Sitting 1: build it, decode with it, train it
 #
@@ -1487,6 +1500,56 @@ check("sample-next")
 # Sort the probabilities in falling order and take their running total. A word stays if the total *before* it hasn't reached `top_p` yet. `sort` also returns where each word came from, and `scatter` puts the values back in their old places.
 #
 # </details>
+
+# %% [markdown] slide="slide"
+# ## In a real model
+#
+# Your Shakespeare model has read a million words or so, once or twice. SmolLM2 has read two trillion tokens (Allal et al. 2025, arXiv:2502.02737). Both choose their words in the same way, so your `sample_next` can do it for SmolLM2.
+#
+# **Predict, then reveal.** Which temperature gives the dullest story, and from which on does it fall apart? Can `top_k` save a temperature of 3?
+#
+# <details><summary>Answer</summary>
+#
+# At 0.2 it writes nearly what the likeliest tokens would give, at 1.0 it is livelier, and at 3 it is a pile of words: so flat a distribution gives most of its probability to the tens of thousands of tokens that don't fit. With `top_k=5` only five candidates are left at each step, and even at a temperature of 3 a story comes out.
+#
+# </details>
+
+# %% demo
+request = "Write a short story about a robot."
+
+
+def chooser(**settings):
+    """Return a function that chooses as your sample_next does, with a generator of its own."""
+    generator = torch.Generator().manual_seed(1)
+    return lambda logits: sample_next(logits, generator=generator, **settings)
+
+
+write(request, "temperature 0.2", chat=True, tokens=30, choose=chooser(temperature=0.2))
+write(request, "temperature 1", chat=True, tokens=30, choose=chooser(temperature=1.0))
+write(request, "temperature 3", chat=True, tokens=30, choose=chooser(temperature=3.0))
+write(request, "temperature 3, top 5", chat=True, tokens=30, choose=chooser(temperature=3.0, top_k=5))
+
+# %% [markdown] slide="slide"
+# **Predict, then reveal.** `sample_next` divides by the temperature first and filters by `top_p` afterwards. What if the filter comes first, at a temperature of 2?
+#
+# <details><summary>Answer</summary>
+#
+# It writes more sensibly. Before the division, the distribution is sharp, and a few tokens reach 0.9, so few candidates are left. After the division it is flat, thousands of tokens are needed to reach 0.9, and the filter hardly filters. The order is a convention, but the two are not the same sampler: who copies settings from one program into another has to know which it uses.
+#
+# </details>
+
+# %% demo
+def filter_first(logits):
+    """Filter by top_p at temperature 1, then divide by 2."""
+    ordered, ids = logits.sort(descending=True)  # (1, V)
+    before = ordered.softmax(-1).cumsum(-1) - ordered.softmax(-1)
+    ordered = ordered.masked_fill(before >= 0.9, -torch.inf)
+    return ids[0, torch.multinomial((ordered / 2).softmax(-1), 1, generator=drawn)[:, 0]]  # (1,)
+
+
+drawn = torch.Generator().manual_seed(1)
+write(request, "temperature first", chat=True, tokens=30, choose=chooser(temperature=2.0, top_p=0.9))
+write(request, "filter first", chat=True, tokens=30, choose=filter_first)
 
 # %% [markdown] slide="skip"
 # ## Where you stand

@@ -79,6 +79,19 @@ plots.use_style()
 bert, tokeniser, note = load_bert()  # load_bert("bert-base-uncased") if that is in your cache
 print(note)
 
+# %% [markdown] slide="slide"
+# ## What a head can be for
+#
+# Here is a real language model, SmolLM2, with 270 heads. It goes on with a text of made-up names that repeats itself. Then eight of its heads are silenced, and it can no longer look up what came next the first time. At the end of this lesson you will find these eight, with tools that you write.
+
+# %% demo
+from coursework.smollm import silence, write
+
+names = "Zorblat Quimfen Drosk Velmar Hilgan. Zorblat Quimfen"
+eight = {(17, 3), (17, 4), (17, 5), (18, 6), (18, 7), (23, 2), (23, 7), (24, 4)}  # each a layer and a head
+write(names, "all heads", tokens=8)
+write(names, "without eight", tokens=8, heads=silence(eight))
+
 # %% [markdown]
 # ## What an attention map is
 #
@@ -137,7 +150,7 @@ print(f"recorded {len(heard)} call: output {tuple(output.shape)}, weights {tuple
 #
 # - `src` and `tgt` are a **batch of one**, and `tgt` is the decoder's input, so it already begins with `<sos>`. Drop the batch dimension in what you return.
 # - Return the weights of the model as it really runs, **with its own masks**: padding is hidden, and so is the future. Who builds the masks?
-# - **Turn dropout off** while you record. Afterwards, leave the model in the mode it came in, and leave **no hook** behind.
+# - **Turn dropout off** while you record. Afterwards, leave the model in the mode it came in, and leave **no hook** behind, even if the model raises an exception.
 #
 # The layers are `model.encoder.layers` and `model.decoder.layers`. Each has a `self_attention`, and the decoder's layers have a `cross_attention` as well.
 #
@@ -1112,6 +1125,57 @@ check("silence-head")
 # Keep a *copy* of what you change. A statement after `yield` is skipped if the block raises an exception, unless it is in a `finally`.
 #
 # </details>
+
+# %% [markdown] slide="slide"
+# ## In a real model: find the heads that copy
+#
+# Give SmolLM2 25 random tokens, twice in a row. The second time, it can know what comes next only by looking it up in the first. A head that does this attends, from each token, to the one **after** its earlier occurrence: an *induction head* (Olsson et al. 2022, arXiv:2209.11895). It needs help from an earlier layer, from a head that says of each token what came before it. Your `previous_token_score` finds those.
+
+# %% demo
+from coursework import smollm
+
+torch.manual_seed(0)
+once, start = torch.randint(1000, 40000, (1, 25)), torch.zeros(1, 1, dtype=torch.long)
+twice = torch.cat([start, once, once], dim=1)  # (1, 51)
+try:
+    maps = smollm.attention_maps(twice)  # (30, 9, 51, 51)
+except smollm.NotInstalledError as problem:
+    print(problem)
+    maps = torch.zeros(30, 9, 51, 51)
+copying = maps.diagonal(-24, 2, 3)[..., 2:].mean(-1)  # (30, 9): from each token to the one after its twin
+figure, axes = plt.subplots(1, 2, figsize=(9, 7), sharey=True)
+for ax, (title, scores) in zip(axes, {"previous token": previous_token_score(maps), "copying": copying}.items()):
+    ax.imshow(scores, vmin=0, vmax=1, cmap="Blues", aspect="auto")
+    ax.set(title=title, xlabel="head", ylabel="layer")
+
+# %% [markdown] slide="slide"
+# In both panels, a few of the 270 heads stand out. The two that look most firmly at the previous token are in layers 11 and 16, and the heads that copy come right after them, from layer 17 on. The order is no accident: a head that copies reads what an earlier one wrote.
+#
+# **Predict, then reveal.** Silence the eight best copying heads. How many of the random tokens does the model still predict the second time? And what if eight other heads are silenced, drawn by lot?
+#
+# <details><summary>Answer</summary>
+#
+# With all heads it predicts about eight in ten. Without the eight, next to none; without eight others, still three quarters. Silenced here means that a head passes on its mean over the positions. If it passed on zeros instead, the layers after it would get shorter vectors than they have ever seen, and that alone could do damage.
+#
+# </details>
+
+# %% demo
+def predicted(heads):
+    """Return the share of the repeated tokens that the model predicts, with some heads silenced."""
+    with_silent = smollm.Parts(heads=silence(heads))
+    logits, _ = smollm.load()(twice, parts=with_silent)  # (1, 51, V)
+    return (logits[0, 26:-1].argmax(-1) == twice[0, 27:]).float().mean().item()
+
+
+if maps.any():
+    best = {divmod(number, 9) for number in copying.flatten().topk(8).indices.tolist()}
+    others = {divmod(number, 9) for number in torch.randperm(270)[:8].tolist()}
+    for name, heads in {"all heads": [], "without the best eight": best, "without eight others": others}.items():
+        print(f"{name}: {predicted(heads):.0%}")
+    print("the best eight:", sorted(best))
+
+# %% [markdown]
+# This is the difference between seeing and showing. The maps suggested what these heads do; taking them away shows that the model needs them for it.
 
 # %% [markdown] slide="skip"
 # ## Where you stand
