@@ -59,6 +59,7 @@ class Course:
     release = _Place("release")  # the lessons as students get them
     solutions = _Place("solutions")  # the lessons with their model answers, executed
     lectures = _Place("lectures")  # slides, made from the solved lessons
+    site = _Place("site")  # the lessons as pages to read
     images = _Place("images")  # figures, and the programs that draw them
     submitted = _Place("submitted")  # submissions, one folder per student
     autograded = _Place("autograded")  # graded notebooks, one folder per student
