@@ -15,7 +15,7 @@ from autograder.reports.terminal import grading_progress
 from autograder.reports.words import report_total
 from autograder.storage.attempts import ERROR_LOG, Attempt, AttemptLog
 from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
-from autograder.submissions.submission import Submission, of_no_lesson, submitted_by
+from autograder.submissions.submission import Submission, look_alike, of_no_lesson, submitted_by
 
 
 def submitted_lessons(course: Course) -> list[str]:
@@ -37,6 +37,8 @@ def grade_lessons(
     console = console or Console(stderr=True)
     if names := of_no_lesson(course):
         _say(console, f"left out because no lesson has that name: {names}")
+    if line := look_alike(course):
+        _say(console, line)
     for lesson in lessons:
         grade_lesson(course, lesson, pool, force=force, console=console)
     with plain_io_errors(course):

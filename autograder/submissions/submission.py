@@ -3,7 +3,7 @@
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +13,7 @@ from pathlib import Path
 from autograder.model.course import Course
 from autograder.model.errors import NothingSubmittedError, SubmissionError, WrongFileError
 from autograder.model.report import Report
-from autograder.model.text import clean_name, is_student_name
+from autograder.model.text import clean_name, is_student_name, look_alikes
 from autograder.submissions.notebook_file import MAX_BYTES, pieces, read_start, require_real
 from autograder.submissions.released import identify
 
@@ -168,6 +168,15 @@ def of_no_lesson(course: Course) -> str:
         if not (course.source / folder.name).exists() and not (course.release / folder.name).exists()
     )
     return listed(found)
+
+
+def look_alike(course: Course, others: Iterable[str] = ()) -> str:
+    """List the students of the course, and `others`, whose names look like another's; '' for nobody."""
+    folders = course.submitted.iterdir() if course.submitted.is_dir() else ()
+    names = {*others, *(folder.name for folder in folders)}
+    if found := look_alikes(filter(is_student_name, names)):
+        return f"check that these are not one student: their names look alike: {listed(found)}"
+    return ""
 
 
 def listed(names: list[str]) -> str:

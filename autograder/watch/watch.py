@@ -23,7 +23,7 @@ from autograder.reports.publish import publish
 from autograder.storage.attempts import ArrivalLog, Attempt, AttemptLog, Spent, seconds_to_wait
 from autograder.storage.exchange import CourseExchange
 from autograder.storage.io_errors import ERRNOS, plain_io_errors
-from autograder.submissions.submission import Submission
+from autograder.submissions.submission import Submission, look_alike
 from autograder.watch.inbox import Arrival, Inbox, Settling, collect
 
 LOCK = "watch.lock"
@@ -208,6 +208,8 @@ class Watch:
         self._keep_finished(once=once)
         new = self._new()
         for line in self.inbox.left_out:
+            self._note_once(line)
+        if new and (line := look_alike(self.grader.course, {arrival.student for arrival in new})):
             self._note_once(line)
         whole = [arrival for arrival in new if self.settling.is_whole(arrival)]
         spent = self.grader.log.spent()

@@ -10,7 +10,7 @@ from tiny_fixtures import book, built, course, grades, same_grader  # noqa: F401
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import Course
 from autograder.model.report import Outcome, Report, State
-from autograder.submissions.submission import Submission, of_no_lesson
+from autograder.submissions.submission import Submission, look_alike, of_no_lesson
 
 
 def graded(course: Course) -> Report:
@@ -100,6 +100,14 @@ def test_the_digest_of_no_file_changes_with_the_reason(course: Course) -> None:
     before = submission.sha256()
     (folder / "answers.pdf").touch()
     assert submission.sha256() != before
+
+
+def test_students_whose_names_look_alike_are_named(course: Course) -> None:
+    """In a class run and by the watch: two folders may be one student's, or somebody's who takes another's name."""
+    for student in ("anna", "Anna", "bob", "<b>", "<B>"):
+        (course.submitted / student / LESSON).mkdir(parents=True)
+    assert look_alike(course) == "check that these are not one student: their names look alike: 'Anna', 'anna'"
+    assert "'BOB', 'bob'" in look_alike(course, ["BOB"])
 
 
 def test_folders_of_no_lesson_are_named(course: Course) -> None:

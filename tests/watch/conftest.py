@@ -2,21 +2,38 @@
 
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tiny_course import LESSON, hand_in, make_fake
+from tiny_course import LESSON, FakeGraded, FakeGrader, hand_in, make_fake
 from tiny_fixtures import book, built, course, grades, same_grader
 
-from autograder.grading.pool import Pool
+from autograder.grading.pool import MakeGrader, Pool
 from autograder.model.course import CONFIG, Course
 from autograder.storage.exchange import CourseExchange
 from autograder.watch.inbox import Inbox, Settling
 from autograder.watch.watch import ArrivalGrader, Done, Watch
 
 __all__ = ["book", "built", "course", "grades", "same_grader"]
+
+
+class SleepyGrader(FakeGrader):
+    """A fake grader that takes ten seconds for an answer with the word `sleep`."""
+
+    def grade(self, lesson: str, path: Path) -> FakeGraded:
+        """Sleep, and grade by words."""
+        if "sleep" in path.read_text(encoding="utf-8"):
+            time.sleep(10)
+        return super().grade(lesson, path)
+
+
+def make_sleepy(course: Course, _: bool) -> Any:
+    """Make the sleepy grader; workers import this by name."""
+    return SleepyGrader(course)
 
 
 @dataclass
@@ -79,11 +96,12 @@ def look(course: Course, same_grader: None) -> Look:
         stop: threading.Event | None = None,
         workers: int = 1,
         quick: float = 30.0,
+        make: MakeGrader = make_fake,
     ) -> Told:
         ticks: Iterator[float] = iter(float(30 * n) for n in range(10_000))
         told = Told()
-        first = Pool(workers, sandboxed=True, make=make_fake, seconds=quick, persistent=True)
-        slow = Pool(1, sandboxed=True, make=make_fake, persistent=True)
+        first = Pool(workers, sandboxed=True, make=make, seconds=quick, persistent=True)
+        slow = Pool(1, sandboxed=True, make=make, persistent=True)
         exchange = CourseExchange(course, folder)
         grader = ArrivalGrader(course, exchange, first, slow)
         is_exchange = folder == exchange.inbound
