@@ -1515,6 +1515,8 @@ check("sample-next")
 # </details>
 
 # %% demo
+from coursework import smollm
+
 request = "Write a short story about a robot."
 
 
@@ -1524,10 +1526,10 @@ def chooser(**settings):
     return lambda logits: sample_next(logits, generator=generator, **settings)
 
 
-write(request, "temperature 0.2", chat=True, tokens=30, choose=chooser(temperature=0.2))
-write(request, "temperature 1", chat=True, tokens=30, choose=chooser(temperature=1.0))
-write(request, "temperature 3", chat=True, tokens=30, choose=chooser(temperature=3.0))
-write(request, "temperature 3, top 5", chat=True, tokens=30, choose=chooser(temperature=3.0, top_k=5))
+smollm.write(request, "temperature 0.2", chat=True, tokens=30, choose=chooser(temperature=0.2))
+smollm.write(request, "temperature 1", chat=True, tokens=30, choose=chooser(temperature=1.0))
+smollm.write(request, "temperature 3", chat=True, tokens=30, choose=chooser(temperature=3.0))
+smollm.write(request, "temperature 3, top 5", chat=True, tokens=30, choose=chooser(temperature=3.0, top_k=5))
 
 # %% [markdown] slide="slide"
 # **Predict, then reveal.** `sample_next` divides by the temperature first and filters by `top_p` afterwards. What if the filter comes first, at a temperature of 2?
@@ -1548,8 +1550,8 @@ def filter_first(logits):
 
 
 drawn = torch.Generator().manual_seed(1)
-write(request, "temperature first", chat=True, tokens=30, choose=chooser(temperature=2.0, top_p=0.9))
-write(request, "filter first", chat=True, tokens=30, choose=filter_first)
+smollm.write(request, "temperature first", chat=True, tokens=30, choose=chooser(temperature=2.0, top_p=0.9))
+smollm.write(request, "filter first", chat=True, tokens=30, choose=filter_first)
 
 # %% [markdown] slide="skip"
 # ## Where you stand
