@@ -49,6 +49,7 @@ LARGER: Final = 2.0  # pictures are enlarged up to this, to the width of the sli
 GIVES: Final = 0.52  # of its height is left of a picture that makes room for what is beside it
 DENSE: Final = 0.6  # of its own height is left of it too: its labels stay legible
 IMAGE: Final = re.compile(r"!\[(?P<alt>.*?)\]\((?P<path>\S+?)\)", re.DOTALL)
+LINK: Final = re.compile(r"(?<!!)\[([^\]]*)\]\([^)]*\)")  # only its words take room
 SVG_SIZE: Final = re.compile(r'<svg[^>]*?\bviewBox="0 0 ([\d.]+) ([\d.]+)"', re.DOTALL)
 PT: Final = 4 / 3  # pixels
 
@@ -280,7 +281,7 @@ def _paragraph_height(paragraph: str, folder: Path) -> float:
         return CODE_LINE * (paragraph.count("\n") - 1) + BOX
     if paragraph.startswith("| "):
         return 42 * paragraph.count("\n") + GAP
-    return PROSE_LINE * _lines(paragraph, PROSE_COLUMNS) + GAP
+    return PROSE_LINE * _lines(LINK.sub(r"\1", paragraph), PROSE_COLUMNS) + GAP
 
 
 def figure_height(path: Path) -> float:
