@@ -14,8 +14,10 @@ from coursework.plots import MUTED
 
 CELL_WIDTH, CELL_HEIGHT = 0.62, 0.44  # inches
 GAP: Final = 0.25
-LETTER: Final = 0.105  # inches that a letter of a row's label takes
-TOP, BOTTOM = 1.25, 0.2  # room for the column labels and the name, and below the last row
+TYPE: Final = 15  # points, as in all live figures
+WIDEST: Final = 12.2  # inches, the width of a slide
+LETTER: Final = 0.125  # inches that a letter of a row's label takes
+TOP, BOTTOM = 1.4, 0.15  # room for the column labels and the name, and below the last row
 
 
 @dataclass(frozen=True)
@@ -43,24 +45,52 @@ class Matrix:
 
 
 def equation(*parts: Matrix | str) -> Figure:
-    """Draw matrices and the signs between them (such as "×") in a row, all cells of one size."""
-    widths = [part.width if isinstance(part, Matrix) else 0.13 * len(part) for part in parts]
-    tallest = max(part.values.size(0) for part in parts if isinstance(part, Matrix))
-    height = TOP + CELL_HEIGHT * tallest + BOTTOM
-    width = sum(widths) + GAP * (len(parts) + 1)
-    figure: Figure = plt.figure(figsize=(width, height), layout="none")
+    """Draw matrices and the signs between them (such as "×"), all cells of one size.
+
+    An equation that is wider than a slide goes on below, at one of its signs.
+    """
+    lines = _lines(parts)
+    highs = [max(part.values.size(0) for part in line if isinstance(part, Matrix)) for line in lines]
+    heights = [TOP + CELL_HEIGHT * rows + BOTTOM for rows in highs]
+    width = max(map(_width, lines))
+    figure: Figure = plt.figure(figsize=(width, sum(heights)), layout="none")
     ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    ax.set(xlim=(0, width), ylim=(0, height))  # coordinates are inches from the lower left corner
+    ax.set(xlim=(0, width), ylim=(0, sum(heights)))  # coordinates are inches from the lower left corner
     ax.set_axis_off()
-    middle = BOTTOM + CELL_HEIGHT * tallest / 2
+    low = sum(heights)
+    for line, rows, height in zip(lines, highs, heights, strict=True):
+        low -= height
+        _draw_line(ax, line, low + BOTTOM + CELL_HEIGHT * rows / 2)
+    return figure
+
+
+def _lines(parts: Sequence[Matrix | str]) -> list[list[Matrix | str]]:
+    lines: list[list[Matrix | str]] = [[]]
+    for place, part in enumerate(parts):
+        together = parts[place : place + 2] if isinstance(part, str) else (part,)
+        if lines[-1] and _width([*lines[-1], *together]) > WIDEST:
+            lines.append([])
+        lines[-1].append(part)
+    return lines
+
+
+def _width(parts: Sequence[Matrix | str]) -> float:
+    return sum(map(_part_width, parts)) + GAP * (len(parts) + 1)
+
+
+def _part_width(part: Matrix | str) -> float:
+    return part.width if isinstance(part, Matrix) else 0.14 * len(part)
+
+
+def _draw_line(ax: Axes, parts: Sequence[Matrix | str], middle: float) -> None:
     x = GAP
-    for part, wide in zip(parts, widths, strict=True):
+    for part in parts:
+        wide = _part_width(part)
         if isinstance(part, Matrix):
             _draw(ax, part, x + part.left, middle + CELL_HEIGHT * part.values.size(0) / 2)
         else:
             ax.text(x + wide / 2, middle, part, ha="center", va="center", size=17)
         x += wide + GAP
-    return figure
 
 
 def _draw(ax: Axes, matrix: Matrix, left: float, top: float) -> None:
@@ -75,13 +105,13 @@ def _draw(ax: Axes, matrix: Matrix, left: float, top: float) -> None:
             ax.add_patch(shape)
             text = (f"{number:g}" if number == round(number, 1) else f"{number:.2f}").replace("-", "−")
             x, y, colour = x + CELL_WIDTH / 2, y + CELL_HEIGHT / 2, "black" if number else MUTED
-            ax.text(x, y, text, ha="center", va="center", size=12, color=colour)
+            ax.text(x, y, text, ha="center", va="center", size=TYPE, color=colour)
     for row, label in enumerate(matrix.rows):
         y = top - (row + 0.5) * CELL_HEIGHT
-        ax.text(left - 0.08, y, label, ha="right", va="center", size=12)
+        ax.text(left - 0.08, y, label, ha="right", va="center", size=TYPE)
     for column, label in enumerate(matrix.columns):
         x = left + (column + 0.35) * CELL_WIDTH
-        ax.text(x, top + 0.06, label, rotation=35, ha="left", va="bottom", size=11)
-    above = 0.85 if any(matrix.columns) else 0.18
+        ax.text(x, top + 0.06, label, rotation=35, ha="left", va="bottom", size=TYPE)
+    above = 1.0 if any(matrix.columns) else 0.18
     middle = left + columns * CELL_WIDTH / 2
-    ax.text(middle, top + above, matrix.name, ha="center", va="bottom", size=15, weight="bold")
+    ax.text(middle, top + above, matrix.name, ha="center", va="bottom", size=TYPE + 1, weight="bold")
