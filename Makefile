@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4
 export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test test-all test-rest matrix doctor lint build check lectures lesson student bundle lab vendor pictures bench clean
+.PHONY: help setup demo test test-all test-rest matrix doctor lint build check lectures site lesson student bundle lab vendor pictures bench clean
 
 help:
 	@echo "make demo    grade an invented class, and say where to look"
@@ -20,6 +20,7 @@ help:
 	@echo "make matrix  the tests that depend on it, with every Python that is here and the newest torch"
 	@echo "make build   notebooks from the lessons' texts"
 	@echo "make lectures       slides of every lesson, in lectures/: each one file, no network"
+	@echo "make site    the lessons as pages to read, in site/: no network, no answers"
 	@echo "make lesson N=03    the solved lesson, live, on a copy"
 	@echo "make student N=03   the released lesson, as a student has it, on a copy"
 	@echo "make bundle         one zip for students, in dist/"
@@ -70,6 +71,9 @@ check: $(READY)
 lectures: $(READY)
 	$(BIN)/autograder lectures
 
+site: $(READY)
+	$(BIN)/autograder site
+
 lesson: $(READY)
 	$(BIN)/autograder open $(N)
 
@@ -94,4 +98,4 @@ bench: $(READY)
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf demo lectures dist autograded feedback reports exports gradebook.db .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf demo lectures site dist autograded feedback reports exports gradebook.db .pytest_cache .mypy_cache .ruff_cache .hypothesis

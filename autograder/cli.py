@@ -10,17 +10,24 @@ from autograder.commands.check import check
 from autograder.commands.doctor import doctor
 from autograder.commands.export import export
 from autograder.commands.grade import demo, grade, regrade
-from autograder.commands.lectures import bundle, lectures, open_lesson
+from autograder.commands.lectures import bundle, lectures, open_lesson, site
+from autograder.commands.students import students
 from autograder.commands.watch import watch
+from autograder.commands.written import written
+from autograder.model.course import Course
 
 COMMANDS = (
     build, bundle, check, demo, doctor, export, grade, lectures, new_exercise, open_lesson,
-    regrade, vendor, watch,
+    regrade, site, students, vendor, watch, written,
 )  # fmt: skip
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--course", type=click.Path(path_type=Path), help="The course folder; by default the nearest.")
+@click.option(
+    "--course",
+    type=click.Path(path_type=Path),
+    help="The course folder; by default this one, or the nearest above.",
+)
 @click.version_option(package_name="transformer-coursework")
 def main(course: Path | None) -> None:
     """Build the Transformer coursework, and grade it.
@@ -28,8 +35,8 @@ def main(course: Path | None) -> None:
     Lessons go by number wherever a command takes one: "03", "3" and "03_attention" are the same.
     'autograder COMMAND --help' explains a command and shows examples.
     """
-    if course is not None and not course.is_dir():
-        raise click.BadParameter(f"no such folder: {course}", param_hint="--course")
+    if course is not None:
+        Course.at(course)
 
 
 for command in COMMANDS:

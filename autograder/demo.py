@@ -3,21 +3,27 @@
 import copy
 import random
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from statistics import fmean
 
 import nbformat
 from nbformat import NotebookNode
 from rich.console import Console
 
-from autograder.grading.class_run import grade_lessons
+from autograder.grading.class_run import grade_lesson
 from autograder.grading.pool import Pool
 from autograder.judge.oracle import edited_source
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import CONFIG, Course
+from autograder.model.errors import CourseError
 from autograder.model.lesson_text import LessonText, read_lesson
+from autograder.reports.publish import publish
+from autograder.reports.words import percent
 from autograder.sandbox.start import sandbox_problem
+from autograder.storage.attempts import Attempt
 from autograder.submissions.released import grade_id, is_solution, released_notebook
 
 NAMES = (
@@ -26,6 +32,8 @@ NAMES = (
 )  # fmt: skip
 PERFECT = frozenset({"ada", "goro", "wei"})
 EMPTY, BROKEN = "quentin", "umar"
+FIRST = "bela"  # whose page of the first lesson is there first
+MARKER = "demo.txt"  # a folder without it is never replaced
 
 
 def answered(course: Course, lesson: str, edits: dict[str, str]) -> NotebookNode:
@@ -46,21 +54,31 @@ def _text(path: Path, _changed: int) -> LessonText:
 
 
 def fresh_course(home: Course, folder: Path) -> Course:
-    """Lay out a course in `folder` with the lessons of `home`, in place of an earlier demo's."""
+    """Lay out a course in `folder` with the lessons of `home`, in place of an earlier demo's.
+
+    Raises CourseError if anything but an earlier demo is there.
+    """
+    marker = folder / MARKER
     if folder.exists():
+        if any(folder.iterdir()) and not marker.exists():
+            raise CourseError(
+                f"{folder} is not empty and holds no earlier demo: expected {MARKER} in it; "
+                "move it away, or name another folder with --folder"
+            )
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
+    marker.write_text("Made by 'autograder demo', which may replace this folder.\n", encoding="utf-8")
     shutil.copy(home.root / CONFIG, folder / CONFIG)
     for part in (home.source, home.release):
         shutil.copytree(part, folder / part.name)
     return Course(folder)
 
 
-def hand_in_all(course: Course, lesson: str) -> None:
-    """Write what each student of the class submits for a lesson."""
-    for student in NAMES:
+def hand_in(course: Course, lesson: str, students: Iterable[str]) -> None:
+    """Write what students of the class submit for a lesson."""
+    for student in students:
         path = course.submission(student, lesson)
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(invented(course, lesson, student), encoding="utf-8")
 
 
@@ -99,25 +117,32 @@ def run_demo(home: Course, folder: Path, console: Console) -> None:
         console.print("This invented class is graded without it, and every page says so.")
     course = fresh_course(home, folder)
     first, *rest = course.lessons()
-    console.print(f"a class of {len(NAMES)} in {folder}: {', '.join((first, *rest))}", highlight=False)
-    places = {
-        "the class report": course.reports / "class.html",
-        "one feedback page": course.feedback_page("bela", first),
-    }
+    class_report = ("the class report", course.reports / "class.html")
+    console.print(f"a class of {len(NAMES)} hands in {len(rest) + 1} lessons", highlight=False)
     with Pool(sandboxed=problem is None, persistent=True) as pool:
-        pool.warm_up(course)  # which takes as long as inventing the submissions
-        hand_in_all(course, first)
-        grade_lessons(course, [first], pool, console=console)
-        if rest:
-            _say_where(console, f"While the rest is graded, open the reports of {first}", places)
-            for lesson in rest:
-                hand_in_all(course, lesson)
-            grade_lessons(course, rest, pool, console=console)
-    more = {"scores as CSV": course.reports / f"{first}.csv", "nbgrader's gradebook": course.gradebook}
-    _say_where(console, "Where to look", places | more)
+        pool.warm_up(course)
+        hand_in(course, first, [FIRST])  # alone, so that there is something to read within seconds
+        grade_lesson(course, first, pool, console=console, lines=False)
+        _say_where(console, "To read meanwhile", ("a feedback page", course.feedback_page(FIRST, first)))
+        for lesson in (first, *rest):
+            hand_in(course, lesson, NAMES)
+            started = time.monotonic()
+            attempts = grade_lesson(course, lesson, pool, console=console, lines=False)
+            console.print(_lesson_line(lesson, attempts, time.monotonic() - started), highlight=False)
+            if lesson in (first, course.lessons()[-1]):
+                publish(course, course.lessons())
+            if lesson == first and rest:
+                _say_where(console, "So far of this lesson", class_report)
+    scores = ("scores as CSV", course.reports / f"{first}.csv")
+    _say_where(console, "Where to look", class_report, scores, ("nbgrader's gradebook", course.gradebook))
 
 
-def _say_where(console: Console, title: str, places: dict[str, Path]) -> None:
-    console.print(f"\n[bold]{title}[/bold]")
-    for what, path in places.items():
+def _lesson_line(lesson: str, attempts: Sequence[Attempt], seconds: float) -> str:
+    shares = [each.report.share for each in attempts if each.report.share is not None]
+    return f"{lesson:<28}{len(shares)} graded, {percent(fmean(shares))} on average, {seconds:.0f} s"
+
+
+def _say_where(console: Console, title: str, *places: tuple[str, Path]) -> None:
+    console.print(f"[bold]{title}[/bold]")
+    for what, path in places:
         console.print(f"  {what:<22}{path}", soft_wrap=True, highlight=False)

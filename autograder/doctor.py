@@ -209,6 +209,17 @@ def word_vectors(_course: Course) -> Finding:
     return ok(f"{MODEL}, {WEIGHTS} with the pinned SHA-256")
 
 
+def language_model(_course: Course) -> Finding:
+    """Check whether the language model that runs on a student's parts is there, and is the pinned one."""
+    from coursework.smollm import INSTALL, MODEL, NotInstalledError, find_weights
+
+    try:
+        path = find_weights()
+    except NotInstalledError as error:
+        return warning(f"{error} Lessons show recorded texts instead", INSTALL)
+    return ok(f"{MODEL}, {path.name} with the pinned SHA-256")
+
+
 def shakespeare(_course: Course) -> Finding:
     """Check whether the corpus of lesson 07 is there, and is the one that was pinned."""
     from coursework.corpus import INSTALL, NoShakespeareError, shakespeare
@@ -296,6 +307,7 @@ CHECKS: tuple[NamedCheck, ...] = (
     ("Chromium", chromium),
     ("fonts", fonts),
     ("pretrained model", word_vectors),
+    ("language model", language_model),
     ("Shakespeare", shakespeare),
 )
 

@@ -16,7 +16,7 @@ c.Execute.timeout = 1800
 
 def make_course(folder: Path, *, stock: bool = False) -> Course:
     """Lay out a course with all lessons and no submissions; `stock` leaves nbgrader as it comes."""
-    home = Course.find()
+    home = Course.of_program()
     folder.mkdir(parents=True)
     if stock:
         (folder / CONFIG).write_text(STOCK_CONFIG, encoding="utf-8")

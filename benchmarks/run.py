@@ -41,7 +41,7 @@ def beside_stock(folder: Path, *, quick: bool) -> Iterator[str]:
     """Grade the same submissions with stock nbgrader and with ours, lesson by lesson."""
     cores = len(os.sched_getaffinity(0))
     rows, sums = [], [0.0, 0.0, 0.0]
-    lessons = Course.find().lessons()
+    lessons = Course.of_program().lessons()
     for lesson in lessons[2:3] if quick else lessons:
         sample, whole = (1, 4) if quick else (1, 8) if lesson == LONG else (2, 24)
         seconds = [
@@ -107,7 +107,7 @@ def on_dask(folder: Path, *, quick: bool) -> Iterator[str]:
 
 def inside(folder: Path, *, quick: bool) -> Iterator[str]:
     """Say where the time of one submission goes."""
-    course, rows = Course.find(), []
+    course, rows = Course.of_program(), []
     lessons = course.lessons()
     for lesson in lessons[2:3] if quick else lessons:
         total, watch = breakdown(course, lesson)
@@ -140,7 +140,7 @@ def in_demo(folder: Path, *, quick: bool) -> Iterator[str]:
 def against_before(folder: Path, *, quick: bool) -> Iterator[str]:
     """Grade the same class with this code and with that of the checkout that $BEFORE names, in turns."""
     before = Path(os.environ["BEFORE"])
-    rows, lessons = [], Course.find().lessons()
+    rows, lessons = [], Course.of_program().lessons()
     for lesson in lessons[2:3] if quick else lessons[:5]:
         count = 4 if quick else 24
         old, new = (ours(folder, lesson, count, "--workers", "1", code=code).cpu for code in (before, HERE))

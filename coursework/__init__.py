@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from coursework.attention_views import head_view, model_view
-    from coursework.instant import check
+    from coursework.instant import check, hand_in, skip
 
-__all__ = ["check", "head_view", "model_view"]
-HOMES = {"check": "instant", "head_view": "attention_views", "model_view": "attention_views"}
+__all__ = ["check", "hand_in", "head_view", "model_view", "skip"]
+HOMES = {
+    "check": "instant", "hand_in": "instant", "skip": "instant",
+    "head_view": "attention_views", "model_view": "attention_views",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
     """Import a function when it is first asked for: most lessons do without the views."""
     if name == "check" and "IPython" in sys.modules:
-        import_module("coursework.instant.notebook").show_failures_as_cards()
+        import_module("coursework.instant.notebook").watch_cells()
     if name in HOMES:
         return getattr(import_module(f"coursework.{HOMES[name]}"), name)
     raise AttributeError(f"module 'coursework' has no attribute '{name}'")

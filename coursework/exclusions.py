@@ -7,7 +7,7 @@ public. `not_refused` calls every excluded function once, and says which this ve
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
@@ -173,6 +173,22 @@ def exclude(names: Iterable[str], called: Callable[[str], None]) -> None:
             function: Any = replaced
             function.__code__, function.__defaults__ = _refused.__code__, None
             function.__kwdefaults__ = {"_refuse": _refusal(_public_name(function), called)}
+
+
+@contextlib.contextmanager
+def excluded(names: Iterable[str], called: Callable[[str], None]) -> Iterator[None]:
+    """Refuse the functions of these exclusions for a while: afterwards everything works as before."""
+    names = list(names)
+    replaced: list[Any] = [each for name in names if name in EXCLUSIONS for each in EXCLUSIONS[name].python]
+    before = [(each, each.__code__, each.__defaults__, each.__kwdefaults__) for each in replaced]
+    exclude(names, called)
+    try:
+        yield
+    finally:
+        library: Any = _overridden.pop()
+        library._destroy()  # what the library does at its own end, whoever still refers to it
+        for function, code, defaults, keywords in before:
+            function.__code__, function.__defaults__, function.__kwdefaults__ = code, defaults, keywords
 
 
 def _refused(*_: Any, _refuse: Callable[..., Any], **__: Any) -> Any:

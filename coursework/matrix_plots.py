@@ -14,10 +14,10 @@ from coursework.plots import MUTED
 
 CELL_WIDTH, CELL_HEIGHT = 0.62, 0.44  # inches
 GAP: Final = 0.25
+WIDEST: Final = 9.4  # inches of a line: as many pixels, at 100 an inch, as a page shows without shrinking it
 TYPE: Final = 15  # points, as in all live figures
-WIDEST: Final = 12.2  # inches, the width of a slide
 LETTER: Final = 0.125  # inches that a letter of a row's label takes
-TOP, BOTTOM = 1.4, 0.15  # room for the column labels and the name, and below the last row
+TOP, BOTTOM = 1.35, 0.1  # room for the column labels and the name, and below the last row
 
 
 @dataclass(frozen=True)
@@ -47,50 +47,57 @@ class Matrix:
 def equation(*parts: Matrix | str) -> Figure:
     """Draw matrices and the signs between them (such as "×"), all cells of one size.
 
-    An equation that is wider than a slide goes on below, at one of its signs.
+    What is wider than a page goes on in another line, so that no page has to shrink the type.
     """
     lines = _lines(parts)
-    highs = [max(part.values.size(0) for part in line if isinstance(part, Matrix)) for line in lines]
-    heights = [TOP + CELL_HEIGHT * rows + BOTTOM for rows in highs]
-    width = max(map(_width, lines))
-    figure: Figure = plt.figure(figsize=(width, sum(heights)), layout="none")
+    heights = [TOP + CELL_HEIGHT * _tallest(line) + BOTTOM for line in lines]
+    width, height = max(map(_width, lines)), sum(heights)
+    figure: Figure = plt.figure(figsize=(width, height), layout="none")
     ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    ax.set(xlim=(0, width), ylim=(0, sum(heights)))  # coordinates are inches from the lower left corner
+    ax.set(xlim=(0, width), ylim=(0, height))  # coordinates are inches from the lower left corner
     ax.set_axis_off()
-    low = sum(heights)
-    for line, rows, height in zip(lines, highs, heights, strict=True):
-        low -= height
-        _draw_line(ax, line, low + BOTTOM + CELL_HEIGHT * rows / 2)
+    for line, high in zip(lines, heights, strict=True):
+        height -= high
+        _draw_line(ax, line, height + BOTTOM + CELL_HEIGHT * _tallest(line) / 2)
     return figure
 
 
 def _lines(parts: Sequence[Matrix | str]) -> list[list[Matrix | str]]:
+    """Divide an equation into lines of at most WIDEST inches; a sign stays with what follows it."""
     lines: list[list[Matrix | str]] = [[]]
-    for place, part in enumerate(parts):
-        together = parts[place : place + 2] if isinstance(part, str) else (part,)
-        if lines[-1] and _width([*lines[-1], *together]) > WIDEST:
-            lines.append([])
-        lines[-1].append(part)
+    held: list[Matrix | str] = []
+    for part in parts:
+        held.append(part)
+        if isinstance(part, Matrix):
+            if lines[-1] and _width([*lines[-1], *held]) > WIDEST:
+                lines.append([])
+            lines[-1] += held
+            held = []
+    lines[-1] += held
     return lines
 
 
-def _width(parts: Sequence[Matrix | str]) -> float:
-    return sum(map(_part_width, parts)) + GAP * (len(parts) + 1)
-
-
-def _part_width(part: Matrix | str) -> float:
+def _wide(part: Matrix | str) -> float:
     return part.width if isinstance(part, Matrix) else 0.14 * len(part)
 
 
-def _draw_line(ax: Axes, parts: Sequence[Matrix | str], middle: float) -> None:
+def _width(line: Sequence[Matrix | str]) -> float:
+    return sum(map(_wide, line)) + GAP * (len(line) + 1)
+
+
+def _tallest(line: Sequence[Matrix | str]) -> int:
+    return max(part.values.size(0) for part in line if isinstance(part, Matrix))
+
+
+def _draw_line(ax: Axes, line: Sequence[Matrix | str], middle: float) -> None:
+    """Draw matrices and signs in a row, around a height."""
     x = GAP
-    for part in parts:
-        wide = _part_width(part)
+    for part in line:
         if isinstance(part, Matrix):
             _draw(ax, part, x + part.left, middle + CELL_HEIGHT * part.values.size(0) / 2)
         else:
-            ax.text(x + wide / 2, middle, part, ha="center", va="center", size=17)
-        x += wide + GAP
+            ax.text(x + _wide(part) / 2, middle, part, ha="center", va="center", size=17)
+        x += _wide(part) + GAP
 
 
 def _draw(ax: Axes, matrix: Matrix, left: float, top: float) -> None:
@@ -112,6 +119,6 @@ def _draw(ax: Axes, matrix: Matrix, left: float, top: float) -> None:
     for column, label in enumerate(matrix.columns):
         x = left + (column + 0.35) * CELL_WIDTH
         ax.text(x, top + 0.06, label, rotation=35, ha="left", va="bottom", size=TYPE)
-    above = 1.0 if any(matrix.columns) else 0.18
+    above = 0.95 if any(matrix.columns) else 0.18
     middle = left + columns * CELL_WIDTH / 2
     ax.text(middle, top + above, matrix.name, ha="center", va="bottom", size=TYPE + 1, weight="bold")

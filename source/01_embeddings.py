@@ -37,7 +37,7 @@
 # | recurrence, in your own words | 2 | 15 | medium | 1, and 4 with table 1 |
 # | stretch: `bpe_merges` | not counted | 30 | hard | 5.1, byte-pair encoding |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The visible tests are a first check. Grading uses further tests with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The visible tests are a first check. Grading uses further tests with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
 # %% setup
 import math
@@ -53,13 +53,25 @@ torch.manual_seed(1);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import check, embedding_plots, plots
+from coursework import check, embedding_plots, hand_in, plots, skip
 from coursework.corpus import load_corpus
 from coursework.pretrained import word_table
 from coursework.text import PAGE
 from coursework.word_arithmetic import combine
 
 plots.use_style()
+
+# %% [markdown] slide="slide"
+# ## What an embedding is for
+#
+# Here is a real language model, SmolLM2, with 135 million trained weights. Every token it reads or writes is a row of one table. First it answers with its table as it was trained. Then the rows are exchanged, so that each token gets the row of another.
+
+# %% demo
+from coursework.smollm import write
+
+question = "What is the capital of France?"
+write(question, "with its table", chat=True, tokens=12)
+write(question, "rows exchanged", chat=True, tokens=12, embedding=lambda ids, table: table[ids * 7919 % len(table)])
 
 # %% [markdown]
 # ## One word after another, or all at once
@@ -1049,6 +1061,53 @@ print("the last merges: ", "  ".join("".join(pair) for pair in merges[-8:]))
 
 # %% [markdown]
 # These merges come from our one page of text. The first ones join pairs of letters that are frequent in English; the last ones are already longer pieces and whole words. The vocabularies of real models are learnt the same way, from far more text.
+
+# %% [markdown] slide="slide"
+# ## In a real model
+#
+# The model from the beginning of this lesson reads tokens made by byte-pair encoding: 48,900 merges, learnt from its training text. Give it a sentence of your own.
+
+# %% demo
+from coursework import smollm
+
+try:
+    model = smollm.load()
+    print(model.tokeniser.encode("An unbelievable Transformer, in 2026!").tokens)  # Ġ is a space
+    for word in (" cat", " seven", " king"):
+        row = model.table[model.encode(word)[0, 0]]  # (576,)
+        print(f"{word}:", [model.decode([i]) for i in nearest(model.table, row, 8).tolist()])
+except smollm.NotInstalledError as problem:
+    print(problem)
+
+# %% [markdown]
+# Common words are one token, *unbelievable* is two, and each digit is a token of its own. Your `nearest` looks through all 49,152 rows: the neighbours of *seven* are other numbers, and those of *king* are a queen and an emperor. (A capital letter, or a space in front, makes another token with a row of its own.)
+#
+# **Predict, then reveal.** The paper multiplies embeddings by $\sqrt{d_{\text{model}}}$, and so does your `TokenEmbedding`. SmolLM2 was trained without this factor, which is 24 here. What happens if you put it in?
+#
+# <details><summary>Answer</summary>
+#
+# The model writes one line break after another. Its layers *add* to the embedding, and what they add is now small beside a vector that is 24 times too long. The factor is neither right nor wrong in itself. It has to be the one that the other weights were trained with.
+#
+# </details>
+
+# %% demo
+def with_factor(ids, table):
+    """Look up as your TokenEmbedding does, in the model's table."""
+    mine = TokenEmbedding(*table.shape)
+    mine.embed.weight.data = table
+    return mine(ids)  # (1, T, 576)
+
+
+write(question, "with the factor", chat=True, tokens=12, embedding=with_factor)
+write(question, "divided out again", chat=True, tokens=12, embedding=lambda ids, table: with_factor(ids, table) / 24)
+
+# %% [markdown] slide="skip"
+# ## Where you stand
+#
+# The next cell lists the exercises of this lesson, and what is left. To hand in, save the notebook and run `hand_in()`.
+
+# %% demo slide="skip"
+check()
 
 # %% [markdown]
 # ## What you can do now

@@ -35,7 +35,7 @@
 # | choices | 2 | 5 | easy | 3.5 |
 # | stretch: `rotary` | not counted | 20 | medium | later: Su et al. 2021, arXiv:2104.09864 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The visible tests are a first check. Grading uses further tests with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The visible tests are a first check. Grading uses further tests with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
 # %% setup
 import math
@@ -49,9 +49,21 @@ torch.manual_seed(2);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import check, plots, position_plots
+from coursework import check, hand_in, plots, position_plots, skip
 
 plots.use_style()
+
+# %% [markdown] slide="slide"
+# ## What positions are for
+#
+# Here is a real language model, SmolLM2, with 135 million trained weights. First it answers as it was trained to. Then it is no longer told where its tokens stand. No weight has changed.
+
+# %% demo
+from coursework.smollm import write
+
+question = "Anna gave Tom a book. Who has the book now?"
+write(question, "with positions", chat=True, tokens=12)
+write(question, "without positions", chat=True, tokens=12, rotary=lambda x, base: x)
 
 # %% [markdown]
 # ## A sentence, or a bag of words?
@@ -973,6 +985,42 @@ print("turning at position 7 is shift_matrix(-7):", torch.allclose(rotary(q)[0, 
 
 # %% [markdown]
 # The query and the key are the same vectors at every position, and their score depends only on the offset: it is the same wherever the key stands three positions back. The last line shows that rotary embeddings use the rotation that you built in exercise 3, turning the other way.
+
+# %% [markdown] slide="slide"
+# ## In a real model
+#
+# SmolLM2 uses rotary positions with base 100,000. In each of its 30 layers, the queries and keys of every head are turned, pair by pair. If you wrote `rotary`, it can do that here.
+
+# %% demo
+write(question, "on your rotary", chat=True, tokens=12, rotary=rotary)
+
+# %% [markdown] slide="slide"
+# It answers as before.
+#
+# **Predict, then reveal.** What does the model answer if each position counts as 500 more than it is? And what if the clocks run faster, with base 100 instead of 100,000?
+#
+# <details><summary>Answer</summary>
+#
+# With 500 added, it gives the same answer, word for word. All queries and keys are turned by the same additional angle, and their dot products depend only on the *difference* between two positions. With other clocks the differences themselves change, and the answer no longer makes sense.
+#
+# </details>
+
+# %% demo
+def shifted(x, base):
+    """Turn x (H, S, K) as if its first position were 500."""
+    return rotary(F.pad(x, (0, 0, 500, 0)), base)[:, 500:]
+
+
+write(question, "shifted by 500", chat=True, tokens=12, rotary=shifted)
+write(question, "clocks too fast", chat=True, tokens=12, rotary=lambda x, base: rotary(x, 100.0))
+
+# %% [markdown] slide="skip"
+# ## Where you stand
+#
+# The next cell lists the exercises of this lesson, and what is left. To hand in, save the notebook and run `hand_in()`.
+
+# %% demo slide="skip"
+check()
 
 # %% [markdown]
 # ## What you can do now

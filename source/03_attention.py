@@ -37,7 +37,7 @@
 # | shapes and choices | 2 | 10 | easy | 3.2.1 |
 # | stretch: `attention_cost` | not counted | 10 | medium | 4, table 1 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The tests you can see are a first check. Grading uses more tests, with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The tests you can see are a first check. Grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
 # %% setup
 import math
@@ -51,9 +51,21 @@ torch.manual_seed(3);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import check, matrix_plots, plots
+from coursework import check, hand_in, matrix_plots, plots, skip
 
 plots.use_style()
+
+# %% [markdown] slide="slide"
+# ## What attention is for
+#
+# Here is a real language model, SmolLM2, with 135 million trained weights. First it answers as it was trained to. Then every token may read only itself. No weight has changed; only attention is gone.
+
+# %% demo
+from coursework.smollm import write
+
+question = "What is the capital of France?"
+write(question, "with attention", chat=True, tokens=12)
+write(question, "without attention", chat=True, tokens=12, attention=lambda q, k, v, mask: v)
 
 # %% [markdown]
 # ## A soft lookup
@@ -262,7 +274,7 @@ print("98 subtracted first:", (scores - 98).exp() / (scores - 98).exp().sum())
 # %% [markdown] slide="slide"
 # ### Exercise 1: `softmax` (2 points)
 #
-# Every weight in this course passes through this function. Write it with your own exponential and sum; `torch.softmax`, `F.softmax`, `nn.Softmax` and similar functions are not accepted here. It must work along any dimension and stay finite for entries of ±10 000, even if some rows lie far from others. An entry of −∞ gets a weight of exactly 0. No row consists only of −∞.
+# Every weight in this course passes through this function. Write it with your own exponential and sum; `torch.softmax`, `F.softmax`, `nn.Softmax` and similar functions are not accepted here. It must work along any dimension and stay finite for entries of ±10 000, even if some rows lie far from others. An entry of −∞ gets a weight of exactly 0. No row consists only of −∞. A network learns through this function, so gradients must reach `x`: use PyTorch operations only.
 #
 # *10 minutes, easy.*
 
@@ -298,6 +310,9 @@ assert torch.allclose(big, torch.tensor([0.5, 0.5])), (
 columns = softmax(torch.zeros(4, 5), dim=0).sum(dim=0)
 assert torch.allclose(columns, torch.ones(5)), (
     f"With dim=0, every column should sum to 1, got {columns}. Do you use dim in every reduction?"
+)
+assert softmax(torch.zeros(2, 3, requires_grad=True)).requires_grad, (
+    "No gradient reaches x. Is there a .detach(), a no_grad, or NumPy?"
 )
 print("softmax: the visible tests pass")
 
@@ -452,7 +467,7 @@ def saturation(d_k):
 # %% [markdown]
 # ### Exercise 2: `attention_scores` (3 points)
 #
-# A single matrix product computes the score of every query against every key. Write it so that it works with any number of batch dimensions, including none: `q` has shape `(…, T_q, d_k)`, `k` has shape `(…, T_k, d_k)`, and the result has shape `(…, T_q, T_k)`, with the scores of query $i$ in row $i$. Divide by $\sqrt{d_k}$, where $d_k$ is the size of the last dimension of `q` and `k`. Some tests give other dimensions the same size, so make sure you pick the right one.
+# A single matrix product computes the score of every query against every key. Write it so that it works with any number of batch dimensions, including none: `q` has shape `(…, T_q, d_k)`, `k` has shape `(…, T_k, d_k)`, and the result has shape `(…, T_q, T_k)`, with the scores of query $i$ in row $i$. Divide by $\sqrt{d_k}$, where $d_k$ is the size of the last dimension of `q` and `k`. Some tests give other dimensions the same size, so make sure you pick the right one. Gradients must reach `q` and `k`.
 #
 # *10 minutes, easy.*
 
@@ -482,6 +497,9 @@ assert torch.allclose(scores, torch.tensor([[3.0, 0.5, 2.0]])), (
 many = attention_scores(torch.randn(2, 3, 5, 8), torch.randn(2, 3, 7, 8))
 assert many.shape == (2, 3, 5, 7), (
     f"Expected (2, 3, 5, 7), got {tuple(many.shape)}. Which two dimensions of k do you swap?"
+)
+assert attention_scores(q.requires_grad_(), k).requires_grad, (
+    "No gradient reaches q. Is there a .detach(), a no_grad, or NumPy?"
 )
 print("attention_scores: the visible tests pass")
 
@@ -709,9 +727,11 @@ for name, row in (("without a mask", scaled), ("under the mask", masked)):
 #
 # $\text{Attention}(Q, K, V) = \text{softmax}\left(QK^\top / \sqrt{d_k}\right) V$ (equation 1)
 #
-# Return the output **and** the weights. `mask` is boolean, True = may attend, of any shape that broadcasts to the scores; `None` means that everything is allowed. A query that may attend to nothing gets zero weights and a zero output. Don't modify the arguments, and don't call `F.scaled_dot_product_attention`. You may use your own functions from above.
+# Return the output **and** the weights. `mask` is boolean, True = may attend, of any shape that broadcasts to the scores; `None` means that everything is allowed. A query that may attend to nothing gets zero weights and a zero output. Don't modify the arguments, and don't call `F.scaled_dot_product_attention`. Gradients must reach `q`, `k` and `v`. You may use your own functions from above.
 #
 # *20 minutes, medium.*
+#
+# *Not accepted here:* `F.scaled_dot_product_attention`, `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
 # %% solution scaled-dot-product-attention
 def scaled_dot_product_attention(
@@ -770,6 +790,9 @@ assert not output.isnan().any(), (
 )
 assert torch.all(output == 0), (
     f"A query that may attend to nothing should get zeros, got {output[0, 0]}. Look at its weights."
+)
+assert scaled_dot_product_attention(q.requires_grad_(), k, v)[0].requires_grad, (
+    "No gradient reaches q. Is there a .detach(), a no_grad, or NumPy?"
 )
 print("scaled_dot_product_attention: the visible tests pass")
 
@@ -893,63 +916,6 @@ print(f" 8192 tokens would need {8192**2 * 4 / 2**20:.0f} MiB")
 # From each line to the next, the memory grows by a factor of 4, and the time by about as much or more. At 8192 tokens, the weights of a single head fill 256 MiB: $8192^2$ numbers of 4 bytes. Recurrent layers grow linearly with the length (the paper compares them in table 1).
 
 # %% [markdown]
-# ### Stretch: `attention_cost`, not counted
-#
-# Count the cost exactly. `batch` samples with `heads` heads each run scaled dot-product attention with `t_q` queries and `t_k` keys of width `d_k`, and values of width `d_v`. Return a pair of whole numbers:
-#
-# 1. the number of multiplications in the two matrix products, $QK^\top$ and weights times $V$ (ignore the scaling and the softmax);
-# 2. how many numbers the tensor of scores holds.
-#
-# *10 minutes, medium. Stretch: not counted.*
-
-# %% solution attention-cost
-def attention_cost(
-    batch: int, heads: int, t_q: int, t_k: int, d_k: int, d_v: int
-) -> tuple[int, int]:
-    """Count what scaled dot-product attention costs.
-
-    Returns: the multiplications in its two matrix products, and the numbers in the score tensor.
-    """
-    ### BEGIN SOLUTION
-    pairs = batch * heads * t_q * t_k
-    return pairs * (d_k + d_v), pairs
-    ### END SOLUTION
-
-# %% test attention-cost 0
-cost = attention_cost(batch=1, heads=1, t_q=2, t_k=3, d_k=4, d_v=5)
-assert isinstance(cost, tuple) and len(cost) == 2, (
-    f"Expected a pair (multiplications, numbers), got {type(cost).__name__}."
-)
-assert cost[1] == 6, f"Two queries and three keys have 6 scores, got {cost[1]}."
-assert cost[0] == 54, (
-    f"6 scores of 4 multiplications each, and 2 outputs of 5 features with 3 multiplications each, "
-    f"make 24 + 30 = 54; got {cost[0]}."
-)
-print("attention_cost: the visible tests pass")
-
-# %% demo
-check("attention-cost")
-
-# %% [markdown]
-# <details><summary>Hint 1: a nudge</summary>
-#
-# Multiplying an $(n, m)$ matrix by an $(m, p)$ matrix takes $n \cdot m \cdot p$ multiplications: $m$ for each entry of the result.
-#
-# </details>
-#
-# <details><summary>Hint 2: nearly there</summary>
-#
-# Write down the shapes of the two products, for a single head of a single sample. Which factors do the two counts have in common? Then think of batch and heads.
-#
-# </details>
-#
-# <details><summary>Hint 3: try it on the paper's model</summary>
-#
-# The base model has 8 heads with $d_k = d_v = 64$. Count self-attention on one sentence of 100 tokens. Then count a linear layer from 512 to 2048 features on the same tokens: it takes about ten times as many multiplications. From which length on is attention the larger part?
-#
-# </details>
-
-# %% [markdown]
 # ## Rows are distributions, columns are not
 #
 # Each query distributes a weight of 1 over the keys, so each row sums to 1. The sum of a column is the total attention that one key *receives*. It can be anything between 0 and the number of queries.
@@ -986,6 +952,8 @@ print("column sums:", {word: round(total, 2) for word, total in zip(words, weigh
 # Keep the attribute names, because weights are loaded by them. All three layers are `nn.Linear` with bias, and each has its own weights. `w_q` and `w_k` map to `d_k` features. `d_k` is `d_model` unless another value is given, and it may be larger than `d_model`. `w_v` maps to `d_model` features, so that the output has the shape of the input. Return only the output.
 #
 # *15 minutes, medium.*
+#
+# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
 # %% solution self-attention-head
 class SelfAttentionHead(nn.Module):
@@ -1176,6 +1144,119 @@ print("answers: complete, and in the right form")
 # Something you ran above rules out each wrong answer: the spread of the scores before and after scaling, the table of score functions, the tests with `d_k=10`, the hundred comparisons.
 #
 # </details>
+
+# %% [markdown] slide="slide"
+# ## In a real model
+#
+# SmolLM2 has 30 layers of nine heads each. Every layer calls scaled dot-product attention with queries, keys and values of shape `(1, 9, T, 64)` and a causal mask, just as you wrote it. So your functions can take the place of its own, in all layers at once.
+
+# %% demo
+mine = {"attention": scaled_dot_product_attention, "mask": causal_mask}
+write(question, "on your code", chat=True, tokens=12, **mine)
+
+# %% [markdown] slide="slide"
+# It answers as before: *The capital of France is Paris.* What you wrote in this lesson is what runs inside a language model of today.
+#
+# **Predict, then reveal.** Now break it on purpose, one mistake at a time, and ask again. Four mistakes give these four answers. Which comes from the model **without scaling**, and which from the model **without a mask**?
+#
+# | | the model says |
+# |---|---|
+# | A | nothing at all: it ends at once |
+# | B | *The capital of France is the capital of France.* |
+# | C | *You know the capital of the Americas is a aa thea2 aa* |
+# | D | *land extraordnumerable extraord usagenumerable* … |
+#
+# <details><summary>Answer</summary>
+#
+# C is the model without scaling. Its scores are eight times too large, so each head reads almost only its favourite token. Words of the right kind survive; the thread does not. B is the model without a mask: tokens see what comes after them, which never happened in training, and it repeats itself. In A the mask is inverted, so a token reads only later ones, and the last token, which has to answer, reads nothing. In D the softmax runs over the queries, so that the weights of a query no longer sum to 1, and nothing fits any more.
+#
+# </details>
+
+# %% demo
+def attend(q, k, v, mask, scale=8.0, dim=-1):
+    """Attend with a scale and a softmax of your choice, to see what they do."""
+    scores = (q @ k.transpose(-2, -1) / scale).masked_fill(~mask, -1e9)  # (1, 9, T, T)
+    return torch.softmax(scores, dim) @ v
+
+
+def no_scale(q, k, v, mask): return attend(q, k, v, mask, scale=1.0)
+def over_queries(q, k, v, mask): return attend(q, k, v, mask, dim=-2)
+def no_mask(size): return torch.ones(size, size, dtype=torch.bool)
+def inverted(size): return ~causal_mask(size)
+
+
+write(question, "no scale", chat=True, tokens=16, attention=no_scale)
+write(question, "no mask", chat=True, tokens=16, mask=no_mask)
+write(question, "inverted mask", chat=True, tokens=16, mask=inverted)
+write(question, "softmax over queries", chat=True, tokens=16, attention=over_queries)
+
+# %% [markdown]
+# None of the four raises an error, and all shapes are right. Only the text shows that something is wrong, and it shows it at once. Try a mistake of your own: change `attend`, and ask something else.
+
+# %% [markdown]
+# ## Stretch: `attention_cost`, not counted
+#
+# Count the cost exactly. `batch` samples with `heads` heads each run scaled dot-product attention with `t_q` queries and `t_k` keys of width `d_k`, and values of width `d_v`. Return a pair of whole numbers:
+#
+# 1. the number of multiplications in the two matrix products, $QK^\top$ and weights times $V$ (ignore the scaling and the softmax);
+# 2. how many numbers the tensor of scores holds.
+#
+# *10 minutes, medium. Stretch: not counted.*
+
+# %% solution attention-cost
+def attention_cost(
+    batch: int, heads: int, t_q: int, t_k: int, d_k: int, d_v: int
+) -> tuple[int, int]:
+    """Count what scaled dot-product attention costs.
+
+    Returns: the multiplications in its two matrix products, and the numbers in the score tensor.
+    """
+    ### BEGIN SOLUTION
+    pairs = batch * heads * t_q * t_k
+    return pairs * (d_k + d_v), pairs
+    ### END SOLUTION
+
+# %% test attention-cost 0
+cost = attention_cost(batch=1, heads=1, t_q=2, t_k=3, d_k=4, d_v=5)
+assert isinstance(cost, tuple) and len(cost) == 2, (
+    f"Expected a pair (multiplications, numbers), got {type(cost).__name__}."
+)
+assert cost[1] == 6, f"Two queries and three keys have 6 scores, got {cost[1]}."
+assert cost[0] == 54, (
+    f"6 scores of 4 multiplications each, and 2 outputs of 5 features with 3 multiplications each, "
+    f"make 24 + 30 = 54; got {cost[0]}."
+)
+print("attention_cost: the visible tests pass")
+
+# %% demo
+check("attention-cost")
+
+# %% [markdown]
+# <details><summary>Hint 1: a nudge</summary>
+#
+# Multiplying an $(n, m)$ matrix by an $(m, p)$ matrix takes $n \cdot m \cdot p$ multiplications: $m$ for each entry of the result.
+#
+# </details>
+#
+# <details><summary>Hint 2: nearly there</summary>
+#
+# Write down the shapes of the two products, for a single head of a single sample. Which factors do the two counts have in common? Then think of batch and heads.
+#
+# </details>
+#
+# <details><summary>Hint 3: try it on the paper's model</summary>
+#
+# The base model has 8 heads with $d_k = d_v = 64$. Count self-attention on one sentence of 100 tokens. Then count a linear layer from 512 to 2048 features on the same tokens: it takes about ten times as many multiplications. From which length on is attention the larger part?
+#
+# </details>
+
+# %% [markdown] slide="skip"
+# ## Where you stand
+#
+# The next cell lists the exercises of this lesson, and what is left. To hand in, save the notebook and run `hand_in()`.
+
+# %% demo slide="skip"
+check()
 
 # %% [markdown]
 # ## What you can do now

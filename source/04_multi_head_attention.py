@@ -33,10 +33,10 @@
 # | `MultiHeadAttention` | 8 | 30 | hard | 3.2.2, with the uses of 3.2.3 |
 # | `load_from_torch` | 4 | 15 | medium | not in the paper: PyTorch's `nn.MultiheadAttention` |
 # | `parameter_count` | 2 | 5 | easy | 3.2.2, last sentence (there about computation) |
-# | stretch: `load_from_bert` | not counted | 15 | medium | not in the paper |
 # | shapes and choices | 2 | 10 | easy | 3.2.2 |
+# | stretch: `load_from_bert` | not counted | 15 | medium | not in the paper |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The tests you can see are a first check. Grading uses more tests, with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The tests you can see are a first check. Grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
 # %% [markdown]
 # This lesson builds on the attention you wrote in lesson 3. If your notebook `03_attention.ipynb` is in the folder next to this one, and your `scaled_dot_product_attention` agrees with PyTorch in a quick check, this lesson uses it. Otherwise it uses a stand-in that does the same and is built on PyTorch's own function. The next cell says which. Your score for this lesson does not depend on it.
@@ -57,10 +57,28 @@ torch.manual_seed(4);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import check, head_plots, plots
+from coursework import check, hand_in, head_plots, plots, skip
 
 plots.use_style()
 torch.set_num_threads(1);  # tensors this small are fastest on one thread
+
+# %% [markdown] slide="slide"
+# ## What several heads are for
+#
+# Here is a real language model, SmolLM2, with 135 million trained weights and nine heads in each layer. First it answers as it was trained to. Then all nine heads of a layer attend as the first one does. Each still has values of its own.
+
+# %% demo
+from coursework.smollm import write
+
+
+def as_the_first(q, k, v, mask):
+    """Attend with the weights of head 0 in all heads: v is (1, 9, T, 64)."""
+    return scaled_dot_product_attention(q[:, :1], k[:, :1], torch.eye(k.size(-2)), mask)[0] @ v
+
+
+question = "What is the capital of France?"
+write(question, "nine heads", chat=True, tokens=12)
+write(question, "nine times the first", chat=True, tokens=12, attention=as_the_first)
 
 # %% [markdown]
 # ## One mixture is not enough
@@ -497,6 +515,8 @@ plots.heatmaps(first_query, rows, ["k0", "k1", "k2", "k3"]);
 # | 5 | dropout on the weights | random in train mode, exact in eval mode |
 #
 # Step 5 needs a thought, because your attention of lesson 3 has no dropout. But it returns the weights, and mixing the values is one matrix product.
+#
+# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
 # %% solution multi-head-attention
 class MultiHeadAttention(nn.Module):
@@ -920,81 +940,6 @@ if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know the
 # In BERT, *drank* gives 0.93 of its weight to *milk*, its object. (This is a single sentence, so don't conclude too much from it. Lesson 8 measures heads more carefully.)
 
 # %% [markdown]
-# ### Stretch: `load_from_bert`, not counted
-#
-# BERT's attention is multi-head attention, so your `MultiHeadAttention` can run with BERT's weights. In `theirs`, which is `bert.encoder.layer[i].attention`, the four linear layers are called `theirs.self.query`, `theirs.self.key`, `theirs.self.value` and `theirs.output.dense`. Copy their weights and biases into `mine`, so that `mine(x, x, x)` gives what BERT's layer gives before its residual connection. As in exercise 4, copy and don't share.
-#
-# *15 minutes, medium. Stretch: not counted.*
-
-# %% solution load-from-bert
-def load_from_bert(mine: MultiHeadAttention, theirs: nn.Module) -> None:
-    """Copy the weights of a BERT layer's attention, biases included, into ours of the same size.
-
-    theirs: has self.query, self.key, self.value and output.dense, each Linear(D, D). Returns nothing.
-    """
-    ### BEGIN SOLUTION
-    layers = (
-        (mine.w_q, theirs.self.query),
-        (mine.w_k, theirs.self.key),
-        (mine.w_v, theirs.self.value),
-        (mine.w_o, theirs.output.dense),
-    )
-    with torch.no_grad():
-        for ours, bert_layer in layers:
-            ours.weight.copy_(bert_layer.weight)
-            ours.bias.copy_(bert_layer.bias)
-    ### END SOLUTION
-
-# %% test load-from-bert 0
-from types import SimpleNamespace
-
-sources = {name: nn.Linear(6, 6) for name in ("query", "key", "value", "dense")}
-own = SimpleNamespace(query=sources["query"], key=sources["key"], value=sources["value"])
-theirs = SimpleNamespace(self=own, output=SimpleNamespace(dense=sources["dense"]))  # shaped like BERT's
-mine = MultiHeadAttention(d_model=6, num_heads=2)
-load_from_bert(mine, theirs)
-for name, source in zip(("w_q", "w_k", "w_v", "w_o"), sources):
-    layer, wanted = getattr(mine, name), sources[source]
-    assert torch.equal(layer.weight, wanted.weight), f"{name}.weight should equal that of `{source}`."
-    assert torch.equal(layer.bias, wanted.bias), f"{name}.bias should equal that of `{source}`."
-    assert layer.weight.data_ptr() != wanted.weight.data_ptr(), f"{name} is shared with `{source}`, not copied."
-assert all(p.requires_grad for p in mine.parameters()), "Some parameter can no longer be trained."
-print("load_from_bert: the visible tests pass")
-
-# %% demo
-check("load-from-bert")
-
-# %% [markdown]
-# <details><summary>Hint 1: a nudge</summary>
-#
-# This is exercise 4 again, and easier, because nothing is stacked: four linear layers go to four linear layers. Write down the pairs.
-#
-# </details>
-#
-# <details><summary>Hint 2: nearly there</summary>
-#
-# Loop over the four pairs, and copy `weight` and `bias` with `copy_`, under `torch.no_grad()`. The layer that BERT calls `output.dense` comes after the heads are merged.
-#
-# </details>
-
-# %% [markdown]
-# Now run your layer with BERT's weights on the sentence, and compare. `theirs.self` returns the merged heads and the weights; `theirs.output.dense` is BERT's $W^O$.
-
-# %% demo
-x, theirs = reading.x, reading.attention  # (1, 12, 384), and layer 0's attention
-mine = MultiHeadAttention(d_model=x.size(-1), num_heads=len(reading.weights)).eval()
-load_from_bert(mine, theirs)
-with torch.no_grad():
-    output, weights = mine(x, x, x)
-    heads_merged, their_weights = theirs.self(x)[:2]
-    expected = theirs.output.dense(heads_merged)
-largest = max((output - expected).abs().max().item(), (weights - their_weights).abs().max().item())
-print(f"shape {tuple(output.shape)}, largest difference {largest:.1e}, below 1e-5: {largest < 1e-5}")
-
-# %% [markdown]
-# The class that you wrote in exercise 3 computes what BERT computes, to within rounding.
-
-# %% [markdown]
 # ### What heads come to specialise in
 #
 # Others have looked at many heads in large models, and some roles appear again and again:
@@ -1127,6 +1072,128 @@ print("answers: complete, and in the right form")
 # Something you ran settled each of them: the loop over rows of `layer.weight`, the change of the last feature, the table of counted parameters.
 #
 # </details>
+
+# %% [markdown] slide="slide"
+# ## In a real model
+#
+# Each of SmolLM2's 30 layers splits its queries, of width 576, into nine heads of width 64. Its keys and values have only three heads, each shared by three query heads: *grouped-query attention* (Ainslie et al. 2023, arXiv:2305.13245), which keeps less in memory. Your two functions do the splitting and the merging.
+
+# %% demo
+write(question, "on your code", chat=True, tokens=12, split=split_heads, merge=merge_heads)
+
+# %% [markdown] slide="slide"
+# It answers as before.
+#
+# **Predict, then reveal.** One of these changes is harmless, and two destroy the model. Which is the harmless one?
+#
+# - A: the split is a `reshape` to `(B, H, S, K)`, without a transpose, in all layers;
+# - B: all nine query heads read the first key and value head instead of their own, in all layers;
+# - C: the same as B, but in layer 12 only.
+#
+# <details><summary>Answer</summary>
+#
+# C. A single layer contributes little, and what its heads miss, others supply. In A, the shapes are right, but a head gets features of several positions, mixed up. In B, six of the nine query heads compare themselves with keys that were not made for them, in every layer. Neither A nor B raises an error.
+#
+# </details>
+
+# %% demo
+def reshaped(x, num_heads):
+    """Split without the transpose."""
+    return x.reshape(x.size(0), num_heads, x.size(1), -1)  # (B, H, S, K), but mixed up
+
+
+def one_key_head(x, num_heads):
+    """Split, and let the first of three key or value heads stand for all three."""
+    heads = split_heads(x, num_heads)  # (B, H, S, K)
+    return heads[:, :1].expand_as(heads) if num_heads == 3 else heads
+
+
+write(question, "A, without the transpose", chat=True, tokens=12, split=reshaped)
+write(question, "B, one key head", chat=True, tokens=12, split=one_key_head)
+write(question, "C, one key head in layer 12", chat=True, tokens=12, split=one_key_head, layers=[12])
+
+# %% [markdown]
+# ## Stretch: `load_from_bert`, not counted
+#
+# BERT's attention is multi-head attention, so your `MultiHeadAttention` can run with BERT's weights. In `theirs`, which is `bert.encoder.layer[i].attention`, the four linear layers are called `theirs.self.query`, `theirs.self.key`, `theirs.self.value` and `theirs.output.dense`. Copy their weights and biases into `mine`, so that `mine(x, x, x)` gives what BERT's layer gives before its residual connection. As in exercise 4, copy and don't share.
+#
+# *15 minutes, medium. Stretch: not counted.*
+
+# %% solution load-from-bert
+def load_from_bert(mine: MultiHeadAttention, theirs: nn.Module) -> None:
+    """Copy the weights of a BERT layer's attention, biases included, into ours of the same size.
+
+    theirs: has self.query, self.key, self.value and output.dense, each Linear(D, D). Returns nothing.
+    """
+    ### BEGIN SOLUTION
+    layers = (
+        (mine.w_q, theirs.self.query),
+        (mine.w_k, theirs.self.key),
+        (mine.w_v, theirs.self.value),
+        (mine.w_o, theirs.output.dense),
+    )
+    with torch.no_grad():
+        for ours, bert_layer in layers:
+            ours.weight.copy_(bert_layer.weight)
+            ours.bias.copy_(bert_layer.bias)
+    ### END SOLUTION
+
+# %% test load-from-bert 0
+from types import SimpleNamespace
+
+sources = {name: nn.Linear(6, 6) for name in ("query", "key", "value", "dense")}
+own = SimpleNamespace(query=sources["query"], key=sources["key"], value=sources["value"])
+theirs = SimpleNamespace(self=own, output=SimpleNamespace(dense=sources["dense"]))  # shaped like BERT's
+mine = MultiHeadAttention(d_model=6, num_heads=2)
+load_from_bert(mine, theirs)
+for name, source in zip(("w_q", "w_k", "w_v", "w_o"), sources):
+    layer, wanted = getattr(mine, name), sources[source]
+    assert torch.equal(layer.weight, wanted.weight), f"{name}.weight should equal that of `{source}`."
+    assert torch.equal(layer.bias, wanted.bias), f"{name}.bias should equal that of `{source}`."
+    assert layer.weight.data_ptr() != wanted.weight.data_ptr(), f"{name} is shared with `{source}`, not copied."
+assert all(p.requires_grad for p in mine.parameters()), "Some parameter can no longer be trained."
+print("load_from_bert: the visible tests pass")
+
+# %% demo
+check("load-from-bert")
+
+# %% [markdown]
+# <details><summary>Hint 1: a nudge</summary>
+#
+# This is exercise 4 again, and easier, because nothing is stacked: four linear layers go to four linear layers. Write down the pairs.
+#
+# </details>
+#
+# <details><summary>Hint 2: nearly there</summary>
+#
+# Loop over the four pairs, and copy `weight` and `bias` with `copy_`, under `torch.no_grad()`. The layer that BERT calls `output.dense` comes after the heads are merged.
+#
+# </details>
+
+# %% [markdown]
+# Now run your layer with BERT's weights on the sentence, and compare. `theirs.self` returns the merged heads and the weights; `theirs.output.dense` is BERT's $W^O$.
+
+# %% demo
+x, theirs = reading.x, reading.attention  # (1, 12, 384), and layer 0's attention
+mine = MultiHeadAttention(d_model=x.size(-1), num_heads=len(reading.weights)).eval()
+load_from_bert(mine, theirs)
+with torch.no_grad():
+    output, weights = mine(x, x, x)
+    heads_merged, their_weights = theirs.self(x)[:2]
+    expected = theirs.output.dense(heads_merged)
+largest = max((output - expected).abs().max().item(), (weights - their_weights).abs().max().item())
+print(f"shape {tuple(output.shape)}, largest difference {largest:.1e}, below 1e-5: {largest < 1e-5}")
+
+# %% [markdown]
+# The class that you wrote in exercise 3 computes what BERT computes, to within rounding.
+
+# %% [markdown] slide="skip"
+# ## Where you stand
+#
+# The next cell lists the exercises of this lesson, and what is left. To hand in, save the notebook and run `hand_in()`.
+
+# %% demo slide="skip"
+check()
 
 # %% [markdown]
 # ## What you can do now

@@ -34,7 +34,7 @@
 # | 6 residual connections (written) | 2 | 10 | medium | 3.1; He et al. 2016, arXiv:1512.03385 |
 # | stretch: `GatedFeedForward` | not counted | 10 | easy | not in the paper: Shazeer 2020, arXiv:2002.05202 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the `raise NotImplementedError()` below it with your answer. Then run the tests in the next cell. They are a first check: grading uses more tests, with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the `raise NotImplementedError()` below it with your answer. Then run the tests in the next cell. They are a first check: grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
 # %% [markdown]
 # This lesson builds on your token embeddings, positional encodings, padding masks and multi-head attention. If the notebook of an earlier lesson is in the folder next to this one, and your part passes a quick comparison with PyTorch, this lesson uses your part. If not, it uses a stand-in that does the same job with PyTorch's own operations. The next cell tells you which one you got. It makes no difference to your score.
@@ -46,7 +46,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from coursework import ablation, check
+from coursework import ablation, check, hand_in, skip
 from coursework.earlier import load_earlier
 
 earlier = load_earlier("05_encoder")
@@ -64,6 +64,18 @@ from coursework import encoder_plots, plots
 
 plots.use_style()
 torch.set_num_threads(1)  # the fastest setting for tensors this small
+
+# %% [markdown] slide="slide"
+# ## What a residual connection is for
+#
+# Here is a real language model, SmolLM2, with 135 million trained weights in 30 layers. It is a decoder, but its layers are made of the parts of this lesson. First it answers as it was trained to. Then a single layer, number 12, no longer adds its input to its outputs.
+
+# %% demo
+from coursework.smollm import write
+
+question = "What is the capital of France?"
+write(question, "as trained", chat=True, tokens=12)
+write(question, "no residual in layer 12", chat=True, tokens=12, residual=lambda x, y: y, layers=[12])
 
 # %% [markdown]
 # ## The whole encoder on one page
@@ -169,7 +181,7 @@ encoder_plots.moved({name: change.detach() for name, change in changes.items()},
 # %% [markdown]
 # ### Exercise 1: `LayerNorm` (3 points)
 #
-# Write layer norm as a module. It has two parameters of length `d_model`: `weight`, which starts as ones, and `bias`, which starts as zeros. Normalise over the last dimension; any number of other dimensions may come before it. Write the computation yourself: `nn.LayerNorm` and `F.layer_norm` are not accepted here. *10 minutes, easy.*
+# Write layer norm as a module. It has two parameters of length `d_model`: `weight`, which starts as ones, and `bias`, which starts as zeros. Normalise over the last dimension; any number of other dimensions may come before it. Features may be large: it must also work for rows around 5,000. Write the computation yourself: `nn.LayerNorm` and `F.layer_norm` are not accepted here. *10 minutes, easy.*
 
 # %% solution layer-norm
 class LayerNorm(nn.Module):
@@ -493,6 +505,8 @@ encoder_plots.lines(range(10, 151, 10), found, labels=("step", "accuracy"));
 # - **Order**: the second sublayer works on the result of the first, norm included.
 # - **Mask**: pass `mask` to the attention. `None` means that every token may attend to every token.
 # - **Dropout**: `dropout` acts on each sublayer's output before the sum, and inside the feed-forward network. Dropout on the attention weights is optional.
+#
+# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
 # %% solution encoder-layer
 class EncoderLayer(nn.Module):
@@ -611,6 +625,8 @@ for name, stack in {"[layer] * 6": six_times_one, "six layers": six}.items():
 # - **No final norm**: the last layer already ends with one. (`nn.Transformer` adds another; the paper doesn't.)
 # - **Arguments**: `max_len` goes to the positional encoding. `dropout` goes to the positional encoding and to every layer (section 5.4).
 # - **Scale**: `TokenEmbedding` already multiplies by $\sqrt{d_\text{model}}$.
+#
+# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
 # %% solution encoder
 class Encoder(nn.Module):
@@ -1101,6 +1117,48 @@ plain = 2 * d_model * d_ff
 for name, width in {"the same d_ff:": d_ff, "two thirds of d_ff:": 2 * d_ff // 3}.items():
     gated = 3 * d_model * width
     print(f"gated, {name:19} {gated:9,} weights, {gated / plain:.2f} times as many as with the ReLU")
+
+# %% [markdown] slide="slide"
+# ## In a real model
+#
+# SmolLM2's feed-forward network is the gated one of the stretch exercise, of widths 576 and 1,536, with the same three matrices. If you wrote `GatedFeedForward`, it can run in all 30 layers.
+
+# %% demo
+write(question, "on your feed-forward", chat=True, tokens=12, feed_forward=GatedFeedForward)
+
+# %% [markdown] slide="slide"
+# It answers as before. At the beginning of the lesson you saw what happens without the residual connections of one layer: what eleven layers had built is lost, and the rest of the model gets vectors it has never seen.
+#
+# **Predict, then reveal.** Now leave a *feed-forward network* out instead: its output is replaced by zeros, and the residual connection stays. Does the model still answer if it is left out in layer 12? In layer 0? In all layers?
+#
+# <details><summary>Answer</summary>
+#
+# Without that of layer 12, the answer is the same: the residual connection carries everything past the gap, and the other 29 layers are enough. Without that of layer 0 the model ends at once, because everything that follows is built on the first layer's work. Without any, it repeats a fragment. So a residual connection is needed in every layer, but the sublayer beside it may be dispensable.
+#
+# </details>
+
+# %% demo
+class Nothing(nn.Module):
+    """Stand where a feed-forward network was, and add nothing."""
+
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+
+    def forward(self, x):
+        return torch.zeros_like(x)
+
+
+write(question, "no feed-forward in layer 12", chat=True, tokens=12, feed_forward=Nothing, layers=[12])
+write(question, "no feed-forward in layer 0", chat=True, tokens=12, feed_forward=Nothing, layers=[0])
+write(question, "no feed-forward anywhere", chat=True, tokens=12, feed_forward=Nothing)
+
+# %% [markdown] slide="skip"
+# ## Where you stand
+#
+# The next cell lists the exercises of this lesson, and what is left. To hand in, save the notebook and run `hand_in()`.
+
+# %% demo slide="skip"
+check()
 
 # %% [markdown]
 # ## What you can do now

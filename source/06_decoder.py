@@ -35,7 +35,7 @@
 # | 6 multiple choice | 1 | 5 | easy | 3.1 to 3.4 |
 # | stretch: `decode_step` | not counted | 20 | hard | not in the paper |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the `raise NotImplementedError()` below it with your answer. Then run the tests in the next cell. They are a first check: grading uses more tests, with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the `raise NotImplementedError()` below it with your answer. Then run the tests in the next cell. They are a first check: grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
 # %% [markdown]
 # This lesson uses the parts that you built in lessons 1 to 5. If an earlier notebook is in the folder next to this one, and your part passes a quick comparison with PyTorch, this lesson uses your part. If not, it uses a stand-in with the same name, arguments and results. The next cell tells you which one you got. It makes no difference to your score.
@@ -61,9 +61,22 @@ torch.manual_seed(6);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import check, decoder_plots, plots
+from coursework import check, decoder_plots, hand_in, plots, skip
 
 plots.use_style()
+
+# %% [markdown] slide="slide"
+# ## What a decoder does
+#
+# Here is a real decoder, SmolLM2, with 135 million trained weights. Given a text, it gives a probability to every token that could come next. It takes the likeliest, adds it to the text, and starts again. When its tokens may also see what comes after them, it fails.
+
+# %% demo
+from coursework.smollm import next_tokens, write
+
+next_tokens("The capital of France is")
+question = "What is the capital of France?"
+write(question, "causal", chat=True, tokens=12)
+write(question, "sees the future", chat=True, tokens=12, mask=lambda size: torch.ones(size, size, dtype=torch.bool))
 
 # %% [markdown]
 # ## One token after another
@@ -295,6 +308,8 @@ plots.masks({"source padding": memory_mask[1].expand(5, 6)}, tokens, columns);
 # - **`forward(x, memory, self_mask=None, memory_mask=None)`** returns a tensor of shape `(B, T, D)`. Either mask may be missing, and T may differ from S.
 # - **Post-norm**: $\mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x)))$, three times, each sublayer on the result of the one before.
 # - **Dropout** acts on each sublayer's output before it is added. The feed-forward network gets the same rate for its own dropout. Dropout on the attention weights is optional.
+#
+# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
 # %% solution decoder-layer
 class DecoderLayer(nn.Module):
@@ -549,6 +564,8 @@ with torch.no_grad():
 # - **Attributes**: `embedding`, a `TokenEmbedding`; `position`, a `PositionalEncoding`; `layers`, an `nn.ModuleList` of `num_layers` layers with weights of their own; `project`, an `nn.Linear` from `d_model` to `vocab_size`, with bias. (In the paper `project` shares its matrix with the embedding, section 3.4. Here it has its own.)
 # - **`forward(ids, memory, self_mask=None, memory_mask=None)`** returns logits of shape `(B, T, V)`, without a softmax and without another norm after the last layer. Every layer gets both masks and the same memory.
 # - **`max_len`** and **`dropout`** go to the parts that take them.
+#
+# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
 # %% solution decoder
 class Decoder(nn.Module):
@@ -715,6 +732,8 @@ plots.heatmap(torch.softmax(logits[0], dim=-1), names, words, title="probability
 # - **Pre-norm**: $x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$, twice. As in the decoder layer, the feed-forward network gets the same dropout rate.
 #
 # (GPT-2's feed-forward network has a GELU. Here it keeps the ReLU of lesson 5.)
+#
+# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
 # %% solution causal-decoder-layer
 class CausalDecoderLayer(nn.Module):
@@ -917,6 +936,8 @@ print("answers: complete, and in the right form")
 # - In `eval()` mode, calling it for one position after another must give the same outputs as `layer` does on all positions at once.
 # - The feed-forward network may only see the new position. You decide what goes into the cache, but keep it in the cache: two texts may be decoded in turns with the same layer.
 # - Use nothing of the layer but `self_attention`, `feed_forward`, `norm1` and `norm2`.
+#
+# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
 # %% solution decode-step
 def decode_step(
@@ -1014,6 +1035,67 @@ for length in (10, 100, 1000):
 
 # %% [markdown]
 # The longer the text, the more the cache saves. It has a price: its size grows with every token, in every layer.
+
+# %% [markdown] slide="slide"
+# ## In a real model
+#
+# SmolLM2 is 30 layers like your `CausalDecoderLayer`, and it writes with a cache like that of the stretch exercise: the keys and values of earlier positions are kept, and each new token is computed alone.
+#
+# **Predict, then reveal.** How much faster is a token with the cache than without, after 10, 100 and 400 tokens?
+#
+# <details><summary>Answer</summary>
+#
+# With the cache, a token takes about the same time everywhere: all weights are read once, whatever the length. Without it, all positions are computed again for each token, so the time grows with the length. After 10 tokens the cache is up to twice as fast, after 400 more than ten times.
+#
+# </details>
+
+# %% demo
+import time
+
+from coursework import smollm
+
+try:
+    model = smollm.load()
+    ids = model.encode("Once upon a time, there was a robot. " * 50)  # (1, T)
+    for length in (10, 100, 400):
+        _, past = model(ids[:, :length])
+        seconds = {}
+        for name, fed, kept in (("cache", ids[:, length:][:, :1], past), ("no cache", ids[:, : length + 1], None)):
+            start = time.perf_counter()
+            model(fed, kept)
+            seconds[name] = time.perf_counter() - start
+        print(f"{length} tokens:", *(f"{1 / each:.1f} tokens a second with {name};" for name, each in seconds.items()))
+except smollm.NotInstalledError as problem:
+    print(problem)
+
+# %% [markdown] slide="slide"
+# **Predict, then reveal.** A cache grows with every token. To save memory, let each position attend only to the 16 latest ones, as if older entries of the cache were deleted. Then do the same, but keep the very first token as well. Which of the two still writes?
+#
+# <details><summary>Answer</summary>
+#
+# Without the first token, the model only repeats the request; with it, it writes a story. Many heads give most of their weight to the first token when there is nothing to read: it is an *attention sink* (Xiao et al. 2023, arXiv:2309.17453). If it is gone, that weight goes to tokens that were meant to be ignored.
+#
+# </details>
+
+# %% demo
+def latest(size, kept=16, sink=0):
+    """Return a causal mask over the latest positions, and over the first `sink`."""
+    row, column = torch.arange(size)[:, None], torch.arange(size)
+    return (column <= row) & ((column > row - kept) | (column < sink))  # (S, S)
+
+
+request = "Write a short story about a robot."
+write(request, "all positions", chat=True, tokens=30)
+write(request, "the latest 16", chat=True, tokens=30, mask=latest)
+write(request, "the latest 16 and the first", chat=True, tokens=30, mask=lambda size: latest(size, sink=1))
+
+# %% [markdown] slide="skip"
+# ## Where you stand
+#
+# The next cell lists the exercises of this lesson, and what is left. To hand in, save the notebook and run `hand_in()`.
+
+# %% demo slide="skip"
+check()
 
 # %% [markdown]
 # ## What you can do now

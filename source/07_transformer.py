@@ -37,10 +37,10 @@
 # | 1 | `train_step` | 3 | 8 | 3.1, "shifted right" |
 # | 2 | `language_windows` | 2 | 8 | not in the paper |
 # | 2 | `LanguageModel` | 2 | 10 | not in the paper: Radford et al. 2019, section 2.3 |
-# | 2 | `sample_next` | stretch | 15 | not in the paper: Holtzman et al. 2020, section 3 |
 # | 2 | the fourteen tensors | 2 | 8 | 3.1 to 3.5 |
+# | 2 | `sample_next` | stretch | 15 | not in the paper: Holtzman et al. 2020, section 3 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. These visible tests are a first check. Grading uses more tests, with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. These visible tests are a first check. Grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
 # %% [markdown]
 # This lesson uses parts from all the earlier ones. If your earlier notebooks are next to this one, and a part of yours agrees with PyTorch in a quick check, your part is used. Otherwise a stand-in with the same behaviour takes its place. The next cell tells you which. Your grade for this lesson doesn't depend on it.
@@ -67,10 +67,23 @@ torch.manual_seed(7);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import check, plots
+from coursework import check, hand_in, plots, skip
 
 plots.use_style()
 torch.set_num_threads(1)  # the fastest setting for tensors this small
+
+# %% [markdown] slide="slide"
+# ## What decoding does
+#
+# Here is a real language model, SmolLM2, with 135 million trained weights. It only gives probabilities, and something has to choose a token. First it is always the likeliest, then any of the 49,152, each as often as the others.
+
+# %% demo
+from coursework.smollm import write
+
+question = "What is the capital of France?"
+write(question, "the likeliest", chat=True, tokens=12)
+torch.manual_seed(7)
+write(question, "any", chat=True, tokens=12, choose=lambda logits: torch.randint(logits.size(-1), (1,)))
 
 # %% [markdown]
 # # Sitting 1: build it, decode with it, train it
@@ -118,6 +131,8 @@ torch.set_num_threads(1)  # the fastest setting for tensors this small
 # - **Output.** Return logits, without a softmax.
 #
 # *15 minutes, medium.*
+#
+# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
 # %% solution transformer
 class Transformer(nn.Module):
@@ -1017,6 +1032,8 @@ check("language-windows")
 # Stack a token embedding, positions, your causal decoder layers from lesson 6, a final norm, and a projection to the vocabulary. The layers are **pre-norm**: the output of the last one is a sum that no norm has been applied to. The `norm` before `project` takes care of that (Radford et al. 2019, section 2.3). Each layer builds its own causal mask.
 #
 # *10 minutes, easy.*
+#
+# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
 # %% solution language-model
 class LanguageModel(nn.Module):
@@ -1277,103 +1294,6 @@ def write(temperature):
 # At temperature 0.3 the text goes round in circles with the most frequent words: *the earth of the world of the time*. (Your samples may differ.) At 1.5 it is close to nonsense, and words run together. In between you can see what the model has learned: that words and separators alternate, that a verse line begins with a capital, and that a speech begins with a name on a line of its own. You can also see what it hasn't learned. The sentences mean nothing, and it doesn't keep track of who is on stage. To train for longer, raise `STEPS`. Name a file in `checkpoint=` so that you can interrupt the run and continue it later.
 
 # %% [markdown]
-# ### Stretch: `sample_next`
-#
-# *Stretch: not counted. 15 minutes, hard.* Temperature changes every probability. Two other methods cut off the tail of unlikely words: **top-k** keeps the $k$ largest logits (Fan et al. 2018), and **top-p** keeps the smallest set of words whose probability reaches $p$ (Holtzman et al. 2020, arXiv:1904.09751, section 3). Write one function that does all three, in this order:
-#
-# 1. Divide the logits by the temperature. Temperature 0 means: return the argmax.
-# 2. If `top_k` is given, keep the `top_k` largest logits. A `top_k` larger than V keeps all.
-# 3. If `top_p` is given, renormalise what is left and sort it. Keep the smallest number of words, starting with the most likely, whose probabilities sum to at least `top_p`. Always keep at least one.
-# 4. Renormalise, and draw one word per row with `torch.multinomial` and the given generator.
-#
-# Don't modify `logits`.
-
-# %% solution sample-next
-def sample_next(
-    logits: torch.Tensor,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    generator: torch.Generator | None = None,
-) -> torch.Tensor:
-    """Draw the next token of each row.
-
-    logits: (B, V). Returns: LongTensor (B,).
-    """
-    ### BEGIN SOLUTION
-    if temperature == 0:
-        return logits.argmax(dim=-1)
-    scaled = logits / temperature  # (B, V)
-    if top_k is not None:
-        smallest = scaled.topk(min(top_k, scaled.size(-1)), dim=-1).values[:, -1:]  # (B, 1)
-        scaled = scaled.masked_fill(scaled < smallest, -math.inf)
-    probabilities = scaled.softmax(dim=-1)  # (B, V)
-    if top_p is not None:
-        ordered, places = probabilities.sort(dim=-1, descending=True)
-        before = ordered.cumsum(dim=-1) - ordered  # (B, V): the probability of all likelier words
-        before[:, 0] = -1.0  # the likeliest word always stays
-        ordered = ordered.masked_fill(before >= top_p, 0.0)
-        probabilities = torch.zeros_like(ordered).scatter(-1, places, ordered)
-    return torch.multinomial(probabilities, 1, generator=generator).squeeze(-1)
-    ### END SOLUTION
-
-# %% test sample-next 0
-torch.manual_seed(0)
-known = torch.tensor([[0.50, 0.25, 0.15, 0.10], [0.10, 0.15, 0.25, 0.50]]).log()  # (2, 4)
-before = known.clone()
-
-
-def shares(**options):
-    """How often each word is drawn from row 0, in 4000 draws."""
-    drawn = sample_next(known[:1].expand(4000, 4).clone(), **options)
-    return torch.bincount(drawn, minlength=4) / 4000
-
-
-drawn = sample_next(known, generator=torch.Generator().manual_seed(1))
-assert drawn.shape == (2,) and drawn.dtype == torch.int64, f"Expected ids of shape (2,), got {drawn!r}."
-assert sample_next(known, temperature=0).tolist() == [0, 3], "Temperature 0 should return the argmax of each row."
-assert torch.allclose(shares(), known[0].exp(), atol=0.04), f"Expected shares near {known[0].exp()}, got {shares()}."
-sharp = torch.tensor([0.725, 0.181, 0.065, 0.029])  # the probabilities squared, renormalised
-assert torch.allclose(shares(temperature=0.5), sharp, atol=0.04), (
-    f"At temperature 0.5 expected shares near {sharp}, got {shares(temperature=0.5)}. Do you divide the logits?"
-)
-assert torch.allclose(shares(top_k=2), torch.tensor([2 / 3, 1 / 3, 0, 0]), atol=0.04), (
-    f"With top_k=2 only words 0 and 1 are left, 2/3 and 1/3; got {shares(top_k=2)}."
-)
-assert shares(top_k=9).min() > 0.05, "A top_k larger than V should keep every word."
-assert torch.allclose(shares(top_p=0.7), torch.tensor([2 / 3, 1 / 3, 0, 0]), atol=0.04), (
-    f"0.50 is less than 0.7, and 0.50 + 0.25 reaches it: two words are left. Got {shares(top_p=0.7)}."
-)
-assert shares(top_p=0.01).tolist() == [1, 0, 0, 0], "However small top_p is, the most likely word stays."
-assert torch.allclose(shares(top_k=2, top_p=0.6), torch.tensor([1.0, 0, 0, 0]), atol=0.04), (
-    "After top_k=2 word 0 has probability 2/3, which reaches 0.6 alone: renormalise before you apply top_p."
-)
-assert torch.equal(known, before), "The logits should stay as they are."
-print("sample_next: the visible tests pass")
-
-# %% demo
-check("sample-next")
-
-# %% [markdown]
-# <details><summary>Hint 1: a nudge</summary>
-#
-# A word is removed if its logit is −∞ or its probability is 0. `torch.multinomial` accepts probabilities that don't sum to 1, so the last renormalisation comes for free.
-#
-# </details>
-#
-# <details><summary>Hint 2: top-k</summary>
-#
-# `topk(k).values` has the k largest logits of each row in falling order. The last of them is the threshold.
-#
-# </details>
-#
-# <details><summary>Hint 3: top-p</summary>
-#
-# Sort the probabilities in falling order and take their running total. A word stays if the total *before* it hasn't reached `top_p` yet. `sort` also returns where each word came from, and `scatter` puts the values back in their old places.
-#
-# </details>
-
-# %% [markdown]
 # ## The fourteen tensors, traced
 #
 # Forward hooks are functions that PyTorch calls whenever a module has run. With them you can record what passes through a model without changing it. `trace` records the fourteen tensors of the figure at the top, on a real forward pass of the number speller: S is 5 and T is 8.
@@ -1483,6 +1403,163 @@ print("answers: complete, and in the right format")
 # Everything between two sublayers is `d_model` wide, because it has to be added to the sublayer's input. Three things have another width: weights, the inside of the feed-forward network, and everything after the final projection.
 #
 # </details>
+
+# %% [markdown]
+# ## Stretch: `sample_next`
+#
+# *Stretch: not counted. 15 minutes, hard.* Temperature changes every probability. Two other methods cut off the tail of unlikely words: **top-k** keeps the $k$ largest logits (Fan et al. 2018), and **top-p** keeps the smallest set of words whose probability reaches $p$ (Holtzman et al. 2020, arXiv:1904.09751, section 3). Write one function that does all three, in this order:
+#
+# 1. Divide the logits by the temperature. Temperature 0 means: return the argmax.
+# 2. If `top_k` is given, keep the `top_k` largest logits. A `top_k` larger than V keeps all.
+# 3. If `top_p` is given, renormalise what is left and sort it. Keep the smallest number of words, starting with the most likely, whose probabilities sum to at least `top_p`. Always keep at least one.
+# 4. Renormalise, and draw one word per row with `torch.multinomial` and the given generator.
+#
+# Don't modify `logits`.
+
+# %% solution sample-next
+def sample_next(
+    logits: torch.Tensor,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    generator: torch.Generator | None = None,
+) -> torch.Tensor:
+    """Draw the next token of each row.
+
+    logits: (B, V). Returns: LongTensor (B,).
+    """
+    ### BEGIN SOLUTION
+    if temperature == 0:
+        return logits.argmax(dim=-1)
+    scaled = logits / temperature  # (B, V)
+    if top_k is not None:
+        smallest = scaled.topk(min(top_k, scaled.size(-1)), dim=-1).values[:, -1:]  # (B, 1)
+        scaled = scaled.masked_fill(scaled < smallest, -math.inf)
+    probabilities = scaled.softmax(dim=-1)  # (B, V)
+    if top_p is not None:
+        ordered, places = probabilities.sort(dim=-1, descending=True)
+        before = ordered.cumsum(dim=-1) - ordered  # (B, V): the probability of all likelier words
+        before[:, 0] = -1.0  # the likeliest word always stays
+        ordered = ordered.masked_fill(before >= top_p, 0.0)
+        probabilities = torch.zeros_like(ordered).scatter(-1, places, ordered)
+    return torch.multinomial(probabilities, 1, generator=generator).squeeze(-1)
+    ### END SOLUTION
+
+# %% test sample-next 0
+torch.manual_seed(0)
+known = torch.tensor([[0.50, 0.25, 0.15, 0.10], [0.10, 0.15, 0.25, 0.50]]).log()  # (2, 4)
+before = known.clone()
+
+
+def shares(**options):
+    """How often each word is drawn from row 0, in 4000 draws."""
+    drawn = sample_next(known[:1].expand(4000, 4).clone(), **options)
+    return torch.bincount(drawn, minlength=4) / 4000
+
+
+drawn = sample_next(known, generator=torch.Generator().manual_seed(1))
+assert drawn.shape == (2,) and drawn.dtype == torch.int64, f"Expected ids of shape (2,), got {drawn!r}."
+assert sample_next(known, temperature=0).tolist() == [0, 3], "Temperature 0 should return the argmax of each row."
+assert torch.allclose(shares(), known[0].exp(), atol=0.04), f"Expected shares near {known[0].exp()}, got {shares()}."
+sharp = torch.tensor([0.725, 0.181, 0.065, 0.029])  # the probabilities squared, renormalised
+assert torch.allclose(shares(temperature=0.5), sharp, atol=0.04), (
+    f"At temperature 0.5 expected shares near {sharp}, got {shares(temperature=0.5)}. Do you divide the logits?"
+)
+assert torch.allclose(shares(top_k=2), torch.tensor([2 / 3, 1 / 3, 0, 0]), atol=0.04), (
+    f"With top_k=2 only words 0 and 1 are left, 2/3 and 1/3; got {shares(top_k=2)}."
+)
+assert shares(top_k=9).min() > 0.05, "A top_k larger than V should keep every word."
+assert torch.allclose(shares(top_p=0.7), torch.tensor([2 / 3, 1 / 3, 0, 0]), atol=0.04), (
+    f"0.50 is less than 0.7, and 0.50 + 0.25 reaches it: two words are left. Got {shares(top_p=0.7)}."
+)
+assert shares(top_p=0.01).tolist() == [1, 0, 0, 0], "However small top_p is, the most likely word stays."
+assert torch.allclose(shares(top_k=2, top_p=0.6), torch.tensor([1.0, 0, 0, 0]), atol=0.04), (
+    "After top_k=2 word 0 has probability 2/3, which reaches 0.6 alone: renormalise before you apply top_p."
+)
+assert torch.equal(known, before), "The logits should stay as they are."
+print("sample_next: the visible tests pass")
+
+# %% demo
+check("sample-next")
+
+# %% [markdown]
+# <details><summary>Hint 1: a nudge</summary>
+#
+# A word is removed if its logit is −∞ or its probability is 0. `torch.multinomial` accepts probabilities that don't sum to 1, so the last renormalisation comes for free.
+#
+# </details>
+#
+# <details><summary>Hint 2: top-k</summary>
+#
+# `topk(k).values` has the k largest logits of each row in falling order. The last of them is the threshold.
+#
+# </details>
+#
+# <details><summary>Hint 3: top-p</summary>
+#
+# Sort the probabilities in falling order and take their running total. A word stays if the total *before* it hasn't reached `top_p` yet. `sort` also returns where each word came from, and `scatter` puts the values back in their old places.
+#
+# </details>
+
+# %% [markdown] slide="slide"
+# ## In a real model
+#
+# Your Shakespeare model learnt from five million characters. SmolLM2 learnt from two trillion tokens (Allal et al. 2025, arXiv:2502.02737). Both choose their words in the same way, so your `sample_next` can do it for SmolLM2.
+#
+# **Predict, then reveal.** Which temperature gives the dullest story, and from which on does it fall apart? Can `top_k` save a temperature of 3?
+#
+# <details><summary>Answer</summary>
+#
+# At 0.2 it writes nearly what the likeliest tokens would give, at 1.0 it is livelier, and at 3 it is a pile of words: so flat a distribution gives most of its probability to the tens of thousands of tokens that don't fit. With `top_k=5` only five candidates are left at each step, and even at a temperature of 3 a story comes out.
+#
+# </details>
+
+# %% demo
+from coursework import smollm
+
+request = "Write a short story about a robot."
+
+
+def chooser(**settings):
+    """Return a function that chooses as your sample_next does, with a generator of its own."""
+    generator = torch.Generator().manual_seed(1)
+    return lambda logits: sample_next(logits, generator=generator, **settings)
+
+
+smollm.write(request, "temperature 0.2", chat=True, tokens=30, choose=chooser(temperature=0.2))
+smollm.write(request, "temperature 1", chat=True, tokens=30, choose=chooser(temperature=1.0))
+smollm.write(request, "temperature 3", chat=True, tokens=30, choose=chooser(temperature=3.0))
+smollm.write(request, "temperature 3, top 5", chat=True, tokens=30, choose=chooser(temperature=3.0, top_k=5))
+
+# %% [markdown] slide="slide"
+# **Predict, then reveal.** `sample_next` divides by the temperature first and filters by `top_p` afterwards. What if the filter comes first, at a temperature of 2?
+#
+# <details><summary>Answer</summary>
+#
+# It writes more sensibly. Before the division, the distribution is sharp, and a few tokens reach 0.9, so few candidates are left. After the division it is flat, thousands of tokens are needed to reach 0.9, and the filter hardly filters. The order is a convention, but the two are different samplers: if you copy settings from one program to another, check which one it uses.
+#
+# </details>
+
+# %% demo
+def filter_first(logits):
+    """Filter by top_p at temperature 1, then divide by 2."""
+    ordered, ids = logits.sort(descending=True)  # (1, V)
+    before = ordered.softmax(-1).cumsum(-1) - ordered.softmax(-1)
+    ordered = ordered.masked_fill(before >= 0.9, -torch.inf)
+    return ids[0, torch.multinomial((ordered / 2).softmax(-1), 1, generator=drawn)[:, 0]]  # (1,)
+
+
+drawn = torch.Generator().manual_seed(1)
+smollm.write(request, "temperature first", chat=True, tokens=30, choose=chooser(temperature=2.0, top_p=0.9))
+smollm.write(request, "filter first", chat=True, tokens=30, choose=filter_first)
+
+# %% [markdown] slide="skip"
+# ## Where you stand
+#
+# The next cell lists the exercises of this lesson, and what is left. To hand in, save the notebook and run `hand_in()`.
+
+# %% demo slide="skip"
+check()
 
 # %% [markdown]
 # ## What you can do now

@@ -40,7 +40,7 @@
 # | `silence_head` | stretch | 12 | Michel et al. 2019, arXiv:1905.10650 |
 # | what a head does | 1 | 15 | written; Jain and Wallace 2019, arXiv:1902.10186 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. These visible tests are a first check. Grading uses more tests, with other sizes and other numbers.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. These visible tests are a first check. Grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
 # %% [markdown]
 # The first model you look into is your own Transformer from lesson 7, if that notebook is next to this one and passes a quick check. Otherwise a stand-in takes its place. The next cell tells you which. Your grade for this lesson doesn't depend on it.
@@ -72,12 +72,25 @@ torch.manual_seed(8);
 # The second model was trained by others, on a great deal of text. It is a small BERT, loaded here as `bert`, and its `tokeniser` comes with it. Nothing is downloaded. If its files aren't installed, a much smaller model is trained on the spot. The line below tells you which one you have, and how to get the real one.
 
 # %% demo
-from coursework import attention_plots, check, plots
+from coursework import attention_plots, check, hand_in, plots, skip
 from coursework.pretrained_bert import load_bert
 
 plots.use_style()
 bert, tokeniser, note = load_bert()  # load_bert("bert-base-uncased") if that is in your cache
 print(note)
+
+# %% [markdown] slide="slide"
+# ## What a head can be for
+#
+# Here is a real language model, SmolLM2, with 270 heads. It goes on with a text of made-up names that repeats itself. Then eight of its heads are silenced, and it can no longer look up what came next the first time. At the end of this lesson you will find these eight, with tools that you write.
+
+# %% demo
+from coursework.smollm import silence, write
+
+names = "Zorblat Quimfen Drosk Velmar Hilgan. Zorblat Quimfen"
+eight = {(17, 3), (17, 4), (17, 5), (18, 6), (18, 7), (23, 2), (23, 7), (24, 4)}  # each a layer and a head
+write(names, "all heads", tokens=8)
+write(names, "without eight", tokens=8, heads=silence(eight))
 
 # %% [markdown]
 # ## What an attention map is
@@ -137,7 +150,7 @@ print(f"recorded {len(heard)} call: output {tuple(output.shape)}, weights {tuple
 #
 # - `src` and `tgt` are a **batch of one**, and `tgt` is the decoder's input, so it already begins with `<sos>`. Drop the batch dimension in what you return.
 # - Return the weights of the model as it really runs, **with its own masks**: padding is hidden, and so is the future. Who builds the masks?
-# - **Turn dropout off** while you record. Afterwards, leave the model in the mode it came in, and leave **no hook** behind.
+# - **Turn dropout off** while you record. Afterwards, leave the model in the mode it came in, and leave **no hook** behind, even if the model raises an exception.
 #
 # The layers are `model.encoder.layers` and `model.decoder.layers`. Each has a `self_attention`, and the decoder's layers have a `cross_attention` as well.
 #
@@ -989,7 +1002,50 @@ for kind, layer in head_ablation.layers(speller):
 # These numbers come from one model and 100 test numbers. Yours may differ.
 
 # %% [markdown]
-# ### Stretch: `silence_head`
+# ## Is attention explanation?
+#
+# There is a debate about this question, and it's worth knowing:
+#
+# - Jain and Wallace (2019, *Attention is not Explanation*) replaced the attention weights of trained text classifiers by quite different ones, and found that the prediction often stayed the same.
+# - Wiegreffe and Pinter (2019, *Attention is not not Explanation*, arXiv:1908.04626) replied that you can't exchange the weights of a model that was trained with its own. They proposed tests in which attention does better than chance.
+# - Clark et al. (2019) stay with what can be measured: which heads match which relation between words, on labelled text.
+#
+# A map is evidence of **where information could have come from**. Whether it did come from there, and whether it mattered, are separate questions. To answer them, you intervene.
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** In a sentiment model, the last layer puts 80 % of the weight of `[CLS]` on the word *not*. Does the model decide because of *not*?
+#
+# <details><summary>Answer</summary>
+#
+# You can't tell from the map. By the last layer, the vector at *not* is a mixture of the whole sentence, so the position isn't the word. Its value vector may be small, or the output projection may cancel it. And part of the result bypassed attention altogether, through the residual connection. Mask out *not*, or replace it with another word, and see what the model predicts then.
+#
+# </details>
+
+# %% [markdown]
+# ### Exercise 8: what a head does (1 point, written)
+#
+# Pick **one** head, of `bert` or of the number speller, and write 80 to 150 words:
+#
+# 1. which head it is, and what it seems to do;
+# 2. your evidence: a score, with a number, *and* at least one sentence or number other than the one with which you found it;
+# 3. why this doesn't yet explain the model's output, and what experiment would tell you more.
+#
+# *15 minutes, medium.*
+
+# %% written reading-attention 1 [markdown]
+# **Question.** Which head of `bert` or of the number speller did you look at, what does it seem to do, what is your evidence, and why does this not yet explain the model's output?
+#
+# ### BEGIN SOLUTION
+# Layer 2, head 9 of all-MiniLM-L6-v2 seems to link a word to the same word in the other sentence. On "The cat sat on the mat / The cat lay on the rug", words that occur once in each give 78 % of their weight to their counterparts; the median head gives 2 %. I found the head on that pair, so I tested it on two others that I had written down before: bridge and dog, 58 %, again the highest of all heads; piano and sister, only 32 %. Words without a counterpart give most of their weight to [CLS].
+#
+# This shows where the head attends, not that the model needs it. By layer 2 the positions hold mixtures, other heads may do the same, and the output projection may ignore the result. I would silence the head and measure how much the similarity of such pairs changes, compared with silencing a random head of the same layer.
+# ### END SOLUTION
+# ### BEGIN MARK SCHEME
+# Half a point: names one head, with a claim about what it does, a number that supports it, and a second example that was not used to find it. Half a point: says that weights show where the head attends, not what decides the output (positions are mixtures, values and projections count, other heads may do the same; one good reason is enough), and names an intervention that would tell more: silencing the head, masking or exchanging words, permuting weights. A head that turns out to do something else than it seemed to is as good a finding as any. "High attention means important" without a reservation: no second half.
+# ### END MARK SCHEME
+
+# %% [markdown]
+# ## Stretch: `silence_head`
 #
 # *Stretch: not counted. 12 minutes, medium.* Now write the intervention yourself, as a **context manager**:
 #
@@ -1070,48 +1126,64 @@ check("silence-head")
 #
 # </details>
 
-# %% [markdown]
-# ## Is attention explanation?
+# %% [markdown] slide="slide"
+# ## In a real model: find the heads that copy
 #
-# There is a debate about this question, and it's worth knowing:
-#
-# - Jain and Wallace (2019, *Attention is not Explanation*) replaced the attention weights of trained text classifiers by quite different ones, and found that the prediction often stayed the same.
-# - Wiegreffe and Pinter (2019, *Attention is not not Explanation*, arXiv:1908.04626) replied that you can't exchange the weights of a model that was trained with its own. They proposed tests in which attention does better than chance.
-# - Clark et al. (2019) stay with what can be measured: which heads match which relation between words, on labelled text.
-#
-# A map is evidence of **where information could have come from**. Whether it did come from there, and whether it mattered, are separate questions. To answer them, you intervene.
+# Give SmolLM2 25 random tokens, twice in a row. The second time, it can know what comes next only by looking it up in the first. A head that does this attends, from each token, to the one **after** its earlier occurrence: an *induction head* (Olsson et al. 2022, arXiv:2209.11895). It needs help from an earlier layer, from a head that says of each token what came before it. Your `previous_token_score` finds those.
 
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** In a sentiment model, the last layer puts 80 % of the weight of `[CLS]` on the word *not*. Does the model decide because of *not*?
+# %% demo
+from coursework import smollm
+
+torch.manual_seed(0)
+once, start = torch.randint(1000, 40000, (1, 25)), torch.zeros(1, 1, dtype=torch.long)
+twice = torch.cat([start, once, once], dim=1)  # (1, 51)
+try:
+    maps = smollm.attention_maps(twice)  # (30, 9, 51, 51)
+except smollm.NotInstalledError as problem:
+    print(problem)
+    maps = torch.zeros(30, 9, 51, 51)
+copying = maps.diagonal(-24, 2, 3)[..., 2:].mean(-1)  # (30, 9): from each token to the one after its twin
+figure, axes = plt.subplots(1, 2, figsize=(9, 7), sharey=True)
+for ax, (title, scores) in zip(axes, {"previous token": previous_token_score(maps), "copying": copying}.items()):
+    ax.imshow(scores, vmin=0, vmax=1, cmap="Blues", aspect="auto")
+    ax.set(title=title, xlabel="head", ylabel="layer")
+
+# %% [markdown] slide="slide"
+# In both panels, a few of the 270 heads stand out. The two that look most firmly at the previous token are in layers 11 and 16, and the heads that copy come right after them, from layer 17 on. The order is no accident: a head that copies reads what an earlier one wrote.
+#
+# **Predict, then reveal.** Silence the eight best copying heads. How many of the random tokens does the model still predict the second time? And what if eight other heads are silenced, drawn by lot?
 #
 # <details><summary>Answer</summary>
 #
-# You can't tell from the map. By the last layer, the vector at *not* is a mixture of the whole sentence, so the position isn't the word. Its value vector may be small, or the output projection may cancel it. And part of the result bypassed attention altogether, through the residual connection. Mask out *not*, or replace it with another word, and see what the model predicts then.
+# With all heads it predicts about eight in ten. Without the eight, next to none; without eight others, still three quarters. Silenced here means that a head passes on its mean over the positions. If it passed on zeros instead, the layers after it would get shorter vectors than they have ever seen, and that alone could do damage.
 #
 # </details>
 
-# %% [markdown]
-# ### Exercise 8: what a head does (1 point, written)
-#
-# Pick **one** head, of `bert` or of the number speller, and write 80 to 150 words:
-#
-# 1. which head it is, and what it seems to do;
-# 2. your evidence: a score, with a number, *and* at least one sentence or number other than the one with which you found it;
-# 3. why this doesn't yet explain the model's output, and what experiment would tell you more.
-#
-# *15 minutes, medium.*
+# %% demo
+def predicted(heads):
+    """Return the share of the repeated tokens that the model predicts, with some heads silenced."""
+    with_silent = smollm.Parts(heads=silence(heads))
+    logits, _ = smollm.load()(twice, parts=with_silent)  # (1, 51, V)
+    return (logits[0, 26:-1].argmax(-1) == twice[0, 27:]).float().mean().item()
 
-# %% written reading-attention 1 [markdown]
-# **Question.** Which head of `bert` or of the number speller did you look at, what does it seem to do, what is your evidence, and why does this not yet explain the model's output?
+
+if maps.any():
+    best = {divmod(number, 9) for number in copying.flatten().topk(8).indices.tolist()}
+    others = {divmod(number, 9) for number in torch.randperm(270)[:8].tolist()}
+    for name, heads in {"all heads": [], "without the best eight": best, "without eight others": others}.items():
+        print(f"{name}: {predicted(heads):.0%}")
+    print("the best eight:", sorted(best))
+
+# %% [markdown]
+# This is the difference between seeing and showing. The maps suggested what these heads do; taking them away shows that the model needs them for it.
+
+# %% [markdown] slide="skip"
+# ## Where you stand
 #
-# ### BEGIN SOLUTION
-# Layer 2, head 9 of all-MiniLM-L6-v2 seems to link a word to the same word in the other sentence. On "The cat sat on the mat / The cat lay on the rug", words that occur once in each give 78 % of their weight to their counterparts; the median head gives 2 %. I found the head on that pair, so I tested it on two others that I had written down before: bridge and dog, 58 %, again the highest of all heads; piano and sister, only 32 %. Words without a counterpart give most of their weight to [CLS].
-#
-# This shows where the head attends, not that the model needs it. By layer 2 the positions hold mixtures, other heads may do the same, and the output projection may ignore the result. I would silence the head and measure how much the similarity of such pairs changes, compared with silencing a random head of the same layer.
-# ### END SOLUTION
-# ### BEGIN MARK SCHEME
-# Half a point: names one head, with a claim about what it does, a number that supports it, and a second example that was not used to find it. Half a point: says that weights show where the head attends, not what decides the output (positions are mixtures, values and projections count, other heads may do the same; one good reason is enough), and names an intervention that would tell more: silencing the head, masking or exchanging words, permuting weights. A head that turns out to do something else than it seemed to is as good a finding as any. "High attention means important" without a reservation: no second half.
-# ### END MARK SCHEME
+# The next cell lists the exercises of this lesson, and what is left. To hand in, save the notebook and run `hand_in()`.
+
+# %% demo slide="skip"
+check()
 
 # %% [markdown]
 # ## What you can do now

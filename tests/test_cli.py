@@ -64,7 +64,7 @@ def test_a_page_that_cannot_be_written_gets_one_line(
     (tmp_path / "file").touch()
     result = run("check", hand_in("03_attention"), "--page", tmp_path / "file" / "a.html", *SANDBOX)
     assert result.exit_code == 2
-    assert result.stderr.startswith("autograder: cannot write")
+    assert result.stderr.startswith("autograder: cannot read or write")
     assert "Score:" in result.stdout
 
 

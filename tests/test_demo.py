@@ -11,6 +11,7 @@ from rich.console import Console
 
 from autograder import demo
 from autograder.model.course import Course
+from autograder.model.errors import CourseError
 from autograder.storage.attempts import AttemptLog
 
 __all__ = ["broken_bwrap"]
@@ -35,7 +36,13 @@ def test_the_demo_marks_its_class(
         assert reports[student].score < 20
         assert any(ex.misconceptions for ex in reports[student].exercises)
     _the_books_agree(made, {name: report.score for name, report in reports.items()})
-    assert "class.html" in (tmp_path / "said.txt").read_text()
+    told = (tmp_path / "said.txt").read_text().splitlines()
+    pages = [line for line in told if f"feedback/{demo.FIRST}/{LESSON}/{LESSON}.html" in line]
+    (lesson,) = (line for line in told if line.startswith(LESSON))
+    assert "5 graded" in lesson  # and a line for each of them would be far more
+    assert told.index(pages[0]) < told.index(lesson)
+    assert len(told) <= 10
+    assert "class.html" in told[-3]
     for student in reports:
         assert (made.feedback / student / LESSON / f"{LESSON}.html").is_file()
     assert f"feedback/bela/{LESSON}" in (made.reports / "class.html").read_text()
@@ -53,13 +60,22 @@ def _the_books_agree(made: Course, scores: dict[str, float]) -> None:
 def test_a_second_demo_replaces_the_first(course: Course, tmp_path: Path) -> None:
     """Nothing of an earlier demo is left."""
     folder = tmp_path / "demo"
+    demo.fresh_course(course, folder)
     (folder / "submitted" / "nobody" / LESSON).mkdir(parents=True)
     made = demo.fresh_course(course, folder)
     assert LESSON in made.lessons()
-    demo.hand_in_all(made, LESSON)
+    demo.hand_in(made, LESSON, demo.NAMES)
     assert not (made.submitted / "nobody").exists()
     assert len(list(made.submitted.iterdir())) == len(demo.NAMES)
     shutil.rmtree(folder)
+
+
+def test_the_demo_never_replaces_anything_but_a_demo(course: Course, tmp_path: Path) -> None:
+    """A folder that somebody named by mistake keeps its files."""
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(CourseError, match="holds no earlier demo"):
+        demo.fresh_course(course, tmp_path)
+    assert (tmp_path / "thesis.tex").exists()
 
 
 @pytest.mark.full("grades a class", seconds=45)

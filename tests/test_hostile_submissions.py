@@ -83,10 +83,15 @@ INCIDENTS = {
     "write-system": {"wrote-outside"},
 }
 ENDLESS = {
-    "alarm-switched-off": set(),
+    "alarm-switched-off": {"too-much"},
+    "computes-and-sleeps": set(),
     "endless-loop-in-call": set(),
     "endless-value": set(),
+    "event-loop": set(),
+    "freezes-the-clock": {"too-much"},
+    "ignores-signals": {"too-much"},
     "stops-its-keeper": {"too-much"},
+    "stops-itself": set(),
     "trickled-reply": set(),
 }
 

@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 from nbgrader.api import Gradebook
-from tiny_course import LESSON, make_course
+from tiny_course import LESSON, FakeGrader, make_course
 
 from autograder.authoring.release import register
 from autograder.grading import version
+from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import Course
+from autograder.reports.graded_notebook import graded_page
+from autograder.storage.recorder import Recorder
+from autograder.submissions.submission import Submission
 
 Grades = dict[str, tuple[float | None, float | None, bool]]
 ReadGrades = Callable[[str], Grades]
@@ -30,6 +34,15 @@ def course(built: Path, tmp_path: Path) -> Course:
     root = tmp_path / "course"
     shutil.copytree(built, root)
     return Course(root)
+
+
+def record(course: Course, *students: str) -> None:
+    """Grade these students' submissions with the fake grader, and record them as a class run does."""
+    with Recorder(course) as recorder:
+        for student in students:
+            submission = Submission(course, student, LESSON, "v")
+            attempt, notebook = grade_submission(FakeGrader(course), submission, sandboxed=True)
+            recorder.keep(attempt, graded_page(notebook, attempt))
 
 
 @pytest.fixture

@@ -1,7 +1,9 @@
 """Makes the public examples of a lesson: right results, and what known mistakes give.
 
-The files lie in `coursework/examples`. They hold no code: of a mistake they keep its title, its hint
-and the signature of its results, with which the student's own notebook recognises it.
+The files lie in `coursework/examples`. Of a mistake they keep its title, its hint and the signature of its
+results, with which the student's own notebook recognises it. They also list all exercises of the lesson, with
+what each excludes and the stand-in that `skip` puts in its place, which is written another way than the
+model answer.
 """
 
 import hashlib
@@ -17,10 +19,12 @@ import torch
 from safetensors.torch import save
 
 from autograder.judge.oracle import Oracle
+from autograder.judge.stand_ins import stand_in_source
 from autograder.model import draw
 from autograder.model.draw import PUBLIC_KEY, PublicDraw
 from autograder.model.errors import CheckDefinitionError
 from autograder.model.exercise import Exercise, Lesson, Mistake
+from autograder.model.lesson_text import read_lesson
 from coursework import scope
 from coursework.engine import compare, observe, operations, parts
 from coursework.engine import examples as engine_examples
@@ -32,6 +36,7 @@ from coursework.engine.operation import Operation, packed
 from coursework.engine.operations import ModuleOperation
 from coursework.engine.parts import TRIALS, CallThrough
 from coursework.engine.values import Encoder, pack
+from coursework.instant.exercises import digest_of
 
 FOLDER = Path("coursework/examples")
 MOST_PAIRS = 1500
@@ -63,7 +68,7 @@ def examples_files(lesson: Lesson) -> dict[Path, bytes]:
     oracle = Oracle(lesson, PUBLIC_KEY)
     tensors: Tensors = {}
     stored = [_stored(make_examples(oracle, exercise), tensors) for exercise in exercises]
-    document = {"made_from": made_from(lesson), "exercises": stored}
+    document = {"made_from": made_from(lesson), "lesson": listed(lesson), "exercises": stored}
     place = examples_place(lesson)
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), indent=None)
     return {
@@ -97,6 +102,7 @@ def made_from(lesson: Lesson) -> str:
     references = [folder / "reference.py" for folder in folders]
     for path in (Path(__file__), *ours, *filter(Path.is_file, references)):
         digest.update(path.read_bytes())
+    digest.update(repr(listed(lesson)).encode())
     for exercise in lesson.exercises:
         shown = [(each.picture, each.shown) for each in exercise.examples]
         mistakes = [(each.id, each.title, each.hint, each.edits, each.also) for each in exercise.mistakes]
@@ -104,6 +110,30 @@ def made_from(lesson: Lesson) -> str:
         for operation in _operations(lesson, exercise):
             digest.update(pack(packed(operation)))
     return digest.hexdigest()
+
+
+def listed(lesson: Lesson) -> list[dict[str, Any]]:
+    """Return what a student's notebook knows of each exercise: its name, points, minutes, what it excludes.
+
+    Its cells are known by digests of their texts as released.
+    """
+    text = read_lesson(lesson.path)
+    return [
+        {
+            "id": exercise.id,
+            "name": exercise.name,
+            "title": text.title(exercise.id),
+            "points": exercise.points,
+            "minutes": text.minutes(exercise.id),
+            "written": exercise.written,
+            "skeleton": digest_of(text.skeleton(exercise.id)),
+            "test": "" if exercise.written else digest_of(text.test(exercise.id)),
+            "excludes": list(exercise.excludes.names) if exercise.excludes else [],
+            "instead": exercise.excludes.instead if exercise.excludes else "",
+            "stand_in": stand_in_source(exercise.stand_in, exercise.name) if exercise.stand_in else "",
+        }
+        for exercise in lesson.exercises
+    ]
 
 
 def _operations(lesson: Lesson, exercise: Exercise) -> list[Operation]:

@@ -47,7 +47,7 @@ def run(notebook: Any, lesson: LessonText, root: Path) -> Any:
         client = notebook_client(done, folder, Path(empty, "kernel.json"))
         client.on_cell_start = lambda cell, cell_index: begun.append(cell.id)  # noqa: ARG005  (nbclient gives both)
         try:
-            client.execute(env=_environment(root, Path(empty)))
+            client.execute(env=_environment(root, Path(empty)) | {"JPY_SESSION_NAME": f"{lesson.name}.ipynb"})
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             raise _failed(begun[-1] if begun else "", lesson, error) from error
     _check_paths(done, lesson, root)

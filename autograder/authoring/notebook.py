@@ -24,6 +24,7 @@ METADATA = {
         "pygments_lexer": "ipython3",
     },
 }
+GOES_ON = "raises-exception"  # Jupyter runs the cells below such a cell whatever it raises
 WRONG = "✗"  # how the card of a wrong answer begins
 HEADING = re.compile(r"^\s*(#{1,3}) ")
 HEADING_SLIDES = {1: "slide", 2: "slide", 3: "subslide"}
@@ -61,6 +62,8 @@ def _cell(cell: LessonCell, text: str, metadata: dict[str, Any]) -> Any:
 
 def _instructor_cell(cell: LessonCell, lesson: str) -> Any:
     metadata = _shown(cell)
+    if not cell.kind.is_markdown and cell.kind is not CellKind.SETUP:
+        metadata["tags"] = [*metadata.get("tags", ()), GOES_ON]
     if cell.kind not in (CellKind.PROSE, CellKind.DEMO):
         metadata["nbgrader"] = _nbgrader(cell)
     text = cell.text

@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from autograder.model.course import Course
-from autograder.model.errors import AutograderError, CourseError, MachineError, SandboxMissingError
+from autograder.model.errors import AutograderError, CourseError, SandboxMissingError
 from autograder.model.text import clean
 
 P = ParamSpec("P")
@@ -48,15 +48,26 @@ class Group(click.Group):
         except SandboxMissingError as problem:
             click.echo(f"autograder: {clean(str(problem))}", err=True)
             sys.exit(BAD_INPUT)
-        except (AutograderError, PermissionError, NotADirectoryError) as problem:
-            known = problem if isinstance(problem, AutograderError) else MachineError(str(problem))
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as problem:
+            known = problem if isinstance(problem, AutograderError) else _of_machine(problem)
+            if known is None:
+                raise
             click.echo(f"autograder: {' '.join(clean(str(known)).split())}", err=True)
             sys.exit(BAD_INPUT)
 
 
+def _of_machine(problem: Exception) -> AutograderError | None:
+    from autograder.storage.io_errors import machine_error  # it loads SQLAlchemy
+
+    return machine_error(problem)
+
+
 def find_course(context: click.Context) -> Course:
     """Return the course that --course names, or the nearest one. Raises CourseError for none."""
-    return Course.find(context.find_root().params.get("course"))
+    named: Path | None = context.find_root().params.get("course")
+    return Course.at(named) if named else Course.find()
 
 
 def pass_course(command: Callable[Concatenate[Course, P], R]) -> Callable[P, R]:

@@ -79,8 +79,5 @@ def _write_page(course: Course, graded: "GradedSubmission", page: Path, *, sandb
     from autograder.reports.student_pages import page_of_one
 
     made = page_of_one(course, graded.report, graded.notebook, sandboxed=sandboxed)
-    try:
-        write(page, made.encode())
-    except OSError as error:
-        raise CourseError(f"cannot write {page}: {error.strerror}") from None
+    write(page, made.encode())
     click.echo(f"wrote {page}", err=True)

@@ -64,7 +64,7 @@ def export(
 
     people = read_roster(roster) if roster else Roster()
     wanted = Wanted(lessons, people, partial, sandboxed=not unsandboxed)
-    paths, notes = write_export(course, format, wanted, folder or course.root / "exports")
+    paths, notes = write_export(course, format, wanted, folder or course.exports)
     say_written(course, paths, as_json=as_json)
     for note in notes:
         click.echo(f"note: {note}", err=True)

@@ -9,6 +9,7 @@ from rich.console import Console
 from autograder.commands.base import (
     LESSON,
     Command,
+    find_course,
     json_option,
     lessons_argument,
     pass_course,
@@ -16,6 +17,7 @@ from autograder.commands.base import (
     workers_option,
 )
 from autograder.model.course import Course
+from autograder.model.errors import CourseError
 
 if TYPE_CHECKING:
     from autograder.grading.cluster import Cluster
@@ -161,15 +163,22 @@ def regrade(course: Course, lesson: str, *, write: bool, workers: int | None, un
     },
 )
 @click.option(
-    "--folder", type=click.Path(path_type=Path), help="Where to make it; by default demo/ in the course."
+    "--folder",
+    type=click.Path(path_type=Path),
+    help="Where to make it; by default demo/ in the course, or here if this is no course.",
 )
-@pass_course
-def demo(course: Course, folder: Path | None) -> None:
+@click.pass_context
+def demo(context: click.Context, folder: Path | None) -> None:
     """Invent a class of 24, grade it, and say where to look.
 
     The students' notebooks hold model answers with known mistakes in them. One is untouched, and one
-    cannot be opened.
+    cannot be opened. Outside a course, the lessons are those that came with this program.
     """
     from autograder.demo import run_demo
 
-    run_demo(course, folder or course.root / "demo", Console())
+    try:
+        course = find_course(context)
+        place = folder or course.root / "demo"
+    except CourseError:
+        course, place = Course.of_program(), folder or Path("demo").resolve()
+    run_demo(course, place, Console())

@@ -1,4 +1,4 @@
-"""`autograder lectures`, `open` and `bundle`: lessons in front of a room, and in one zip for students."""
+"""`autograder lectures`, `open`, `site` and `bundle`: lessons in front of a room, to read, and in one zip."""
 
 import json
 import subprocess
@@ -85,6 +85,32 @@ def open_lesson(course: Course, lesson: str, *, student: bool, no_lab: bool, fol
         click.echo(f"a copy to try things on: {notebook}")
     if not no_lab:
         subprocess.run(pages.lab_command(notebook), check=False)  # noqa: S603 - our own JupyterLab
+
+
+@click.command(
+    cls=Command,
+    examples={
+        "autograder site": "Write all lessons as pages to site/; open site/index.html.",
+        "autograder site --folder ~/www/course": "Write them to another folder, such as one on the web.",
+    },
+)
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where to write them; by default site/ in the course.",
+)
+@json_option
+@pass_course
+def site(course: Course, *, folder: Path | None, as_json: bool) -> None:
+    """Write the lessons as pages to read in a browser.
+
+    They need no network and no Jupyter. Exercises are open, as students have them, and hints folded;
+    each page links to its notebook. The command refuses to write anything that shows an answer, a
+    check or a known mistake.
+    """
+    from autograder.site.build import write_site
+
+    say_written(course, [write_site(course, folder)], as_json=as_json)
 
 
 @click.command(cls=Command, examples={"autograder bundle": "Write dist/transformer-lessons.zip."})

@@ -50,7 +50,7 @@ def summarise(lesson: str, reports: Mapping[str, Report]) -> LessonSummary:
         },
         absent=sorted(name for name, report in reports.items() if report.state is State.ABSENT),
         pending=sum(report.pending > 0 for report in found),
-        incidents=sum(bool(report.incidents) for report in found),
+        incidents=sum(len(report.incidents) for report in found),
         grader_errors=sum(
             any(each.is_pending and each.outcome is Outcome.GRADER_FAULT for each in report.exercises)
             for report in found
@@ -111,7 +111,7 @@ def _places(course: Course, summaries: Sequence[LessonSummary]) -> list[str]:
         f"{shown(course, course.reports) + '/*.csv':<28}the scores; 'autograder export' has more",
     ]
     if any(each.pending for each in summaries):
-        places.append(f"{'formgrader, in JupyterLab':<28}the answers to grade by hand")
+        places.append(f"{'autograder written':<28}the answers to grade by hand; formgrader has them too")
     if any(each.grader_errors for each in summaries):
         log = shown(course, course.reports / ERROR_LOG)
         places.append(f"{log:<28}what went wrong in the grader itself")

@@ -14,6 +14,7 @@ import click
 
 from autograder.commands.base import Command, pass_course, unsandboxed_option
 from autograder.model.course import Course
+from autograder.model.text import clean
 
 if TYPE_CHECKING:
     from autograder.watch.watch import Done
@@ -34,10 +35,14 @@ if TYPE_CHECKING:
     type=click.IntRange(1),
     default=10,
     show_default=True,
-    help="Attempts per student and hour; what is handed in beyond that waits.",
+    help="Attempts per student and hour; more than that, or than five minutes of grading, waits.",
 )
 @click.option(
-    "--workers", type=click.IntRange(1), default=1, show_default=True, help="How many to grade at once."
+    "--workers",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="How many to grade at once, besides one that takes long.",
 )
 @click.option("--once", is_flag=True, help="Grade what is there, and end.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document per submission, a line each.")
@@ -60,13 +65,14 @@ def watch(
     Feedback goes back through the exchange if the submission came through it.
 
     Files that are still being written are left until they are whole. What was graded before a restart
-    is not graded again. Stop with Ctrl-C: the submission at hand is finished first.
+    is not graded again. Students take turns, and a submission that takes long holds up nobody else. Stop
+    with Ctrl-C: what is being graded is finished first, or is left to the next start if it takes long.
     """
     from autograder.grading.pool import Pool
     from autograder.sandbox.start import require_sandbox
     from autograder.storage.exchange import CourseExchange
     from autograder.watch.inbox import Inbox
-    from autograder.watch.watch import ArrivalGrader, Watch, only_one
+    from autograder.watch.watch import QUICK, ArrivalGrader, Watch, only_one
 
     if not unsandboxed:
         require_sandbox()
@@ -74,15 +80,19 @@ def watch(
     if place and not place.is_dir():
         raise click.BadParameter(f"no such folder: {place}", param_hint="FOLDER")
     exchange = CourseExchange(course, place)
-    inbox = Inbox(place or exchange.require_inbound(), course.lessons())
-    pool = Pool(workers, sandboxed=not unsandboxed, persistent=True)
-    grader = ArrivalGrader(course, exchange, pool)
+    folder = place or exchange.require_inbound()
+    inbox = Inbox(
+        folder, course.lessons(), is_exchange=folder == exchange.inbound, checks_owner=exchange.checks_owner
+    )
+    quick = Pool(workers, sandboxed=not unsandboxed, seconds=QUICK, persistent=True)
+    slow = Pool(1, sandboxed=not unsandboxed, persistent=True)
+    grader = ArrivalGrader(course, exchange, quick, slow)
     with only_one(course), _stopped_by_signals() as stop:
         click.echo(f"watching {inbox.folder}", err=True)
         tell, note = _tell_json if as_json else _tell, partial(click.echo, err=True)
-        pool.warm_up(course)
+        quick.warm_up(course)
         try:
-            Watch(inbox, grader, tell, note, most, exchange.checks_owner).run(stop, once=once)
+            Watch(inbox, grader, tell, note, most).run(stop, once=once)
         finally:
             grader.close()
 
@@ -107,7 +117,8 @@ def _tell(done: "Done") -> None:
     if done.attempt is None:
         return
     back = ", feedback released" if done.returned else ""
-    total = report_total(done.attempt.report)
+    report = done.attempt.report
+    total = report_total(report) + (f", {clean(report.reason, 200)}" if report.reason else "")
     click.echo(f"{done.arrival}: {total} ({done.seconds:.0f} s{back})")
     if done.problem:
         click.echo(f"  {done.problem}; the scores are recorded", err=True)
@@ -128,6 +139,7 @@ def _tell_json(done: "Done") -> None:
         "max_score": report.max_score,
         "seconds": round(done.seconds, 2),
         "returned": done.returned,
+        "reason": report.reason,
         "problem": done.problem,
     }
     click.echo(json.dumps(document, ensure_ascii=False))

@@ -1,14 +1,4 @@
-"""CSV files of all scores: nbgrader's, with pending points left empty, Canvas', and one over all lessons.
-
-The rules of the file for Canvas are those of its own importer:
-https://github.com/instructure/canvas-lms/blob/master/lib/gradebook_importer.rb
-The first columns are Student, ID, SIS User ID, SIS Login ID and Section, in this order. The second row
-holds the points possible. A column belongs to the assignment whose title or "title (id)" is its
-heading. An empty cell leaves Canvas' score as it is.
-"""
-
-import re
-from collections.abc import Sequence
+"""CSV files of all scores: nbgrader's, with pending points left empty, and one over all lessons."""
 
 from autograder.exports.class_scores import ClassScores
 from autograder.exports.roster import Person, Roster
@@ -19,9 +9,6 @@ NBGRADER_COLUMNS = (
     "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
     "raw_score", "late_submission_penalty", "score", "max_score",
 )  # fmt: skip
-CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-CANVAS_POINTS = "Points Possible"
-CANVAS_TITLE = re.compile(r"(.*) \(\d+\)")
 PERSON = ("student", "name", "email", "id")
 PER_LESSON = ("score", "max", "pending", "seconds late", "penalty", "state")
 TOTALS = ("total", "total of")
@@ -54,33 +41,6 @@ def nbgrader_csv(scores: ClassScores, roster: Roster, *, partial: bool) -> str:
     return csv_text([NBGRADER_COLUMNS, *rows])
 
 
-def canvas_csv(scores: ClassScores, roster: Roster, *, partial: bool) -> str:
-    """Return the file for Canvas. Scores with pending points are empty, unless `partial` asks for them.
-
-    If the roster is a gradebook exported from Canvas, its ids and its headings are used, so that Canvas
-    finds every student and every assignment again.
-    """
-    known = roster.known(scores.students)
-    rows = []
-    for student in scores.students:
-        who = known.get(student, Person())
-        name, login = who.full_name or student, who.login or who.student or student
-        cells = [lesson.cell(student, partial=partial) for lesson in scores.lessons]
-        rows.append([name, who.canvas_id, who.number, login, who.section, *cells])
-    titles = [_title(each.lesson, roster.headings) for each in scores.lessons]
-    points = [each.max_score for each in scores.lessons]
-    return csv_text([[*CANVAS_COLUMNS, *titles], [CANVAS_POINTS, "", "", "", "", *points], *rows])
-
-
-def _title(lesson: str, headings: Sequence[str]) -> str:
-    """Return the heading of a lesson's assignment in the roster, or else the lesson's name."""
-    for heading in headings:
-        match = CANVAS_TITLE.fullmatch(heading)
-        if (match[1] if match else heading).casefold() == lesson.casefold():
-            return heading
-    return lesson
-
-
 def course_csv(scores: ClassScores, roster: Roster) -> str:
     """Return one file over all lessons; students whom only the roster knows are in it, without scores.
 
@@ -93,29 +53,30 @@ def course_csv(scores: ClassScores, roster: Roster) -> str:
     | LESSON penalty | the points that nbgrader's late-submission plugin took off |
     | LESSON state | graded, unreadable, wrong-file or absent |
     | total | the points graded so far in all lessons, after penalties |
-    | total of | the most that could be earned in what has been graded |
+    | total of | the points of all these lessons, handed in or not, without those still pending |
     """
     known = roster.known(scores.students)
     lessons = [f"{lesson.lesson} {title}" for lesson in scores.lessons for title in PER_LESSON]
     rows = [_course_row(scores, student, known.get(student, Person())) for student in scores.students]
-    missing = [person for person in roster.people if person not in known.values()]
-    rows += [_course_row(scores, person.student or person.login, person) for person in missing]
+    rows += [_course_row(scores, person.student_id, person) for person in roster.without(known)]
     return csv_text([[*PERSON, *lessons, *TOTALS], *rows])
 
 
 def _course_row(scores: ClassScores, student: str, who: Person) -> Cells:
-    total, most = 0.0, 0.0
+    earned: list[float] = []
+    most = 0.0
     cells: Cells = [student, who.full_name, who.email, who.number]
     for lesson in scores.lessons:
         score = lesson.scores.get(student)
+        most += lesson.max_score - (score.report.pending if score else 0.0)
         if score is None:
             cells += [None, lesson.max_score, None, None, None, State.ABSENT.value]
             continue
         report = score.report
         is_graded, is_absent = report.share is not None, report.state is State.ABSENT
         late = (None, None) if is_absent else (score.seconds_late, score.penalty)
-        earned = report.score if is_graded else None
-        cells += [earned, report.max_score, report.pending, *late, report.state.value]
+        points = report.score if is_graded else None
+        cells += [points, report.max_score, report.pending, *late, report.state.value]
         if is_graded:
-            total, most = total + score.earned, most + report.graded_points
-    return [*cells, total if most else None, most or None]
+            earned.append(score.earned)
+    return [*cells, sum(earned) if earned else None, most]

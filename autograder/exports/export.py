@@ -6,12 +6,13 @@ from pathlib import Path
 
 from autograder.authoring.files import write
 from autograder.exports import AUTOGRADER
+from autograder.exports.canvas import SETTING, canvas_csv, column_titles
 from autograder.exports.class_scores import ClassScores, class_scores
-from autograder.exports.csv_files import canvas_csv, course_csv, nbgrader_csv
+from autograder.exports.csv_files import course_csv, nbgrader_csv
 from autograder.exports.gradescope import gradescope_zip, results_json
 from autograder.exports.moodle import feedback_zip, worksheet
 from autograder.exports.roster import Roster
-from autograder.model.course import Course
+from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
 
 ONE_NUMBER = {"nbgrader", "canvas", "moodle"}  # a lesson has one cell, without room for "pending"
@@ -45,7 +46,7 @@ def export(course: Course, name: str, wanted: Wanted, folder: Path) -> tuple[lis
         )
     else:
         scores = class_scores(course, wanted.lessons)
-        files, notes = _files(course, name, scores, wanted), _notes(name, scores, wanted)
+        files, notes = [*_files(course, name, scores, wanted)], _notes(course, name, scores, wanted)
     paths = []
     for file, content in files:
         write(folder / file, content)
@@ -58,7 +59,8 @@ def _files(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> It
     if name == "nbgrader":
         yield "nbgrader.csv", nbgrader_csv(scores, roster, partial=partial).encode()
     elif name == "canvas":
-        yield "canvas.csv", canvas_csv(scores, roster, partial=partial).encode()
+        titles = column_titles(course, scores, roster)
+        yield "canvas.csv", canvas_csv(scores, roster, titles, partial=partial).encode()
     elif name == "course":
         yield "course.csv", course_csv(scores, roster).encode()
     elif name == "moodle":
@@ -79,7 +81,7 @@ def _files(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> It
                 yield f"gradescope/{lesson.lesson}/{student}/results.json", text.encode()
 
 
-def _notes(name: str, scores: ClassScores, wanted: Wanted) -> list[str]:
+def _notes(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> list[str]:
     notes = []
     if (pending := scores.pending()) and name in ONE_NUMBER and not wanted.partial:
         notes.append(
@@ -98,4 +100,16 @@ def _notes(name: str, scores: ClassScores, wanted: Wanted) -> list[str]:
     unknown = [student for student in scores.students if student not in known]
     if wanted.roster.people and unknown:
         notes.append(f"not on the roster: {', '.join(unknown)}")
+    worked = {student for lesson in scores.lessons for student in lesson.scores}
+    idle = wanted.roster.without({student: who for student, who in known.items() if student in worked})
+    if idle:
+        notes.append(f"on the roster, and handed in nothing: {', '.join(map(str, idle))}")
+    if name == "canvas" and wanted.roster.headings:
+        titles = column_titles(course, scores, wanted.roster)
+        notes += [
+            f"no column of the roster is {lesson}, so Canvas will offer to make one; to name its column, set "
+            f"{SETTING} in {CONFIG}"
+            for lesson, title in titles.items()
+            if title not in wanted.roster.headings
+        ]
     return notes

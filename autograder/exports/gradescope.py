@@ -79,7 +79,7 @@ def _summary(report: Report, *, sandboxed: bool, penalty: float) -> list[str]:
         lines += ["", "Repaired before grading (no points taken off)", *report.repairs]
     if told := report.told_incidents:
         notes = [f"{place(incident)}: {incident.message}" for incident in told]
-        lines += ["", "Noticed while the code ran (no points taken off)", *notes]
+        lines += ["", "Noticed while the code ran (a note takes no points off)", *notes]
     return [*lines, *([] if sandboxed else ["", NO_SANDBOX])]
 
 

@@ -38,7 +38,8 @@ def worksheet(scores: LessonScores, worksheet: Roster, *, partial: bool) -> str:
     """
     missing = [title for title in REQUIRED if title not in worksheet.headings]
     if missing:
-        what = f"the roster is no such worksheet: it has no column '{missing[0]}'; "
+        told = "a gradebook of Canvas" if worksheet.system == "Canvas" else "no such worksheet"
+        what = f"the roster is {told}: it has no column '{missing[0]}'; "
         raise CourseError(
             f"an export for Moodle fills in its grading worksheet; {what if worksheet.headings else ''}"
             "export the worksheet of this assignment in English, and give it with --roster"

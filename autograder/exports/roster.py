@@ -4,6 +4,7 @@ The file may be a list of your own, the gradebook that Canvas exports, or the gr
 Moodle exports. Columns are recognised by their headings, in any order and in either case.
 """
 
+import codecs
 import csv
 import io
 from collections import Counter
@@ -28,6 +29,9 @@ HEADINGS = {
 }
 CANVAS = {"student": "name", "id": "canvas_id"}  # what Canvas means by two plain headings
 KEYS = ("student", "login", "number", "email")  # what a student's folder can be named after
+IDS = ("canvas_id", "moodle_id")  # what other systems know a person by
+MOODLE_ONLY = {"identifier", "maximum grade", "last modified (grade)"}  # headings of no other file
+CANVAS_ONLY = {"sis user id", "sis login id"}
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,23 @@ class Person:
         """The name as the file has it, or else put together from first and last name."""
         return self.name or f"{self.first_name} {self.last_name}".strip()
 
+    @property
+    def student_id(self) -> str:
+        """What the person's folder is called if nobody says otherwise."""
+        return self.student or self.login or self.email.partition("@")[0] or self.number
+
+    @property
+    def both_names(self) -> tuple[str, str]:
+        """First and last name; a name in one piece without a comma is a first name."""
+        last, comma, first = self.name.partition(",")
+        if self.first_name or self.last_name or not comma:
+            return self.first_name or self.name, self.last_name
+        return first.strip(), last.strip()
+
+    def __str__(self) -> str:
+        """The person as a message names them."""
+        return self.full_name or self.email or self.student_id
+
 
 @dataclass(frozen=True)
 class Roster:
@@ -59,20 +80,55 @@ class Roster:
     people: Sequence[Person] = ()
     headings: Sequence[str] = ()
 
+    @property
+    def system(self) -> str:
+        """The system that exported the file: "Moodle", "Canvas", or '' for a list of your own."""
+        plain = {heading.casefold() for heading in self.headings}
+        return "Moodle" if plain & MOODLE_ONLY else "Canvas" if plain & CANVAS_ONLY else ""
+
     def find(self, student: str) -> Person | None:
         """Return the person whose submissions are in the folder `student`, if there is one.
 
         A folder is named after the student's id, login, number or e-mail, with or without its domain.
+        Raises CourseError if it could be several people's: a guess could give away a score.
         """
-        for key in KEYS:
-            found = [person for person in self.people if _fits(getattr(person, key), student)]
-            if len(found) == 1:
-                return found[0]
-        return None
+        found = [
+            person for person in self.people if any(_fits(getattr(person, key), student) for key in KEYS)
+        ]
+        exact = [person for person in found if person.student.casefold() == student.casefold()]
+        if len(found) > 1 and len(exact) != 1:
+            raise CourseError(
+                f"the folder '{student}' could be that of {_listed(found)} on the roster: "
+                "add a column 'student id' with the names of the folders"
+            )
+        return next(iter(exact or found), None)
 
     def known(self, students: Sequence[str]) -> dict[str, Person]:
-        """Return the person of each student who is on the roster."""
-        return {student: person for student in students if (person := self.find(student))}
+        """Return the person of each student who is on the roster.
+
+        Raises CourseError if two folders belong to one person, or one folder could be two people's.
+        """
+        known = {student: person for student in students if (person := self.find(student))}
+        folders: dict[int, list[str]] = {}
+        for student, person in known.items():
+            folders.setdefault(id(person), []).append(student)
+        for names in folders.values():
+            if len(names) > 1:
+                raise CourseError(
+                    f"the folders {_listed(names)} are all {known[names[0]]} on the roster: "
+                    "one person has one folder; move the others out of submitted/, and remove them with "
+                    "'autograder students --remove'"
+                )
+        return known
+
+    def without(self, known: Mapping[str, Person]) -> list[Person]:
+        """Return the people who are none of the `known`."""
+        found = {id(person) for person in known.values()}
+        return [person for person in self.people if id(person) not in found]
+
+
+def _listed(things: Sequence[object]) -> str:
+    return ", ".join(f"'{each}'" for each in things)
 
 
 def _fits(value: str, student: str) -> bool:
@@ -83,9 +139,15 @@ def _fits(value: str, student: str) -> bool:
 def read_roster(path: Path) -> Roster:
     """Read a roster. Raises CourseError if it is no CSV file with a column to know students by."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CourseError(f"cannot read the roster {path}: {error}") from error
+        content = path.read_bytes()
+        utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # "Unicode text" of Excel
+        text = content.decode("utf-16" if utf16 else "utf-8-sig")
+    except OSError as error:
+        raise CourseError(f"cannot read the roster {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CourseError(
+            f"cannot read the roster {path}: it is not Unicode text; save it as 'CSV UTF-8'"
+        ) from error
     # a comma, or the semicolon or tab of a spreadsheet
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -103,7 +165,7 @@ def read_roster(path: Path) -> Roster:
         fields = {name: cells[heading] for name, heading in columns.items()}
         if any(fields.get(key) for key in KEYS):  # Canvas has a row of points possible
             people.append(Person(**fields, row=cells))
-    for key in KEYS:
+    for key in (*KEYS, *IDS):
         values = Counter(getattr(person, key).casefold() for person in people)
         twice = [value for value, count in values.items() if value and count > 1]
         if twice:

@@ -15,7 +15,7 @@ from autograder.reports.terminal import grading_progress
 from autograder.reports.words import report_total
 from autograder.storage.attempts import ERROR_LOG, Attempt, AttemptLog
 from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
-from autograder.submissions.submission import Submission, of_no_lesson, submitted_by
+from autograder.submissions.submission import Submission, look_alike, of_no_lesson, submitted_by
 
 
 def submitted_lessons(course: Course) -> list[str]:
@@ -37,6 +37,8 @@ def grade_lessons(
     console = console or Console(stderr=True)
     if names := of_no_lesson(course):
         _say(console, f"left out because no lesson has that name: {names}")
+    if line := look_alike(course):
+        _say(console, line)
     for lesson in lessons:
         grade_lesson(course, lesson, pool, force=force, console=console)
     with plain_io_errors(course):
@@ -44,16 +46,24 @@ def grade_lessons(
 
 
 def grade_lesson(
-    course: Course, lesson: str, pool: Pool, *, force: bool = False, console: Console | None = None
+    course: Course,
+    lesson: str,
+    pool: Pool,
+    *,
+    force: bool = False,
+    console: Console | None = None,
+    lines: bool = True,
 ) -> list[Attempt]:
     """Grade and record every submission of a lesson; return each student's newest attempt.
 
     A submission that was graded before is skipped, unless its file, the lesson or the grader
     changed, or `force` is set, so an interrupted run continues where it stopped. Progress is shown on
-    `console`, by default standard error. Raises CourseError if there are no submissions, if the results
-    cannot be written or if the cluster cannot be reached, and SandboxMissingError if there is no sandbox.
+    `console`, by default standard error: a bar in a terminal, and, with `lines`, what happens. Raises
+    CourseError if there are no submissions, if the results cannot be written or if the cluster cannot be
+    reached, and SandboxMissingError if there is no sandbox.
     """
-    console = console or Console(stderr=True)
+    shown = console or Console(stderr=True)
+    console = shown if lines else Console(quiet=True)
     with plain_io_errors(course):
         loop = GradingLoop(course, lesson, sandboxed=pool.sandboxed)
         students, others = submitted_by(course, lesson)
@@ -69,7 +79,7 @@ def grade_lesson(
         skipped = len(submissions) - len(todo)
         rest = f", {skipped} graded before" if skipped else ""
         _say(console, f"{lesson}: {_count(todo, 'submission')} to grade{rest}")
-        newest |= _grade(loop, pool, todo, console)
+        newest |= _grade(loop, pool, todo, console, shown)
         log.export()
         _make_pages(loop, pool, students, console)
         return [newest[student] for student in students]
@@ -82,12 +92,14 @@ def _nothing_submitted(course: Course, lesson: str = "<lesson>") -> CourseError:
     )
 
 
-def _grade(loop: GradingLoop, pool: Pool, todo: Sequence[Submission], console: Console) -> dict[str, Attempt]:
-    """Grade, and say how each submission went; return the attempts by student."""
+def _grade(
+    loop: GradingLoop, pool: Pool, todo: Sequence[Submission], console: Console, shown: Console
+) -> dict[str, Attempt]:
+    """Grade, and say how each submission went, with a bar on `shown`; return the attempts by student."""
     made: dict[str, Attempt] = {}
     if not todo:
         return made
-    with closing(loop.grade(pool, todo)) as results, grading_progress(console) as bar:
+    with closing(loop.grade(pool, todo)) as results, grading_progress(shown) as bar:
         for done in bar.track(results, total=len(todo), description=loop.lesson):
             attempt, report = done.attempt, done.attempt.report
             made[attempt.student] = attempt

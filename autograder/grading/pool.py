@@ -95,11 +95,7 @@ class Pool:
 
         Raises the AutograderErrors that would stop every submission alike.
         """
-        versions = {submission.lesson: submission.version for submission in submissions}
-        if any(self._versions.get(lesson, now) != now for lesson, now in versions.items()):
-            self.close()  # the workers have imported the checks of an earlier day
-            self._versions.clear()
-        self._versions |= versions
+        self._renew(submissions)
         again = []
         with closing(self._results(submissions, self.workers)) as results:
             for submission, result in results:
@@ -109,7 +105,27 @@ class Pool:
                     yield result
         for submission in again:
             for _, result in self._results([submission], 1):
-                yield result or self._given_up(submission)
+                yield result or self.given_up(submission)
+
+    def begin(self, submission: Submission) -> "Future[Result]":
+        """Begin to grade one submission in a persistent pool, and return at once.
+
+        The future's exception is one of `DEATHS` if the worker died or took too long. Nothing else may be
+        graded at the moment if `is_outdated`.
+        """
+        self._renew([submission])
+        with self._processes(self.workers) as processes:
+            return self._schedule(processes, submission)
+
+    def is_outdated(self, submission: Submission) -> bool:
+        """Return whether the workers have imported the lesson's checks of an earlier day."""
+        return self._versions.get(submission.lesson, submission.version) != submission.version
+
+    def _renew(self, submissions: Sequence[Submission]) -> None:
+        if any(map(self.is_outdated, submissions)):
+            self.close()
+            self._versions.clear()
+        self._versions |= {submission.lesson: submission.version for submission in submissions}
 
     @property
     def is_running(self) -> bool:
@@ -161,7 +177,8 @@ class Pool:
             broken.set_exception(BrokenProcessPool(str(problem)))
             return broken
 
-    def _given_up(self, submission: Submission) -> Result:
+    def given_up(self, submission: Submission) -> Result:
+        """Return the result of a submission of which two workers died: it is left to a person."""
         detail = f"the grading process died twice, or took longer than {self.seconds:g} s"
         return ungraded(submission, submission.sha256(), detail, sandboxed=self.sandboxed)
 

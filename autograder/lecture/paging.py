@@ -49,6 +49,7 @@ LEGIBLE: Final = 0.96  # of its own size: the type of live figures, 15 points at
 LEAST_POINTS: Final = 15  # 20 pixels, of drawn figures at their own size
 TYPE: Final = re.compile(r"scale\(([\d.]+) -")  # hundredths of a size, before the outlines of a text
 IMAGE: Final = re.compile(r"!\[(?P<alt>.*?)\]\((?P<path>\S+?)\)", re.DOTALL)
+LINK: Final = re.compile(r"(?<!!)\[([^\]]*)\]\([^)]*\)")  # only its words take room
 SVG_SIZE: Final = re.compile(r'<svg[^>]*?\bviewBox="0 0 ([\d.]+) ([\d.]+)"', re.DOTALL)
 PT: Final = 4 / 3  # pixels
 
@@ -279,7 +280,7 @@ def _paragraph_height(paragraph: str, folder: Path) -> float:
         return CODE_LINE * (paragraph.count("\n") - 1) + BOX
     if paragraph.startswith("| "):
         return 42 * paragraph.count("\n") + GAP
-    return PROSE_LINE * _lines(paragraph, PROSE_COLUMNS) + GAP
+    return PROSE_LINE * _lines(LINK.sub(r"\1", paragraph), PROSE_COLUMNS) + GAP
 
 
 def figure_height(path: Path) -> float:

@@ -28,12 +28,10 @@ class Course:
     def find(cls, start: Path | None = None) -> "Course":
         """Return the nearest folder at or above `start` (or here) that holds nbgrader_config.py.
 
-        Falls back to the folder that contains this program. Raises CourseError if neither is a
-        course.
+        Raises CourseError if none of them is a course.
         """
         here = (start or Path.cwd()).resolve()
-        home = Path(__file__).resolve().parents[2]
-        for folder in (here, *here.parents, home):
+        for folder in (here, *here.parents):
             if (folder / CONFIG).is_file():
                 return cls(folder)
         raise CourseError(
@@ -41,15 +39,33 @@ class Course:
             "go to the course folder, or name it with --course"
         )
 
+    @classmethod
+    def at(cls, folder: Path) -> "Course":
+        """Return the course in exactly this folder. Raises CourseError if it is none."""
+        root = folder.resolve()
+        if not (root / CONFIG).is_file():
+            found = "which has none" if root.is_dir() else "which is no folder"
+            raise CourseError(
+                f"no course there: expected {CONFIG} in {root}, {found}; name the course folder"
+            )
+        return cls(root)
+
+    @classmethod
+    def of_program(cls) -> "Course":
+        """Return the course that this program came with. Raises CourseError if it came without."""
+        return cls.at(Path(__file__).resolve().parents[2])
+
     source = _Place("source")  # lesson texts and the instructor's notebooks
     release = _Place("release")  # the lessons as students get them
     solutions = _Place("solutions")  # the lessons with their model answers, executed
     lectures = _Place("lectures")  # slides, made from the solved lessons
+    site = _Place("site")  # the lessons as pages to read
     images = _Place("images")  # figures, and the programs that draw them
     submitted = _Place("submitted")  # submissions, one folder per student
     autograded = _Place("autograded")  # graded notebooks, one folder per student
     feedback = _Place("feedback")  # feedback pages, one folder per student
     reports = _Place("reports")  # reports for the instructor, and the log of attempts
+    exports = _Place("exports")  # scores for other systems, as they were last exported
     gradebook = _Place("gradebook.db")  # nbgrader's database
     key = _Place("course.key")  # private: what the inputs of graded checks are drawn from
     results = _Place("course.results")  # private: what our own answers give on those inputs

@@ -191,7 +191,13 @@ def skeleton(text: str, *, markdown: bool) -> str:
     return str(cleared.source)
 
 
+# In prose, a paper's number becomes a link to it; where an author made the link, it stays as it is.
+ARXIV = re.compile(r"(?<![\[/\w])arXiv:(\d{4}\.\d{4,5})")
 HEADER = re.compile(r"^#\s*%%+(\s|$)")
+EXERCISE = re.compile(
+    r"^#{2,3} (?:Exercise \d+|Stretch): (.*?)(?: \([\d.]+ points?.*\)|, not counted)?$", re.MULTILINE
+)
+MINUTES = re.compile(r"\b(\d+) minutes, (?:easy|medium|hard)")
 # What jupytext itself puts beside the title and our own `slide`.
 JUPYTEXT_KEYS = {"title", "slide", "lines_to_next_cell"}
 
@@ -241,6 +247,14 @@ class LessonText:
         written = cell.kind is CellKind.WRITTEN
         return skeleton(tucked(cell.text) if written else cell.text, markdown=written)
 
+    def question(self, exercise: str) -> str:
+        """Return what a written exercise asks; LessonTextError for an unknown id."""
+        return without(self._answered(exercise).text, *Region).strip()
+
+    def model_answer(self, exercise: str) -> str:
+        """Return a written exercise's model answer alone; LessonTextError for an unknown id."""
+        return inside(self._answered(exercise).text, Region.SOLUTION)
+
     def mark_scheme(self, exercise: str) -> str:
         """Return a written exercise's mark scheme; LessonTextError for an unknown id."""
         return inside(self._answered(exercise).text, Region.SCHEME)
@@ -248,6 +262,23 @@ class LessonText:
     def test(self, exercise: str) -> str:
         """Return the visible tests of an exercise; LessonTextError if it has none."""
         return self._find(exercise, (CellKind.TEST,)).text
+
+    def title(self, exercise: str) -> str:
+        """Return the heading of an exercise without its number and points, the id if it has none."""
+        headings = EXERCISE.findall(self._before(exercise))
+        return headings[-1] if headings else exercise
+
+    def minutes(self, exercise: str) -> int:
+        """Return the minutes that the text gives for an exercise, 0 if it gives none."""
+        minutes = MINUTES.findall(self._before(exercise))
+        return int(minutes[-1]) if minutes else 0
+
+    def _before(self, exercise: str) -> str:
+        """Return the text between the answer before this exercise and its own, or what is asked."""
+        answered = [n for n, cell in enumerate(self.cells) if cell.kind.is_answered]
+        place = next(n for n in answered if self.cells[n].exercise == exercise)
+        first = max((n + 1 for n in answered if n < place), default=0)
+        return "\n".join(cell.text for cell in self.cells[first : place + 1] if cell.kind.is_markdown)
 
     def _answered(self, exercise: str) -> LessonCell:
         return self._find(exercise, (CellKind.SOLUTION, CellKind.WRITTEN))
@@ -301,4 +332,9 @@ def _cells(parsed: list[Any], lines: list[int], path: Path) -> Iterator[LessonCe
         if problem:
             raise LessonTextError(problem, path, cell=title, line=line)
         seen[tag.kind] += 1
-        yield LessonCell(tag.kind, raw.source, line, seen[tag.kind], tag.exercise, tag.points, slide)
+        text = (
+            ARXIV.sub(r"[\g<0>](https://arxiv.org/abs/\1)", raw.source)
+            if tag.kind.is_markdown
+            else raw.source
+        )
+        yield LessonCell(tag.kind, text, line, seen[tag.kind], tag.exercise, tag.points, slide)

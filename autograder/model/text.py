@@ -5,8 +5,10 @@ Reports hold only such text, so nothing else can reach a terminal, a page, a CSV
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Annotated
 
+import regex
 from pydantic import AfterValidator
 
 LONGEST = 1200  # characters of a message
@@ -19,24 +21,27 @@ _ESCAPES = re.compile(
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|\x1b[ -/]*[0-~]?"
 )
-# Control characters, line separators, direction marks, and characters without a shape. The joiners
-# U+200C and U+200D stay: some scripts and emoji need them.
-_UNPRINTABLE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
-    r"\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+# Control characters, line separators, and what has no shape by Unicode's own property, direction marks
+# included; the blank of Braille has no such property. Behind a letter or an emoji of its own, a variation
+# selector and a joiner stay: many scripts and emoji need them.
+_HIDDEN = r"[[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb\u2800]--[\t\n]]"
+_SHAPE = rf"[[^\p{{ASCII}}\s\p{{Cs}}]--{_HIDDEN}]"
+_UNPRINTABLE = regex.compile(
+    rf"(?V1)(?!(?<={_SHAPE})\p{{Variation_Selector}}|(?<={_SHAPE}\p{{Variation_Selector}}?)[\u200c\u200d]){_HIDDEN}"
 )
+_SHAPELESS = regex.compile(r"\p{Default_Ignorable_Code_Point}")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _NO_NAME = re.compile(r'[<>"&*?\[\]\\/`]|^[-=+@＝＋－＠.\s]')
 
 
 def clean(text: str, longest: int = LONGEST) -> str:
-    """Return printable text: no control or direction marks, no lone surrogates, cut to length.
+    """Return printable text: no control, direction or invisible marks, no lone surrogates, cut to length.
 
     Text that was cut says so. Line breaks and tabs are kept.
     """
     if len(text) > 8 * longest:  # most of it is dropped in any case
         text = text[: 8 * longest] + CUT
-    if not text.isprintable():  # most texts are, and a class has very many
+    if not (text.isascii() and text.isprintable()):  # most texts are, and a class has very many
         text = _UNPRINTABLE.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
         text = _SURROGATES.sub("?", text)
     text = text.strip()
@@ -62,6 +67,18 @@ def is_student_name(name: str) -> bool:
     """
     plain = unicodedata.normalize("NFC", name)
     return bool(plain) and clean_name(plain) == plain and not _NO_NAME.search(plain)
+
+
+def look_alikes(names: Iterable[str]) -> list[str]:
+    """Return the names that differ from another only in case, width, ligatures or invisible characters.
+
+    What they are compared by is Unicode's NFKC_Casefold. Letters of another script that look alike differ.
+    """
+    found: dict[str, list[str]] = {}
+    for name in sorted(names):
+        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+        found.setdefault(_SHAPELESS.sub("", folded), []).append(name)
+    return [name for alike in found.values() if len(alike) > 1 for name in alike]
 
 
 Text = Annotated[str, AfterValidator(clean)]

@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import attrgetter
 from statistics import correlation, fmean, median, pstdev, quantiles
 
-from autograder.model.report import ExerciseReport, NamedMistake, Outcome, Report, State
+from autograder.model.report import EXCLUDED, ExerciseReport, NamedMistake, Outcome, Report, State
 from autograder.reports.words import distinct, with_detail
 
 BINS = 10
@@ -116,6 +116,7 @@ class ExerciseFigures:
     pending: int
     outcomes: list[tuple[Outcome, int]]
     mistakes: list[MistakeCount]
+    excluded: list[MistakeCount]  # what answers used although the exercise excludes it
     unexplained: list[str]
 
     @property
@@ -149,10 +150,16 @@ class LessonFigures:
     bins: list[Bin]
     exercises: list[ExerciseFigures]
     mistakes: list[MistakeCount]
+    excluded: list[MistakeCount]
     incidents: list[Note]
     repairs: list[Note]
     by_hand: dict[tuple[str, Outcome], list[str]]
     not_graded: dict[State, dict[str, str]]  # by state and student, the reason
+
+    @property
+    def incident_count(self) -> int:
+        """How many incidents there were, shown or not."""
+        return sum(len(report.incidents) for report in self.reports.values())
 
     @property
     def hardest(self) -> list[ExerciseFigures]:
@@ -193,6 +200,7 @@ def figures(lesson: str, reports: Reports) -> LessonFigures:
         bins=bins(shares),
         exercises=exercises,
         mistakes=sorted(mistakes, key=lambda mistake: -len(mistake.students)),
+        excluded=[each for exercise in exercises for each in exercise.excluded],
         incidents=_notes(
             Note(student, each.exercise or "", each.kind, with_detail(each))
             for student, report in ordered.items()
@@ -222,7 +230,7 @@ def _exercise(lesson: str, exercise_id: str, given: _Given, reports: Reports) ->
         for mistake in distinct(answer.misconceptions):
             named.setdefault(mistake.id, mistake)
             made_by[mistake.id].append(student)
-    mistakes = [
+    counted = [
         MistakeCount(exercise_id, key, one.title, one.hint, made_by[key], len(made_by[key]) / len(reports))
         for key, one in named.items()
     ]
@@ -235,7 +243,10 @@ def _exercise(lesson: str, exercise_id: str, given: _Given, reports: Reports) ->
         graded=len(graded),
         pending=sum(each.is_pending for _, each in given),
         outcomes=[(outcome, counts[outcome]) for outcome in Outcome if counts[outcome]],
-        mistakes=sorted(mistakes, key=lambda mistake: -len(mistake.students)),
+        mistakes=sorted(
+            (each for each in counted if each.id not in EXCLUDED), key=lambda mistake: -len(mistake.students)
+        ),
+        excluded=[each for each in counted if each.id in EXCLUDED],
         unexplained=[
             student for student, each in given if each.outcome is Outcome.FAILED and not each.misconceptions
         ],
@@ -294,6 +305,7 @@ class CourseFigures:
     not_opened: int
     by_hand: int
     incidents: list[tuple[str, Note]]
+    incident_count: int
     median: float | None
 
 
@@ -317,6 +329,7 @@ def course_figures(lesson_reports: Mapping[str, Mapping[str, Report]]) -> Course
         not_opened=sum(len(each.not_graded.get(state, {})) for each in lessons for state in damaged),
         by_hand=sum(len(students) for each in lessons for students in each.by_hand.values()),
         incidents=[(each.lesson, note) for each in lessons for note in each.incidents],
+        incident_count=sum(each.incident_count for each in lessons),
         median=median(shares) if shares else None,
     )
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from autograder.model.report import Report
@@ -9,6 +10,7 @@ from autograder.model.text import clean
 
 TOTALS = ("score", "out_of", "pending", "max", "to_grade", "state", "reason")
 # Spreadsheets run a cell that begins with one of these as a formula (OWASP, "CSV Injection").
+_PLAIN = re.compile(r"[-+]?\d*([.,]\d+)?")  # a lone dash, or a number, is no formula
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
@@ -45,8 +47,9 @@ def scores_csv(reports: Mapping[str, Report]) -> str:
 def csv_text(rows: Iterable[Sequence[str | float | None]]) -> str:
     r"""Return rows as comma-separated values with lines that end in \r\n (RFC 4180).
 
-    Text that a spreadsheet would run as a formula gets a leading apostrophe. None is an empty cell,
-    and a number is written with at most four decimals.
+    Text that a spreadsheet would run as a formula gets a leading apostrophe; a number and a lone dash, as
+    Moodle writes for no date, stay as they are. None is an empty cell, and a number is written with at most
+    four decimals.
     """
     text = io.StringIO()
     writer = csv.writer(text)
@@ -61,4 +64,5 @@ def _cell(value: str | float | None) -> str | float:
         return "" if value is None else round(value, 4)
     # Some spreadsheets trim white space first, so what follows it counts too.
     risky = value.startswith(_FORMULA) or value.strip().startswith(_FORMULA)
+    risky = risky and not _PLAIN.fullmatch(value)
     return f"'{clean(value)}" if risky else clean(value)

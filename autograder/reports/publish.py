@@ -111,6 +111,9 @@ def publish(course: Course, lessons: Sequence[str]) -> Published:
     texts |= {f"{lesson}.csv": scores_csv(found) for lesson, found in reports.items()}
     for name, text in texts.items():
         (course.reports / name).write_text(text, encoding="utf-8", newline="")
+    for lesson in set(lessons) - reports.keys():  # whose last student was removed
+        for name in (f"{lesson}.csv", f"class-{lesson}.html"):
+            (course.reports / name).unlink(missing_ok=True)
     paths = [course.reports / name for name in texts]
     keep(course.reports, source, paths)
     return Published(paths, reports)

@@ -11,6 +11,7 @@ import re
 import secrets
 from functools import cache, lru_cache
 from html import escape
+from itertools import accumulate
 from pathlib import Path
 
 import bleach
@@ -25,6 +26,7 @@ from pygments.lexers import get_lexer_by_name
 from autograder.model.text import visible
 
 LONGEST = 20_000  # characters of a cell that are shown; at worst they take a second or two
+DEEPEST = 100  # elements inside one another: what follows works recursively, and a browser gives up at 512
 CUT = "\n\n(The rest of this cell is not shown: it is too long.)"
 _TAGS = """a abbr b blockquote br caption code dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6
 hr i img kbd li mark ol p pre s small span strong sub summary sup table tbody td th thead tr u ul"""
@@ -48,6 +50,8 @@ VALUES = {  # links leave the page for the web, pictures are the lesson's, sizes
 }
 LANGUAGES = {"python": "python", "py": "python", "python3": "python", "pycon": "pycon"}
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
+_TAG = re.compile(r"<(/?)(\w+)")
+_WITHOUT_END = frozenset({"br", "hr", "img"})
 _ALIGNED = re.compile(r'<(t[hd]) style="text-align:(left|right|center)">')
 
 
@@ -70,11 +74,18 @@ def _converted(source: str, *, colours: bool) -> str:
     try:
         renderer = _Renderer(colours=colours)
         html = _ALIGNED.sub(r'<\1 align="\2">', MarkdownWithMath(renderer=renderer).render(source))
-        html = renderer.with_code(_disarmed(_CLEANER.clean(html)))
+        html = _CLEANER.clean(html)
+        html = renderer.with_code(_disarmed(html)) if _depth(html) < DEEPEST else ""
     except Exception:  # no text may keep a page from being made
         html = ""
     # A tag without an end swallows what follows it; a person should see what was written.
     return html if html.strip() or not source.strip() else f"<pre>{escape(source)}</pre>"
+
+
+def _depth(html: str) -> int:
+    """Return how many elements of cleaned HTML lie inside one another."""
+    steps = (-1 if end else 1 for end, name in _TAG.findall(html) if name not in _WITHOUT_END)
+    return max(accumulate(steps), default=0)
 
 
 class _Renderer(IPythonRenderer):  # type: ignore[misc] # nbconvert has no type annotations

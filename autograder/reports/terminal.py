@@ -53,7 +53,7 @@ def print_report(report: Report, console: Console, *, sandboxed: bool = True) ->
         _print_exercises(report, console)
         _print_list("Repaired before grading (no points taken off)", report.repairs, console)
         incidents = [f"{place(it)}: {with_detail(it)}" for it in report.incidents]
-        _print_list("Noticed while the code ran (no points taken off)", incidents, console)
+        _print_list("Noticed while the code ran (a note takes no points off)", incidents, console)
     else:
         console.print(Text(f"Lesson {clean(report.lesson)}: {report_total(report)}", style="bold"))
         _indent(STATES[report.state].sentence, console)

@@ -35,8 +35,6 @@ GRACE_SECONDS = 3.0  # how much longer to wait than the process may take by its 
 FRAME_SECONDS = 10.0  # for an answer to arrive in full once its first byte is there
 END_SECONDS = 10.0  # for the kernel to clear away a run that was killed
 LOOK_SECONDS = 1.0  # between two looks at what a run does
-# A run that does not compute now, and used less processor time than this since the last look, waits.
-IDLE_SECONDS = 0.2
 # What computes gets as much on a busy machine as on an idle one: several times its time, on the clock.
 WALL_FACTOR = 6.0
 AHEAD, AHEAD_BYTES = 8, 2**16  # questions sent before they are answered: a socket holds more than that
@@ -357,8 +355,8 @@ class Run:
             if used - first > seconds + GRACE_SECONDS:
                 self._notes.append((Kind.TOO_MUCH, "processor time, with its own clock switched off"))
                 raise RunTimedOutError("used up its processor time")
-            waits = not computes and used - (first if last is None else last) < IDLE_SECONDS
-            idle += LOOK_SECONDS if waits else 0.0
+            if not computes:  # then it waited for as long as it did not compute since the last look
+                idle += max(0.0, LOOK_SECONDS - (used - (first if last is None else last)))
             if idle > seconds:
                 raise RunWaitedError("waited, and computed nothing")
             last = used

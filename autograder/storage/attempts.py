@@ -3,13 +3,14 @@
 The first two are tables of the SQLite file attempts.db.
 """
 
+import re
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 
@@ -22,6 +23,8 @@ from autograder.storage.io_errors import plain_database_errors
 DATABASE, EXPORT, ERROR_LOG = "attempts.db", "attempts.jsonl", "grader-errors.log"
 LONGEST_TRACEBACK = 20_000  # characters: it may quote what student code raised
 HOUR = 3600.0
+_ENTRY_OF = re.compile(r"^=== \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, ")
+_ENTRY = re.compile(f"(?m)(?={_ENTRY_OF.pattern})")
 _TABLE = """CREATE TABLE attempts (
     id INTEGER PRIMARY KEY, lesson TEXT NOT NULL, student TEXT NOT NULL, document TEXT NOT NULL
 )"""
@@ -34,8 +37,29 @@ _LAST = """SELECT id, document FROM attempts
     WHERE lesson = ? AND student = ? ORDER BY id DESC LIMIT 1"""
 _ARRIVALS = """CREATE TABLE IF NOT EXISTS arrivals (
     key TEXT PRIMARY KEY, student TEXT NOT NULL, lesson TEXT NOT NULL, order_ TEXT NOT NULL,
-    at REAL NOT NULL, counted INTEGER NOT NULL
+    at REAL NOT NULL, counted INTEGER NOT NULL, seconds REAL NOT NULL DEFAULT 0
 )"""
+_ADD_SECONDS = "ALTER TABLE arrivals ADD COLUMN seconds REAL NOT NULL DEFAULT 0"
+
+
+class Spent(NamedTuple):
+    """When a submission was taken care of, whether it was an attempt, and the seconds that it took."""
+
+    at: float
+    counted: int
+    seconds: float
+
+
+def seconds_to_wait(spent: Sequence[Spent], most: int, share: float) -> float:
+    """Return how long a student has to wait who `spent` this in the last hour, the oldest first.
+
+    Nobody has to who made fewer than `most` attempts, in less than `share` seconds of grading.
+    """
+    until = now = time.time()
+    rest = list(spent)
+    while sum(each.counted for each in rest) >= most or sum(each.seconds for each in rest) >= share:
+        until = rest.pop(0).at + HOUR
+    return until - now
 
 
 class Attempt(Document):
@@ -104,6 +128,15 @@ class AttemptLog:
         for attempt in self._select(_OF_STUDENT, student):
             found.setdefault(attempt.lesson, []).append(attempt)
         return found
+
+    def forget(self, student: str) -> None:
+        """Remove all attempts of a student, from attempts.jsonl too.
+
+        What a watch has seen of the student stays noted, so that it is not graded again.
+        """
+        with self._transaction() as database:
+            database.execute("DELETE FROM attempts WHERE student = ?", (student,))
+        self.export()
 
     def export(self) -> None:
         """Write all attempts to attempts.jsonl, one JSON document per line, oldest first."""
@@ -182,21 +215,26 @@ class ArrivalLog:
         query = "SELECT student, lesson, max(order_) FROM arrivals GROUP BY student, lesson"
         return {(student, lesson): order for student, lesson, order in self._execute(query)}
 
-    def add(self, key: str, student: str, lesson: str, order: str, *, counted: bool = True) -> None:
+    def add(
+        self, key: str, student: str, lesson: str, order: str, *, counted: bool = True, seconds: float = 0.0
+    ) -> None:
         """Note a submission; `counted` says whether it uses up one of the student's attempts."""
-        row = key, student, lesson, order, time.time(), int(counted)
-        self._execute("INSERT OR REPLACE INTO arrivals VALUES (?, ?, ?, ?, ?, ?)", *row)
+        row = key, student, lesson, order, time.time(), int(counted), seconds
+        self._execute("INSERT OR REPLACE INTO arrivals VALUES (?, ?, ?, ?, ?, ?, ?)", *row)
 
-    def wait(self, student: str, most: int) -> float:
-        """Return the seconds until a student may have another attempt, of at most `most` an hour."""
-        now = time.time()
-        query = "SELECT at FROM arrivals WHERE student = ? AND counted AND at > ? ORDER BY at"
-        times = [at for (at,) in self._execute(query, student, now - HOUR)]
-        return max(0.0, times[-most] + HOUR - now) if len(times) >= most else 0.0
+    def spent(self) -> dict[str, list[Spent]]:
+        """Return what each student used in the last hour, the oldest first."""
+        query = "SELECT student, at, counted, seconds FROM arrivals WHERE at > ? ORDER BY at"
+        found: dict[str, list[Spent]] = {}
+        for student, *spent in self._execute(query, time.time() - HOUR):
+            found.setdefault(student, []).append(Spent(*spent))
+        return found
 
     def _execute(self, query: str, *values: object) -> list[Any]:
         with _opened(self.path) as database:
             database.execute(_ARRIVALS)
+            if "seconds" not in {name for _, name, *_ in database.execute("PRAGMA table_info(arrivals)")}:
+                database.execute(_ADD_SECONDS)  # the table is of an earlier version
             return database.execute(query, values).fetchall()
 
 
@@ -217,3 +255,12 @@ def log_error(folder: Path, at: datetime, subject: str, detail: str) -> Path:
     with path.open("a", encoding="utf-8") as file:
         file.write(f"=== {at:%Y-%m-%d %H:%M:%S} UTC, {clean(subject)}\n{detail}\n\n")
     return path
+
+
+def forget_errors(folder: Path, student: str) -> None:
+    """Remove a student's entries from the log of the grader's own errors."""
+    path = folder / ERROR_LOG
+    if path.is_file():
+        entries = _ENTRY.split(path.read_text(encoding="utf-8"))
+        left = [each for each in entries if not _ENTRY_OF.sub("", each).startswith(f"{clean(student)}, ")]
+        path.write_text("".join(left), encoding="utf-8")

@@ -1,14 +1,16 @@
-"""Errors of the machine as one plain sentence: a full disk, a locked or unreadable database.
+"""Errors of the machine as one plain sentence: a full disk, missing rights, a locked or unreadable database.
 
 Nothing is lost by such an error: the run can be started again and continues where it stopped.
 """
 
 import errno
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from nbgrader.api import InvalidEntry
 from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import DatabaseError, OperationalError
 
@@ -16,11 +18,39 @@ from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import PATIENCE, database_url, gradebook_place, in_a_file
 
+# What no submission can cause: the disk is full or broken, or too many files are open.
 ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
+# What else keeps a file from being read or written: missing rights, or something in its place.
+_REFUSED = {
+    errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY, errno.EBUSY,
+    errno.EFBIG, errno.ENAMETOOLONG, errno.ELOOP, errno.EXDEV, errno.ESTALE,
+}  # fmt: skip
 HINT = (
-    "fix this and run the command again: it grades only what has not been recorded yet; "
-    "'autograder doctor' checks this machine"
+    "fix this and run the command again: what was finished is kept; 'autograder doctor' checks this machine"
 )
+
+
+def machine_error(error: Exception, place: Path | str = "the gradebook") -> CourseError | None:
+    """Return what to say of a file or database that can't be used; None if the error is a bug.
+
+    `place` is where a database is. Every command goes through here; see `commands.base.Group`.
+    """
+    if isinstance(error, InvalidEntry) and isinstance(error.__context__, Exception):
+        error = error.__context__  # nbgrader reports any error of its database as that
+    if isinstance(error, (DatabaseError, sqlite3.DatabaseError)):
+        reason = getattr(error, "orig", error)
+        of_the_machine = type(reason) in (sqlite3.OperationalError, sqlite3.DatabaseError)
+        if of_the_machine or isinstance(error, OperationalError):
+            return CourseError(f"{place} cannot be used: {' '.join(str(reason).split())}; {HINT}")
+    elif isinstance(error, shutil.Error):  # of a whole folder: what went wrong last says enough
+        *_, reason = error.args[0][-1] if isinstance(error.args[0], list) else error.args
+        return CourseError(f"cannot copy a folder: {reason}; {HINT}")
+    elif isinstance(error, OSError):
+        no_place = isinstance(error, FileNotFoundError) and "No usable temporary directory" in str(error)
+        if no_place or error.errno in ERRNOS | _REFUSED:
+            where = error.filename or "a file"  # a write to an open file doesn't say which
+            return CourseError(f"cannot read or write {where}: {error.strerror or error}; {HINT}")
+    return None
 
 
 @contextmanager
@@ -29,25 +59,20 @@ def plain_database_errors(place: Path | str) -> Iterator[None]:
     try:
         yield
     except (DatabaseError, sqlite3.DatabaseError) as error:
-        reason = getattr(error, "orig", error)
-        of_the_machine = type(reason) in (sqlite3.OperationalError, sqlite3.DatabaseError)
-        if not (of_the_machine or isinstance(error, OperationalError)):
+        if (known := machine_error(error, place)) is None:
             raise
-        said = " ".join(str(reason).split())
-        raise CourseError(f"{place} cannot be used: {said}; {HINT}") from error
+        raise known from error
 
 
 @contextmanager
 def plain_io_errors(course: Course) -> Iterator[None]:
     """Turn errors of the disk or the gradebook into a CourseError; a bug stays what it is."""
-    with plain_database_errors(gradebook_place(course)):
-        try:
-            yield
-        except OSError as error:
-            if error.errno not in ERRNOS:
-                raise
-            where = error.filename or course.root
-            raise CourseError(f"cannot write {where}: {error.strerror}; {HINT}") from error
+    try:
+        yield
+    except (OSError, DatabaseError, sqlite3.DatabaseError) as error:
+        if (known := machine_error(error, gradebook_place(course))) is None:
+            raise
+        raise known from error
 
 
 def wait_for_gradebook(course: Course) -> None:

@@ -2,8 +2,9 @@
 
 It is opened without following a link, waiting for a pipe, or reading without end.
 
-Saved outputs and attachments are dropped from a large file's bytes before they are parsed: they are most
-of it, and grading uses none of them. Skipping them costs no memory, however many values they hold.
+What is saved beside the text is dropped from a large file's bytes before they are parsed: outputs,
+attachments, the state of widgets and other metadata, pictures in the text. It is most of the file, and
+grading uses none of it. Skipping it costs no memory, however many values it holds.
 """
 
 import errno
@@ -26,22 +27,35 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _LAYOUT = 3  # a submission is student/lesson/notebook
 
 MAX_BYTES = 256 * 2**20
-MAX_PARSED = 16 * 2**20  # without outputs; a lesson takes a tenth of a megabyte
+MAX_PARSED = 16 * 2**20  # of what grading uses; a lesson takes a tenth of a megabyte
 MAX_CELLS = 2_000
 MAX_CELL, MAX_SOURCES = 200_000, 1_000_000  # characters of one cell, and of all cells of one kind
 # A parsed object or list takes up to 250 bytes, any other value 60, however short their text is.
 MAX_OBJECTS, MAX_VALUES = 1_000_000, 4_000_000
 MAX_DIGITS = 18
-EMBEDDED = re.compile(r"(data:[\w/+.-]{0,60};base64,)[\w/+=%\s]{400,}")  # a picture in the text
+_PICTURE = r"(data:[\w/+.-]{0,60};base64,)[\w/+=%\s]{400,}"  # in the text
+EMBEDDED = re.compile(_PICTURE)
+_EMBEDDED_BYTES = re.compile(_PICTURE.encode())
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 CELL_TYPES = {"code": "code", "raw": "raw", "markdown": "markdown", "heading": "markdown"}
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
 MAX_TOKENS = 4_000_000  # about three seconds
 # A string, possibly cut off by the end of the file, or a bracket. Possessive: nothing is ever retried.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|[\[\]{}]', re.S)
-_DROPPED = frozenset({b'"outputs"', b'"attachments"'})
+_DROPPED = frozenset({b'"outputs"', b'"attachments"'})  # of a cell
+_ABOUT_NOTEBOOK = frozenset({b'"kernelspec"', b'"language_info"'})  # all that is used of its metadata
+_ABOUT_CELL = frozenset({b'"nbgrader"', b'"tags"'})
+_LONGEST_KEY = 16
 _COLON = re.compile(rb"\s*+:\s*+([\[{])")
-_IN_A_CELL = 3  # a cell is an object in a list in an object
+# How deep a key lies: a cell is an object in a list in an object.
+_IN_METADATA, _IN_A_CELL, _IN_A_CELLS_METADATA = 2, 3, 4
 
 
 @dataclass(frozen=True)
@@ -79,12 +93,12 @@ def read_submission(path: Path, course: Course | None = None) -> RawNotebook:
 
 
 def _text(name: str, data: bytes, repairs: list[str]) -> str:
-    """Return the file's text without outputs, if it is not too much to parse."""
+    """Return the file's text, without what grading does not use if that is much."""
     if len(data) > MAX_PARSED and json.detect_encoding(data).startswith("utf-8"):
-        data = without_outputs(data)
+        data = _EMBEDDED_BYTES.sub(rb"\1", only_what_counts(data))
     if len(data) > MAX_PARSED:
         raise SubmissionError(
-            f"{name} is larger than {MAX_PARSED // 2**20} MB without its outputs, and was not read"
+            f"{name} is larger than {MAX_PARSED // 2**20} MB without outputs and pictures, and was not read"
         )
     objects = data.count(b"{") + data.count(b"[")
     if objects > MAX_OBJECTS or data.count(b",") > MAX_VALUES:
@@ -175,20 +189,20 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def without_outputs(data: bytes) -> bytes:
-    """Return a notebook's JSON with empty outputs and attachments.
+def only_what_counts(data: bytes) -> bytes:
+    """Return a notebook's JSON without outputs and attachments, and without metadata that nobody reads.
 
     Bytes that are not JSON give bytes that are not JSON. Raises SubmissionError if there are too many
     values to look at.
     """
     kept, done = [], 0
-    for start, end in _outputs(data):
+    for start, end in _not_used(data):
         kept += [data[done:start], b"null"]
         done = end
     return b"".join([*kept, data[done:]])
 
 
-def _outputs(data: bytes) -> Iterator[tuple[int, int]]:
+def _not_used(data: bytes) -> Iterator[tuple[int, int]]:
     depth = start = outside = 0
     for number, found in enumerate(_TOKEN.finditer(data)):
         if number > MAX_TOKENS:
@@ -201,9 +215,18 @@ def _outputs(data: bytes) -> Iterator[tuple[int, int]]:
             if start and depth == outside:
                 yield start, end
                 start = 0
-        elif not start and depth >= _IN_A_CELL and data[first : min(end, first + 14)] in _DROPPED:
+        elif not start and _is_not_used(data[first : min(end, first + _LONGEST_KEY)], depth):
             colon = _COLON.match(data, end)
             start, outside = (colon.start(1), depth) if colon else (0, 0)
+
+
+def _is_not_used(key: bytes, depth: int) -> bool:
+    """Return whether grading does without a list or an object of this name; one of another format is kept."""
+    return (
+        (depth >= _IN_A_CELL and key in _DROPPED)
+        or (depth == _IN_METADATA and key not in _ABOUT_NOTEBOOK)
+        or (depth == _IN_A_CELLS_METADATA and key not in _ABOUT_CELL)
+    )
 
 
 def read_submitted(path: Path, most: int, course: Course | None = None) -> bytes:
@@ -222,10 +245,28 @@ def read_submitted(path: Path, most: int, course: Course | None = None) -> bytes
         return data
 
 
+def pieces(path: Path, most: int, course: Course | None = None) -> Iterator[bytes]:
+    """Yield the bytes of a submitted file, a megabyte at a time. Raises what `read_submitted` does."""
+    with _opened(path, course) as descriptor:
+        left = os.fstat(descriptor).st_size
+        if left > most:
+            raise SubmissionError(f"{clean_name(path.name)} is larger than {most // 2**20} MB")
+        while left and (piece := os.read(descriptor, min(left, 2**20))):
+            yield piece
+            left -= len(piece)
+
+
 def require_real(path: Path, course: Course) -> None:
     """Raise what `read_submitted` would, without reading anything."""
     with _opened(path, course):
         pass
+
+
+def read_end(path: Path, most: int) -> bytes:
+    """Return the last bytes of a submitted file. Raises what `read_submitted` does."""
+    with _opened(path, None) as descriptor:
+        os.lseek(descriptor, max(0, os.fstat(descriptor).st_size - most), os.SEEK_SET)
+        return os.read(descriptor, most)
 
 
 def read_start(path: Path, most: int, course: Course) -> bytes:
@@ -288,15 +329,13 @@ def _open(name: str, flags: int, place: int) -> int:
 def _refuse_specials(name: str, place: int) -> None:
     """Refuse what is not even to be opened: opening a device may set something off."""
     mode = os.stat(name, dir_fd=place, follow_symlinks=False).st_mode
-    if stat.S_ISDIR(mode):
-        raise SubmissionError(f"{clean_name(name)} is a folder; name the notebook in it")
-    if not stat.S_ISREG(mode) and not stat.S_ISLNK(mode):
-        raise SubmissionError(f"{clean_name(name)} is not an ordinary file")
+    if kind := KINDS.get(stat.S_IFMT(mode)):
+        raise WrongFileError(f"'{clean_name(name)}' is {kind}: expected the notebook itself")
 
 
 def _require_ordinary(about: os.stat_result, name: str) -> None:
     if not stat.S_ISREG(about.st_mode):
-        raise SubmissionError(f"{name} is not an ordinary file")
+        raise WrongFileError(f"'{name}' is not an ordinary file: expected the notebook itself")
     if about.st_nlink > 1:
         raise WrongFileError(
             f"'{name}' is a hard link, another name of some other file: expected a copy of its own"

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,8 +13,8 @@ from pathlib import Path
 from autograder.model.course import Course
 from autograder.model.errors import NothingSubmittedError, SubmissionError, WrongFileError
 from autograder.model.report import Report
-from autograder.model.text import clean_name, is_student_name
-from autograder.submissions.notebook_file import MAX_BYTES, read_start, read_submitted, require_real
+from autograder.model.text import clean_name, is_student_name, look_alikes
+from autograder.submissions.notebook_file import MAX_BYTES, pieces, read_start, require_real
 from autograder.submissions.released import identify
 
 TIMESTAMP = "timestamp.txt"  # nbgrader writes the time of submission there
@@ -84,7 +84,8 @@ class Submission:
         """Return the notebook's path.
 
         Raises NothingSubmittedError if there is no file, and WrongFileError if there are several, or
-        only a link. No link is followed, to a file or to a folder: it may lead to another student's work.
+        only a link, a folder or a pipe. No link is followed, to a file or to a folder: it may lead to another
+        student's work.
         """
         folder = self.course.submission(self.student, self.lesson).parent
         for place in (folder.parent, folder):
@@ -100,9 +101,11 @@ class Submission:
             return path
         if names := self._names():
             raise WrongFileError(f"expected '{path.name}', found {names}: rename the right one")
+        if os.path.lexists(path):
+            require_real(path, self.course)  # which says what it is instead
         # nbgrader's time stamp and hidden files do not count
         others = [e for e in self._entries() if e.name != TIMESTAMP and e.name[0] != "."]
-        if names := _listed([e.name + "/" * e.is_dir(follow_symlinks=False) for e in others]):
+        if names := listed([e.name + "/" * e.is_dir(follow_symlinks=False) for e in others]):
             raise WrongFileError(f"expected the notebook '{path.name}', found {names}")
         raise NothingSubmittedError(f"there is no file '{path.name}'")
 
@@ -132,10 +135,13 @@ class Submission:
         ]
 
     def _names(self) -> str:
-        return _listed([other.name for other in self._others()])
+        return listed([other.name for other in self._others()])
 
     def _digest(self, path: Path) -> str:
-        return hashlib.sha256(read_submitted(path, MAX_BYTES, self.course)).hexdigest()
+        digest = hashlib.sha256()
+        for piece in pieces(path, MAX_BYTES, self.course):
+            digest.update(piece)
+        return digest.hexdigest()
 
 
 def submitted_by(course: Course, lesson: str) -> tuple[list[str], list[str]]:
@@ -161,10 +167,20 @@ def of_no_lesson(course: Course) -> str:
         if folder.name not in known and not folder.name.startswith(".") and folder.is_dir()
         if not (course.source / folder.name).exists() and not (course.release / folder.name).exists()
     )
-    return _listed(found)
+    return listed(found)
 
 
-def _listed(names: list[str]) -> str:
+def look_alike(course: Course, others: Iterable[str] = ()) -> str:
+    """List the students of the course, and `others`, whose names look like another's; '' for nobody."""
+    folders = course.submitted.iterdir() if course.submitted.is_dir() else ()
+    names = {*others, *(folder.name for folder in folders)}
+    if found := look_alikes(filter(is_student_name, names)):
+        return f"check that these are not one student: their names look alike: {listed(found)}"
+    return ""
+
+
+def listed(names: list[str]) -> str:
+    """Return the first few of some names, for a message, and how many more there are."""
     rest = len(names) - MOST_NAMES
     shown = ", ".join(f"'{clean_name(name)}'" for name in names[:MOST_NAMES])
     return f"{shown} and {rest} more" if rest > 0 else shown

@@ -1,21 +1,25 @@
 """Finds what students handed in, tells when it is whole, and copies it to the course's `submitted`.
 
 The exchange holds a folder for each submission, STUDENT+LESSON+TIME+RANDOM, as nbgrader's submit command
-writes it. Any other folder holds STUDENT/LESSON/. Both may lie side by side; links are left alone.
+writes it. Everybody may write there, so nothing else in it counts, and no folder of another owner. Any other
+inbox holds STUDENT/LESSON/. Links are left alone.
 
 Copies are made as by `nbgrader collect`, but nbgrader copies whole trees and follows links. Here only plain
-files are read; what is anything else becomes a link in the copy, which the grader refuses by its name and
-never follows.
+files are read, up to some size. A notebook that is anything else is something else in the copy, too, by which
+the grader tells the student what it is.
 """
 
 import hashlib
 import os
 import pwd
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
@@ -23,15 +27,19 @@ from autograder.model.course import Course
 from autograder.model.errors import SubmissionError
 from autograder.model.text import clean_name, is_student_name
 from autograder.storage.recorder import parse_stamp
-from autograder.submissions.notebook_file import MAX_BYTES, read_submitted
-from autograder.submissions.submission import MOST_FILES, SECRET, TIMESTAMP
+from autograder.submissions.notebook_file import MAX_BYTES, pieces, read_end
+from autograder.submissions.submission import MOST_FILES, SECRET, TIMESTAMP, listed
 
-MOST_SUBMISSIONS = 100_000  # entries of an inbox that are looked at
 QUIET = 2.0  # seconds without a change after which a file that looks whole is whole
 PATIENCE = 60.0  # seconds without a change after which it is graded as it is
 MOST_COPIED = 100  # files of a submission
 MOST_BESIDE = 2**20  # bytes of a file that is no notebook
 MOST_BYTES = 2 * MAX_BYTES  # of all files together
+END = 4096  # bytes at the end of a file by which it looks whole
+NOT_OF_THE_EXCHANGE = (
+    "folders in the exchange that 'nbgrader submit' did not write are left alone: "
+    "anybody could have put them there"
+)
 State = tuple[tuple[str, int, int], ...]  # the name, size and time of each file in a folder
 
 
@@ -60,60 +68,91 @@ class Arrival:
 
 
 class Inbox:
-    """The folder that students' submissions for some lessons arrive in."""
+    """The folder that students' submissions for some lessons arrive in: an exchange's, or any other."""
 
-    def __init__(self, folder: Path, lessons: list[str]) -> None:
+    def __init__(
+        self, folder: Path, lessons: list[str], *, is_exchange: bool, checks_owner: bool = True
+    ) -> None:
+        """`checks_owner` says whether a folder in the exchange has to belong to the student."""
         self.folder, self.lessons = folder, frozenset(lessons)
+        self.is_exchange, self.checks_owner = is_exchange, checks_owner
+        self.left_out: list[str] = []
 
     def newest(self) -> list[Arrival]:
-        """Return each student's newest submission for each lesson, the longest-waiting first."""
+        """Return each student's newest submission for each lesson, the longest-waiting first.
+
+        `left_out` then says, a line each, what was left alone and why. However much of that there is, it
+        neither hides a submission nor takes memory.
+        """
         found: dict[tuple[str, str], Arrival] = {}
-        for arrival in self._arrivals():
+        notes: set[str] = set()
+        for arrival in self._submitted(notes) if self.is_exchange else self._in_folders(notes):
             before = found.setdefault(arrival.place, arrival)
             if before.order < arrival.order:
                 found[arrival.place] = arrival
-        return sorted(found.values(), key=lambda arrival: arrival.order)
+        self.left_out = sorted(notes)
+        return sorted(found.values(), key=lambda arrival: (arrival.order, arrival.place))
 
-    def left_out(self) -> list[str]:
-        """Return the folders with a lesson in them whose names cannot be a student's, to be shown."""
-        return [
-            clean_name(entry.name)
-            for entry in _folders(self.folder)
-            if "+" not in entry.name
-            and not is_student_name(entry.name)
-            and any(inside.name in self.lessons for inside in _folders(Path(entry.path)))
-        ]
-
-    def _arrivals(self) -> Iterator[Arrival]:
+    def _submitted(self, notes: set[str]) -> Iterator[Arrival]:
+        """Yield what students handed in through the exchange."""
         for entry in _folders(self.folder):
-            if "+" in entry.name and (arrival := self._from_exchange(Path(entry.path))):
-                yield arrival
-            elif is_student_name(entry.name):
-                for inside in _folders(Path(entry.path)):
-                    if inside.name in self.lessons:
-                        yield _in_folder(entry.name, inside.name, Path(inside.path))
+            student, lesson, stamp = (*entry.name.rsplit("+", 3), "", "")[:3]  # as nbgrader splits it
+            at = parse_stamp(stamp)
+            if at is None or not is_student_name(student):
+                notes.add(NOT_OF_THE_EXCHANGE)
+            elif lesson in self.lessons:
+                folder = Path(entry.path)
+                arrival = Arrival(student, lesson, folder, folder.name, at.isoformat(), from_exchange=True)
+                owner = _owner(entry) if self.checks_owner else student
+                if owner == student:
+                    yield arrival
+                else:
+                    notes.add(
+                        f"folders of '{owner or 'an unknown user'}' that are named after others are left "
+                        "alone; if your users share one account, set c.ExchangeCollect.check_owner = False"
+                    )
 
-    def _from_exchange(self, folder: Path) -> Arrival | None:
-        """Return the submission whose folder has a name of nbgrader's, or None for any other."""
-        student, lesson, stamp = (*folder.name.rsplit("+", 3), "", "")[:3]  # as nbgrader splits it
-        time = parse_stamp(stamp)
-        if lesson not in self.lessons or time is None or not is_student_name(student):
-            return None
-        return Arrival(student, lesson, folder, folder.name, time.isoformat(), from_exchange=True)
+    def _in_folders(self, notes: set[str]) -> Iterator[Arrival]:
+        """Yield what lies in STUDENT/LESSON/."""
+        unnamed: list[str] = []
+        mistyped: list[str] = []
+        for entry in _folders(self.folder):
+            inside = [*_folders(Path(entry.path), MOST_FILES)]
+            lessons = [each for each in inside if each.name in self.lessons]
+            if len(mistyped) < MOST_FILES:
+                mistyped += [f"{entry.name}/{each.name}" for each in inside if each not in lessons]
+            if lessons and not is_student_name(entry.name):
+                unnamed.append(entry.name)
+            elif lessons:
+                yield from (_in_folder(entry.name, each.name, Path(each.path)) for each in lessons)
+        if unnamed:
+            notes.add(f"left out, because no student can have such a name: {listed(sorted(unnamed))}")
+        if mistyped:
+            notes.add(f"left out, because no lesson has that name: {listed(sorted(mistyped))}")
 
 
-def _folders(folder: Path) -> list[os.DirEntry[str]]:
-    """Return the folders in a folder, without links and hidden ones; none if it is gone."""
+def _folders(folder: Path, most: int | None = None) -> Iterator[os.DirEntry[str]]:
+    """Yield the folders among the first `most` entries of a folder, without links and hidden ones."""
+    with suppress(OSError), os.scandir(folder) as entries:  # it may be gone for a moment
+        for entry in islice(entries, most):
+            if entry.name[0] != "." and entry.is_dir(follow_symlinks=False):
+                yield entry
+
+
+def _owner(entry: os.DirEntry[str]) -> str:
+    """Return the name of the user who owns a folder; "" if the machine knows none."""
     try:
-        with os.scandir(folder) as entries:
-            found = [
-                entry
-                for entry in islice(entries, MOST_SUBMISSIONS)
-                if entry.name[0] != "." and entry.is_dir(follow_symlinks=False)
-            ]
+        return _user(entry.stat(follow_symlinks=False).st_uid)
     except OSError:
-        return []
-    return sorted(found, key=lambda entry: entry.name)
+        return ""
+
+
+@lru_cache
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return ""
 
 
 def _in_folder(student: str, lesson: str, folder: Path) -> Arrival:
@@ -172,12 +211,12 @@ def _looks_whole(arrival: Arrival, names: Iterable[str]) -> bool:
 
     One that cannot be read at all counts as whole: the student is told why.
     """
-    notebooks = [name for name in names if name.endswith(".ipynb")]
+    notebooks = [name for name in names if name.endswith(".ipynb")][:MOST_COPIED]
     try:
-        contents = [read_submitted(arrival.folder / name, MAX_BYTES) for name in notebooks]
+        ends = [read_end(arrival.folder / name, END) for name in notebooks]
     except SubmissionError:
         return True
-    return bool(notebooks) and all(content.rstrip().endswith(b"}") for content in contents)
+    return bool(ends) and all(end.rstrip().endswith(b"}") for end in ends)
 
 
 def collect(course: Course, arrival: Arrival) -> None:
@@ -192,7 +231,7 @@ def collect(course: Course, arrival: Arrival) -> None:
     draft = Path(tempfile.mkdtemp(prefix=f".{arrival.lesson}.", dir=target.parent))
     try:
         space = MOST_BYTES
-        for name in _names(arrival.folder):
+        for name in _names(arrival):
             if space > 0:
                 space -= _copy(arrival.folder / name, draft / name)
         draft.chmod(0o755)
@@ -207,12 +246,12 @@ def collect(course: Course, arrival: Arrival) -> None:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _names(folder: Path) -> list[str]:
-    """Return the names in a folder: nbgrader's own files and notebooks first, and only so many."""
-    with os.scandir(folder) as entries:
+def _names(arrival: Arrival) -> list[str]:
+    """Return the names in a folder: nbgrader's own files, then the notebook, and only so many."""
+    with os.scandir(arrival.folder) as entries:
         names = [entry.name for entry in islice(entries, MOST_FILES)]
-    order = {TIMESTAMP: 0, SECRET: 0}
-    names.sort(key=lambda name: (order.get(name, 1 if _is_notebook(name) else 2), name))
+    first = [TIMESTAMP, SECRET, f"{arrival.lesson}.ipynb"]
+    names.sort(key=lambda name: (name not in first, not _is_notebook(name), name))
     return names[:MOST_COPIED]
 
 
@@ -223,20 +262,29 @@ def _is_notebook(name: str) -> bool:
 def _copy(source: Path, target: Path) -> int:
     """Copy one plain file, and return its size.
 
-    Of a notebook that is no plain file, leave a link; of anything else that is none, nothing.
+    Of a notebook that cannot be copied, leave something of its kind, at which grading says what it is; of
+    anything else, nothing.
     """
     is_notebook = _is_notebook(source.name)
     try:
-        return target.write_bytes(read_submitted(source, MAX_BYTES if is_notebook else MOST_BESIDE))
+        with target.open("wb") as copy:
+            return sum(map(copy.write, pieces(source, MAX_BYTES if is_notebook else MOST_BESIDE)))
     except SubmissionError:
-        if is_notebook and not source.is_dir():
-            target.symlink_to(source)
+        target.unlink(missing_ok=True)
+        if is_notebook:
+            _leave_of_its_kind(source, target)
         return 0
 
 
-def owner_of(arrival: Arrival) -> str:
-    """Return the name of the user who owns a submission; "" if the machine knows none."""
-    try:
-        return pwd.getpwuid(arrival.folder.lstat().st_uid).pw_name
-    except (KeyError, OSError):
-        return ""
+def _leave_of_its_kind(source: Path, target: Path) -> None:
+    """Make a pipe, a folder, an empty file that is too large, or else a link, which is never followed."""
+    about = source.lstat()
+    if stat.S_ISFIFO(about.st_mode):
+        os.mkfifo(target)
+    elif stat.S_ISDIR(about.st_mode):
+        target.mkdir()
+    elif stat.S_ISREG(about.st_mode) and about.st_size > MAX_BYTES:
+        target.touch()
+        os.truncate(target, MAX_BYTES + 1)  # takes no space
+    else:
+        target.symlink_to(source)

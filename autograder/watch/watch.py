@@ -1,28 +1,37 @@
-"""Watches an inbox: what is new and whole is graded, as often as a student is allowed, and given back."""
+"""Watches an inbox: what is new and whole is graded, as often as a student is allowed, and given back.
+
+Students take turns: who had fewest in the last hour is next. Most submissions take seconds; one that takes
+longer goes to a worker of its own.
+"""
 
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from filelock import FileLock, Timeout
 from watchfiles import watch as file_changes
 
+from autograder.grading.grade_submission import Result
 from autograder.grading.loop import GradingLoop
-from autograder.grading.pool import Pool
+from autograder.grading.pool import DEATHS, Pool
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError, CourseError
 from autograder.reports.publish import publish
-from autograder.storage.attempts import ArrivalLog, Attempt, AttemptLog
+from autograder.storage.attempts import ArrivalLog, Attempt, AttemptLog, Spent, seconds_to_wait
 from autograder.storage.exchange import CourseExchange
 from autograder.storage.io_errors import ERRNOS, plain_io_errors
-from autograder.submissions.submission import Submission
-from autograder.watch.inbox import Arrival, Inbox, Settling, collect, owner_of
+from autograder.submissions.submission import Submission, look_alike
+from autograder.watch.inbox import Arrival, Inbox, Settling, collect
 
 LOCK = "watch.lock"
-GLANCE = 1.0  # seconds between two looks while something is being written
+GLANCE = 0.5  # seconds between two looks while something is being written or graded
 RESCAN = 10.0  # seconds between two looks otherwise: a network share reports no changes
+QUICK = 30.0  # seconds after which a submission is slow
+SHARE = 300.0  # seconds of grading that each student has in an hour
+PUBLISH = 60.0  # seconds between two reports while there is work
 SAME_NOTE = 3600.0  # seconds after which the same note may be given again
 
 
@@ -42,50 +51,107 @@ class Done:
     problem: str = ""
 
 
+@dataclass
+class Turn:
+    """A student's submission that is being graded; `future` is None while it waits for the slow lane."""
+
+    arrival: Arrival
+    loop: GradingLoop
+    submission: Submission
+    slow: bool
+    future: "Future[Result] | None" = None
+    begun: float = 0.0  # on the monotonic clock
+    seconds: float = 0.0  # used before
+
+
 class ArrivalGrader:
-    """Grades submissions that arrived, in a persistent pool, and gives their feedback back."""
+    """Grades submissions that arrived, in persistent pools, and gives their feedback back.
 
-    def __init__(self, course: Course, exchange: CourseExchange, pool: Pool) -> None:
-        self.course, self.exchange, self.pool = course, exchange, pool
+    Each student has one turn at a time. A submission that takes longer than the `quick` pool allows, or
+    ends its worker there, is graded again in the `slow` one, so that it holds up nobody else.
+    """
+
+    def __init__(self, course: Course, exchange: CourseExchange, quick: Pool, slow: Pool) -> None:
+        self.course, self.exchange, self.quick, self.slow = course, exchange, quick, slow
         self.log = ArrivalLog(course.reports)
+        self.turns: dict[str, Turn] = {}  # by student
+        self._published, self._is_published = time.monotonic(), True
 
-    def grade(self, lesson: str, arrivals: Sequence[Arrival]) -> Iterator[Done]:
-        """Grade submissions for one lesson, yield each when its feedback is back, and publish the reports.
+    def begin(self, arrival: Arrival, *, slow: bool) -> Done | None:
+        """Begin a student's turn, `slow` if earlier ones took long; do nothing if no worker is free.
 
-        A submission is noted as taken care of after that, so that none is lost if this ends early.
-        Raises AutograderErrors that would stop every submission alike.
+        If there is nothing to grade, return at once what became of the submission. Raises AutograderErrors
+        that would stop every submission alike.
         """
+        pool = self.slow if slow else self.quick
+        if not slow and self._at_work(pool) >= pool.workers:
+            return None
+        begun = time.monotonic()
         with plain_io_errors(self.course):
-            started = time.monotonic()
-            loop = GradingLoop(self.course, lesson, sandboxed=self.pool.sandboxed)
-            by_student = {arrival.student: arrival for arrival in arrivals}
-            todo: list[Submission] = []
-            for student, arrival in by_student.items():
-                try:
-                    collect(self.course, arrival)
-                except OSError as error:
-                    if error.errno in ERRNOS:  # the disk's fault, not the student's
-                        raise
-                    yield Done(arrival, problem=f"the folder cannot be read: {error.strerror}")
-                    continue
-                submission = loop.submission(student)
-                if loop.is_settled(submission, AttemptLog(self.course.reports).last(student, lesson)):
-                    yield self._finish(loop, arrival, None, started)
-                else:
-                    todo.append(submission)
-            if todo:
-                for recorded in loop.grade(self.pool, todo):
-                    attempt = recorded.attempt
-                    yield self._finish(loop, by_student[attempt.student], attempt, started)
-            publish(self.course, self.course.lessons())
+            loop = GradingLoop(self.course, arrival.lesson, sandboxed=self.quick.sandboxed)
+            try:
+                collect(self.course, arrival)
+            except OSError as error:
+                if error.errno in ERRNOS:  # the disk's fault, not the student's
+                    raise
+                return Done(arrival, problem=f"the folder cannot be read: {error.strerror}")
+            submission = loop.submission(arrival.student)
+            turn = Turn(arrival, loop, submission, slow, begun=begun)
+            newest = AttemptLog(self.course.reports).last(arrival.student, arrival.lesson)
+            if loop.is_settled(submission, newest):
+                return self._finish(turn, None)
+        self.turns[arrival.student] = turn
+        self._advance()
+        return None
+
+    def finished(self) -> Iterator[Done]:
+        """Record what has been graded meanwhile, yield each when its feedback is back, and begin what waits.
+
+        The reports are published when nothing else is to be done, and now and then. Raises
+        AutograderErrors that would stop every submission alike.
+        """
+        for turn in [turn for turn in self.turns.values() if turn.future and turn.future.done()]:
+            assert turn.future is not None
+            died = isinstance(turn.future.exception(), DEATHS)
+            if died and not turn.slow:
+                turn.slow, turn.future = True, None
+                turn.seconds += time.monotonic() - turn.begun
+            else:
+                del self.turns[turn.arrival.student]
+                result = self.slow.given_up(turn.submission) if died else turn.future.result()
+                with plain_io_errors(self.course):
+                    for recorded in turn.loop.record([result]):
+                        yield self._finish(turn, recorded.attempt)
+        self._advance()
+        self._publish()
 
     def close(self) -> None:
-        """End the workers, and write the log of attempts as JSON lines, as a class run does."""
-        self.pool.close()
+        """End the workers, and write the reports, and the log of attempts as JSON lines."""
+        self.quick.close()
+        self.slow.close()
+        self.turns.clear()
+        self._publish()
         AttemptLog(self.course.reports).export()
 
-    def _finish(self, loop: GradingLoop, arrival: Arrival, attempt: Attempt | None, started: float) -> Done:
+    def _at_work(self, pool: Pool) -> int:
+        slow = pool is self.slow
+        return sum(turn.slow is slow and turn.future is not None for turn in self.turns.values())
+
+    def _advance(self) -> None:
+        """Begin the turns that wait for a worker, the longest-waiting first."""
+        for turn in self.turns.values():
+            pool = self.slow if turn.slow else self.quick
+            busy = self._at_work(pool)
+            if (
+                turn.future is None
+                and not busy >= pool.workers
+                and not (busy and pool.is_outdated(turn.submission))
+            ):
+                turn.future, turn.begun = pool.begin(turn.submission), time.monotonic()
+
+    def _finish(self, turn: Turn, attempt: Attempt | None) -> Done:
         """Make the page unless it is there already, give it back, and note the submission."""
+        arrival, loop = turn.arrival, turn.loop
         failed = loop.make_pages(loop.stale([arrival.student]))
         problem, returned = failed.get(arrival.student, ""), False
         if arrival.from_exchange and not problem:
@@ -94,17 +160,25 @@ class ArrivalGrader:
             except CourseError as error:
                 problem = str(error)
         order = arrival.order if arrival.from_exchange else ""
+        seconds = turn.seconds + time.monotonic() - turn.begun
         counted = attempt is not None
-        self.log.add(arrival.key, arrival.student, arrival.lesson, order, counted=counted)
-        return Done(arrival, attempt, time.monotonic() - started, returned, problem)
+        self.log.add(arrival.key, arrival.student, arrival.lesson, order, counted=counted, seconds=seconds)
+        self._is_published = False
+        return Done(arrival, attempt, seconds, returned, problem)
+
+    def _publish(self) -> None:
+        """Write the reports of the class if they have changed, not too often while there is work."""
+        if not self._is_published and (not self.turns or time.monotonic() - self._published >= PUBLISH):
+            with plain_io_errors(self.course):
+                publish(self.course, self.course.lessons())
+            self._published, self._is_published = time.monotonic(), True
 
 
 @dataclass
 class Watch:
     """One watch over an inbox. `tell` gets what was graded, `note` a line about what was not.
 
-    A student has `most` attempts an hour; `checks_owner` says whether folders of the exchange need the
-    right owner.
+    A student has `most` attempts an hour, and `SHARE` seconds of grading.
     """
 
     inbox: Inbox
@@ -112,77 +186,85 @@ class Watch:
     tell: Callable[[Done], None]
     note: Callable[[str], None]
     most: int
-    checks_owner: bool = True
     settling: Settling = field(default_factory=Settling)
     _noted: dict[str, float] = field(default_factory=dict)
-    _is_busy: bool = False  # whether something is still being written
+    _is_busy: bool = False  # whether something is being written or graded
 
     def run(self, stop: threading.Event, *, once: bool = False) -> None:
         """Grade what is there and what arrives, until `stop` is set; with `once`, only what is there.
 
-        What the disk or the gradebook refuses is noted and tried again.
+        What the disk or the gradebook refuses is noted and tried again. At the end, what is being graded is
+        finished, unless it takes long: then it is left to the next watch.
         """
         for _ in _looks(self.inbox, stop, lambda: self._is_busy):
             self._look(once=once)
             if once and not self._is_busy:
                 return
+        wait([turn.future for turn in self.grader.turns.values() if turn.future], timeout=QUICK)
+        self._keep_finished(once=once)
 
     def _look(self, *, once: bool) -> None:
-        """Look once: grade what can be graded now, and remember whether anything is being written."""
-        for name in self.inbox.left_out():
-            self._note_once(f"the folder '{name}' was left out: its name cannot be a student's")
+        """Look once: keep what is graded, grade what can be graded now, and remember whether to look soon."""
+        self._keep_finished(once=once)
         new = self._new()
-        ready = [arrival for arrival in new if self.settling.is_whole(arrival)]
-        self._is_busy = len(ready) < len(new)
-        allowed = [arrival for arrival in ready if self._is_allowed(arrival)]
-        for lesson in sorted({arrival.lesson for arrival in allowed}):
-            self._grade(lesson, [a for a in allowed if a.lesson == lesson], once=once)
+        for line in self.inbox.left_out:
+            self._note_once(line)
+        if new and (line := look_alike(self.grader.course, {arrival.student for arrival in new})):
+            self._note_once(line)
+        whole = [arrival for arrival in new if self.settling.is_whole(arrival)]
+        spent = self.grader.log.spent()
+        for arrival in sorted(whole, key=lambda each: (len(spent.get(each.student, ())), each.order)):
+            used = spent.get(arrival.student, [])
+            if arrival.student not in self.grader.turns and self._is_allowed(arrival, used):
+                self._begin(arrival, slow=sum(each.seconds for each in used) >= QUICK, once=once)
+        self._is_busy = len(whole) < len(new) or bool(self.grader.turns)
 
-    def _grade(self, lesson: str, arrivals: Sequence[Arrival], *, once: bool) -> None:
-        """Grade what arrived for one lesson; a lesson that cannot be graded holds up no other."""
+    def _begin(self, arrival: Arrival, *, slow: bool, once: bool) -> None:
+        with self._noting_problems(once=once):
+            done = self.grader.begin(arrival, slow=slow)
+            if done:
+                self._tell(done)
+
+    def _keep_finished(self, *, once: bool) -> None:
+        with self._noting_problems(once=once):
+            for done in self.grader.finished():
+                self._tell(done)
+
+    def _tell(self, done: Done) -> None:
+        if done.attempt is None and done.problem:
+            self._note_once(f"{done.arrival}: {done.problem}")
+        else:
+            self.settling.forget(done.arrival)
+            self.tell(done)
+
+    @contextmanager
+    def _noting_problems(self, *, once: bool) -> Iterator[None]:
+        """Note what would stop every submission: it is tried again, and holds up no other lesson."""
         try:
-            for done in self.grader.grade(lesson, arrivals):
-                if done.attempt is None and done.problem:
-                    self._note_once(f"{done.arrival}: {done.problem}")
-                else:
-                    self.settling.forget(done.arrival)
-                    self.tell(done)
+            yield
         except AutograderError as problem:
             if once:
                 raise
             self._note_once(str(problem))
 
     def _new(self) -> list[Arrival]:
-        """Return the submissions that nobody has taken care of, in the order in which to do so."""
+        """Return the submissions that nobody has taken care of."""
         keys, newest = self.grader.log.keys(), self.grader.log.newest()
         return [
             arrival
             for arrival in self.inbox.newest()
             if arrival.key not in keys
             and not (arrival.from_exchange and arrival.order <= newest.get(arrival.place, ""))
-            and self._has_its_owner(arrival)
         ]
 
-    def _has_its_owner(self, arrival: Arrival) -> bool:
-        """Return whether the folder is the student's own, so that nobody hands in for another."""
-        if not (arrival.from_exchange and self.checks_owner):
-            return True
-        owner = owner_of(arrival)
-        if owner == arrival.student:
-            return True
-        self._note_once(
-            f"{arrival}: left alone, because the folder belongs to '{owner or 'an unknown user'}'; "
-            "if your users share one account, set c.ExchangeCollect.check_owner = False"
-        )
-        return False
-
-    def _is_allowed(self, arrival: Arrival) -> bool:
-        """Return whether the student has an attempt left in this hour; if not, it waits."""
-        wait = self.grader.log.wait(arrival.student, self.most)
-        if wait:
-            at = time.strftime("%H:%M", time.localtime(time.time() + wait))
-            self._note_once(f"{arrival}: waits until {at} ({self.most} attempts an hour)")
-        return not wait
+    def _is_allowed(self, arrival: Arrival, spent: Sequence[Spent]) -> bool:
+        """Return whether the student has an attempt and time left in this hour; if not, it waits."""
+        seconds = seconds_to_wait(spent, self.most, SHARE)
+        if seconds:
+            at = time.strftime("%H:%M", time.localtime(time.time() + seconds))
+            limits = f"{self.most} attempts and {SHARE / 60:.0f} minutes of grading an hour"
+            self._note_once(f"{arrival}: waits until {at} ({limits})")
+        return not seconds
 
     def _note_once(self, line: str) -> None:
         now = time.monotonic()

@@ -26,6 +26,7 @@ SEED = 20170612  # of the random state in which an example is tried
 PROJECTIONS, DIRECTIONS = 4, 9803
 TOLERANCE = 1e-4  # of the length of the vector of all floats, and at least of 1
 DIGITS = 16  # of the digest
+RIGHT = "right"  # the form of every right result
 
 
 @dataclass(frozen=True)
@@ -86,12 +87,30 @@ class ExampleSet:
     examples: Sequence[Example]
     mistakes: Sequence[KnownMistake]
 
-    def recognise(self, got: Sequence[Observation]) -> KnownMistake | None:
-        """Return the known mistake that gives exactly these results; single ones are tried first."""
+    def recognise(self, got: Sequence[Observation]) -> tuple[str, str] | None:
+        """Return title and hint of the likeliest known mistake, None if no wrong result is known.
+
+        That is the one that gives exactly these results. Of two that were made together, it is the one that
+        explains more of the results by itself. Where several were made, it is the one that explains most.
+        """
         pairs = zip(got, self.examples, strict=True)
         signatures = [sign(seen, example.expected) for seen, example in pairs]
-        found = (each for each in self.mistakes if matching(signatures, each.signatures))
-        return next(found, None)
+        exact = next((each for each in self.mistakes if matching(signatures, each.signatures)), None)
+        if exact and (exact.either or len(exact.titles) == 1):
+            return exact.titles[0], exact.hints[0]
+        single = [each for each in self.mistakes if each.either or len(each.titles) == 1]
+        if exact:
+            single = [each for each in single if each.titles[0] in exact.titles]
+        likeliest = max(single, key=lambda each: _explained(signatures, each.signatures), default=None)
+        if likeliest and _explained(signatures, likeliest.signatures):
+            return likeliest.titles[0], likeliest.hints[0]
+        return (exact.titles[0], exact.hints[0]) if exact else None
+
+
+def _explained(got: Sequence[Signature], known: Sequence[Signature]) -> int:
+    """Return how many wrong results are those of a mistake."""
+    pairs = zip(got, known, strict=True)
+    return sum(one.form != RIGHT and one.matches(other) for one, other in pairs)
 
 
 def matching(some: Sequence[Signature], others: Sequence[Signature]) -> bool:
@@ -102,7 +121,7 @@ def matching(some: Sequence[Signature], others: Sequence[Signature]) -> bool:
 def sign(got: Observation, expected: Observation) -> Signature:
     """Return the signature of a result."""
     if is_right(got, expected):
-        return Signature("right", (0.0,) * PROJECTIONS)
+        return Signature(RIGHT, (0.0,) * PROJECTIONS)
     floats: list[torch.Tensor] = []
     raised = got.raised
     exception = (raised.kind, raised.message, raised.fault, raised.path, raised.detail) if raised else ()

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import torch
 from torch.utils._pytree import tree_leaves, tree_map_only
@@ -145,20 +145,25 @@ class TookTooLongError(Exception):
 
 
 def try_answer(
-    operation: Operation, answer: Any, name: str, seed: int, seconds: float | None = None
-) -> Observation:
+    operation: Operation, answer: Any, name: str, seed: int, seconds: float | None = None,
+    *, printed: TextIO | None = None,
+) -> Observation:  # fmt: skip
     """Run an operation on an answer, given as an object, where nothing else may change.
 
     The caller's random state, default dtype and device stay as they are, and so do the operation's tensors.
-    What the answer prints is dropped. After `seconds`, TookTooLongError is raised in the answer.
+    What the answer prints goes to `printed`, or nowhere. After `seconds`, TookTooLongError is raised in the
+    answer. One that ends the process with SystemExit is told as an exception.
     """
     asked = with_tensors(operation, torch.Tensor.clone)
-    nowhere = io.StringIO()
+    said = printed or io.StringIO()
     with (
-        warnings.catch_warnings(action="ignore"), contextlib.redirect_stdout(nowhere),
-        contextlib.redirect_stderr(nowhere), _restored_state(), _time_limit(seconds),
+        warnings.catch_warnings(action="ignore"), contextlib.redirect_stdout(said),
+        contextlib.redirect_stderr(said), _restored_state(), _time_limit(seconds),
     ):  # fmt: skip
-        seen = observe(asked, {name: answer}, name, seed)
+        try:
+            seen = observe(asked, {name: answer}, name, seed)
+        except SystemExit as problem:
+            seen = {"raised": describe(problem)}
     return observed(operation, seen)
 
 

@@ -19,6 +19,7 @@ from coursework.engine.operations import ModuleOperation
 
 RIGHT, WRONG = "#009e73", "#d55e00"
 SAY_ALL = ("mask", "source")  # pictures that show every number
+MOST_PRINTED = 2000  # characters
 COUNTS = {1: "the example", 2: "both examples"}
 PASSED = "Right on {count}. Grading uses other sizes and other numbers."
 TOOK_TOO_LONG = "Your code did not finish. Is there a loop that never ends?"
@@ -48,6 +49,7 @@ class Card:
         headline: one sentence for the top of the card.
         known: whether `title` names a known mistake.
         example: the example that shows it.
+        printed: what the student's code printed meanwhile.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Card:
     headline: str = ""
     known: bool = False
     example: ShownExample | None = field(default=None, repr=False)
+    printed: str = field(default="", repr=False)
 
     def _ipython_display_(self) -> None:
         """Do nothing: `check` has displayed the card already, also as the last line of a cell."""
@@ -84,7 +87,13 @@ class Card:
             lines += [f"{name} =\n" + "\n".join(map(as_text, parts)) for name, parts in shown.inputs]
             lines += ["yours", *map(as_text, shown.yours)]
             lines += ["expected", *map(as_text, shown.expected)]
+        lines.append(f"\nYour code printed:\n{self.shown_print}" if self.printed else "")
         return "\n".join(filter(None, lines))
+
+    @property
+    def shown_print(self) -> str:
+        """The beginning of what the student's code printed."""
+        return self.printed if len(self.printed) <= MOST_PRINTED else f"{self.printed[:MOST_PRINTED]}…"
 
 
 @cache
@@ -107,9 +116,8 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
     compared = Comparison(example.operation, seen, example.expected, examples.name, source)
     changed = changed_arguments(compared, example.names)
     if mistake := examples.recognise(got):
-        joint = " Or: " if mistake.either else " "
-        title = joint.join(t if t[-1:] in ".?!" else f"{t}." for t in mistake.titles)
-        hint = " ".join(mistake.hints)
+        title, hint = mistake
+        title = title if title[-1:] in ".?!" else f"{title}."
     else:
         late = seen.raised is not None and seen.raised.kind == "TookTooLongError"
         title = TOOK_TOO_LONG if late else describe(compared) or say_changed(changed)

@@ -13,9 +13,12 @@ from pathlib import Path
 import nbformat
 import pytest
 from conftest import ROOT
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 
 from autograder.bundle import archive
-from autograder.bundle.archive import refuse_secrets, secrets
+from autograder.guard import refuse_secrets, secrets
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.errors import BundleError
@@ -49,7 +52,7 @@ def files(bundle: Path) -> dict[str, bytes]:
 
 
 def test_it_holds_lessons_wheel_requirements_and_a_how_to(bundle: Path) -> None:
-    """Every released file of every lesson, byte for byte, and nothing beside."""
+    """Every released file of every lesson, byte for byte, pages to read it, and nothing beside."""
     found = {name for name in files(bundle) if ".whl/" not in name}
     released = {
         f"lessons/{path.relative_to(COURSE.release)}"
@@ -59,7 +62,9 @@ def test_it_holds_lessons_wheel_requirements_and_a_how_to(bundle: Path) -> None:
     }
     (wheel,) = filter(WHEEL.fullmatch, found)
     rest = {wheel, "HOWTO.md", "requirements.txt", "requirements-pretrained.txt"}
-    assert found == released | rest
+    read = {f"lessons/{name}" for name in ("index.html", "style.css", "site.js", "sections.js")}
+    read |= {f"lessons/{lesson}/index.html" for lesson in COURSE.lessons()}
+    assert found == released | rest | read
     assert {path for path in released if path.endswith(".svg")}
 
 
@@ -104,7 +109,7 @@ def test_the_same_course_gives_the_same_zip(bundle: Path) -> None:
     assert bundle.read_bytes() == before
 
 
-@pytest.mark.parametrize("place", ["lessons/01/01.ipynb", "coursework/plots.py"])
+@pytest.mark.parametrize("place", ["lessons/01/01.ipynb", "coursework/plots.py", "lessons/01/index.html"])
 def test_a_secret_that_got_in_is_found(place: str) -> None:
     """An answer under another indentation, a check's title, a mark scheme's text, a word."""
     lesson = read_lesson(COURSE.text("03_attention"))
@@ -113,7 +118,8 @@ def test_a_secret_that_got_in_is_found(place: str) -> None:
     check = max((one.title for one in checks), key=len)
     scheme = read_lesson(COURSE.text("01_embeddings")).mark_scheme("recurrence")
     for secret in (answer.replace("\n", "\n   "), check, scheme, "autograder"):
-        content = notebook_with(secret) if place.endswith(".ipynb") else secret.encode()
+        made = {".ipynb": notebook_with, ".html": coloured}.get(Path(place).suffix, str.encode)
+        content = made(secret)
         with pytest.raises(BundleError, match=re.escape(place)):
             refuse_secrets(COURSE, {place: content})
 
@@ -127,6 +133,11 @@ def test_the_private_key_is_found(tmp_path: Path) -> None:
     name = COURSE.lessons()[0]
     with pytest.raises(BundleError, match=f"the private key of {name}"):
         refuse_secrets(COURSE, {"notes.txt": lesson_key(COURSE, name).hex().encode()})
+
+
+def coloured(text: str) -> bytes:
+    """Return a page that shows a text as code, each word of it in an element of its own."""
+    return highlight(text, PythonLexer(), HtmlFormatter()).encode()
 
 
 def notebook_with(text: str) -> bytes:

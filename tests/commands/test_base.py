@@ -1,11 +1,15 @@
 """Every command explains itself, takes lessons by number, and can be completed by the shell."""
 
+import errno
 import json
 import shlex
+import shutil
+import sqlite3
 from pathlib import Path
 
 import click
 import pytest
+import sqlalchemy
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from conftest import ROOT
@@ -86,13 +90,27 @@ def test_an_unknown_lesson_gets_one_line(arguments: tuple[str, ...]) -> None:
     assert result.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied", "gradebook.db"), MachineError("it is full")])
+MACHINE = [
+    PermissionError(errno.EACCES, "Permission denied", "gradebook.db"),
+    OSError(errno.ENOSPC, "No space left on device"),
+    OSError(errno.EROFS, "Read-only file system", "reports"),
+    FileExistsError(errno.EEXIST, "File exists", "reports"),
+    FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']"),
+    shutil.Error([("a", "b", "[Errno 28] No space left on device: 'b'")]),
+    shutil.Error("cannot move a folder into itself"),
+    sqlite3.OperationalError("attempt to write a readonly database"),
+    sqlalchemy.exc.OperationalError("INSERT", {}, sqlite3.OperationalError("database or disk is full")),
+    MachineError("it is full"),
+]
+
+
+@pytest.mark.parametrize("error", MACHINE, ids=str)
 def test_an_error_of_the_machine_names_the_doctor(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In one line, with exit status 2."""
 
-    def fail(_: object) -> None:
+    def fail() -> None:
         raise error
 
     monkeypatch.setattr(Course, "find", fail)
@@ -101,6 +119,35 @@ def test_an_error_of_the_machine_names_the_doctor(
     (line,) = result.stderr.splitlines()
     assert line.startswith("autograder: ")
     assert line.endswith("'autograder doctor' checks this machine")
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError(errno.ENOENT, "No such file", "x"), KeyError("x")], ids=str)
+def test_a_bug_keeps_its_traceback(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is nobody's disk."""
+
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(Course, "find", fail)
+    assert CliRunner().invoke(main, ["grade"]).exception is error
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each.name != "demo"], ids=lambda each: each.name)
+@pytest.mark.parametrize("named", [True, False])
+def test_outside_a_course_every_command_says_what_to_do(
+    command: click.Command, named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one line, with exit status 2, whether the folder was named or is the current one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notacourse").mkdir()
+    given = {"lesson": "03", "exercise": "softmax", "file": "x.ipynb", "format": "course"}
+    arguments = [given[param.name or ""] for param in command.params if isinstance(param, click.Argument) and param.required]
+    before = ["--course", "notacourse"] if named else []
+    result = CliRunner().invoke(main, [*before, command.name or "", *arguments])
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"autograder: no course {'there' if named else 'here'}: expected nbgrader_config.py in")
+    assert line.endswith("name the course folder" if named else "name it with --course")
 
 
 def test_the_shell_completes_commands_and_lessons(tmp_path: Path) -> None:

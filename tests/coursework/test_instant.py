@@ -16,9 +16,15 @@ from coursework.engine.observation import Observation
 from coursework.instant.card import Card
 
 
+def plain(x: torch.Tensor, dim: int) -> torch.Tensor:
+    """Compute a softmax with nothing that the exercise excludes."""
+    e = (x - x.amax(dim, keepdim=True)).exp()
+    return e / e.sum(dim, keepdim=True)
+
+
 def wrong_axis(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """Ignore `dim`."""
-    return torch.softmax(x, 0)
+    return plain(x, 0)
 
 
 def stable(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
@@ -37,10 +43,12 @@ def tried(name: str, answer: Any) -> Card:
 def test_a_right_answer_in_an_unusual_form_is_right_and_gets_no_name(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """What it prints and warns about is dropped."""
+    """What it prints is shown, folded in a notebook; what it warns about is dropped."""
     card = tried("softmax", stable)
     assert (card.passed, card.title, card.hint) == (True, "", "")
-    assert "stray" not in capsys.readouterr().out
+    assert "a stray print" in card.text
+    assert "and a warning" not in card.text
+    assert "<summary" in card.html
 
 
 def test_a_known_mistake_is_named_with_its_hint_and_the_smallest_example() -> None:
@@ -53,6 +61,77 @@ def test_a_known_mistake_is_named_with_its_hint_and_the_smallest_example() -> No
     assert card.example.call in card.text
     assert "yours" in card.text
     assert "expected" in card.text
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda x, dim=-1: torch.softmax(x, dim), "`torch.softmax` is excluded in this exercise."),
+        (lambda x, dim=-1: torch.log_softmax(x, dim).exp(), "`torch.log_softmax` is excluded"),
+        (lambda x, dim=-1: nn.Softmax(dim)(x), "`torch.softmax` is excluded"),
+    ],
+)
+def test_what_the_exercise_excludes_is_never_right(answer: Callable[..., Any], said: str) -> None:
+    """By the list that grading goes by; afterwards the function works again."""
+    card = tried("softmax", answer)
+    assert not card.passed
+    assert said in card.title
+    assert "no points" in card.headline
+    assert answer(torch.zeros(2)).tolist() == [0.5, 0.5]
+
+
+def test_the_text_of_an_answer_and_of_its_helpers_is_read_as_in_grading() -> None:
+    """A way around the kernels is not right either."""
+    helper = cell("def helper(x, dim):\n    return torch.ops.aten.softmax(x, dim)\n", "helper")
+    own = cell("def softmax(x, dim=-1):\n    return helper(x, dim)\n", "softmax", helper=helper)
+    card = check("softmax", {"softmax": own, "helper": helper, "torch": torch})
+    assert not card.passed
+    assert "uses `torch.ops`" in card.title
+
+
+def cell(source: str, name: str, **names: Any) -> Any:
+    """Return what a cell of a notebook defines."""
+    place = f"/tmp/ipykernel_1/{name}.py"
+    linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
+    scope = {"torch": torch, **names}
+    exec(compile(source, place, "exec"), scope)
+    return scope[name]
+
+
+def test_an_exit_is_told() -> None:
+    """It neither ends the process nor the cell."""
+
+    def leave(size: int) -> None:
+        raise SystemExit
+
+    assert "SystemExit" in tried("causal-mask", leave).title
+
+
+def test_one_mistake_is_named_the_likeliest() -> None:
+    """Of two that were made together, it is the one that explains more; of two alike, the first declared."""
+
+    def no_keepdim(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+        e = (x - x.max()).exp()
+        return e / e.sum(dim)
+
+    def global_maximum(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+        e = (x - x.max()).exp()
+        return e / e.sum(dim, keepdim=True)
+
+    assert "loses its dimension" in tried("softmax", no_keepdim).title
+    card = tried("softmax", global_maximum)
+    assert card.title == "The maximum of the whole tensor is subtracted from every row."
+    assert " Or: " not in card.title
+
+
+def test_an_object_is_checked_by_its_name() -> None:
+    """`check(causal_mask)` is `check("causal_mask")`."""
+
+    def causal_mask(size: int) -> torch.Tensor:
+        return torch.ones(size, size, dtype=torch.bool).tril()
+
+    assert check(causal_mask, {"causal_mask": causal_mask}).passed
+    assert check(causal_mask, {"mine": causal_mask}).title.startswith("`causal_mask` is not defined")
 
 
 def encoding(base: float = 10000.0, *, refuses: bool = True) -> Callable[[int, int], torch.Tensor]:
@@ -85,10 +164,10 @@ def test_a_description_is_of_the_result_that_it_describes() -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (lambda x, dim=-1: torch.softmax(x, dim)[:1], "has the wrong size in dimension 0"),
+        (lambda x, dim=-1: plain(x, dim)[:1], "has the wrong size in dimension 0"),
         (lambda x, dim=-1: None, "is None; a tensor was expected"),
-        (lambda x, dim=-1: torch.softmax(x, dim).double(), "is float64; float32 was expected"),
-        (lambda x, dim=-1: torch.softmax(x, dim) * 0 + 7, "Every number is the same"),
+        (lambda x, dim=-1: plain(x, dim).double(), "is float64; float32 was expected"),
+        (lambda x, dim=-1: plain(x, dim) * 0 + 7, "Every number is the same"),
         (lambda y: y.missing, "raised an AttributeError"),
         (lambda x, dim=-1: x.fill_(0), ""),
     ],
@@ -202,6 +281,22 @@ def test_an_argument_that_was_changed_is_named_where_the_values_agree() -> None:
     assert card.example is not None
     assert card.example.yours[-1].rows[0][0].text == "x was changed"
     assert card.example.expected[-1].rows[0][0].text == "x is as it was"
+
+
+@pytest.mark.parametrize(
+    ("got", "shown"),
+    [
+        (["a", " ", "b", "c", "d"], "'a' ›' '‹ 'b' 'c' 'd'"),
+        (["a", "c", "d"], "'a' ›1 missing‹ 'c' 'd'"),
+        (["a", "c", "b", "d"], "'a' ›'c'‹ ›'b'‹ 'd'"),
+        (["bc", "d"], "›'bc'‹ 'd'"),
+    ],
+)
+def test_one_token_too_many_marks_itself_alone(got: list[str], shown: str) -> None:
+    """A list of another length is laid beside the right one; one of the same length goes place by place."""
+    (table,) = tables_of(Observation(got), Observation(["a", "b", "c", "d"]))
+    (row,) = table.rows
+    assert " ".join(f"›{cell.text}‹" if cell.differs else cell.text for cell in row) == shown
 
 
 def test_numbers_that_do_not_matter_beside_the_others_are_near_zero() -> None:

@@ -5,16 +5,13 @@ from pathlib import Path
 
 import pytest
 from nbgrader.api import Gradebook
-from tiny_course import LESSON, RIGHT, FakeGrader, hand_in
-from tiny_fixtures import book, built, course, grades, same_grader
+from tiny_course import LESSON, RIGHT, hand_in
+from tiny_fixtures import book, built, course, grades, record, same_grader
 
 from autograder.exports.class_scores import ClassScores, class_scores
-from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import CONFIG, Course
 from autograder.reports import feedback_exporter
-from autograder.reports.graded_notebook import graded_page
-from autograder.storage.recorder import Recorder
-from autograder.submissions.submission import TIMESTAMP, Submission
+from autograder.submissions.submission import TIMESTAMP
 
 __all__ = ["book", "built", "course", "grades", "same_grader"]
 DUE = dt.datetime(2026, 3, 1, 12)
@@ -29,15 +26,6 @@ class TwoPoints(BasePlugin):
 
 c.AssignLatePenalties.plugin_class = TwoPoints
 """
-
-
-def record(course: Course, *students: str) -> None:
-    """Grade these students' submissions with the fake grader, and record them as a class run does."""
-    with Recorder(course) as recorder:
-        for student in students:
-            submission = Submission(course, student, LESSON, "v")
-            attempt, notebook = grade_submission(FakeGrader(course), submission, sandboxed=True)
-            recorder.keep(attempt, graded_page(notebook, attempt))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,11 +11,15 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import CsvExportPlugin
 from tiny_course import LESSON
 
+from autograder.exports.canvas import canvas_csv, column_titles
 from autograder.exports.class_scores import ClassScores
 from autograder.exports.csv_files import NBGRADER_COLUMNS as COLUMNS
-from autograder.exports.csv_files import canvas_csv, course_csv, nbgrader_csv
+from autograder.exports.csv_files import course_csv, nbgrader_csv
 from autograder.exports.roster import Roster, read_roster
 from autograder.model.course import Course
+from autograder.reports.csv_file import csv_text
+
+PLAIN = {LESSON: LESSON}  # a column that has the lesson's name
 
 
 def _frame(text: str) -> pd.DataFrame:
@@ -68,15 +73,17 @@ def test_a_pending_score_is_empty_in_nbgraders_file(scores: ClassScores) -> None
 
 def test_canvas_finds_students_scores_and_points(scores: ClassScores, roster_file: Path) -> None:
     """Late work has its penalty; pending, unreadable and absent are empty."""
-    read = _canvas(canvas_csv(scores, read_roster(roster_file), partial=False))
+    read = _canvas(canvas_csv(scores, read_roster(roster_file), PLAIN, partial=False))
     assert {login: row[LESSON] for login, row in read.items()} == {
-        "ada": "20.0", "bo": "17.5", "cyd": "", "di": "", "eve": "",
+        "ada": "20.0", "bo": "17.5", "cyd": "", "di": "", "eve": "", "zoe": "",
     }  # fmt: skip
-    partial = _canvas(canvas_csv(scores, Roster(), partial=True))
+    partial = _canvas(canvas_csv(scores, Roster(), PLAIN, partial=True))
     assert partial["cyd"][LESSON] == "18.0"
 
 
-def test_canvas_gets_its_own_ids_and_headings_back(scores: ClassScores, tmp_path: Path) -> None:
+def test_canvas_gets_its_own_ids_and_headings_back(
+    graded: Course, scores: ClassScores, tmp_path: Path
+) -> None:
     """A gradebook exported from Canvas is the roster: the assignment is found by its id."""
     path = tmp_path / "canvas.csv"
     path.write_text(
@@ -84,7 +91,8 @@ def test_canvas_gets_its_own_ids_and_headings_back(scores: ClassScores, tmp_path
         "    Points Possible,,,,,20,(read only)\n"
         '"Lovelace, Ada",501,1001,ada,Group A,,\n'
     )
-    text = canvas_csv(scores, read_roster(path), partial=False)
+    roster = read_roster(path)
+    text = canvas_csv(scores, roster, column_titles(graded, scores, roster), partial=False)
     assert _canvas(text)["ada"] == {f"{LESSON} (77)": "20.0"}
     row = _frame(text).set_index("SIS Login ID").loc["ada"]
     assert (row["Student"], row["ID"], row["Section"]) == ("Lovelace, Ada", "501", "Group A")
@@ -103,6 +111,20 @@ def test_one_file_has_everything_of_everybody(scores: ClassScores, roster_file: 
     assert (cyd["name"], cyd[f"{LESSON} pending"], cyd["total of"]) == ("Cyd O'Neill, Jr", "2.0", "18.0")
     assert rows.loc["zoe", f"{LESSON} state"] == rows.loc["eve", f"{LESSON} state"] == "absent"
     assert (rows.loc["di", f"{LESSON} state"], rows.loc["di", "total"]) == ("unreadable", "")
+    assert {rows.loc[who, "total of"] for who in ("ada", "di", "eve", "zoe")} == {"20.0"}
+
+
+def test_a_lesson_that_was_not_handed_in_counts_in_the_total(scores: ClassScores) -> None:
+    """Two students' totals are out of the same points, and one who was absent has not lost sight of it."""
+    two = ClassScores([*scores.lessons, replace(scores.lessons[0], lesson="04_next", scores={})], scores.students)
+    rows = _frame(course_csv(two, Roster())).set_index("student")
+    assert (rows.loc["ada", "total"], rows.loc["ada", "total of"]) == ("20.0", "40.0")
+
+
+@pytest.mark.parametrize("text", ["-", "+", "-5", "+1.5", "-0,5"])
+def test_a_dash_or_a_number_is_no_formula(text: str) -> None:
+    """Moodle writes a dash for no date, and gets it back as it was."""
+    assert csv_text([[text]]) == f'"{text}"\r\n' if "," in text else f"{text}\r\n"
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t=", "\r="])
@@ -121,7 +143,7 @@ def test_no_cell_of_any_file_is_run_by_a_spreadsheet(
     assert roster.find("ada") is not None
     for text in (
         nbgrader_csv(scores, roster, partial=True),
-        canvas_csv(scores, roster, partial=True),
+        canvas_csv(scores, roster, PLAIN, partial=True),
         course_csv(scores, roster),
     ):
         assert "cmd|" in text

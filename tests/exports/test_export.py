@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from nbgrader.api import Gradebook
-from tiny_course import LESSON
+from tiny_course import LESSON, RIGHT, hand_in
+from tiny_fixtures import record
 
 from autograder.cli import main
 from autograder.model.course import Course
@@ -48,6 +49,8 @@ def test_what_was_left_empty_is_said(graded: Course, roster_file: Path, tmp_path
     done = _run(graded, "canvas", "--roster", roster_file, "--folder", tmp_path / "out")
     assert "1 score left empty, because points are pending" in done.stderr
     assert "not on the roster: di, eve" in done.stderr
+    assert "on the roster, and handed in nothing: Zoë Zed" in done.stderr
+    assert f"no column of the roster is {LESSON}, so Canvas will offer to make one" in done.stderr
     assert (tmp_path / "out" / "canvas.csv").is_file()
     assert "left empty" not in _run(graded, "canvas", "--partial").stderr
 
@@ -87,3 +90,17 @@ def test_a_roster_that_is_not_there_gets_one_line(graded: Course, tmp_path: Path
     """With exit status 2."""
     done = _run(graded, "canvas", "--roster", tmp_path / "none.csv")
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("name", ["nbgrader", "canvas", "moodle", "course"])
+def test_no_export_makes_one_person_of_two_folders(graded: Course, tmp_path: Path, name: str) -> None:
+    """It is refused, the folders are named, and no file is written."""
+    record(graded, *(hand_in(graded, each, **RIGHT).parent.parent.name for each in ("Ada", "ADA")))
+    roster = tmp_path / "roster.csv"
+    roster.write_text("Identifier,Email address,Grade,Last modified (grade)\nParticipant 1,ada@x.edu,,-\n")
+    if name == "canvas":
+        roster.write_text("Student,SIS Login ID\nAda,ada\n")
+    done = _run(graded, name, "3", "--roster", roster)
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "the folders 'ADA', 'Ada', 'ada' are all" in done.stderr
+    assert not graded.exports.exists()

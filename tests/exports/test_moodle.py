@@ -80,6 +80,7 @@ def test_the_worksheet_keeps_moodles_rows_and_no_comments(scores: ClassScores, t
     assert [row["Identifier"] for row in rows] == [f"Participant {n}" for n in (9001, 9002, 9003, 9004)]
     assert "Feedback comments" not in rows[0]
     assert rows[0]["Last modified (submission)"] == "Sunday, 1 March 2026, 11:00"
+    assert {row["Last modified (grade)"] for row in rows} == {"-"}  # Moodle's own sign for no date
 
 
 def test_a_name_that_a_spreadsheet_would_run_is_defused(scores: ClassScores, tmp_path: Path) -> None:
@@ -121,3 +122,11 @@ def test_no_name_can_leave_its_folder_or_add_a_field() -> None:
     assert feedback_folder(Person(moodle_id="Participant 7")) == "Student_7_assignfeedback_file"
     with pytest.raises(CourseError, match="expected 'Participant 1234'"):
         feedback_folder(Person(name="Ada", moodle_id="Ada"))
+
+
+def test_a_gradebook_of_canvas_is_refused(scores: ClassScores, tmp_path: Path) -> None:
+    """The message says what it is, and what is needed."""
+    path = tmp_path / "canvas.csv"
+    path.write_text("Student,ID,SIS User ID,SIS Login ID,Section\nAda,1,2,ada,A\n")
+    with pytest.raises(CourseError, match=r"the roster is a gradebook of Canvas.*export the worksheet"):
+        worksheet(scores.lessons[0], read_roster(path), partial=False)

@@ -87,8 +87,65 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         read_roster(tmp_path / "picture.csv")
 
 
-def test_two_people_who_could_be_meant_are_nobody(tmp_path: Path) -> None:
-    """The same name at two domains is ambiguous; a guess could give away a score."""
+def test_a_folder_that_could_be_two_peoples_is_refused(tmp_path: Path) -> None:
+    """The same name at two domains, or a name that is another's id number: a guess could give away a score."""
     roster = _read(tmp_path, "email\nada@one.edu\nada@two.edu\n")
-    assert roster.find("ada") is None
+    with pytest.raises(CourseError, match=r"'ada' could be that of 'ada@one.edu', 'ada@two.edu'"):
+        roster.find("ada")
     assert roster.find("ada@two.edu") is roster.people[1]
+    roster = _read(tmp_path, "name,email,id number\nWeb B,web@x.edu,7\nEve E,eve@x.edu,web\n")
+    with pytest.raises(CourseError, match=r"'web' could be that of 'Web B', 'Eve E'.*column 'student id'"):
+        roster.find("web")
+
+
+def test_a_student_id_says_whose_folder_it_is(tmp_path: Path) -> None:
+    """Whatever else has the same text."""
+    roster = _read(tmp_path, "student id,id number\nweb,7\neve,web\n")
+    assert roster.find("web") is roster.people[0]
+
+
+@pytest.mark.parametrize("folders", [("anna", "Anna"), ("anna", "ANNA", "77"), ("77", "anna@x.edu")])
+def test_two_folders_are_never_one_person(tmp_path: Path, folders: tuple[str, ...]) -> None:
+    """The message names them, and the person."""
+    roster = _read(tmp_path, "name,email,id number\nAnna A,anna@x.edu,77\nBo,bo@x.edu,78\n")
+    said = ", ".join(f"'{each}'" for each in folders)
+    with pytest.raises(CourseError, match=f"the folders {said} are all Anna A on the roster"):
+        roster.known(["bo", *folders])
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_unicode_text_of_a_spreadsheet_is_read(tmp_path: Path, encoding: str) -> None:
+    """Excel calls UTF-16 "Unicode text"."""
+    (person,) = _read(tmp_path, "username\tname\nzoe\tZoë\n", encoding).people
+    assert (person.student, person.name) == ("zoe", "Zoë")
+
+
+def test_text_in_another_encoding_says_how_to_save_it(tmp_path: Path) -> None:
+    """Not which byte could not be decoded."""
+    with pytest.raises(CourseError, match=r"not Unicode text; save it as 'CSV UTF-8'$"):
+        _read(tmp_path, "username,name\nzoe,Zoë\n", "latin-1")
+
+
+@pytest.mark.parametrize(
+    ("headings", "system"),
+    [(CANVAS, "Canvas"), (MOODLE, "Moodle"), ("student id,email\nada,a@b.c\n", "")],
+)
+def test_a_roster_knows_where_it_comes_from(tmp_path: Path, headings: str, system: str) -> None:
+    """So that no format takes another's."""
+    assert _read(tmp_path, headings).system == system
+
+
+@pytest.mark.parametrize(
+    ("text", "student_id", "names"),
+    [
+        (CANVAS, "ada", ("Ada", "Lovelace")),
+        (MOODLE, "ada", ("Ada Lovelace", "")),
+        ("id number,first name,last name\n7,Ada,King\n", "7", ("Ada", "King")),
+    ],
+)
+def test_a_class_list_can_be_made_of_any_roster(
+    tmp_path: Path, text: str, student_id: str, names: tuple[str, str]
+) -> None:
+    """With a folder's name for everybody, and names as far as they are known."""
+    (person,) = _read(tmp_path, text).people
+    assert (person.student_id, person.both_names) == (student_id, names)

@@ -1,11 +1,10 @@
-"""A course is found from inside it, or else where this program is."""
+"""A course is found from inside it, and nowhere else."""
 
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
 
-from autograder.model import course as module
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
 
@@ -17,18 +16,25 @@ def test_a_course_is_found_from_any_folder_inside_it(tmp_path: Path) -> None:
     assert Course.find(tmp_path / "a" / "b") == Course(tmp_path)
 
 
-def test_outside_a_course_the_programs_own_is_found(tmp_path: Path) -> None:
-    """An installed program grades the course that it came with."""
-    assert Course.find(tmp_path) == Course(ROOT)
-
-
-def test_without_any_course_the_error_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It names the file that it looked for."""
-    monkeypatch.setattr(module, "__file__", str(tmp_path / "autograder" / "model" / "course.py"))
+def test_outside_a_course_there_is_none(tmp_path: Path) -> None:
+    """Never the program's own folder: the error names the file that was looked for, and what to do."""
     with pytest.raises(CourseError, match=f"expected {CONFIG} in .*--course"):
         Course.find(tmp_path)
+
+
+def test_a_named_folder_is_the_course_itself(tmp_path: Path) -> None:
+    """A folder inside a course is none, nor is a folder that is not there."""
+    (tmp_path / CONFIG).touch()
+    (tmp_path / "inside").mkdir()
+    assert Course.at(tmp_path) == Course(tmp_path)
+    for name, found in (("inside", "has none"), ("nowhere", "is no folder")):
+        with pytest.raises(CourseError, match=f"expected {CONFIG} in .*{name}, which {found}"):
+            Course.at(tmp_path / name)
+
+
+def test_the_program_came_with_a_course() -> None:
+    """Which is what `autograder demo` shows."""
+    assert Course.of_program() == Course(ROOT)
 
 
 @pytest.mark.parametrize("wanted", ["3", "03", "03_attention"])

@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from autograder.commands.summary import summarise
 from autograder.model.report import ExerciseReport, Incident, NamedMistake, Outcome, Report, State
 from autograder.reports.class_figures import (
     FEWEST,
@@ -107,6 +108,23 @@ def test_one_students_incidents_are_limited() -> None:
     assert notes[-1].student == "b"
 
 
+def test_every_incident_is_counted_whether_it_is_shown_or_not() -> None:
+    """As in the terminal; a student with many counts with all of them."""
+    flood = [Incident(exercise=None, kind="open", message=str(n)) for n in range(30)]
+    made = {LESSON: {"a": _scored(20).model_copy(update={"incidents": flood}), "b": _scored(20)}}
+    assert course_figures(made).incident_count == figures(LESSON, made[LESSON]).incident_count == 30
+    assert summarise(LESSON, made[LESSON]).incidents == 30
+
+
+def test_what_an_exercise_excludes_is_no_mistake_about_the_subject() -> None:
+    """It stands apart, explains the failure, and never heads the mistakes of the class."""
+    banned = NamedMistake(id="not-allowed", title="The answer uses `os.system`")
+    found = figures(LESSON, {"a": _mistaken(banned), "b": _mistaken(banned), "c": _mistaken(ROOT)})
+    assert [each.title for each in found.mistakes] == ["No root"]
+    assert [(each.title, each.students) for each in found.excluded] == [("The answer uses `os.system`", ["a", "b"])]
+    assert found.exercises[0].unexplained == []
+
+
 def test_exercises_keep_lesson_order() -> None:
     """The order is that of the reports, not alphabetical."""
     assert [each.id for each in figures(LESSON, sample_class()).exercises] == list(POINTS)
@@ -131,7 +149,7 @@ def test_discrimination_leaves_the_exercise_and_what_is_pending_out_of_the_rest(
 
 
 def _named(name: str, mean: float | None, graded: int = 5, pending: int = 0) -> ExerciseFigures:
-    return ExerciseFigures(LESSON, name, 2, mean, None, graded, pending, [], [], [])
+    return ExerciseFigures(LESSON, name, 2, mean, None, graded, pending, [], [], [], [])
 
 
 def test_what_is_mostly_pending_is_not_called_hard() -> None:

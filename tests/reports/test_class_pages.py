@@ -11,7 +11,7 @@ import pytest
 from chromium import CHROMIUM, browser
 from playwright.sync_api import Browser, Page
 
-from autograder.model.report import ExerciseReport, Outcome, Report, State
+from autograder.model.report import ExerciseReport, Incident, NamedMistake, Outcome, Report, State
 from autograder.reports.class_answers import Answer, LessonAnswers
 from autograder.reports.class_pages import FRONT, SIMILAR, STEPS, class_pages, step
 
@@ -131,6 +131,23 @@ def test_a_mistake_has_its_count_its_question_and_an_anonymous_answer() -> None:
     assert "Ask the class: How wide?" in text
     assert "<code>def name_1(x):" in page  # nobody else uses the name of the function here
     assert "by ada" not in page
+
+
+def test_what_is_excluded_stands_apart_and_nothing_untrue_is_promised() -> None:
+    """A note takes no points off, but the code that it is about may have made an answer fail."""
+    banned = NamedMistake(id="not-allowed", title="The answer uses os.system")
+    made = sample_class()
+    first = next(name for name, each in made.items() if each.exercises)
+    exercises = [made[first].exercises[0].model_copy(update={"misconceptions": [banned]}), *made[first].exercises[1:]]
+    incident = Incident(exercise="softmax", kind="started-process", message="It started a process.")
+    made[first] = made[first].model_copy(update={"exercises": exercises, "incidents": [incident]})
+    pages = _pages(made)
+    page = pages[f"class-{LESSON}.html"]
+    mistakes, excluded = page.index('id="mistakes"'), page.index('id="excluded"')
+    assert mistakes < excluded < page.index("The answer uses os.system")
+    for text in (pages[FRONT], page):
+        assert "A note takes no points off; if the same code also made an answer fail" in text
+        assert "accident. No points were taken off" not in text
 
 
 def test_a_missing_sandbox_is_announced() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,18 @@ import pytest
 from autograder.model.errors import CourseError
 from autograder.model.report import ExerciseReport, Outcome, Report
 from autograder.storage import attempts
-from autograder.storage.attempts import ERROR_LOG, Attempt, AttemptLog, describe_errors, log_error
+from autograder.storage.attempts import (
+    DATABASE,
+    ERROR_LOG,
+    HOUR,
+    ArrivalLog,
+    Attempt,
+    AttemptLog,
+    Spent,
+    describe_errors,
+    log_error,
+    seconds_to_wait,
+)
 
 
 def attempt(
@@ -207,3 +219,32 @@ def test_each_error_is_logged_with_its_subject_and_exercise(tmp_path: Path) -> N
         "[double]\nTraceback\nKeyError: 'x'\n\n[halve]\nValueError\n\n"
         "=== 2026-01-01 00:00:00 UTC, bob, 03_tiny\n[why]\nOh\n\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("spent", "waits"),
+    [
+        ([], 0),
+        ([Spent(-100, 1, 5), Spent(-50, 1, 5)], 0),
+        ([Spent(-100, 1, 5), Spent(-50, 1, 5), Spent(-10, 1, 5)], HOUR - 100),
+        ([Spent(-100, 1, 5), Spent(-50, 0, 5), Spent(-10, 0, 5), Spent(-9, 1, 5)], 0),
+        ([Spent(-100, 1, 40), Spent(-50, 1, 80)], HOUR - 100),
+        ([Spent(-100, 0, 40), Spent(-50, 1, 200)], HOUR - 50),
+    ],
+)
+def test_a_student_waits_for_attempts_and_for_time(
+    spent: list[Spent], waits: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until so much of the last hour is over that fewer than three attempts and 100 seconds remain."""
+    monkeypatch.setattr(attempts.time, "time", lambda: 0.0)
+    assert seconds_to_wait(spent, 3, 100) == waits
+
+
+def test_the_log_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    """It did not say how long a submission took."""
+    with closing(sqlite3.connect(tmp_path / DATABASE)) as database, database:
+        database.execute(attempts._ARRIVALS.replace(", seconds REAL NOT NULL DEFAULT 0", ""))
+        database.execute("INSERT INTO arrivals VALUES ('k', 'ada', '03', '', ?, 1)", [time.time()])
+    log = ArrivalLog(tmp_path)
+    log.add("l", "ada", "03", "", seconds=7.0)
+    assert [(each.counted, each.seconds) for each in log.spent()["ada"]] == [(1, 0), (1, 7)]

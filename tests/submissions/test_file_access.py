@@ -78,7 +78,7 @@ def test_links_above_the_course_are_the_instructors_own(
 
 @pytest.mark.parametrize("kind", ["pipe", "socket", "device", "endless"])
 def test_what_is_not_a_file_is_neither_opened_nor_waited_for(course: Course, kind: str) -> None:
-    """A pipe without a writer, a socket, and a device behind a link."""
+    """A pipe without a writer, a socket, and a device behind a link: the student is told which it is."""
     path = course.submission("mallory", LESSON)
     path.parent.mkdir(parents=True)
     if kind == "pipe":
@@ -90,7 +90,9 @@ def test_what_is_not_a_file_is_neither_opened_nor_waited_for(course: Course, kin
     stamp = path.with_name("timestamp.txt")
     os.mkfifo(stamp)
     started = time.perf_counter()
-    assert graded(course).state is State.WRONG_FILE
+    report, said = graded(course), {"pipe": "a pipe", "socket": "a socket"}.get(kind, "a link")
+    assert report.state is State.WRONG_FILE
+    assert report.reason == f"'{LESSON}.ipynb' is {said}: expected the notebook itself"
     assert Submission(course, "mallory", LESSON, "v").submitted_at() == ""
     assert time.perf_counter() - started < 2
 

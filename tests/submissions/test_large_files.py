@@ -5,12 +5,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT
 
 from autograder.model.errors import SubmissionError
-from autograder.submissions.notebook_file import MAX_CELLS, MAX_SOURCES, read_submission, without_outputs
+from autograder.submissions.notebook_file import MAX_CELLS, MAX_SOURCES, only_what_counts, read_submission
 
 # Of processor time, and of memory above what the program takes itself. Measured: at most 3 s and 260 MB.
 SECONDS, MEGABYTES = 10, 500
@@ -104,18 +105,60 @@ def test_long_cells_are_cut_and_the_notebook_says_so(tmp_path: Path) -> None:
     assert sum(len(cell.source) for cell in found.cells) < MAX_SOURCES
 
 
-def test_only_outputs_and_attachments_of_cells_are_dropped() -> None:
-    """Not a value or a text of that name, nor anything when the file is cut off."""
+def test_what_grading_uses_is_kept() -> None:
+    """Whatever is called like something that is dropped; and all of it when the file is cut off."""
+    about = {"nbgrader": {"grade_id": "a", "grade": False}, "tags": ["demo"], "id": "x"}
     kept = {
         "outputs": 1,
-        "cells": [{"source": '"outputs": [1]', "cell_type": "outputs", "metadata": {"x": [1]}}],
+        "metadata": {"kernelspec": {"name": "python3", "widgets": {}}, "language_info": {"version": [3]}},
+        "cells": [{"source": ['"outputs": [1]', "x"], "cell_type": "outputs", "metadata": about}],
     }
     text = json.dumps(kept).encode()
-    assert without_outputs(text) == text
-    full = {"cells": [{"outputs": [{"data": {"a": ["]"]}}], "attachments": {"x": "}"}, "source": ""}]}
-    slim = json.loads(without_outputs(json.dumps(full).encode()))
-    assert slim == {"cells": [{"outputs": None, "attachments": None, "source": ""}]}
-    assert without_outputs(b'{"cells": [{"outputs": [') == b'{"cells": [{"outputs": ['
+    assert only_what_counts(text) == text
+    old = json.dumps({"worksheets": [{"cells": [{"input": ["a", "b"], "metadata": {}}]}]}).encode()
+    assert only_what_counts(old) == old
+    assert only_what_counts(b'{"cells": [{"outputs": [') == b'{"cells": [{"outputs": ['
+
+
+def test_what_grading_does_not_use_is_dropped() -> None:
+    """Outputs, attachments, and the metadata of widgets and other tools, whatever brackets they hold."""
+    cell = {"outputs": [{"data": {"a": ["]"]}}], "attachments": {"x": "}"}, "source": "", "metadata": {"rise": {"a": []}}}
+    full = {"metadata": {"widgets": {"state": {"a": "}"}}, "papermill": [1]}, "cells": [cell]}
+    assert json.loads(only_what_counts(json.dumps(full).encode())) == {
+        "metadata": {"widgets": None, "papermill": None},
+        "cells": [{"outputs": None, "attachments": None, "source": "", "metadata": {"rise": None}}],
+    }
+
+
+BULKY = "A" * 17 * MEGABYTE
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["the state of widgets", "metadata of a cell", "an attachment", "an output", "pictures in a text"],
+)
+def test_what_is_saved_beside_the_text_never_makes_a_notebook_too_large(where: str, tmp_path: Path) -> None:
+    """JupyterLab saves the state of widgets in the notebook, and Colab pictures in the text."""
+    prose = {"cell_type": "markdown", "source": "see below", "metadata": {"nbgrader": {"grade_id": "why"}}}
+    whole: dict[str, Any] = {"cells": [prose], "metadata": {"kernelspec": {"language": "R"}}}
+    state = {"application/vnd.jupyter.widget-state+json": {"state": {"1f": {"state": {"value": BULKY}}}}}
+    match where:
+        case "the state of widgets":
+            whole["metadata"]["widgets"] = state
+        case "metadata of a cell":
+            prose["metadata"] |= {"tool": [BULKY]}
+        case "an attachment":
+            prose["attachments"] = {"image.png": {"image/png": BULKY}}
+        case "an output":
+            whole["cells"].append({"cell_type": "code", "source": "", "outputs": [{"data": {"image/png": BULKY}}]})
+        case _:
+            prose["source"] = f"see ![x](data:image/png;base64,{BULKY}) below"
+    path = tmp_path / "n.ipynb"
+    path.write_text(json.dumps(whole, indent=1))
+    found = read_submission(path)
+    assert found.cells[0].grade_id == "why"
+    assert found.cells[0].source.endswith(" below")
+    assert found.repairs == ["the notebook names another kernel, 'R'; it was run as Python"]
 
 
 def test_more_cells_than_anyone_writes_are_left_out(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tiny_fixtures import book, built, course, grades, same_grader  # noqa: F401
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import Course
 from autograder.model.report import Outcome, Report, State
-from autograder.submissions.submission import Submission, of_no_lesson
+from autograder.submissions.submission import Submission, look_alike, of_no_lesson
 
 
 def graded(course: Course) -> Report:
@@ -67,7 +67,7 @@ def test_other_files_beside_the_right_one_are_named(course: Course) -> None:
 
 
 def test_folders_and_links_do_not_count(course: Course, tmp_path: Path) -> None:
-    """A folder with the notebook's name and a link are named, and the link is not followed."""
+    """A folder with the notebook's name is told as that, and a link beside it is not followed."""
     path = hand_in(course, "bob", **RIGHT)
     folder = course.submission("alice", LESSON)
     folder.mkdir(parents=True)
@@ -75,7 +75,7 @@ def test_folders_and_links_do_not_count(course: Course, tmp_path: Path) -> None:
     report = graded(course)
     assert {done.outcome for done in report.exercises} == {Outcome.MISSING}
     assert (report.state, report.repairs) == (State.WRONG_FILE, [])
-    assert report.reason == f"expected the notebook '{LESSON}.ipynb', found '{LESSON}.ipynb/', 'mine.ipynb'"
+    assert report.reason == f"'{LESSON}.ipynb' is a folder: expected the notebook itself"
 
 
 @pytest.mark.parametrize(
@@ -100,6 +100,14 @@ def test_the_digest_of_no_file_changes_with_the_reason(course: Course) -> None:
     before = submission.sha256()
     (folder / "answers.pdf").touch()
     assert submission.sha256() != before
+
+
+def test_students_whose_names_look_alike_are_named(course: Course) -> None:
+    """In a class run and by the watch: two folders may be one student's, or somebody's who takes another's name."""
+    for student in ("anna", "Anna", "bob", "<b>", "<B>"):
+        (course.submitted / student / LESSON).mkdir(parents=True)
+    assert look_alike(course) == "check that these are not one student: their names look alike: 'Anna', 'anna'"
+    assert "'BOB', 'bob'" in look_alike(course, ["BOB"])
 
 
 def test_folders_of_no_lesson_are_named(course: Course) -> None:

@@ -2,21 +2,38 @@
 
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tiny_course import LESSON, hand_in, make_fake
+from tiny_course import LESSON, FakeGraded, FakeGrader, hand_in, make_fake
 from tiny_fixtures import book, built, course, grades, same_grader
 
-from autograder.grading.pool import Pool
+from autograder.grading.pool import MakeGrader, Pool
 from autograder.model.course import CONFIG, Course
 from autograder.storage.exchange import CourseExchange
 from autograder.watch.inbox import Inbox, Settling
 from autograder.watch.watch import ArrivalGrader, Done, Watch
 
 __all__ = ["book", "built", "course", "grades", "same_grader"]
+
+
+class SleepyGrader(FakeGrader):
+    """A fake grader that takes ten seconds for an answer with the word `sleep`."""
+
+    def grade(self, lesson: str, path: Path) -> FakeGraded:
+        """Sleep, and grade by words."""
+        if "sleep" in path.read_text(encoding="utf-8"):
+            time.sleep(10)
+        return super().grade(lesson, path)
+
+
+def make_sleepy(course: Course, _: bool) -> Any:
+    """Make the sleepy grader; workers import this by name."""
+    return SleepyGrader(course)
 
 
 @dataclass
@@ -72,15 +89,25 @@ def look(course: Course, same_grader: None) -> Look:
     """Give a function that watches a folder once, or until `stop` is set; no file makes it wait long."""
 
     def look_once(
-        folder: Path, *, most: int = 10, checks_owner: bool = False, stop: threading.Event | None = None
+        folder: Path,
+        *,
+        most: int = 10,
+        checks_owner: bool = False,
+        stop: threading.Event | None = None,
+        workers: int = 1,
+        quick: float = 30.0,
+        make: MakeGrader = make_fake,
     ) -> Told:
         ticks: Iterator[float] = iter(float(30 * n) for n in range(10_000))
         told = Told()
-        pool = Pool(1, sandboxed=True, make=make_fake, persistent=True)
-        grader = ArrivalGrader(course, CourseExchange(course, folder), pool)
-        inbox = Inbox(folder, course.lessons())
+        first = Pool(workers, sandboxed=True, make=make, seconds=quick, persistent=True)
+        slow = Pool(1, sandboxed=True, make=make, persistent=True)
+        exchange = CourseExchange(course, folder)
+        grader = ArrivalGrader(course, exchange, first, slow)
+        is_exchange = folder == exchange.inbound
+        inbox = Inbox(folder, course.lessons(), is_exchange=is_exchange, checks_owner=checks_owner)
         settling = Settling(lambda: next(ticks))
-        watch = Watch(inbox, grader, told.done.append, told.notes.append, most, checks_owner, settling)
+        watch = Watch(inbox, grader, told.done.append, told.notes.append, most, settling)
         try:
             watch.run(stop or threading.Event(), once=stop is None)
         finally:

@@ -5,7 +5,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,14 +14,16 @@ from tiny_course import LESSON, RIGHT, hand_in
 from tiny_fixtures import ReadGrades
 
 from autograder.model.course import Course
-from autograder.model.errors import CourseError
+from autograder.model.errors import CourseError, SubmissionError
 from autograder.storage import attempts
-from autograder.storage.attempts import AttemptLog
+from autograder.storage.attempts import ArrivalLog, AttemptLog
 from autograder.storage.exchange import CourseExchange
+from autograder.submissions.notebook_file import read_submission
 from autograder.watch import inbox, watch
-from autograder.watch.watch import only_one
+from autograder.watch.inbox import Arrival
+from autograder.watch.watch import ArrivalGrader, Done, Turn, Watch, only_one
 
-from .conftest import Look
+from .conftest import Look, make_sleepy
 
 STAMPS = [f"2026-03-01 1{hour}:00:00.000000 UTC" for hour in range(5)]
 Submit = Callable[..., Path]
@@ -68,9 +70,7 @@ def test_a_folder_that_cannot_be_a_students_is_named(course: Course, tmp_path: P
         (tmp_path / "dropbox" / name).mkdir(parents=True)
     told = look(tmp_path / "dropbox")
     assert told.graded == []
-    assert told.notes == [
-        f"the folder '{name}' was left out: its name cannot be a student's" for name in ("<b>x", "=cmd()")
-    ]
+    assert told.notes == ["left out, because no student can have such a name: '<b>x', '=cmd()'"]
 
 
 def test_the_courses_own_folder_can_be_watched(course: Course, look: Look) -> None:
@@ -152,6 +152,85 @@ def test_attempts_are_limited_by_the_hour_and_wait(
     assert look(exchange, most=2).graded == [("ada", 4)]
 
 
+def test_a_slow_submission_delays_nobody(exchange: Path, submit: Submit, look: Look) -> None:
+    """It goes on in a worker of its own, and ends; the others were graded meanwhile."""
+    submit("ada", STAMPS[0], double="# half sleep")
+    submit("bo", STAMPS[1], **RIGHT)
+    submit("cyd", STAMPS[2], **RIGHT)
+    told = look(exchange, quick=2.0, make=make_sleepy)
+    assert told.graded == [("bo", 18), ("cyd", 18), ("ada", 4)]
+    ada = told.done[-1]
+    assert ada.seconds > 12
+    assert ada.returned
+
+
+def test_a_submission_that_ends_every_worker_is_left_to_a_person(
+    exchange: Path, submit: Submit, look: Look
+) -> None:
+    """After a second try, apart from the others."""
+    submit("ada", STAMPS[0], double="# die")
+    submit("bo", STAMPS[1], **RIGHT)
+    told = look(exchange)
+    assert sorted(told.graded) == [("ada", 0), ("bo", 18)]
+    faulty = {done.arrival.student: bool(done.attempt and done.attempt.faulty) for done in told.done}
+    assert faulty == {"ada": True, "bo": False}
+
+
+def test_each_student_has_a_share_of_the_grading_time(
+    exchange: Path, submit: Submit, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has used it up waits, whatever attempts are left; another does not."""
+    monkeypatch.setattr(watch, "SHARE", 0.001)
+    submit("ada", STAMPS[0], double="# half")
+    look(exchange)
+    submit("ada", STAMPS[1], **RIGHT)
+    submit("bo", STAMPS[2], **RIGHT)
+    told = look(exchange)
+    assert told.graded == [("bo", 18)]
+    (note,) = told.notes
+    assert "ada, 03_tiny: waits until" in note
+
+
+def test_students_take_turns(course: Course, tmp_path: Path) -> None:
+    """One submission each at a time, and whoever had fewer turns is next; one attempt an hour is one."""
+    for name in ("ada/01", "ada/02", "ada/03", "bo/01"):
+        (tmp_path / "inbox" / name).mkdir(parents=True)
+        (tmp_path / "inbox" / name / "n.ipynb").write_text("{}")
+        os.utime(tmp_path / "inbox" / name / "n.ipynb", (1, 1 if "ada" in name else 2))
+    grader, notes, clock = OneByOne(course), list[str](), iter(range(0, 10_000, 30))
+    inbox_ = inbox.Inbox(tmp_path / "inbox", ["01", "02", "03"], is_exchange=False)
+    settling = inbox.Settling(lambda: float(next(clock)))
+    for most, begun in ((1, ["ada", "bo"]), (2, ["ada"]), (9, ["ada"])):
+        Watch(inbox_, grader, lambda _: None, notes.append, most, settling).run(threading.Event(), once=True)
+        assert grader.begun == begun
+        grader.begun.clear()
+    assert all("waits until" in note for note in notes)
+
+
+class OneByOne(ArrivalGrader):
+    """Begins what it is told to, and finishes the first of it at the next look."""
+
+    def __init__(self, course: Course) -> None:
+        """Begin with nothing; there are no pools."""
+        self.course, self.log = course, ArrivalLog(course.reports)
+        self.turns: dict[str, Turn] = {}
+        self.begun: list[str] = []
+
+    def begin(self, arrival: Arrival, *, slow: bool) -> Done | None:
+        """Note whose turn begins."""
+        assert not slow
+        self.begun.append(arrival.student)
+        self.turns[arrival.student] = Turn(arrival, None, None, slow)  # type: ignore[arg-type] # not needed here
+        return None
+
+    def finished(self) -> Iterator[Done]:
+        """Finish the turn that was begun first."""
+        for student in list(self.turns)[:1]:
+            arrival = self.turns.pop(student).arrival
+            self.log.add(arrival.key, student, arrival.lesson, "")
+            yield Done(arrival)
+
+
 def test_the_same_file_again_costs_no_attempt(course: Course, exchange: Path, submit: Submit, look: Look) -> None:
     """It was graded before, and gets nothing new."""
     submit("ada", STAMPS[0], **RIGHT)
@@ -163,7 +242,7 @@ def test_the_same_file_again_costs_no_attempt(course: Course, exchange: Path, su
     assert look(exchange, most=2).graded == [("ada", 4)]
 
 
-@pytest.mark.parametrize("kind", ["link", "hard link", "pipe"])
+@pytest.mark.parametrize("kind", ["link", "hard link", "pipe", "folder", "too large"])
 def test_what_is_no_plain_file_is_refused_and_not_read(
     course: Course, exchange: Path, submit: Submit, look: Look, tmp_path: Path, kind: str
 ) -> None:
@@ -175,8 +254,13 @@ def test_what_is_no_plain_file_is_refused_and_not_read(
         path.symlink_to(other)
     elif kind == "hard link":
         os.link(other, path)
-    else:
+    elif kind == "pipe":
         os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.touch()
+        os.truncate(path, 257 * 2**20)
     if kind == "hard link":  # else the other's file has two names too
         shutil.copy(other, tmp_path / "copy")
         other.unlink()
@@ -186,8 +270,12 @@ def test_what_is_no_plain_file_is_refused_and_not_read(
     assert sorted(told.graded) == [("ada", 0), ("bo", 18)]
     (ada,) = [done.attempt for done in told.done if done.arrival.student == "ada"]
     assert ada is not None
-    assert ada.report.state.value == "wrong-file"
-    assert "is a link" in ada.report.reason
+    if kind == "too large":
+        with pytest.raises(SubmissionError, match="larger than 256 MB"):
+            read_submission(course.submission("ada", LESSON))
+    else:
+        assert ada.report.state.value == "wrong-file"
+        assert f"is a {kind.removeprefix('hard ')}:" in ada.report.reason
 
 
 def test_nobody_hands_in_for_another(exchange: Path, submit: Submit, look: Look) -> None:
@@ -195,8 +283,22 @@ def test_nobody_hands_in_for_another(exchange: Path, submit: Submit, look: Look)
     submit("ada", STAMPS[0], **RIGHT)
     told = look(exchange, checks_owner=True)
     assert told.done == []
-    assert "left alone, because the folder belongs to" in told.notes[0]
-    assert "check_owner = False" in told.notes[0]
+    (note,) = told.notes
+    assert "that are named after others are left alone" in note
+    assert "check_owner = False" in note
+
+
+def test_a_plain_folder_in_the_exchange_is_nobodys(
+    exchange: Path, submit: Submit, look: Look, tmp_path: Path
+) -> None:
+    """Everybody can write there, and such a folder has no owner to check; it is said once."""
+    submitted = submit("bo", STAMPS[0], **RIGHT)
+    for name in ("ada", "zoe"):
+        shutil.copytree(submitted, exchange / name / LESSON)
+    told = look(exchange)
+    assert told.graded == [("bo", 18)]
+    (note,) = told.notes
+    assert note.startswith("folders in the exchange that 'nbgrader submit' did not write are left alone")
 
 
 def test_a_folder_that_cannot_be_read_holds_up_nobody(
@@ -213,13 +315,13 @@ def test_a_folder_that_cannot_be_read_holds_up_nobody(
     assert look(exchange, most=1).graded == [("ada", 18)]
 
 
-def _closed_to(student: str) -> Callable[[Path], list[str]]:
+def _closed_to(student: str) -> Callable[[Arrival], list[str]]:
     real = inbox._names
 
-    def names(folder: Path) -> list[str]:
-        if folder.name.startswith(student):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
-        return real(folder)
+    def names(arrival: Arrival) -> list[str]:
+        if arrival.student == student:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(arrival.folder))
+        return real(arrival)
 
     return names
 

@@ -3,7 +3,7 @@
 from autograder.judge.authoring import ExerciseChecks, choice, entry, number
 
 exercise = ExerciseChecks(checks=[
-    entry("self_mask", "the mask of the decoder's self-attention", choice("c", {
+    entry("self_mask", "the decoder's self-attention mask", choice("c", {
         "a": "The keys are the 6 target tokens, and some of them are padding.",
         "b": "The keys are target tokens, so the source's padding doesn't matter here.",
         "d": "Then every position would see the tokens it has to predict."})),

@@ -1,0 +1,125 @@
+"""`autograder students`: the class list."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from autograder.commands.base import Command, json_option, pass_course
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
+from autograder.model.text import clean, clean_name, is_student_name
+
+if TYPE_CHECKING:
+    from autograder.storage.class_list import Listed
+
+
+@click.command(
+    cls=Command,
+    examples={
+        "autograder students": "List the class, with what each student handed in.",
+        "autograder students --import class.csv": "Add the people of a CSV file, or change their names.",
+        "autograder students --remove ada": "Remove a student, and all that is kept of them.",
+    },
+)
+@click.option(
+    "--import",
+    "roster",
+    type=click.Path(path_type=Path),
+    help="Add everybody in a CSV file: a list of your own, or what Canvas or Moodle export.",
+)
+@click.option("--remove", metavar="STUDENT", multiple=True, help="Remove this student.")
+@click.option("--yes", is_flag=True, help="Remove without asking.")
+@json_option
+@pass_course
+def students(
+    course: Course, *, roster: Path | None, remove: tuple[str, ...], yes: bool, as_json: bool
+) -> None:
+    """List the class, add to it, or remove somebody.
+
+    The class list is that of nbgrader's gradebook. A student's id is the name of their folder in
+    submitted/: the file's student id, or else the login, the e-mail before its @, or the id number.
+    Whoever is on the list and hands in nothing is reported as absent.
+
+    --remove deletes a student's submissions, feedback, attempts, scores and lines in the reports. What
+    left the course before stays where it is: exported files, and nbgrader's exchange.
+    """
+    if roster:
+        _import(course, roster)
+    for student in remove:
+        _remove(course, student, sure=yes)
+    if not roster and not remove:
+        _show(course, as_json=as_json)
+
+
+def _import(course: Course, path: Path) -> None:
+    from autograder.exports.roster import read_roster
+    from autograder.storage.class_list import Listed, add_students, class_list, handed_in
+
+    roster = read_roster(path)
+    there = {each.student for each in class_list(course)} | handed_in(course).keys()
+    folders = {id(person): student for student, person in roster.known(sorted(there)).items()}
+    people = [
+        Listed(folders.get(id(person), person.student_id), *person.both_names, person.email)
+        for person in roster.people
+    ]
+    new, changed = add_students(course, people)
+    click.echo(
+        f"{_count(len(new))} added, {len(changed)} changed, {len(people) - len(new) - len(changed)} as before"
+    )
+
+
+def _remove(course: Course, student: str, *, sure: bool) -> None:
+    from autograder.reports.publish import publish
+    from autograder.storage.attempts import AttemptLog
+    from autograder.storage.class_list import class_list, kept_of, remove_student
+
+    attempts = AttemptLog(course.reports).of_student(student) if course.reports.is_dir() else {}
+    is_listed = student in {each.student for each in class_list(course)}
+    if not is_student_name(student) or not (is_listed or attempts or kept_of(course, student)):
+        raise CourseError(f"no student '{student}' in this class: 'autograder students' lists everybody")
+    if not sure:
+        made = sum(map(len, attempts.values()))
+        what = f"with all submissions, feedback, scores and attempts ({made})"
+        click.confirm(f"Remove {clean_name(student)} {what}? This can't be undone.", abort=True)
+    remove_student(course, student)
+    if course.reports.is_dir():
+        publish(course, course.lessons())
+    click.echo(f"{clean_name(student)} was removed")
+
+
+def _show(course: Course, *, as_json: bool) -> None:
+    from autograder.storage.class_list import class_list, handed_in
+
+    listed, work = class_list(course), handed_in(course)
+    if as_json:
+        rows = [vars(each) | {"handed_in": work.get(each.student, [])} for each in listed]
+        click.echo(json.dumps({"students": rows}, ensure_ascii=False, indent=2))
+        return
+    if not listed:
+        click.echo("nobody is on the class list: 'autograder students --import class.csv' adds people")
+    else:
+        Console().print(_table(listed, work))
+        click.echo(_count(len(listed)))
+    if others := sorted(work.keys() - {each.student for each in listed}):
+        click.echo(f"handed in, and not on the list until graded: {', '.join(map(clean_name, others))}")
+
+
+def _table(listed: "list[Listed]", work: dict[str, list[str]]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for title in ("Student", "Name", "E-mail", "Handed in"):
+        table.add_column(title, overflow="fold")
+    for each in listed:
+        lessons = " ".join(name.partition("_")[0] for name in work.get(each.student, []))
+        name = f"{each.first_name} {each.last_name}".strip()
+        table.add_row(*(Text(clean(text)) for text in (each.student, name, each.email, lessons)))
+    return table
+
+
+def _count(number: int) -> str:
+    return f"{number} student{'' if number == 1 else 's'}"

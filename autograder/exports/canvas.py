@@ -1,0 +1,102 @@
+"""The gradebook CSV that Canvas imports.
+
+The rules are those of Canvas' own importer:
+https://github.com/instructure/canvas-lms/blob/master/lib/gradebook_importer.rb
+The first columns are Student, ID, SIS User ID, SIS Login ID and Section, in this order. The second row
+holds the points possible. A column belongs to the assignment whose title or "title (id)" is its
+heading. An empty cell leaves Canvas' score as it is.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+
+from autograder.exports.class_scores import ClassScores
+from autograder.exports.roster import Person, Roster
+from autograder.model.course import CONFIG, Course
+from autograder.model.errors import CourseError
+from autograder.model.nbgrader_config import settings
+from autograder.reports.csv_file import csv_text
+
+COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+POINTS = "Points Possible"
+ASSIGNMENT = re.compile(r"(.*) \(\d+\)")
+WORD = re.compile(r"[^\W_]+")
+OF_NO_LESSON = {"lesson", "assignment", "notebook", "exercise", "homework", "coursework"}
+SETTING = "c.CanvasExport.columns"
+
+
+def canvas_csv(scores: ClassScores, roster: Roster, titles: Mapping[str, str], *, partial: bool) -> str:
+    """Return the file for Canvas. Scores with pending points are empty, unless `partial` asks for them.
+
+    `titles` are the headings of the lessons' columns, from `column_titles`. Whoever only the roster knows has
+    a row without scores. Raises CourseError if the roster is Moodle's, and if Canvas would take two folders
+    for one person: it does not tell logins apart by case.
+    """
+    if roster.system == "Moodle":
+        raise CourseError(
+            "the roster is a grading worksheet of Moodle: an export for Canvas fills in the gradebook that "
+            "Canvas exports (Grades › Export); give that with --roster"
+        )
+    known = roster.known(scores.students)
+    rows, logins = [], dict[str, str]()
+    for student in scores.students:
+        who = known.get(student, Person())
+        login = who.login or who.student or student
+        if (other := logins.setdefault(login.casefold(), student)) != student:
+            raise CourseError(
+                f"the folders '{other}' and '{student}' are one login for Canvas: one person has one folder; "
+                "move the other out of submitted/, and remove it with 'autograder students --remove'"
+            )
+        cells = [lesson.cell(student, partial=partial) for lesson in scores.lessons]
+        rows.append([who.full_name or student, who.canvas_id, who.number, login, who.section, *cells])
+    for who in roster.without(known):
+        nothing = [None] * len(scores.lessons)
+        login = who.login or who.student_id
+        rows.append([who.full_name, who.canvas_id, who.number, login, who.section, *nothing])
+    headings = [titles[each.lesson] for each in scores.lessons]
+    points = [each.max_score for each in scores.lessons]
+    return csv_text([[*COLUMNS, *headings], [POINTS, "", "", "", "", *points], *rows])
+
+
+def column_titles(course: Course, scores: ClassScores, roster: Roster) -> dict[str, str]:
+    """Return the heading of each lesson's column: the configured one, or the roster's, or the lesson's name.
+
+    The roster's column is found by the lesson's number, its title, or both: "Lesson 3 Attention (88123)",
+    "03", "Attention". Raises CourseError if several columns could be meant, or two lessons have one column.
+    """
+    names = [each.lesson for each in scores.lessons]
+    said: Mapping[str, str] = settings(course).CanvasExport.get("columns", {})
+    titles = {name: said.get(name) or _found(name, roster.headings) for name in names}
+    for lesson, title in titles.items():
+        if lesson in said and roster.headings and title not in roster.headings:
+            raise CourseError(f"{SETTING} in {CONFIG} has the column '{title}', and the roster has none such")
+        if other := next((name for name in names if titles[name] == title and name != lesson), None):
+            raise CourseError(f"'{title}' would hold {lesson} and {other}: set {SETTING} in {CONFIG}")
+    return titles
+
+
+def _found(lesson: str, headings: Collection[str]) -> str:
+    found = [each for each in headings if each not in COLUMNS and _is_about(lesson, _plain(each))]
+    named = [each for each in found if _plain(each).casefold() == lesson.casefold()]
+    if len(found) > 1 and len(named) != 1:
+        raise CourseError(
+            f"{' or '.join(map(repr, found))} in the roster could be {lesson}: say which in {CONFIG}, "
+            f'as in {SETTING} = {{"{lesson}": "{found[0]}"}}'
+        )
+    return next(iter(named or found), lesson)
+
+
+def _plain(heading: str) -> str:
+    match = ASSIGNMENT.fullmatch(heading)
+    return match[1] if match else heading
+
+
+def _is_about(lesson: str, heading: str) -> bool:
+    """Return whether a heading has a lesson's number or title, and nothing that contradicts it."""
+    number, *title = WORD.findall(lesson.casefold())
+    words = [word for word in WORD.findall(heading.casefold()) if word not in OF_NO_LESSON]
+    numbers = [int(word) for word in words if word.isdecimal()]
+    others = [word for word in words if not word.isdecimal()]
+    if numbers and numbers != [int(number)]:
+        return False
+    return others == title or (bool(numbers) and (not others or others[: len(title)] == title))

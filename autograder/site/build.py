@@ -1,0 +1,89 @@
+"""Writes the lessons as a folder of pages: no network, no answers, and the notebooks to fetch beside them."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from autograder.authoring.files import files_in, write
+from autograder.guard import refuse_secrets
+from autograder.lecture.pages import solved_lesson
+from autograder.model.course import Course
+from autograder.reports.templating import render
+from autograder.site.page import LessonPage
+from autograder.submissions.released import released_notebook
+
+HERE: Final = Path(__file__).parent
+
+
+def write_site(course: Course, folder: Path | None = None) -> Path:
+    """Write all lessons as pages to a folder, the course's `site` by default; return the first page.
+
+    Raises BundleError where a page gives an answer or a check away: then nothing is written.
+    """
+    contents = site(course)
+    refuse_secrets(course, contents)
+    place = folder or course.site
+    for name, content in contents.items():
+        write(place / name, content)
+    return place / "index.html"
+
+
+def site(course: Course) -> dict[str, bytes]:
+    """Return the files of the site by name. Raises CourseError where a lesson was never built."""
+    lessons = [_lesson(course, name) for name in course.lessons()]
+    style = render("student_style.j2") + (HERE / "site.css").read_text(encoding="utf-8")
+    contents = {
+        "index.html": _render("index.html.j2", root="", lessons=lessons),
+        "style.css": style,
+        "site.js": (HERE / "site.js").read_text(encoding="utf-8"),
+        "sections.js": _sections(lessons),
+    }
+    for number, lesson in enumerate(lessons):
+        before, after = lessons[:number][-1:], lessons[number + 1 :][:1]
+        page = _render(
+            "lesson.html.j2", root="../", lesson=lesson, lessons=lessons, before=before, after=after
+        )
+        contents[f"{lesson.name}/index.html"] = page
+    files = {name: text.encode() for name, text in contents.items()}
+    for lesson in lessons:
+        for path in files_in(course.release_notebook(lesson.name).parent):
+            files[path.relative_to(course.release).as_posix()] = path.read_bytes()
+    return files
+
+
+def _lesson(course: Course, name: str) -> LessonPage:
+    _text, solved, _folder = solved_lesson(course, name)
+    return LessonPage(name, released_notebook(course, name), solved)
+
+
+def _sections(lessons: list[LessonPage]) -> str:
+    """Return what the search looks through as a script, which a page may load from disk; JSON it may not."""
+    found = [
+        {
+            "lesson": lesson.title,
+            "title": section.title,
+            "page": f"{lesson.name}/index.html#{section.id}",
+            "text": section.text.strip(),
+        }
+        for lesson in lessons
+        for section in lesson.sections
+    ]
+    return f"const SECTIONS = {json.dumps(found, ensure_ascii=False, indent=0)};\n"
+
+
+def _render(template: str, **values: object) -> str:
+    return _environment().get_template(template).render(**values)
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("autograder.site", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

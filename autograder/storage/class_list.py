@@ -1,0 +1,98 @@
+"""The class list, which is that of nbgrader's gradebook, and the removal of all that is kept of a student."""
+
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbgrader.api import MissingEntry
+
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
+from autograder.model.text import is_student_name
+from autograder.storage.attempts import AttemptLog, forget_errors
+from autograder.storage.gradebook import open_gradebook
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One student of the class list; what is not known of a name is empty."""
+
+    student: str
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+
+
+def class_list(course: Course) -> list[Listed]:
+    """Return the students of the class, by name of their folders."""
+    with open_gradebook(course) as book:
+        rows = sorted(book.students, key=lambda row: row.id)
+        return [Listed(row.id, row.first_name or "", row.last_name or "", row.email or "") for row in rows]
+
+
+def handed_in(course: Course) -> dict[str, list[str]]:
+    """Return the lessons that each student handed in, whether or not the student is on the class list."""
+    lessons, found = {*course.lessons()}, dict[str, list[str]]()
+    for folder in sorted(course.submitted.glob("*/*")):
+        if folder.name in lessons and is_student_name(folder.parent.name):
+            found.setdefault(folder.parent.name, []).append(folder.name)
+    return found
+
+
+def add_students(course: Course, students: Iterable[Listed]) -> tuple[list[str], list[str]]:
+    """Put students on the class list; return who is new, and whose names or e-mails were changed.
+
+    What is empty leaves the gradebook's entry as it is. Raises CourseError, and adds nobody, if an id
+    can't name a folder, or if two differ only in case.
+    """
+    before = {each.student: each for each in class_list(course)}
+    spelt = {name.casefold(): name for name in before}
+    wanted = list(students)
+    for each in wanted:
+        if not is_student_name(each.student):
+            raise CourseError(
+                f"'{each.student}' cannot be a student's id: it names a folder, so it has no slashes, quotes "
+                "or signs at its start"
+            )
+        if (other := spelt.setdefault(each.student.casefold(), each.student)) != each.student:
+            raise CourseError(
+                f"'{each.student}' and '{other}' differ only in case: one person has one id; change the "
+                "file, or remove the other with 'autograder students --remove'"
+            )
+    with open_gradebook(course) as book:
+        for each in wanted:
+            said = {name: value for name, value in vars(each).items() if value and name != "student"}
+            book.update_or_create_student(each.student, **said)
+    new = [each.student for each in wanted if each.student not in before]
+    after = {each.student: each for each in class_list(course)}
+    return new, [name for name, each in before.items() if after.get(name) != each]
+
+
+def remove_student(course: Course, student: str) -> None:
+    """Remove a student with all that the course keeps: submissions, feedback, attempts, scores.
+
+    The gradebook comes last, so that a removal that was cut short can be repeated. The reports of the class
+    are the caller's to publish again.
+    """
+    places = [folder / student for folder in (course.submitted, course.autograded, course.feedback)]
+    places += course.exports.glob(f"gradescope/*/{student}")
+    for place in places:
+        if place.is_symlink():
+            place.unlink()
+        elif place.is_dir():
+            shutil.rmtree(place)
+    if course.reports.is_dir():
+        AttemptLog(course.reports).forget(student)
+        forget_errors(course.reports, student)
+    with open_gradebook(course) as book:
+        try:
+            book.remove_student(student)
+        except MissingEntry:  # handed in, and never graded
+            return
+
+
+def kept_of(course: Course, student: str) -> list[Path]:
+    """Return the folders with a student's work and feedback."""
+    folders = (course.submitted, course.autograded, course.feedback)
+    return [folder / student for folder in folders if (folder / student).exists()]

@@ -1,0 +1,97 @@
+"""What a notebook knows of the exercises of its lesson. The build of the course writes it down."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parent.parent / "examples"
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise as a student meets it.
+
+    Attributes:
+        id: the id of its cell, such as `causal-mask`.
+        name: what the cell has to define, "" for an answer in words.
+        title: its heading.
+        points: 0 for a stretch exercise.
+        minutes: how long it takes, 0 if the text gives no time.
+        written: whether it is answered in words and graded by hand.
+        skeleton: the digest of its cell as it is released.
+        test: the digest of its visible test, "" if it has none.
+        excludes: exclusions of `coursework.exclusions`.
+        instead: a sentence on what to use instead.
+        stand_in: the source of a right version, "" if nothing depends on the exercise.
+    """
+
+    id: str
+    name: str
+    title: str
+    points: float
+    minutes: int
+    written: bool
+    skeleton: str
+    test: str
+    excludes: Sequence[str] = ()
+    instead: str = ""
+    stand_in: str = ""
+
+    @property
+    def unwritten(self) -> str:
+        """What to say where the exercise is not written yet: how to go on."""
+        if not self.stand_in:
+            title = f"{self.title[:1].upper()}{self.title[1:]}"
+            return f"{title}: not filled in yet. Nothing below needs these answers."
+        return (
+            f'`{self.name}` is not written yet. Write it, or run `skip("{self.name}")` to go on without it.'
+        )
+
+
+def digest_of(source: str) -> str:
+    """Return a digest of a cell's text, whatever blanks are at the ends of its lines."""
+    text = "\n".join(line.rstrip() for line in source.strip().splitlines())
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+@cache
+def exercises_of(lesson: str) -> tuple[Exercise, ...]:
+    """Return the exercises of a lesson such as '03_attention' in their order; none if it is unknown."""
+    path = FOLDER / f"{lesson}.json"
+    if not path.is_file():
+        return ()
+    return tuple(Exercise(**each) for each in json.loads(path.read_text("utf-8")).get("lesson", ()))
+
+
+def every_exercise() -> list[Exercise]:
+    """Return the exercises of all lessons, in the order of the course."""
+    lessons = sorted(path.stem for path in FOLDER.glob("*.json"))
+    return [each for lesson in lessons for each in exercises_of(lesson)]
+
+
+def notebook_file(names: Mapping[str, Any]) -> Path | None:
+    """Return the notebook that a kernel with these names belongs to, None if it is no lesson or unknown.
+
+    JupyterLab and VS Code say which it is. Elsewhere it is the only lesson in the folder.
+    """
+    told = [os.environ.get("JPY_SESSION_NAME"), names.get("__vsc_ipynb_file__")]
+    here = [path for path in Path().glob("*.ipynb") if exercises_of(path.stem)]
+    found = [Path(str(path)) for path in told if path] or (here if len(here) == 1 else [])
+    return next((path for path in found if exercises_of(path.stem)), None)
+
+
+def saved_cells(file: Path) -> dict[str, str]:
+    """Return the texts of the graded cells in a saved notebook by their ids; none if it cannot be read."""
+    import nbformat
+
+    try:
+        cells = nbformat.read(file, as_version=4).cells
+    except (OSError, ValueError, nbformat.validator.NotebookValidationError):
+        return {}
+    about = [(cell.metadata.get("nbgrader", {}), cell.source) for cell in cells]
+    return {str(each["grade_id"]): source for each, source in about if "grade_id" in each}

@@ -1,0 +1,106 @@
+"""Shows what goes wrong in a cell: a failing visible test as a card, what is not written yet in one line.
+
+The cell still counts as failed for Jupyter, nbclient and `nbgrader validate`. It does not stop *Run All*: the
+lesson's cells carry the tag `raises-exception`.
+"""
+
+import contextlib
+import os
+import traceback
+from pathlib import Path
+from types import MethodType, TracebackType
+from typing import Any
+
+from coursework.engine.exceptions import StudentCell, is_unfinished, say_raised
+from coursework.engine.observation import Observation
+from coursework.instant.exercises import Exercise
+from coursework.instant.notebook import cell_of
+from coursework.instant.runs import Runs, described, names_bound
+
+TEMPLATE = Path(__file__).with_name("failed_test.html.j2")
+NEEDS = '`{lacking}` is missing here, because `{name}` is not written yet. Write it, or run `skip("{name}")`.'
+ANOTHER = "in another of your cells"
+FAILS = "A visible test of `{name}` fails: {message}"
+SHORT = "{kind}: a visible test of `{name}` fails, as the card says."
+
+
+def show_failures_as_cards(shell: Any, runs: Runs) -> None:
+    """Show failures in this notebook's cells our way from now on."""
+    plain = shell._showtraceback  # no public hook lets the cell still count as failed
+
+    def show(_shell: Any, kind: type[BaseException], value: BaseException, lines: list[str]) -> None:
+        with contextlib.suppress(Exception):
+            lines = _shown(value, runs) or lines
+        plain(kind, value, lines)
+
+    shell._showtraceback = MethodType(show, shell)
+
+
+def _shown(value: BaseException, runs: Runs) -> list[str]:
+    """Return what stands in place of a traceback, after displaying a card if there is one; [] for nothing."""
+    line, name = _lacking(value, runs)  # a line on what is missing, if that is why
+    if line:
+        runs.lacking |= dict.fromkeys(names_bound(runs.source) - runs.names.keys() - {name}, name)
+        return [line.replace("`", "")]
+    tested = runs.tested_exercise()
+    if tested is None:
+        return []
+    message = _message(value, tested, runs)
+    from IPython.display import display
+
+    text = FAILS.format(name=tested.name, message=message).replace("`", "")
+    display({"text/html": failed_test(value, message, tested.name), "text/plain": text}, raw=True)
+    if "NBGRADER_VALIDATING" in os.environ:  # nbgrader shows the error alone
+        return [text]
+    short = SHORT.format(kind=type(value).__name__, name=tested.name)
+    return [short.replace("`", "")]
+
+
+def _lacking(value: BaseException, runs: Runs) -> tuple[str, str]:
+    """Return a line on what is not written yet, with its name, if that is why a cell failed."""
+    tested = runs.tested_exercise()
+    if tested and runs.is_unwritten(tested):
+        return tested.unwritten, tested.name
+    seen = Observation.of({"raised": described(value)}).raised
+    if seen and is_unfinished(seen):
+        unwritten = _unwritten(value.__traceback__, runs)
+        return (unwritten.unwritten, unwritten.name) if unwritten else ("", "")
+    if isinstance(value, NameError) and (lacking := value.name):
+        if own := next((each for each in runs.exercises if each.name == lacking), None):
+            return runs.undefined(own), lacking
+        name = runs.lacking.get(lacking, "")
+        return (NEEDS.format(lacking=lacking, name=name), name) if name else ("", "")
+    return "", ""
+
+
+def _unwritten(trace: TracebackType | None, runs: Runs) -> Exercise | None:
+    """Return the exercise whose code raised NotImplementedError: by its function, or its cell."""
+    names = [frame.f_code.co_qualname.partition(".")[0] for frame, _ in traceback.walk_tb(trace)]
+    found = (each for name in reversed(names) for each in runs.exercises if each.name == name)
+    return next(found, None) or runs.own_exercise()
+
+
+def _message(value: BaseException, tested: Exercise, runs: Runs) -> str:
+    """Return what a visible test says of an answer: its message, or the exception in the student's code."""
+    own = runs.own.get(tested.id)
+    source = own.source if own else cell_of(runs.names.get(tested.name))
+    if isinstance(value, AssertionError) and str(value):
+        return str(value)
+    seen = Observation.of({"raised": described(value)}).raised
+    if seen is None:
+        return type(value).__name__
+    said = say_raised(seen, StudentCell(source, frozenset({tested.name})))
+    said = (
+        said.replace(ANOTHER, f"in the line `{seen.text}` of this test") if seen.text in runs.source else said
+    )
+    return f"{said} Python says: {value}" if str(value) else said
+
+
+def failed_test(value: BaseException, message: str = "", name: str = "") -> str:
+    """Return the card of a failing test, as HTML. Frames of IPython are left out of its traceback."""
+    from jinja2 import Environment
+
+    frames = [f for f in traceback.extract_tb(value.__traceback__) if "/IPython/" not in f.filename]
+    trace = "".join(traceback.format_list(frames)) + f"{type(value).__name__}: {value}"
+    card = Environment(autoescape=True).from_string(TEMPLATE.read_text("utf-8"))
+    return card.render(message=message or str(value), trace=trace, name=name)

@@ -1,0 +1,117 @@
+"""`check()`: the lesson at a glance, each exercise with its state, and what is next."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, Template
+
+from coursework.instant.exercises import Exercise, digest_of, exercises_of, saved_cells
+from coursework.instant.notebook import card_for
+from coursework.instant.runs import Runs
+
+DONE, OPEN, WRONG = "✓", "○", "✗"
+RIGHT = "right on its examples"
+HAND_IN = "To hand in: save the notebook (Ctrl+S), then run `hand_in()` in a cell of its own."
+
+
+@dataclass(frozen=True)
+class State:
+    """Where one exercise stands: a mark, and a few words."""
+
+    exercise: Exercise
+    mark: str
+    words: str
+
+    @property
+    def cost(self) -> str:
+        """The points and the minutes, as in "2 points, 10 minutes"."""
+        points = self.exercise.points
+        worth = f"{points:g} point{'' if points == 1 else 's'}" if points else "not counted"
+        return f"{worth}, {self.exercise.minutes} minutes" if self.exercise.minutes else worth
+
+
+@dataclass(frozen=True)
+class Glance:
+    """The exercises of a lesson with their states."""
+
+    lesson: str
+    states: Sequence[State]
+    title: str = ""
+    hint: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every exercise that counts is done."""
+        return all(state.mark == DONE for state in self.states if state.exercise.points)
+
+    @property
+    def headline(self) -> str:
+        """How much is done."""
+        done = sum(state.exercise.points for state in self.states if state.mark == DONE)
+        total = sum(state.exercise.points for state in self.states)
+        return f"Exercises worth {done:g} of {total:g} points are done. Grading uses other sizes and numbers."
+
+    @property
+    def next(self) -> str:
+        """What to do next."""
+        left = [state for state in self.states if state.mark != DONE and state.exercise.points]
+        minutes = sum(state.exercise.minutes for state in left)
+        if not left:
+            return "Everything that counts is done."
+        return f"Next: {left[0].exercise.title}. About {minutes} minutes of exercises are left."
+
+    @property
+    def hand_in(self) -> str:
+        """How to hand in."""
+        return HAND_IN
+
+    @property
+    def html(self) -> str:
+        """The table as HTML without scripts, for light and dark pages."""
+        return _template().render(glance=self)
+
+    @property
+    def text(self) -> str:
+        """The table as plain text."""
+        rows = [f"{each.mark} {each.exercise.title} ({each.cost}): {each.words}" for each in self.states]
+        return "\n".join([f"{self.lesson}: {self.headline}", *rows, self.next, self.hand_in])
+
+    def _ipython_display_(self) -> None:
+        """Do nothing: `check` has displayed it already, also as the last line of a cell."""
+
+
+@cache
+def _template() -> Template:
+    folder = FileSystemLoader(Path(__file__).parent)
+    return Environment(loader=folder, autoescape=True).get_template("glance.html.j2")
+
+
+def glance(file: Path, names: Mapping[str, Any], runs: Runs | None) -> Glance:
+    """Return the lesson of a notebook at a glance."""
+    saved = saved_cells(file)
+    states = [State(each, *_state(each, names, runs, saved)) for each in exercises_of(file.stem)]
+    return Glance(file.stem, states)
+
+
+def _state(
+    exercise: Exercise, names: Mapping[str, Any], runs: Runs | None, saved: Mapping[str, str]
+) -> tuple[str, str]:
+    """Return the mark of an exercise, and its state in a few words."""
+    if exercise.written:
+        unwritten = digest_of(saved.get(exercise.id, "")) == exercise.skeleton
+        return (OPEN, "not written yet, as saved") if unwritten else (DONE, "written: a person grades it")
+    if runs and runs.is_skipped(exercise):
+        return OPEN, "skipped: counts as unanswered"
+    if runs and runs.is_unwritten(exercise):
+        return OPEN, "not written yet"
+    if exercise.name not in names:
+        return OPEN, runs.undefined(exercise).replace("`", "") if runs else "not written yet"
+    if not exercise.stand_in:  # a dictionary of answers, of which there are no examples
+        value = names[exercise.name]
+        left = [key for key, answer in value.items() if answer is None] if isinstance(value, dict) else []
+        return (OPEN, f"still to be answered: {', '.join(map(str, left))}") if left else (DONE, "filled in")
+    card = card_for(exercise.id, names)
+    return (DONE, RIGHT) if card.passed else (WRONG, f"not right yet: check({exercise.name}) says why")

@@ -1,0 +1,76 @@
+"""`hand_in()`: write the file to hand in, after looking whether it is complete and opens again."""
+
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from coursework.instant.exercises import Exercise, digest_of, exercises_of, notebook_file, saved_cells
+from coursework.instant.notebook import NO_LESSON, runs_of
+from coursework.instant.runs import Runs
+
+FOLDER = "hand_in"
+UNREADABLE = "{file} cannot be read as a notebook. Save it (Ctrl+S) and try again."
+UNSAVED = (
+    "The cell of {name} in the saved file is not what you last ran. Run it, save the notebook (Ctrl+S), "
+    "and run hand_in() again. Nothing was written."
+)
+DELETED = "The cell '{cell}' is missing. Edit > Undo Cell Operation may bring it back."
+CHANGED = "The test of {name} was changed. Grading uses the original."
+UNANSWERED = "Not answered, with the points: {names}."
+DONE = "{place} is the file to hand in, as you saved it at {time}. It is complete and opens."
+INCOMPLETE = "{place} was written as you saved it at {time}, but look at the lines above first."
+NOT_WRITTEN = "{place} cannot be written: {problem}. Hand in {file} itself, as you saved it."
+
+
+def hand_in() -> None:
+    """Check the saved notebook, copy it to the folder `hand_in` beside the lesson's folder, and say so.
+
+    What is missing or changed is told, and so is what is not answered.
+    """
+    names = sys._getframe(1).f_globals
+    file = notebook_file(names)
+    for line in [NO_LESSON.replace("`", "")] if file is None else _handed_in(file, runs_of(names)):
+        print(line)
+
+
+def _handed_in(file: Path, runs: Runs | None) -> Iterator[str]:
+    """Yield what there is to say of a notebook, and write the copy."""
+    saved, exercises = saved_cells(file), exercises_of(file.stem)
+    if not saved:
+        yield UNREADABLE.format(file=file.name)
+        return
+    if unsaved := next((each for each in exercises if runs and _differs(each, runs, saved)), None):
+        yield UNSAVED.format(name=unsaved.name)
+        return
+    missing = [cell for each in exercises for cell in _cells(each) if cell not in saved]
+    yield from (DELETED.format(cell=cell) for cell in missing)
+    for each in exercises:
+        if each.test and digest_of(saved.get(f"{each.id}-test", "")) not in (each.test, digest_of("")):
+            yield CHANGED.format(name=each.name)
+    open_ones = [each for each in exercises if digest_of(saved.get(each.id, "")) == each.skeleton]
+    if open_ones:
+        counted = (f"{each.title.replace('`', '')} ({each.points:g})" for each in open_ones if each.points)
+        yield UNANSWERED.format(names=", ".join(counted) or "the stretch exercise, which is not counted")
+    place = file.resolve().parent.parent / FOLDER / file.name
+    time = datetime.fromtimestamp(file.stat().st_mtime).astimezone().strftime("%H:%M")
+    try:
+        place.parent.mkdir(exist_ok=True)
+        shutil.copyfile(file, place)
+        complete = saved_cells(place) == saved and not missing
+    except OSError as problem:
+        yield NOT_WRITTEN.format(place=place, problem=problem.strerror, file=file.name)
+        return
+    yield (DONE if complete else INCOMPLETE).format(place=f"../{FOLDER}/{file.name}", time=time)
+
+
+def _cells(exercise: Exercise) -> list[str]:
+    """Return the ids of an exercise's cells."""
+    return [exercise.id, f"{exercise.id}-test"] if exercise.test else [exercise.id]
+
+
+def _differs(exercise: Exercise, runs: Runs, saved: Mapping[str, str]) -> bool:
+    """Return whether an exercise's cell was run with another text than the one that is saved."""
+    run = runs.own.get(exercise.id)
+    return run is not None and exercise.id in saved and digest_of(run.source) != digest_of(saved[exercise.id])

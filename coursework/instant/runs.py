@@ -1,0 +1,170 @@
+"""Remembers how each exercise's own cell last ran, so that nothing older is taken for the answer.
+
+Grading reads an exercise's own cell. A name that is bound by another cell, or that is left over from before
+the cell failed, is not what grading will find.
+"""
+
+import ast
+import contextlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from coursework.engine.exceptions import StudentCell, what_raised
+from coursework.engine.observation import Observation
+from coursework.engine.observe import describe
+from coursework.instant.exercises import Exercise, digest_of, every_exercise, exercises_of, notebook_file
+
+FAILED = (
+    "The last run of this cell ended with {what}, so `{name}` is still what an earlier run defined. "
+    "Correct the cell and run it again."
+)
+UNDEFINED = (
+    "`{name}` is not defined, because the last run of its cell ended with {what}. Correct the cell and run "
+    "it again."
+)
+ELSEWHERE = (
+    "What `{name}` means now comes from another cell. Grading reads the exercise's own cell only: write your "
+    "answer there, and run it."
+)
+LESSON_CELL = re.compile(r"(setup|given|demo)-\d+|[a-z0-9-]+-test")
+NOTHING = object()
+
+
+@dataclass(frozen=True)
+class Run:
+    """The last run of an exercise's own cell: its text, what it raised, what its name meant afterwards."""
+
+    source: str
+    problem: BaseException | None
+    fresh: bool
+    value: Any
+
+
+@dataclass
+class Runs:
+    """The runs of a kernel, by exercise.
+
+    `lacking` maps each name that a cell could not bind to the exercise that was not written yet.
+    `skipped` holds the stand-ins that `skip` put in place.
+    """
+
+    names: Mapping[str, Any]
+    own: dict[str, Run] = field(default_factory=dict)
+    lacking: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, Any] = field(default_factory=dict)
+    source: str = ""  # of the cell that runs now
+    cell_id: str | None = None
+    _ids_known: bool = False
+    _before: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def exercises(self) -> Iterable[Exercise]:
+        """The exercises of this notebook's lesson, of all lessons if it is not known which it is."""
+        file = notebook_file(self.names)
+        return exercises_of(file.stem) if file else every_exercise()
+
+    def begin(self, info: Any) -> None:
+        """Take in that a cell starts."""
+        self.source, self.cell_id = str(info.raw_cell), getattr(info, "cell_id", None)
+        self._ids_known = self._ids_known or bool(LESSON_CELL.fullmatch(self.cell_id or ""))
+        self._before = {each.name: self.names.get(each.name, NOTHING) for each in self.exercises}
+
+    def end(self, result: Any) -> None:
+        """Take in how a cell ended."""
+        problem = result.error_before_exec or result.error_in_exec
+        bound = names_bound(self.source)
+        for name in bound & self.lacking.keys() if problem is None else ():
+            del self.lacking[name]
+        if exercise := self.own_exercise():
+            value = self.names.get(exercise.name, NOTHING)
+            fresh = problem is None or value is not self._before.get(exercise.name, NOTHING)
+            self.own[exercise.id] = Run(self.source, problem, fresh, value)
+        tested = self.tested_exercise()
+        if tested and problem is None and (stale := self.problem(tested)):
+            print(f"✗ {stale}".replace("`", ""))
+
+    def skip(self, exercise: Exercise, stand_in: Any) -> None:
+        """Take in that a stand-in is in place, so that cells that needed it can bind their names."""
+        self.skipped[exercise.id] = stand_in
+        self.lacking = {name: of for name, of in self.lacking.items() if of != exercise.name}
+
+    def own_exercise(self) -> Exercise | None:
+        """Return the exercise whose own cell runs now, None for any other cell.
+
+        JupyterLab tells a cell's id. Elsewhere a cell counts if it defines the name.
+        """
+        if self._ids_known:
+            return next((each for each in self.exercises if each.id == self.cell_id), None)
+        return next((each for each in self.exercises if defines(self.source, each.name)), None)
+
+    def tested_exercise(self) -> Exercise | None:
+        """Return the exercise whose visible test runs now."""
+        digest = digest_of(self.source)
+        return next((each for each in self.exercises if each.test == digest), None)
+
+    def is_unwritten(self, exercise: Exercise) -> bool:
+        """Return whether an exercise's own cell last ran as it was released, or was never run."""
+        run = self.own.get(exercise.id)
+        if run is None:
+            return exercise.name not in self.names
+        return digest_of(run.source) == exercise.skeleton
+
+    def undefined(self, exercise: Exercise) -> str:
+        """Return why an exercise's name means nothing: its cell failed, or is not written yet."""
+        run = self.own.get(exercise.id)
+        if run is None or run.problem is None or self.is_unwritten(exercise):
+            return exercise.unwritten
+        return UNDEFINED.format(name=exercise.name, what=_what_ended(run))
+
+    def is_skipped(self, exercise: Exercise) -> bool:
+        """Return whether a stand-in is in place now."""
+        stand_in = self.skipped.get(exercise.id, NOTHING)
+        return stand_in is not NOTHING and self.names.get(exercise.name) is stand_in
+
+    def problem(self, exercise: Exercise) -> str:
+        """Return why what the name means now is not what will be graded, "" if it is."""
+        run = self.own.get(exercise.id)
+        if run is None:
+            return ELSEWHERE.format(name=exercise.name) if self._ids_known else ""
+        if not run.fresh and run.problem is not None:
+            return FAILED.format(name=exercise.name, what=_what_ended(run))
+        if self.names.get(exercise.name, NOTHING) is not run.value:
+            return ELSEWHERE.format(name=exercise.name)
+        return ""
+
+
+def _what_ended(run: Run) -> str:
+    """Return what a cell's run ended with, and in which line."""
+    seen = Observation.of({"raised": described(run.problem or Exception())}).raised
+    assert seen is not None
+    return what_raised(seen, StudentCell(run.source)).replace(" of your cell", "")
+
+
+def described(problem: BaseException) -> dict[str, Any]:
+    """Return an exception as the engine describes it; a SyntaxError has the line that it is about."""
+    seen = describe(problem)
+    if isinstance(problem, SyntaxError):
+        seen |= {"line": problem.lineno, "text": str(problem.text or "").strip()[:200]}
+    return seen
+
+
+def defines(source: str, name: str) -> bool:
+    """Return whether a cell begins a definition of a name, even if it is not valid Python."""
+    return bool(name) and bool(
+        re.search(
+            rf"^((async )?def|class) {re.escape(name)}\b|^{re.escape(name)}\s*(:[^=]*)?=[^=]", source, re.M
+        )
+    )
+
+
+def names_bound(source: str) -> set[str]:
+    """Return the names that a cell binds, wherever it does."""
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+        nodes = list(
+            ast.walk(ast.parse("\n".join(each for each in source.split("\n") if each[:1] not in "%!")))
+        )
+        stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        return stored | {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    return set()

@@ -1,0 +1,47 @@
+"""`skip("softmax")`: go on without an exercise, with a right version in its place."""
+
+import __future__
+
+import math
+import sys
+from typing import Any
+
+from coursework.instant.exercises import Exercise
+from coursework.instant.notebook import exercise_named, runs_of
+
+DONE = "{name} is skipped: a stand-in does its work in this notebook. The exercise counts as unanswered."
+NOTHING = "{name} is skipped: nothing later in this lesson needs it. The exercise counts as unanswered."
+UNKNOWN = "There is no exercise '{name}'. check() lists the exercises of this lesson."
+
+
+def skip(name: str) -> None:
+    """Bind a right version of what an exercise defines in the caller's names, and say so in one line.
+
+    `name` is what the exercise defines, or its id. Grading and `check` count the exercise as unanswered.
+    """
+    names = sys._getframe(1).f_globals
+    exercise = exercise_named(str(name), names)
+    if exercise is None:
+        print(UNKNOWN.format(name=name))
+        return
+    if not exercise.stand_in:
+        print(NOTHING.format(name=exercise.id))
+        return
+    stand_in = made(exercise)
+    names[exercise.name] = stand_in
+    if runs := runs_of(names):
+        runs.skip(exercise, stand_in)
+    print(DONE.format(name=exercise.name))
+
+
+def made(exercise: Exercise) -> Any:
+    """Return the stand-in of an exercise, made in a scope of its own."""
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+    # By the name of its module it is known as ours, which no check takes for an answer.
+    scope: dict[str, Any] = {"torch": torch, "nn": nn, "F": F, "math": math, "__name__": "coursework.skipped"}
+    flags = __future__.annotations.compiler_flag
+    exec(compile(exercise.stand_in, f"<stand-in for {exercise.name}>", "exec", flags), scope)  # noqa: S102 - ours
+    return scope[exercise.name]

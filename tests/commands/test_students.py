@@ -1,0 +1,152 @@
+"""`autograder students`: who is in the class, and how somebody leaves it without a trace."""
+
+import datetime as dt
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from tiny_course import LESSON, RIGHT, hand_in
+from tiny_fixtures import ReadGrades, record
+
+from autograder.cli import main
+from autograder.model.course import Course
+from autograder.reports import feedback_exporter
+from autograder.reports.publish import publish
+from autograder.storage.attempts import AttemptLog, log_error
+from autograder.storage.class_list import class_list
+
+
+def _run(course: Course, *args: str | Path, answer: str = "") -> Result:
+    return CliRunner().invoke(main, ["--course", str(course.root), "students", *map(str, args)], input=answer)
+
+
+def _import(course: Course, text: str) -> Result:
+    path = course.root.parent / "class.csv"
+    path.write_text(text, encoding="utf-8")
+    return _run(course, "--import", path)
+
+
+@pytest.fixture
+def graded(course: Course) -> Course:
+    """Quirina and Zebulon are graded, with pages and reports, an entry in the log of errors, and an export."""
+    for student in ("quirina", "zebulon"):
+        hand_in(course, student, **RIGHT)
+        log_error(course.reports, dt.datetime.now(dt.UTC), f"{student}, {LESSON}", f"KeyError: {student} broke")
+    record(course, "quirina", "zebulon")
+    assert feedback_exporter.generate(course, LESSON, ["quirina", "zebulon"]) == {}
+    publish(course, [LESSON])
+    AttemptLog(course.reports).export()
+    (course.exports / "gradescope" / LESSON / "quirina").mkdir(parents=True)
+    return course
+
+
+def _traces(course: Course, student: str) -> list[str]:
+    """Return the files of a course that name a student in their path or their text; not the databases."""
+    return sorted(
+        str(path.relative_to(course.root))
+        for path in course.root.rglob("*")
+        if student in path.relative_to(course.root).parts
+        or (path.suffix in (".html", ".csv", ".jsonl", ".log") and student in path.read_text(encoding="utf-8"))
+    )
+
+
+def test_a_list_of_your_own_becomes_the_class_list(course: Course) -> None:
+    """Twice is once, and a name that changed is changed."""
+    assert _import(course, "student id,name,email\nada,Ada L,a@x.edu\nbo,,\n").output == "2 students added, 0 changed, 0 as before\n"
+    done = _import(course, "student id,name,email\nada,Ada King,\nbo,,\ncyd,,\n")
+    assert done.output == "1 student added, 1 changed, 1 as before\n"
+    assert [(each.student, each.first_name, each.email) for each in class_list(course)] == [
+        ("ada", "Ada King", "a@x.edu"), ("bo", "", ""), ("cyd", "", ""),
+    ]  # fmt: skip
+
+
+def test_the_first_command_of_a_course_makes_its_gradebook(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the environment was not activated, and so nbgrader's own programs are not on the path."""
+    course.gradebook.unlink()
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    done = _import(course, "student id\nada\n")
+    assert (done.exit_code, done.output) == (0, "1 student added, 0 changed, 0 as before\n"), done.stderr
+
+
+def test_a_gradebook_of_canvas_gives_names_in_two_parts(course: Course) -> None:
+    """The id is the login."""
+    done = _import(course, 'Student,ID,SIS User ID,SIS Login ID,Section\n"King, Ada",1,77,ada,A\n')
+    assert done.exit_code == 0, done.stderr
+    (ada,) = class_list(course)
+    assert (ada.student, ada.first_name, ada.last_name) == ("ada", "Ada", "King")
+
+
+def test_who_handed_in_before_keeps_the_folders_name(course: Course) -> None:
+    """Folders may be named after another column than the one that an id would be made of."""
+    hand_in(course, "77", **RIGHT)
+    assert _import(course, "email,id number\nada@x.edu,77\nbo@x.edu,78\n").exit_code == 0
+    assert [each.student for each in class_list(course)] == ["77", "bo"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("student id\n../ada\n", "cannot be a student's id"),
+        ("email\nada@x.edu\nAda@y.edu\n", "differ only in case"),
+        ("colour\nred\n", "no column to know students by"),
+    ],
+)
+def test_what_cannot_be_a_class_list_adds_nobody(course: Course, text: str, said: str) -> None:
+    """With one line and status 2."""
+    done = _import(course, text)
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert said in done.stderr
+    assert class_list(course) == []
+
+
+def test_the_list_shows_what_each_handed_in(course: Course) -> None:
+    """Also who is not on it; for a program as JSON."""
+    assert "nobody is on the class list" in _run(course).output
+    _import(course, "student id,name\nada,Ada\nbo,\n")
+    hand_in(course, "ada", **RIGHT)
+    hand_in(course, "zoe", **RIGHT)
+    told = _run(course).output
+    assert [line.split() for line in told.splitlines() if line.strip().startswith("ada")] == [["ada", "Ada", "03"]]
+    assert "2 students\nhanded in, and not on the list until graded: zoe\n" in told
+    rows = json.loads(_run(course, "--json").output)["students"]
+    assert [(row["student"], row["handed_in"]) for row in rows] == [("ada", [LESSON]), ("bo", [])]
+
+
+def test_a_student_who_is_removed_leaves_nothing(graded: Course, grades: ReadGrades) -> None:
+    """Neither work nor scores, in no file; everybody else's are as they were."""
+    before = grades("zebulon")
+    assert _traces(graded, "quirina")
+    done = _run(graded, "--remove", "quirina", answer="y\n")
+    assert done.exit_code == 0, done.stderr
+    assert "Remove quirina with all submissions, feedback, scores and attempts (1)? This can't be undone." in done.output
+    assert _traces(graded, "quirina") == []
+    assert [each.student for each in class_list(graded)] == ["zebulon"]
+    assert AttemptLog(graded.reports).of_student("quirina") == {}
+    assert grades("zebulon") == before
+    assert "zebulon" in (graded.reports / f"{LESSON}.csv").read_text()
+    assert "zebulon broke" in (graded.reports / "grader-errors.log").read_text()
+
+
+def test_the_last_student_takes_the_lessons_pages_along(graded: Course) -> None:
+    """No file still names them."""
+    assert _run(graded, "--remove", "quirina", "--remove", "zebulon", "--yes").exit_code == 0
+    assert _traces(graded, "quirina") == _traces(graded, "zebulon") == []
+    assert "Nothing has been graded yet" in (graded.reports / "class.html").read_text()
+
+
+def test_nobody_is_removed_without_a_yes(graded: Course) -> None:
+    """Everything stays."""
+    before = _traces(graded, "quirina")
+    assert _run(graded, "--remove", "quirina", answer="\n").exit_code == 1
+    assert _traces(graded, "quirina") == before
+    assert len(class_list(graded)) == 2
+
+
+@pytest.mark.parametrize("name", ["nobody", "..", "../..", ""])
+def test_only_a_student_can_be_removed(graded: Course, name: str) -> None:
+    """A folder outside is none."""
+    done = _run(graded, "--remove", name, "--yes")
+    assert done.exit_code == 2
+    assert "no student" in done.stderr
+    assert graded.submitted.is_dir()

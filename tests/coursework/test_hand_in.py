@@ -1,0 +1,71 @@
+"""`hand_in()` writes a complete copy of the saved notebook, or says what is the matter with it."""
+
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+from conftest import ROOT
+
+from coursework import check, hand_in
+
+LESSON = "03_attention"
+FILE = f"{LESSON}.ipynb"
+
+
+@pytest.fixture
+def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A lesson as it is released, in a folder of its own, where the kernel runs."""
+    folder = tmp_path / LESSON
+    folder.mkdir()
+    shutil.copyfile(ROOT / f"release/{LESSON}/{FILE}", folder / FILE)
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    return folder / FILE
+
+
+def test_a_complete_notebook_is_written(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The copy lies beside the lesson's folder; what is not answered is told, and is no obstacle."""
+    hand_in()
+    said = capsys.readouterr().out
+    assert "Not answered, with the points: softmax (2), attention_scores (3)" in said
+    assert "is the file to hand in" in said
+    assert (notebook.parent.parent / "hand_in" / FILE).read_bytes() == notebook.read_bytes()
+
+
+def test_a_deleted_cell_is_told(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The copy is written, but not called complete."""
+    opened = nbformat.read(notebook, as_version=4)
+    opened.cells = [cell for cell in opened.cells if cell.id != "causal-mask"]
+    nbformat.write(opened, notebook)
+    hand_in()
+    said = capsys.readouterr().out
+    assert "The cell 'causal-mask' is missing." in said
+    assert "look at the lines above first" in said
+    assert "is the file to hand in" not in said
+
+
+def test_a_damaged_notebook_is_told(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is written."""
+    notebook.write_text("{")
+    hand_in()
+    assert "cannot be read as a notebook" in capsys.readouterr().out
+    assert not (notebook.parent.parent / "hand_in").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The notebook itself can be handed in."""
+    (notebook.parent.parent / "hand_in").write_text("a file, not a folder")
+    hand_in()
+    assert "cannot be written" in capsys.readouterr().out
+
+
+def test_elsewhere_it_says_where_to_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both `hand_in` and `check` without a name belong to a lesson's notebook."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    hand_in()
+    assert "03_attention.ipynb" in capsys.readouterr().out
+    assert not check().passed

@@ -1,0 +1,86 @@
+"""A lesson's column is found in Canvas' gradebook, and nobody else's file is taken for one."""
+
+from pathlib import Path
+
+import pytest
+from tiny_course import LESSON
+
+from autograder.exports.canvas import canvas_csv, column_titles
+from autograder.exports.class_scores import ClassScores, LessonScores
+from autograder.exports.roster import Roster, read_roster
+from autograder.model.course import CONFIG, Course
+from autograder.model.errors import CourseError
+
+
+def _scores(*lessons: str, students: tuple[str, ...] = ()) -> ClassScores:
+    return ClassScores([LessonScores(lesson, 20.0, None, {}) for lesson in lessons], students)
+
+
+def _titles(course: Course, *headings: str, lessons: tuple[str, ...] = ("03_attention",)) -> list[str]:
+    roster = Roster((), ("Student", "ID", *headings))
+    return [*column_titles(course, _scores(*lessons), roster).values()]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "03_attention (1)", "Lesson 3 Attention (88123)", "3: attention", "Lesson 03", "Attention (7)",
+        "Homework 3 – Attention, part one",
+    ],
+)  # fmt: skip
+def test_a_column_is_found_by_number_or_title(course: Course, heading: str) -> None:
+    """The others stay as they are."""
+    others = ("Lesson 2 (1)", "Quiz 3 (2)", "08 Attention visualisation (3)", "Final Score", "Attention span")
+    assert _titles(course, *others, heading) == [heading]
+
+
+def test_without_a_column_the_lesson_has_its_own_name(course: Course) -> None:
+    """A quiz of the same number is none of it."""
+    assert _titles(course, "Quiz 3 (2)", "Lesson 4 (3)") == ["03_attention"]
+
+
+def test_two_columns_that_could_be_meant_are_refused(course: Course) -> None:
+    """The message says where to say which; the lesson's own name decides."""
+    with pytest.raises(CourseError, match=r"'Lesson 3 \(1\)' or 'Attention \(2\)'.*c\.CanvasExport\.columns"):
+        _titles(course, "Lesson 3 (1)", "Attention (2)")
+    assert _titles(course, "Lesson 3 (1)", "03_attention (2)") == ["03_attention (2)"]
+
+
+def test_the_configuration_names_a_column(course: Course) -> None:
+    """One that is not in the roster, or is another lesson's, is refused."""
+    with (course.root / CONFIG).open("a") as config:
+        config.write('\nc.CanvasExport.columns = {"03_attention": "Looking back (5)"}\n')
+    assert _titles(course, "Lesson 3 (1)", "Looking back (5)") == ["Looking back (5)"]
+    with pytest.raises(CourseError, match="has the column 'Looking back"):
+        _titles(course, "Lesson 3 (1)")
+    with pytest.raises(CourseError, match="would hold 03_attention and 04_looking_back"):
+        _titles(course, "Looking back (5)", "04_back (5)", lessons=("03_attention", "04_looking_back"))
+
+
+def test_the_scores_are_in_the_rosters_column(graded: Course, scores: ClassScores, tmp_path: Path) -> None:
+    """Those without work keep their row."""
+    path = tmp_path / "canvas.csv"
+    path.write_text(
+        "Student,ID,SIS User ID,SIS Login ID,Section,Lesson 3 Tiny (88123)\n    Points Possible,,,,,20\n"
+        '"Lovelace, Ada",501,1001,ada,A,\n"Zed, Zoe",502,1009,zoe,A,\n'
+    )
+    roster = read_roster(path)
+    text = canvas_csv(scores, roster, column_titles(graded, scores, roster), partial=False)
+    header, _, *rows = text.splitlines()
+    assert header.endswith(",Lesson 3 Tiny (88123)")
+    assert '"Lovelace, Ada",501,1001,ada,A,20.0' in rows
+    assert '"Zed, Zoe",502,1009,zoe,A,' in rows
+
+
+def test_a_worksheet_of_moodle_is_refused(scores: ClassScores, tmp_path: Path) -> None:
+    """The message says which file is needed."""
+    path = tmp_path / "worksheet.csv"
+    path.write_text("Identifier,Full name,Email address,Grade\nParticipant 1,Ada,ada@x.edu,\n")
+    with pytest.raises(CourseError, match=r"worksheet of Moodle.*gradebook that Canvas exports"):
+        canvas_csv(scores, read_roster(path), {LESSON: LESSON}, partial=False)
+
+
+def test_folders_that_are_one_login_for_canvas_are_refused() -> None:
+    """Without a roster, too: Canvas does not tell logins apart by case."""
+    with pytest.raises(CourseError, match="'Anna' and 'anna' are one login"):
+        canvas_csv(_scores(LESSON, students=("Anna", "anna")), Roster(), {LESSON: LESSON}, partial=False)

@@ -1,0 +1,110 @@
+"""The lessons in a browser, opened from disk: on a screen, a phone, in the dark and on paper."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from chromium import CHROMIUM, browser
+from conftest import ROOT
+from playwright.sync_api import Browser, Page
+
+from autograder.authoring.files import write
+from autograder.model.course import Course
+from autograder.site.build import site
+
+__all__ = ["browser"]
+pytestmark = [
+    pytest.mark.full("Chromium", seconds=15),
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
+]
+WIDE, PHONE = (1280, 800), (390, 844)
+COURSE = Course(ROOT)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the site of the real course."""
+    folder = tmp_path_factory.mktemp("site")
+    for name, content in site(COURSE).items():
+        write(folder / name, content)
+    return folder
+
+
+@pytest.fixture
+def lesson(browser: Browser, pages: Path) -> Iterator[Page]:
+    """Open lesson 03."""
+    page = browser.new_page(viewport={"width": WIDE[0], "height": WIDE[1]})
+    page.goto((pages / "03_attention/index.html").as_uri())
+    yield page
+    page.close()
+
+
+@pytest.mark.parametrize("name", ["index.html", *(f"{lesson}/index.html" for lesson in COURSE.lessons())])
+def test_a_page_fits_and_loads_nothing(browser: Browser, pages: Path, name: str) -> None:
+    """At either width: nothing is cut off at the side, even unfolded, and nothing comes from the network."""
+    page, asked = browser.new_page(), list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((pages / name).as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    for width, height in (WIDE, PHONE):
+        page.set_viewport_size({"width": width, "height": height})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert [url for url in asked if not url.startswith(("file:", "data:", "about:"))] == []
+    page.close()
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
+@pytest.mark.parametrize("name", ["index.html", "03_attention/index.html"])
+def test_axe_finds_nothing(
+    browser: Browser, pages: Path, name: str, size: tuple[int, int], scheme: str
+) -> None:
+    """With everything unfolded."""
+    page = browser.new_page(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
+    page.goto((pages / name).as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    found = Axe().run(page).response["violations"]
+    assert [(each["help"], [node["target"] for node in each["nodes"]]) for each in found] == []
+    page.close()
+
+
+def test_the_search_finds_sections_of_other_lessons(lesson: Page) -> None:
+    """The words are marked, titles come first, and a click leads to the section."""
+    lesson.fill("#words", "byte-pair MERGE")
+    assert lesson.locator("#found mark").first.text_content().lower() in ("byte-pair", "merge")
+    lesson.locator("#found a", has_text="1 ·").first.click()
+    lesson.wait_for_url("**/01_embeddings/index.html#*")
+    lesson.fill("#words", "<img src=x onerror=alert(1)>")
+    assert lesson.text_content("#count") == "0 sections"
+    lesson.fill("#words", "causal_mask")
+    assert "causal_mask" in lesson.locator("#found a").first.text_content()
+    lesson.press("#words", "Escape")
+    assert lesson.locator("#found li").count() == 0
+
+
+def test_exercises_are_open_and_hints_folded(lesson: Page) -> None:
+    """As students have them."""
+    assert lesson.locator("#exercise-softmax").is_visible()
+    assert "YOUR CODE HERE" in lesson.text_content("#exercise-softmax")
+    hints = lesson.locator("main details", has_text="Hint 1")
+    assert hints.count() > 3
+    assert not any(each.evaluate("each => each.open") for each in hints.all())
+
+
+def test_contents_are_folded_on_a_phone_alone(browser: Browser, pages: Path, lesson: Page) -> None:
+    """Beside the text on a screen; on a phone the lesson comes first."""
+    assert lesson.locator(".side a").first.is_visible()
+    phone = browser.new_page(viewport={"width": PHONE[0], "height": PHONE[1]})
+    phone.goto((pages / "03_attention/index.html").as_uri())
+    assert not phone.locator(".side a").first.is_visible()
+    assert phone.locator("h1").bounding_box()["y"] < 300
+    phone.close()
+
+
+def test_on_paper_there_is_the_lesson_alone(lesson: Page) -> None:
+    """No search and no contents, and long lines of code are wrapped."""
+    lesson.emulate_media(media="print")
+    assert not lesson.locator("#words").is_visible()
+    assert not lesson.locator(".side").is_visible()
+    lesson.set_viewport_size({"width": 700, "height": 1000})
+    assert lesson.evaluate("[...document.querySelectorAll('.scroll .code pre')].every(e => e.scrollWidth <= e.clientWidth)")
