@@ -10,7 +10,7 @@ from torch import Tensor
 
 Show = Callable[[Tensor], None]
 # In pixels, as `plots.heatmap` draws its rows and what is above them: the buttons stand beside their rows.
-HEAD, ROW, GAP, WIDTH = 85, 64, 2, 38
+HEAD, ROW, GAP, WIDTH = 85, 64, 2, 44
 ALLOWED, BLOCKED = "✓", "×"
 
 
@@ -53,10 +53,13 @@ class MaskControl:
     def widget(self) -> VBox:
         """Return the buttons, with the drawing beside them: its rows are as high as theirs."""
         header = [Label(""), *map(Label, self._labels)]
-        rows = [[Label(label), *row] for label, row in zip(self._labels, self.cells, strict=True)]
+        centred = Layout(align_self="center")
+        rows = [
+            [Label(label, layout=centred), *row] for label, row in zip(self._labels, self.cells, strict=True)
+        ]
         count = len(self._labels)
         layout = Layout(
-            grid_template_columns=f"64px repeat({count}, {WIDTH}px)",
+            grid_template_columns=f"48px repeat({count}, {WIDTH}px)",
             grid_template_rows=f"{HEAD}px repeat({count}, {ROW}px)",
             grid_gap=f"{GAP}px",
             align_items="flex-end",
