@@ -30,7 +30,7 @@ from traitlets.config import Config
 
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.model.nbgrader_config import course_id, database_url
+from autograder.model.nbgrader_config import course_id, database_url, programs_on_path
 from autograder.model.report import Outcome
 from autograder.storage.attempts import Attempt
 from autograder.submissions.released import exercise_of
@@ -70,8 +70,9 @@ def course_directory(course: Course, lesson: str, config: Config) -> CourseDirec
 
 
 def open_gradebook(course: Course) -> Gradebook:
-    """Open the course's gradebook; use it in a `with`, which closes it."""
-    return Gradebook(database_url(course), course_id(course))
+    """Open the course's gradebook, which is made if there is none; use it in a `with`, which closes it."""
+    with programs_on_path():
+        return Gradebook(database_url(course), course_id(course))
 
 
 def quiet_logger() -> logging.Logger:
