@@ -13,11 +13,12 @@ from autograder.commands.grade import demo, grade, regrade
 from autograder.commands.lectures import bundle, lectures, open_lesson, site
 from autograder.commands.students import students
 from autograder.commands.watch import watch
+from autograder.commands.written import written
 from autograder.model.course import Course
 
 COMMANDS = (
     build, bundle, check, demo, doctor, export, grade, lectures, new_exercise, open_lesson,
-    regrade, site, students, vendor, watch,
+    regrade, site, students, vendor, watch, written,
 )  # fmt: skip
 
 

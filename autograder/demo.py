@@ -139,7 +139,7 @@ def run_demo(home: Course, folder: Path, console: Console) -> None:
 
 def _lesson_line(lesson: str, attempts: Sequence[Attempt], seconds: float) -> str:
     shares = [each.report.share for each in attempts if each.report.share is not None]
-    return f"{lesson:<24}{len(shares)} graded, {percent(fmean(shares))} on average, {seconds:.0f} s"
+    return f"{lesson:<28}{len(shares)} graded, {percent(fmean(shares))} on average, {seconds:.0f} s"
 
 
 def _say_where(console: Console, title: str, *places: tuple[str, Path]) -> None:

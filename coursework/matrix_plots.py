@@ -14,8 +14,10 @@ from coursework.plots import MUTED
 
 CELL_WIDTH, CELL_HEIGHT = 0.62, 0.44  # inches
 GAP: Final = 0.25
-LETTER: Final = 0.105  # inches that a letter of a row's label takes
-TOP, BOTTOM = 1.25, 0.2  # room for the column labels and the name, and below the last row
+WIDEST: Final = 9.4  # inches of a line: as many pixels, at 100 an inch, as a page shows without shrinking it
+TYPE: Final = 15  # points, as in all live figures
+LETTER: Final = 0.125  # inches that a letter of a row's label takes
+TOP, BOTTOM = 1.35, 0.1  # room for the column labels and the name, and below the last row
 
 
 @dataclass(frozen=True)
@@ -43,24 +45,59 @@ class Matrix:
 
 
 def equation(*parts: Matrix | str) -> Figure:
-    """Draw matrices and the signs between them (such as "×") in a row, all cells of one size."""
-    widths = [part.width if isinstance(part, Matrix) else 0.13 * len(part) for part in parts]
-    tallest = max(part.values.size(0) for part in parts if isinstance(part, Matrix))
-    height = TOP + CELL_HEIGHT * tallest + BOTTOM
-    width = sum(widths) + GAP * (len(parts) + 1)
+    """Draw matrices and the signs between them (such as "×"), all cells of one size.
+
+    What is wider than a page goes on in another line, so that no page has to shrink the type.
+    """
+    lines = _lines(parts)
+    heights = [TOP + CELL_HEIGHT * _tallest(line) + BOTTOM for line in lines]
+    width, height = max(map(_width, lines)), sum(heights)
     figure: Figure = plt.figure(figsize=(width, height), layout="none")
     ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     ax.set(xlim=(0, width), ylim=(0, height))  # coordinates are inches from the lower left corner
     ax.set_axis_off()
-    middle = BOTTOM + CELL_HEIGHT * tallest / 2
+    for line, high in zip(lines, heights, strict=True):
+        height -= high
+        _draw_line(ax, line, height + BOTTOM + CELL_HEIGHT * _tallest(line) / 2)
+    return figure
+
+
+def _lines(parts: Sequence[Matrix | str]) -> list[list[Matrix | str]]:
+    """Divide an equation into lines of at most WIDEST inches; a sign stays with what follows it."""
+    lines: list[list[Matrix | str]] = [[]]
+    held: list[Matrix | str] = []
+    for part in parts:
+        held.append(part)
+        if isinstance(part, Matrix):
+            if lines[-1] and _width([*lines[-1], *held]) > WIDEST:
+                lines.append([])
+            lines[-1] += held
+            held = []
+    lines[-1] += held
+    return lines
+
+
+def _wide(part: Matrix | str) -> float:
+    return part.width if isinstance(part, Matrix) else 0.14 * len(part)
+
+
+def _width(line: Sequence[Matrix | str]) -> float:
+    return sum(map(_wide, line)) + GAP * (len(line) + 1)
+
+
+def _tallest(line: Sequence[Matrix | str]) -> int:
+    return max(part.values.size(0) for part in line if isinstance(part, Matrix))
+
+
+def _draw_line(ax: Axes, line: Sequence[Matrix | str], middle: float) -> None:
+    """Draw matrices and signs in a row, around a height."""
     x = GAP
-    for part, wide in zip(parts, widths, strict=True):
+    for part in line:
         if isinstance(part, Matrix):
             _draw(ax, part, x + part.left, middle + CELL_HEIGHT * part.values.size(0) / 2)
         else:
-            ax.text(x + wide / 2, middle, part, ha="center", va="center", size=17)
-        x += wide + GAP
-    return figure
+            ax.text(x + _wide(part) / 2, middle, part, ha="center", va="center", size=17)
+        x += _wide(part) + GAP
 
 
 def _draw(ax: Axes, matrix: Matrix, left: float, top: float) -> None:
@@ -75,13 +112,13 @@ def _draw(ax: Axes, matrix: Matrix, left: float, top: float) -> None:
             ax.add_patch(shape)
             text = (f"{number:g}" if number == round(number, 1) else f"{number:.2f}").replace("-", "−")
             x, y, colour = x + CELL_WIDTH / 2, y + CELL_HEIGHT / 2, "black" if number else MUTED
-            ax.text(x, y, text, ha="center", va="center", size=12, color=colour)
+            ax.text(x, y, text, ha="center", va="center", size=TYPE, color=colour)
     for row, label in enumerate(matrix.rows):
         y = top - (row + 0.5) * CELL_HEIGHT
-        ax.text(left - 0.08, y, label, ha="right", va="center", size=12)
+        ax.text(left - 0.08, y, label, ha="right", va="center", size=TYPE)
     for column, label in enumerate(matrix.columns):
         x = left + (column + 0.35) * CELL_WIDTH
-        ax.text(x, top + 0.06, label, rotation=35, ha="left", va="bottom", size=11)
-    above = 0.85 if any(matrix.columns) else 0.18
+        ax.text(x, top + 0.06, label, rotation=35, ha="left", va="bottom", size=TYPE)
+    above = 0.95 if any(matrix.columns) else 0.18
     middle = left + columns * CELL_WIDTH / 2
-    ax.text(middle, top + above, matrix.name, ha="center", va="bottom", size=15, weight="bold")
+    ax.text(middle, top + above, matrix.name, ha="center", va="bottom", size=TYPE + 1, weight="bold")

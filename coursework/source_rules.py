@@ -7,6 +7,7 @@ Python's frames and code objects, text that is run as code. So an answer is chec
 """
 
 import ast
+import contextlib
 import re
 import sys
 import tomllib
@@ -15,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -172,6 +174,8 @@ class _Known:
                     method in REGISTERS
                 ):
                     self.own.add(name)
+                case ast.Call(func=ast.Name(id="namedtuple"), args=[_, ast.Constant(value=str(names))]):
+                    self.own.update(names.replace(",", " ").split())
                 case ast.Constant(value=str(text)) if text in DOORS or ("__" in text and text not in SPECIAL):
                     self.fragments |= len(text) < LONGEST_NAME
                 case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
@@ -185,7 +189,7 @@ class _Known:
                 self._learn_module(each.asname or path.rpartition(".")[2], path)
                 continue
             path, name = f"{node.module}.{each.name}", each.asname or each.name
-            if node.module == "timeit":
+            if node.module in ("timeit", "torch.utils.benchmark"):
                 self.timers.add(name)
             if each.name == "*":
                 for found, value in vars(_resolved(str(node.module)) or ast).items():
@@ -335,7 +339,7 @@ class _Reader:
         wrong |= _is_module(path) and not _allowed(path)
         if not isinstance(node.ctx, ast.Load) and not setting and path not in ("sys.stdout", "sys.stderr"):
             yield f"replaces `{shown}`"
-        elif path == "sys.modules" and isinstance(parent, ast.Compare):
+        elif (path == "sys.modules" and isinstance(parent, ast.Compare)) or name == "__version__":
             return
         elif module != self._known.path(_root_of(node)) and _is_module(module) and not _allowed(module):
             return  # that is refused itself, whether or not what lies in it is loaded here
@@ -433,9 +437,8 @@ def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     """Yield what is refused of an import."""
     names = [each.name for each in node.names]
     if isinstance(node, ast.Import):
-        harmless = sys.stdlib_module_names - {"importlib", "ctypes", "runpy"}  # they may be left unused
         for name in names:
-            if not _allowed(name) and name.partition(".")[0] not in harmless:
+            if not _allowed(name) and not _may_be_left_unused(name):
                 yield f"imports `{name}`"
         return
     module = node.module or "."
@@ -452,6 +455,17 @@ def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
         wrong |= module == "transformers" and "Tokenizer" not in name  # a finished model
         if wrong:
             yield f"imports `{path}`"
+
+
+def _may_be_left_unused(name: str) -> bool:
+    """Return whether an import alone does nothing: the module is Python's, or installed."""
+    top = name.partition(".")[0]
+    if top in sys.stdlib_module_names:
+        return top not in ("importlib", "ctypes", "runpy")
+    with contextlib.suppress(ImportError, ValueError):
+        found = find_spec(name) if name == top else None
+        return found is not None and "site-packages" in str(found.origin)
+    return False
 
 
 def _may_be_a_value(node: ast.expr, parent: ast.AST) -> bool:

@@ -274,7 +274,7 @@ print("98 subtracted first:", (scores - 98).exp() / (scores - 98).exp().sum())
 # %% [markdown] slide="slide"
 # ### Exercise 1: `softmax` (2 points)
 #
-# Every weight in this course passes through this function. Write it with your own exponential and sum; `torch.softmax`, `F.softmax`, `nn.Softmax` and similar functions are not accepted here. It must work along any dimension and stay finite for entries of ±10 000, even if some rows lie far from others. An entry of −∞ gets a weight of exactly 0. No row consists only of −∞.
+# Every weight in this course passes through this function. Write it with your own exponential and sum; `torch.softmax`, `F.softmax`, `nn.Softmax` and similar functions are not accepted here. It must work along any dimension and stay finite for entries of ±10 000, even if some rows lie far from others. An entry of −∞ gets a weight of exactly 0. No row consists only of −∞. A network learns through this function, so gradients must reach `x`: use PyTorch operations only.
 #
 # *10 minutes, easy.*
 
@@ -310,6 +310,9 @@ assert torch.allclose(big, torch.tensor([0.5, 0.5])), (
 columns = softmax(torch.zeros(4, 5), dim=0).sum(dim=0)
 assert torch.allclose(columns, torch.ones(5)), (
     f"With dim=0, every column should sum to 1, got {columns}. Do you use dim in every reduction?"
+)
+assert softmax(torch.zeros(2, 3, requires_grad=True)).requires_grad, (
+    "No gradient reaches x. Is there a .detach(), a no_grad, or NumPy?"
 )
 print("softmax: the visible tests pass")
 
@@ -464,7 +467,7 @@ def saturation(d_k):
 # %% [markdown]
 # ### Exercise 2: `attention_scores` (3 points)
 #
-# A single matrix product computes the score of every query against every key. Write it so that it works with any number of batch dimensions, including none: `q` has shape `(…, T_q, d_k)`, `k` has shape `(…, T_k, d_k)`, and the result has shape `(…, T_q, T_k)`, with the scores of query $i$ in row $i$. Divide by $\sqrt{d_k}$, where $d_k$ is the size of the last dimension of `q` and `k`. Some tests give other dimensions the same size, so make sure you pick the right one.
+# A single matrix product computes the score of every query against every key. Write it so that it works with any number of batch dimensions, including none: `q` has shape `(…, T_q, d_k)`, `k` has shape `(…, T_k, d_k)`, and the result has shape `(…, T_q, T_k)`, with the scores of query $i$ in row $i$. Divide by $\sqrt{d_k}$, where $d_k$ is the size of the last dimension of `q` and `k`. Some tests give other dimensions the same size, so make sure you pick the right one. Gradients must reach `q` and `k`.
 #
 # *10 minutes, easy.*
 
@@ -494,6 +497,9 @@ assert torch.allclose(scores, torch.tensor([[3.0, 0.5, 2.0]])), (
 many = attention_scores(torch.randn(2, 3, 5, 8), torch.randn(2, 3, 7, 8))
 assert many.shape == (2, 3, 5, 7), (
     f"Expected (2, 3, 5, 7), got {tuple(many.shape)}. Which two dimensions of k do you swap?"
+)
+assert attention_scores(q.requires_grad_(), k).requires_grad, (
+    "No gradient reaches q. Is there a .detach(), a no_grad, or NumPy?"
 )
 print("attention_scores: the visible tests pass")
 
@@ -721,7 +727,7 @@ for name, row in (("without a mask", scaled), ("under the mask", masked)):
 #
 # $\text{Attention}(Q, K, V) = \text{softmax}\left(QK^\top / \sqrt{d_k}\right) V$ (equation 1)
 #
-# Return the output **and** the weights. `mask` is boolean, True = may attend, of any shape that broadcasts to the scores; `None` means that everything is allowed. A query that may attend to nothing gets zero weights and a zero output. Don't modify the arguments, and don't call `F.scaled_dot_product_attention`. You may use your own functions from above.
+# Return the output **and** the weights. `mask` is boolean, True = may attend, of any shape that broadcasts to the scores; `None` means that everything is allowed. A query that may attend to nothing gets zero weights and a zero output. Don't modify the arguments, and don't call `F.scaled_dot_product_attention`. Gradients must reach `q`, `k` and `v`. You may use your own functions from above.
 #
 # *20 minutes, medium.*
 #
@@ -784,6 +790,9 @@ assert not output.isnan().any(), (
 )
 assert torch.all(output == 0), (
     f"A query that may attend to nothing should get zeros, got {output[0, 0]}. Look at its weights."
+)
+assert scaled_dot_product_attention(q.requires_grad_(), k, v)[0].requires_grad, (
+    "No gradient reaches q. Is there a .detach(), a no_grad, or NumPy?"
 )
 print("scaled_dot_product_attention: the visible tests pass")
 

@@ -181,7 +181,7 @@ encoder_plots.moved({name: change.detach() for name, change in changes.items()},
 # %% [markdown]
 # ### Exercise 1: `LayerNorm` (3 points)
 #
-# Write layer norm as a module. It has two parameters of length `d_model`: `weight`, which starts as ones, and `bias`, which starts as zeros. Normalise over the last dimension; any number of other dimensions may come before it. Write the computation yourself: `nn.LayerNorm` and `F.layer_norm` are not accepted here. *10 minutes, easy.*
+# Write layer norm as a module. It has two parameters of length `d_model`: `weight`, which starts as ones, and `bias`, which starts as zeros. Normalise over the last dimension; any number of other dimensions may come before it. Features may be large: it must also work for rows around 5,000. Write the computation yourself: `nn.LayerNorm` and `F.layer_norm` are not accepted here. *10 minutes, easy.*
 
 # %% solution layer-norm
 class LayerNorm(nn.Module):

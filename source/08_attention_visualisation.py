@@ -150,7 +150,7 @@ print(f"recorded {len(heard)} call: output {tuple(output.shape)}, weights {tuple
 #
 # - `src` and `tgt` are a **batch of one**, and `tgt` is the decoder's input, so it already begins with `<sos>`. Drop the batch dimension in what you return.
 # - Return the weights of the model as it really runs, **with its own masks**: padding is hidden, and so is the future. Who builds the masks?
-# - **Turn dropout off** while you record. Afterwards, leave the model in the mode it came in, and leave **no hook** behind.
+# - **Turn dropout off** while you record. Afterwards, leave the model in the mode it came in, and leave **no hook** behind, even if the model raises an exception.
 #
 # The layers are `model.encoder.layers` and `model.decoder.layers`. Each has a `self_attention`, and the decoder's layers have a `cross_attention` as well.
 #

@@ -13,10 +13,10 @@ from broken_sandbox import SAID, broken_bwrap
 from conftest import ROOT
 
 from autograder import doctor
-from autograder.authoring.release import programs_on_path
 from autograder.doctor import Status
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import MachineError
+from autograder.model.nbgrader_config import programs_on_path
 from autograder.storage.gradebook import open_gradebook
 from coursework import corpus as plays
 from coursework import pretrained

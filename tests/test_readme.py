@@ -1,7 +1,13 @@
 """README's pictures exist, say in words what they show, and can be made again; its links lead somewhere."""
 
+import csv
+import os
 import re
+import shutil
 import struct
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -46,6 +52,35 @@ def test_links_lead_somewhere(document: str) -> None:
 def test_anchors_lead_to_headings() -> None:
     """Each link within README has its heading."""
     assert set(ANCHORS) <= HEADINGS
+
+
+@pytest.mark.full("bundles the lessons, and grades one", seconds=40)
+def test_the_path_from_nothing_to_a_graded_lesson_is_as_it_stands_here(tmp_path: Path) -> None:
+    """Ten lines, of which the first two set up the environment that this test runs in."""
+    section = README.split("### A class without a hub\n")[1]
+    lines = section.split("```\n")[1].splitlines()
+    assert len(lines) == 10
+    assert lines[:2] == ["make setup", ". .venv/bin/activate"]
+    for name in ("nbgrader_config.py", "requirements.txt", "requirements-pretrained.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    for name in ("source", "release", "coursework"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    program = tmp_path / "autograder"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m autograder "$@"\n')
+    program.chmod(0o755)
+    path = (tmp_path, Path(sys.executable).parent, os.environ["PATH"])  # what the second line does
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": os.pathsep.join(map(str, path))}
+    script = "\n".join(["set -e", *lines[2:]])
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=surroundings, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1 student added" in done.stdout
+    with zipfile.ZipFile(tmp_path / "dist" / "transformer-lessons.zip") as bundle:
+        assert any("03_attention.ipynb" in name for name in bundle.namelist())
+    with (tmp_path / "exports" / "course.csv").open(newline="", encoding="utf-8") as file:
+        (ada,) = csv.DictReader(file)
+    assert (ada["student"], ada["name"], ada["03_attention state"]) == ("ada", "Ada Lovelace", "graded")
 
 
 def test_without_the_invented_class_the_program_says_what_to_do(tmp_path: Path) -> None:

@@ -5,11 +5,8 @@ anything that only the instructor should see.
 """
 
 import logging
-import os
 import shutil
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from logging.handlers import BufferingHandler
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +20,7 @@ from traitlets.config import Config
 from autograder.model.course import Course
 from autograder.model.errors import CourseError, LessonTextError
 from autograder.model.lesson_text import LessonText, Region, inside, marker_lines, without
-from autograder.model.nbgrader_config import course_id, database_url, in_a_file
+from autograder.model.nbgrader_config import course_id, database_url, in_a_file, programs_on_path
 
 MOST_ERRORS = 1000  # errors of nbgrader's that are kept, to be reported only if it fails
 
@@ -56,17 +53,6 @@ def generate(root: Path, lesson: str, gradebook: str = "", course: str = "") -> 
         reason = traces[-1].splitlines()[-1] if traces else str(error)
         raise CourseError(f"nbgrader could not release '{lesson}': {reason}") from error
     return root / "release" / lesson
-
-
-@contextmanager
-def programs_on_path() -> Iterator[None]:
-    """Let nbgrader find alembic, which is installed beside Python: a new gradebook needs it."""
-    before = os.environ.get("PATH", os.defpath)
-    os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), before))
-    try:
-        yield
-    finally:
-        os.environ["PATH"] = before
 
 
 def register(course: Course, lesson: str) -> None:

@@ -111,7 +111,7 @@ def _places(course: Course, summaries: Sequence[LessonSummary]) -> list[str]:
         f"{shown(course, course.reports) + '/*.csv':<28}the scores; 'autograder export' has more",
     ]
     if any(each.pending for each in summaries):
-        places.append(f"{'formgrader, in JupyterLab':<28}the answers to grade by hand")
+        places.append(f"{'autograder written':<28}the answers to grade by hand; formgrader has them too")
     if any(each.grader_errors for each in summaries):
         log = shown(course, course.reports / ERROR_LOG)
         places.append(f"{log:<28}what went wrong in the grader itself")

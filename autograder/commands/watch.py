@@ -14,6 +14,7 @@ import click
 
 from autograder.commands.base import Command, pass_course, unsandboxed_option
 from autograder.model.course import Course
+from autograder.model.text import clean
 
 if TYPE_CHECKING:
     from autograder.watch.watch import Done
@@ -116,7 +117,8 @@ def _tell(done: "Done") -> None:
     if done.attempt is None:
         return
     back = ", feedback released" if done.returned else ""
-    total = report_total(done.attempt.report)
+    report = done.attempt.report
+    total = report_total(report) + (f", {clean(report.reason, 200)}" if report.reason else "")
     click.echo(f"{done.arrival}: {total} ({done.seconds:.0f} s{back})")
     if done.problem:
         click.echo(f"  {done.problem}; the scores are recorded", err=True)
@@ -137,6 +139,7 @@ def _tell_json(done: "Done") -> None:
         "max_score": report.max_score,
         "seconds": round(done.seconds, 2),
         "returned": done.returned,
+        "reason": report.reason,
         "problem": done.problem,
     }
     click.echo(json.dumps(document, ensure_ascii=False))

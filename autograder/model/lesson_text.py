@@ -191,6 +191,8 @@ def skeleton(text: str, *, markdown: bool) -> str:
     return str(cleared.source)
 
 
+# In prose, a paper's number becomes a link to it; where an author made the link, it stays as it is.
+ARXIV = re.compile(r"(?<![\[/\w])arXiv:(\d{4}\.\d{4,5})")
 HEADER = re.compile(r"^#\s*%%+(\s|$)")
 EXERCISE = re.compile(
     r"^#{2,3} (?:Exercise \d+|Stretch): (.*?)(?: \([\d.]+ points?.*\)|, not counted)?$", re.MULTILINE
@@ -244,6 +246,14 @@ class LessonText:
         cell = self._answered(exercise)
         written = cell.kind is CellKind.WRITTEN
         return skeleton(tucked(cell.text) if written else cell.text, markdown=written)
+
+    def question(self, exercise: str) -> str:
+        """Return what a written exercise asks; LessonTextError for an unknown id."""
+        return without(self._answered(exercise).text, *Region).strip()
+
+    def model_answer(self, exercise: str) -> str:
+        """Return a written exercise's model answer alone; LessonTextError for an unknown id."""
+        return inside(self._answered(exercise).text, Region.SOLUTION)
 
     def mark_scheme(self, exercise: str) -> str:
         """Return a written exercise's mark scheme; LessonTextError for an unknown id."""
@@ -322,4 +332,9 @@ def _cells(parsed: list[Any], lines: list[int], path: Path) -> Iterator[LessonCe
         if problem:
             raise LessonTextError(problem, path, cell=title, line=line)
         seen[tag.kind] += 1
-        yield LessonCell(tag.kind, raw.source, line, seen[tag.kind], tag.exercise, tag.points, slide)
+        text = (
+            ARXIV.sub(r"[\g<0>](https://arxiv.org/abs/\1)", raw.source)
+            if tag.kind.is_markdown
+            else raw.source
+        )
+        yield LessonCell(tag.kind, text, line, seen[tag.kind], tag.exercise, tag.points, slide)

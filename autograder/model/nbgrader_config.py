@@ -1,5 +1,11 @@
 """What a course's nbgrader_config.py says: the course's id, and where its gradebook is."""
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 from sqlalchemy.engine import make_url
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
@@ -39,6 +45,17 @@ def gradebook_place(course: Course) -> str:
 def in_a_file(course: Course) -> bool:
     """Return whether the gradebook is a file of the course folder."""
     return not _server(course)
+
+
+@contextmanager
+def programs_on_path() -> Iterator[None]:
+    """Let nbgrader find alembic, which is installed beside Python: a new gradebook needs it."""
+    before = os.environ.get("PATH", os.defpath)
+    os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), before))
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before
 
 
 def _server(course: Course) -> str:

@@ -121,6 +121,12 @@ def is_stale(course: Course, student: str, lesson: str) -> bool:
     return not page.is_file() or page.stat().st_mtime_ns != notebook.stat().st_mtime_ns
 
 
+def outdate(course: Course, student: str, lesson: str) -> None:
+    """Mark a student's page as older than the scores, so that the next run makes it again at the latest."""
+    with suppress(FileNotFoundError):
+        os.utime(course.feedback_page(student, lesson), (0, 0))
+
+
 def generate(
     course: Course, lesson: str, students: Sequence[str], *, workers: int = 1, spread: Spread | None = None
 ) -> dict[str, str]:

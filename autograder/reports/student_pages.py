@@ -54,7 +54,7 @@ _QUOTED_CODE = re.compile(r" \(`[^`]*`\)")
 _NO_PICTURE = re.compile(r"<img\s*/?>")  # its address was not one of the lesson's pictures
 _HEADING = re.compile(r"# (#+) (.+)")
 _ANSWER = re.compile(r"# %% (?:solution|written) ([\w-]+)")
-_SMALL_PRINT = re.compile(r"\s*\((?:[\d.]+ points?|stretch)\)$|, not counted$")
+_SMALL_PRINT = re.compile(r"\s*\((?:[\d.]+ points?(?:, written)?|stretch)\)$|, not counted$")
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ written in one transaction and from the report instead of from outputs.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -16,6 +17,7 @@ from nbgrader.api import (
     Comment,
     Grade,
     Gradebook,
+    MissingEntry,
     Notebook,
     Student,
     SubmittedAssignment,
@@ -28,7 +30,7 @@ from traitlets.config import Config
 
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.model.nbgrader_config import course_id, database_url
+from autograder.model.nbgrader_config import course_id, database_url, programs_on_path
 from autograder.model.report import Outcome
 from autograder.storage.attempts import Attempt
 from autograder.submissions.released import exercise_of
@@ -68,8 +70,9 @@ def course_directory(course: Course, lesson: str, config: Config) -> CourseDirec
 
 
 def open_gradebook(course: Course) -> Gradebook:
-    """Open the course's gradebook; use it in a `with`, which closes it."""
-    return Gradebook(database_url(course), course_id(course))
+    """Open the course's gradebook, which is made if there is none; use it in a `with`, which closes it."""
+    with programs_on_path():
+        return Gradebook(database_url(course), course_id(course))
 
 
 def quiet_logger() -> logging.Logger:
@@ -125,6 +128,35 @@ def comments_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, str]]:
         if said and said != NO_RESPONSE:
             found.setdefault(student, {})[exercise_of(cell)] = said
     return found
+
+
+def give_points(book: Gradebook, lesson: str, student: str, exercise: str, score: float | None) -> None:
+    """Write the score that a person gives to a written answer; None withdraws it, and the answer is pending.
+
+    Raises CourseError if the gradebook does not have the answer.
+    """
+    with _known(lesson, student, exercise):
+        grade = book.find_grade(exercise, lesson, lesson, student)
+    grade.manual_score = score
+    grade.needs_manual_grade = score is None and grade.auto_score is None
+    book.db.commit()
+
+
+def give_comment(book: Gradebook, lesson: str, student: str, exercise: str, comment: str) -> None:
+    """Write a person's comment on a written answer; '' removes it. Raises as `give_points` does."""
+    with _known(lesson, student, exercise):
+        book.find_comment(exercise, lesson, lesson, student).manual_comment = comment or None
+    book.db.commit()
+
+
+@contextmanager
+def _known(lesson: str, student: str, exercise: str) -> Iterator[None]:
+    try:
+        yield
+    except MissingEntry as error:
+        raise CourseError(
+            f"the gradebook has no answer of {student} to '{exercise}': run 'autograder grade {lesson}'"
+        ) from error
 
 
 def student_grades(book: Gradebook, student: str) -> Mapping[str, LessonGrades]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from nbgrader.api import InvalidEntry
 from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import DatabaseError, OperationalError
 
@@ -34,6 +35,8 @@ def machine_error(error: Exception, place: Path | str = "the gradebook") -> Cour
 
     `place` is where a database is. Every command goes through here; see `commands.base.Group`.
     """
+    if isinstance(error, InvalidEntry) and isinstance(error.__context__, Exception):
+        error = error.__context__  # nbgrader reports any error of its database as that
     if isinstance(error, (DatabaseError, sqlite3.DatabaseError)):
         reason = getattr(error, "orig", error)
         of_the_machine = type(reason) in (sqlite3.OperationalError, sqlite3.DatabaseError)

@@ -115,16 +115,20 @@ class Inbox:
     def _in_folders(self, notes: set[str]) -> Iterator[Arrival]:
         """Yield what lies in STUDENT/LESSON/."""
         unnamed: list[str] = []
+        mistyped: list[str] = []
         for entry in _folders(self.folder):
-            lessons = [
-                inside for inside in _folders(Path(entry.path), MOST_FILES) if inside.name in self.lessons
-            ]
+            inside = [*_folders(Path(entry.path), MOST_FILES)]
+            lessons = [each for each in inside if each.name in self.lessons]
+            if len(mistyped) < MOST_FILES:
+                mistyped += [f"{entry.name}/{each.name}" for each in inside if each not in lessons]
             if lessons and not is_student_name(entry.name):
                 unnamed.append(entry.name)
             elif lessons:
-                yield from (_in_folder(entry.name, inside.name, Path(inside.path)) for inside in lessons)
+                yield from (_in_folder(entry.name, each.name, Path(each.path)) for each in lessons)
         if unnamed:
             notes.add(f"left out, because no student can have such a name: {listed(sorted(unnamed))}")
+        if mistyped:
+            notes.add(f"left out, because no lesson has that name: {listed(sorted(mistyped))}")
 
 
 def _folders(folder: Path, most: int | None = None) -> Iterator[os.DirEntry[str]]:

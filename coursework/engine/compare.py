@@ -111,13 +111,6 @@ def same(a: Observation, b: Observation) -> bool:
     return difference(a.value, b.value) is None and difference(b.value, a.value) is None
 
 
-def same_again(a: Observation, b: Observation) -> bool:
-    """Return whether the same question got the same answer twice; the text of an exception may vary."""
-    if a.raised and b.raised and not (a.ended or b.ended):
-        return a.raised.kind == b.raised.kind and a.changed == b.changed
-    return same(a, b)
-
-
 def same_form(got: Any, want: Any) -> bool:
     """Return whether two values agree but for their numbers and texts."""
     return _difference(got, want, _Place(values=False)) is None

@@ -6,6 +6,7 @@ and for the right one, on the same scale. Entries that differ are outlined: colo
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import product
 from typing import Any
 
@@ -17,6 +18,7 @@ from coursework.engine.observation import Observation
 from coursework.engine.values import Opaque
 
 MOST_ROWS, MOST_COLUMNS, LONGEST = 12, 16, 160
+MOST_ITEMS = 32  # of a list that are shown
 NEGLIGIBLE = 1e-4  # of the largest entry of a table
 SIDE, SMALL_SIDE = 26, 18  # pixels a cell: in grids up to MANY cells a side, and in larger ones
 MANY, MOST = 10, 24  # cells a side; no more than MOST are drawn
@@ -74,11 +76,9 @@ def _table(heading: str, value: Any, right: Any, marked: bool) -> Table:
     if isinstance(value, torch.Tensor):
         return _tensor_table(heading, value, right, marked)
     if isinstance(value, (list, tuple)):
-        fellows: Mapping[Any, Any] = dict(enumerate(right)) if isinstance(right, (list, tuple)) else {}
-        shown = enumerate(value[: MOST_COLUMNS * 2])
-        return Table(heading, [[_cell(item, fellows.get(n, ABSENT), marked) for n, item in shown]])
+        return Table(heading, [_list_row(value, right, marked)[:MOST_ITEMS]])
     if isinstance(value, Mapping):
-        fellows = right if isinstance(right, Mapping) else {}
+        fellows: Mapping[Any, Any] = right if isinstance(right, Mapping) else {}
         pairs = list(value.items())[:MOST_ROWS]
         rows = [
             [TableCell(number_text(key)), _cell(item, fellows.get(key, ABSENT), marked)]
@@ -86,6 +86,22 @@ def _table(heading: str, value: Any, right: Any, marked: bool) -> Table:
         ]
         return Table(heading, rows)
     return Table(heading, [[_cell(value, right, marked)]])
+
+
+def _list_row(items: Sequence[Any], right: Any, marked: bool) -> list[TableCell]:
+    """Return the entries of a list; where it has too many or too few, only these are marked."""
+    items = items[: 2 * MOST_ITEMS]
+    if not marked or not isinstance(right, (list, tuple)):
+        return [_cell(item, ABSENT, marked) for item in items]
+    right = right[: 2 * MOST_ITEMS]
+    if len(items) == len(right):
+        return [_cell(item, other, marked) for item, other in zip(items, right, strict=True)]
+    texts, wanted = list(map(number_text, items)), list(map(number_text, right))
+    row: list[TableCell] = []
+    for change, start, end, first, last in SequenceMatcher(None, texts, wanted, False).get_opcodes():
+        row += [TableCell(text, change != "equal") for text in texts[start:end]]
+        row += [TableCell(f"{last - first} missing", True)] if change == "insert" else []
+    return row
 
 
 def _cell(value: Any, right: Any, marked: bool, least: float = 0.0) -> TableCell:

@@ -142,8 +142,8 @@ class Operation:
 
     `arguments_in` are the fields that hold what the answer is called with: a tensor, or a sequence or
     mapping of arguments. `named` are the fields whose keys or entries messages may name: the table declares
-    these, and none is drawn. Whether an answer depends on what was called before is found out with
-    operations that are `repeated`. The judge extends some operations with a `read` of its own; these are
+    these, and none is drawn. Whether an answer depends on chance, or on what was called before, is found out
+    with operations that are `repeated`. The judge extends some operations with a `read` of its own; these are
     `sent_as` the one that they extend, and a process never hears what is read.
     """
 

@@ -49,7 +49,7 @@ def _shown(value: BaseException, runs: Runs) -> list[str]:
     from IPython.display import display
 
     text = FAILS.format(name=tested.name, message=message).replace("`", "")
-    display({"text/html": failed_test(value, message), "text/plain": text}, raw=True)
+    display({"text/html": failed_test(value, message, tested.name), "text/plain": text}, raw=True)
     if "NBGRADER_VALIDATING" in os.environ:  # nbgrader shows the error alone
         return [text]
     short = SHORT.format(kind=type(value).__name__, name=tested.name)

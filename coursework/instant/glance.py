@@ -52,7 +52,7 @@ class Glance:
         """How much is done."""
         done = sum(state.exercise.points for state in self.states if state.mark == DONE)
         total = sum(state.exercise.points for state in self.states)
-        return f"exercises worth {done:g} of {total:g} points are done. Grading uses other sizes and numbers."
+        return f"Exercises worth {done:g} of {total:g} points are done. Grading uses other sizes and numbers."
 
     @property
     def next(self) -> str:
@@ -114,4 +114,4 @@ def _state(
         left = [key for key, answer in value.items() if answer is None] if isinstance(value, dict) else []
         return (OPEN, f"still to be answered: {', '.join(map(str, left))}") if left else (DONE, "filled in")
     card = card_for(exercise.id, names)
-    return (DONE, RIGHT) if card.passed else (WRONG, card.title.replace("`", "") or "not right yet")
+    return (DONE, RIGHT) if card.passed else (WRONG, f"not right yet: check({exercise.name}) says why")

@@ -18,7 +18,7 @@ UNSAVED = (
 )
 DELETED = "The cell '{cell}' is missing. Edit > Undo Cell Operation may bring it back."
 CHANGED = "The test of {name} was changed. Grading uses the original."
-UNANSWERED = "Not answered: {names}."
+UNANSWERED = "Not answered, with the points: {names}."
 DONE = "{place} is the file to hand in, as you saved it at {time}. It is complete and opens."
 INCOMPLETE = "{place} was written as you saved it at {time}, but look at the lines above first."
 NOT_WRITTEN = "{place} cannot be written: {problem}. Hand in {file} itself, as you saved it."
@@ -51,7 +51,7 @@ def _handed_in(file: Path, runs: Runs | None) -> Iterator[str]:
             yield CHANGED.format(name=each.name)
     open_ones = [each for each in exercises if digest_of(saved.get(each.id, "")) == each.skeleton]
     if open_ones:
-        counted = (f"{each.name or each.id} ({each.points:g} points)" for each in open_ones if each.points)
+        counted = (f"{each.title.replace('`', '')} ({each.points:g})" for each in open_ones if each.points)
         yield UNANSWERED.format(names=", ".join(counted) or "the stretch exercise, which is not counted")
     place = file.resolve().parent.parent / FOLDER / file.name
     time = datetime.fromtimestamp(file.stat().st_mtime).astimezone().strftime("%H:%M")

@@ -106,11 +106,10 @@ def card_for(name: str, names: Mapping[str, Any]) -> "Card":
     if examples.name not in names:
         missing = runs.undefined(exercise) if runs and exercise else MISSING.format(name=examples.name)
         return Card(examples.name, False, missing, headline="not defined.")
+    if runs and exercise and (problem := runs.problem(exercise)):
+        return Card(examples.name, False, problem, headline=NO_POINTS)
     if runs and exercise and runs.is_unwritten(exercise):
         return Card(examples.name, False, exercise.unwritten, headline="not written yet.")
-    problem = runs.problem(exercise) if runs and exercise else ""
-    if problem:
-        return Card(examples.name, False, problem, headline=NO_POINTS)
     return _tried(examples, exercise, names[examples.name], names)
 
 

@@ -12,10 +12,11 @@ from nbgrader.api import Gradebook
 
 from autograder.authoring.build import assemble, build
 from autograder.authoring.notebook import as_text, instructor_notebook, read_notebook
-from autograder.authoring.release import generate, programs_on_path, register, verify_release
+from autograder.authoring.release import generate, register, verify_release
 from autograder.model.course import Course
 from autograder.model.errors import CourseError, LessonTextError
 from autograder.model.lesson_text import LessonText
+from autograder.model.nbgrader_config import programs_on_path
 
 
 def _points(course: Course) -> dict[str, float]:

@@ -61,6 +61,14 @@ def test_a_list_of_your_own_becomes_the_class_list(course: Course) -> None:
     ]  # fmt: skip
 
 
+def test_the_first_command_of_a_course_makes_its_gradebook(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the environment was not activated, and so nbgrader's own programs are not on the path."""
+    course.gradebook.unlink()
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    done = _import(course, "student id\nada\n")
+    assert (done.exit_code, done.output) == (0, "1 student added, 0 changed, 0 as before\n"), done.stderr
+
+
 def test_a_gradebook_of_canvas_gives_names_in_two_parts(course: Course) -> None:
     """The id is the login."""
     done = _import(course, 'Student,ID,SIS User ID,SIS Login ID,Section\n"King, Ada",1,77,ada,A\n')

@@ -67,13 +67,13 @@ def test_a_row_has_every_count_and_failures_are_named(course: Course) -> None:
 
 
 def test_only_places_with_something_to_see_are_named(course: Course) -> None:
-    """The formgrader if points are pending; the log of errors if the grader failed."""
+    """The command for written answers if points are pending; the log of errors if the grader failed."""
     done = _printed(course, {"bela": REPORTS["bela"]})
     assert "reports/class.html" in done
-    assert "formgrader" not in done
+    assert "autograder written" not in done
     assert "grader-errors.log" not in done
     assert "Could not be graded" not in done
-    assert "formgrader" in _printed(course, REPORTS)
+    assert "autograder written" in _printed(course, REPORTS)
     fault = {"ada": _graded(10, by_hand=Outcome.GRADER_FAULT)}
     assert "reports/grader-errors.log" in _printed(course, fault)
 

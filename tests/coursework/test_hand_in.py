@@ -28,7 +28,7 @@ def test_a_complete_notebook_is_written(notebook: Path, capsys: pytest.CaptureFi
     """The copy lies beside the lesson's folder; what is not answered is told, and is no obstacle."""
     hand_in()
     said = capsys.readouterr().out
-    assert "Not answered: softmax (2 points), attention_scores (3 points)" in said
+    assert "Not answered, with the points: softmax (2), attention_scores (3)" in said
     assert "is the file to hand in" in said
     assert (notebook.parent.parent / "hand_in" / FILE).read_bytes() == notebook.read_bytes()
 

@@ -283,6 +283,22 @@ def test_an_argument_that_was_changed_is_named_where_the_values_agree() -> None:
     assert card.example.expected[-1].rows[0][0].text == "x is as it was"
 
 
+@pytest.mark.parametrize(
+    ("got", "shown"),
+    [
+        (["a", " ", "b", "c", "d"], "'a' ›' '‹ 'b' 'c' 'd'"),
+        (["a", "c", "d"], "'a' ›1 missing‹ 'c' 'd'"),
+        (["a", "c", "b", "d"], "'a' ›'c'‹ ›'b'‹ 'd'"),
+        (["bc", "d"], "›'bc'‹ 'd'"),
+    ],
+)
+def test_one_token_too_many_marks_itself_alone(got: list[str], shown: str) -> None:
+    """A list of another length is laid beside the right one; one of the same length goes place by place."""
+    (table,) = tables_of(Observation(got), Observation(["a", "b", "c", "d"]))
+    (row,) = table.rows
+    assert " ".join(f"›{cell.text}‹" if cell.differs else cell.text for cell in row) == shown
+
+
 def test_numbers_that_do_not_matter_beside_the_others_are_near_zero() -> None:
     """A table of weights is read for its large entries."""
     (table,) = tables_of(Observation(torch.tensor([[0.75, 2e-8, 0.0, -3e-6]])))

@@ -3,7 +3,7 @@
 import torch
 from matplotlib import pyplot as plt
 
-from coursework.matrix_plots import Matrix, equation
+from coursework.matrix_plots import WIDEST, Matrix, equation
 
 
 def test_an_equation_shows_its_parts() -> None:
@@ -28,4 +28,19 @@ def test_cells_have_one_size_and_stay_on_the_page() -> None:
     right, top = ax.get_xlim()[1], ax.get_ylim()[1]
     assert all(b.x0 > 0 and b.x1 < right and b.y0 > 0 and b.y1 < top for b in boxes)
     assert max(b.x1 for b in boxes[:6]) < min(b.x0 for b in boxes[6:])
+    plt.close(figure)
+
+
+def test_a_long_equation_goes_on_in_another_line() -> None:
+    """No figure is so wide that a page shrinks its type; a sign stands before what it leads to."""
+    part = Matrix("m", torch.ones(2, 6), [""] * 2, [""] * 6)
+    figure = equation(part, "×", part, "=", part, "softmax →", part)
+    (ax,) = figure.axes
+    assert figure.get_figwidth() <= WIDEST
+    places = {text.get_text(): text.get_position() for text in ax.texts}
+    assert places["="][0] < places["×"][0]
+    assert places["×"][1] > places["="][1] > places["softmax →"][1]
+    boxes = [patch.get_bbox() for patch in ax.patches]
+    assert len({(round(b.width, 6), round(b.height, 6)) for b in boxes}) == 1
+    assert all(b.y0 > 0 and b.y1 < figure.get_figheight() for b in boxes)
     plt.close(figure)

@@ -45,6 +45,10 @@ REFUSED = {
     "import gc\ngc.get_objects()": "uses `gc.get_objects`",
     "import ctypes": "imports `ctypes`",
     "import scipy.special": "imports `scipy.special`",
+    "import yaml\nyaml.load(f)": "uses `yaml.load`",
+    "import a_file_of_my_own": "imports `a_file_of_my_own`",
+    "import pickle\npickle.load(f)": "uses `pickle.load`",
+    "import multiprocessing\nmultiprocessing.Pool()": "uses `multiprocessing.Pool`",
     "import numpy.ctypeslib": "imports `numpy.ctypeslib`",
     "from transformers import BertModel": "imports `transformers.BertModel`",
     "from os import *": "imports `os.*`",
@@ -86,6 +90,56 @@ REFUSED = {
     "#" * (LONGEST + 1): f"is in a cell of more than {LONGEST:,} characters",
 }
 ALLOWED = r"""
+    import timeit; print(timeit.timeit(lambda: softmax(x), number=10))
+    from torch.utils.benchmark import Timer; print(Timer('softmax(x)', globals=globals()).timeit(10))
+    import time; start = time.perf_counter(); softmax(x); print(time.perf_counter() - start)
+    %%timeit\nsoftmax(x)
+    %config InlineBackend.figure_format = 'retina'
+    %load_ext autoreload\n%autoreload 2
+    print(softmax(x).grad_fn)
+    x.requires_grad_(); softmax(x).sum().backward(); print(x.grad)
+    x.register_hook(print)
+    ops = ['add', 'sub']\nfor op in ops: print(op)
+    engine = 'torch'; mock = torch.ones(3); print(engine, mock)
+    frame = {'export': 1, 'library': 2}; print(frame['export'])
+    from dataclasses import dataclass\n@dataclass\nclass Engine:\n    ops: int = 0\nEngine().ops
+    from collections import namedtuple\nP = namedtuple('P', 'ops engine'); print(P(1, 2).ops)
+    import sys; sys.setrecursionlimit(5000); sys.path.append('..'); print(sys.version)
+    import numpy as np; np.random.seed(0); np.testing.assert_allclose(softmax(x).numpy(), 1)
+    import random; random.seed(0); torch.manual_seed(0)
+    torch.set_printoptions(precision=3, sci_mode=False)
+    device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
+    assert torch.allclose(softmax(x), torch.softmax(x, -1))
+    from torch.testing import assert_close; assert_close(softmax(x), torch.softmax(x, -1))
+    help(softmax); print(softmax.__doc__, softmax.__name__, type(x).__name__, x.__class__); dir(x)
+    print('softmax' in globals())
+    import warnings, logging; warnings.filterwarnings('ignore'); logging.basicConfig(level=logging.INFO)
+    try:\n    softmax(None)\nexcept Exception as e:\n    print(type(e), e)
+    import traceback\ntry:\n    softmax(None)\nexcept Exception:\n    traceback.print_exc()
+    from IPython.display import display, HTML; display(x)
+    from functools import lru_cache, partial, reduce; reduce(lambda a, b: a + b, [1, 2])
+    import pandas as pd; pd.DataFrame(x.numpy()).plot(); pd.read_csv('scores.csv')
+    import seaborn as sns; sns.heatmap(x)
+    with open('notes.txt', 'w') as out: out.write('hello')
+    import pickle; pickle.dump(x, open('x.pkl', 'wb'))
+    torch.save(x, 'x.pt'); torch.load('x.pt')
+    import copy, json; y = copy.deepcopy(x); print(json.dumps({'a': 1}))
+    import operator; operator.itemgetter(1)([1, 2])
+    print(nn.Sequential(nn.Linear(2, 2), nn.Softmax(-1)))
+    print(torch.__version__, torch.__config__.show())
+    with torch.profiler.profile() as prof: softmax(x)
+    name = 'shape'; getattr(x, name); getattr(x, 'shape')
+    print(f'{x=} {softmax(x).sum(dim=-1)=}', '{0.shape}'.format(x))
+    from tqdm.auto import tqdm\nfor i in tqdm(range(3)): pass
+    import tracemalloc; tracemalloc.start()
+    import faulthandler; faulthandler.enable()
+    import multiprocessing; print(multiprocessing.cpu_count())
+    import yaml; print(yaml.__version__)
+    import click, jinja2 as j
+    breakpoint()
+    %debug
+    %prun softmax(x)
+    if __name__ == '__main__': print(1)
     # torch._C, ctypes and exec
     '''Not by torch._C, nor by ctypes.'''
     _c = 1; gc_count = 2; d_C = 3

@@ -196,15 +196,15 @@ def test_a_memory_hog_costs_its_own_exercise(grader: Grader, hand_in: HandIn) ->
     assert others_are_full(report, "causal-mask")
 
 
-def test_a_check_has_to_pass_twice(grader: Grader, hand_in: HandIn) -> None:
+def test_a_check_has_to_pass_again(grader: Grader, hand_in: HandIn) -> None:
     """An answer that changes with its calls loses every check, and there is an incident.
 
-    One check of each kind is asked again; as that gives another answer, so are the others that passed.
+    As one question gets another answer, all are asked again, many times.
     """
     report = grader.grade(LESSON, hand_in(LESSON, causal_mask=FORGETFUL)).report
     told = report.exercise("causal-mask")
     assert not [check.title for check in told.checks if check.passed]
-    assert "same question twice" in told.failures[0].message
+    assert "same question again" in told.failures[0].message
     assert "changing-answer" in {incident.kind for incident in report.incidents}
     assert others_are_full(report, "causal-mask")
 
@@ -223,3 +223,20 @@ def test_of_two_runs_without_points_the_one_that_passed_more_is_better(grader: G
         merits.append(run.merit)
     assert merits == sorted(merits)
     assert merits[0] < merits[1] < merits[2] == 1
+
+
+WRONG = """
+def padding_mask(ids, pad_id=0):
+    wrong = CHANCE
+    return (ids != pad_id).unsqueeze(1) ^ wrong
+"""
+CHANCES = ["__import__('os').urandom(1)[0] < 41", "__import__('random').random() < 0.16", "bool(torch.rand(()) < 0.16)"]
+
+
+@pytest.mark.parametrize("chance", CHANCES)
+def test_what_is_right_by_chance_earns_nothing(grader: Grader, hand_in: HandIn, chance: str) -> None:
+    """Wrong once in six calls, by the system's, Python's or torch's random numbers: a quarter of a point at most."""
+    report = grader.grade(LESSON, hand_in(LESSON, padding_mask=WRONG.replace("CHANCE", chance))).report
+    assert report.exercise("padding-mask").score <= 0.25
+    assert "changing-answer" in {incident.kind for incident in report.incidents}
+    assert others_are_full(report, "padding-mask")

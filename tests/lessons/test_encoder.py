@@ -11,7 +11,7 @@ Mistakes that no output tells apart, and which are therefore not named:
 
 import pytest
 from conftest import ROOT
-from keys import KEY
+from keys import KEY, keys
 from mutants import answer_with, evidence, messages
 
 from autograder.judge.oracle import Evidence, Oracle
@@ -61,6 +61,16 @@ def test_an_unknown_mistake_fails_and_a_message_says_where_to_look(
     assert old in answer
     told = messages(tried(exercise, answer.replace(old, new)))
     assert any(words in message for message in told), told
+
+
+@pytest.mark.parametrize("key", [103, 145])
+def test_whether_a_token_matters_shows_under_every_key(key: int) -> None:
+    """With weights as they start, a token could count for so little that an encoder seemed deaf to it."""
+    exercise = ORACLE.lesson["encoder"]
+    answer = exercise.answer.replace("x = layer(x, mask)", "return layer(x, mask)")
+    check = next(check for check in exercise.checks if check.id == "flip")
+    oracle = Oracle(ORACLE.lesson, keys(key + 1)[key])
+    assert oracle.try_edited(exercise, check, [answer_with(exercise, answer)]).passed
 
 
 def test_a_misnamed_part_is_named_and_behaviour_still_counts() -> None:

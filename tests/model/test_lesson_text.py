@@ -216,3 +216,13 @@ def test_magics_are_code(tmp_path: Path) -> None:
     """The text form comments magics out; the cell has them as they run."""
     text = changed("import math", "import math\n# %matplotlib inline")
     assert read_text(tmp_path, text).cells[1].text == "import math\n%matplotlib inline"
+
+
+def test_the_number_of_a_paper_is_a_link(tmp_path: Path) -> None:
+    """In prose, once; in code it stays as it is."""
+    made = "[arXiv:2002.04745](https://arxiv.org/abs/2002.04745)"
+    path = tmp_path / "01_x.py"
+    path.write_text(f"# %% [markdown]\n# See arXiv:2002.04745, {made}.\n\n# %% demo\n# arXiv:2002.04745\n")
+    prose, code = read_lesson(path).cells
+    assert prose.text == f"See {made}, {made}."
+    assert code.text == "# arXiv:2002.04745"

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,12 @@ from click.testing import CliRunner, Result
 from conftest import ROOT
 
 from autograder.cli import main
+from autograder.commands.watch import _tell
 from autograder.model.course import CONFIG, Course
-from autograder.watch.watch import only_one
+from autograder.model.report import Report, State
+from autograder.storage.attempts import Attempt
+from autograder.watch.inbox import Arrival
+from autograder.watch.watch import Done, only_one
 
 LESSON = "03_attention"
 SANDBOX = [] if shutil.which("bwrap") else ["--unsandboxed"]
@@ -52,6 +57,21 @@ def test_what_is_there_is_graded_once(real: Course, tmp_path: Path, hand_in: Cal
     assert real.feedback_page("ada", LESSON).is_file()
     assert signal.getsignal(signal.SIGTERM) == before
     assert _watch(real, tmp_path / "inbox", "--once", "--json").stdout == ""
+
+
+def test_what_could_not_be_graded_is_told_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in the summary of a class run."""
+    report = Report(
+        lesson=LESSON, score=0, max_score=20, exercises=[], state=State.UNREADABLE, reason="it is not valid JSON"
+    )
+    attempt = Attempt(
+        student="ada", lesson=LESSON, sha256="", version="", graded_at=datetime.now(UTC), sandboxed=True, report=report
+    )
+    arrival = Arrival("ada", LESSON, tmp_path, "key", "order", from_exchange=False)
+    _tell(Done(arrival, attempt, 1.0))
+    assert capsys.readouterr().out == f"{arrival}: unreadable, it is not valid JSON (1 s)\n"
 
 
 def test_a_second_watch_is_refused_in_one_line(real: Course, tmp_path: Path) -> None:

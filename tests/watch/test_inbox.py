@@ -82,6 +82,15 @@ def test_an_inbox_that_is_gone_is_empty(tmp_path: Path) -> None:
     assert _names(_plain(tmp_path / "none")) == []
 
 
+def test_a_mistyped_lesson_is_named(tmp_path: Path) -> None:
+    """Somebody put it there and waits for feedback; the right ones are taken all the same."""
+    for lesson in ("03_tiny", "3", "03_tiney"):
+        (tmp_path / "ada" / lesson).mkdir(parents=True)
+    inbox = _plain(tmp_path)
+    assert _names(inbox) == [("ada", "03_tiny")]
+    assert inbox.left_out == ["left out, because no lesson has that name: 'ada/03_tiney', 'ada/3'"]
+
+
 @pytest.mark.full("120,000 folders", seconds=30)
 def test_no_number_of_other_folders_hides_a_submission(tmp_path: Path) -> None:
     """Whoever may write to the inbox may fill it; what is left alone is told in one line."""

@@ -1,6 +1,8 @@
 """Checks of `attention_scores`."""
 
-from autograder.judge.authoring import Check, ExerciseChecks, arguments, call, example, properties
+from autograder.judge.authoring import (
+    Check, ExerciseChecks, arguments, call, example, function_gradients, gradients_match, properties,
+)
 from autograder.lessons.attention import reference
 
 exercise = ExerciseChecks(reference=reference.attention_scores, examples=[
@@ -16,8 +18,13 @@ exercise = ExerciseChecks(reference=reference.attention_scores, examples=[
     Check("no-batch", "it works without a batch", lambda d: call(d.normal(3, 32), d.normal(5, 32))),
     Check("single", "a single query and a single key, in float64",
           lambda d: call(d.normal(3, 1, 5).double(), d.normal(3, 1, 5).double())),
+    Check("learns", "gradients flow back to q and k",
+          lambda d: function_gradients(d.normal(2, 4, 9), d.normal(2, 6, 9), cotangent=d.normal(2, 4, 6)),
+          gradients_match(["q", "k"]), weight=3),
     arguments(lambda d: call(d.normal(2, 4, 9), d.normal(2, 6, 9)), names=["q", "k"], weight=1),
     *properties(lambda d: call(d.normal(2, 4, 9), d.normal(2, 6, 9)),
                 sizes=lambda d: [call(d.normal(1, 1), d.normal(1, 1)),
-                                 call(d.normal(2, 40, 64), d.normal(2, 50, 64))]),
+                                 call(d.normal(2, 40, 64), d.normal(2, 50, 64)),
+                                 call(d.normal(3, 512), d.normal(4, 512)),
+                                 call(d.normal(2, 1, 3, 2, 5, 6), d.normal(2, 1, 3, 2, 4, 6))]),
 ])

@@ -11,5 +11,5 @@ exercise = ExerciseChecks(reference=stand_ins.causal_mask, judge=matches_referen
     Check("six", "each position sees itself and the positions before it", lambda _: call(6)),
     Check("any-size", "it has the requested size", lambda d: call(d.integer(7, 15))),
     Check("one", "a single position sees itself", lambda _: call(1), weight=0.5),
-    *properties(lambda _: call(5), strided=False, sizes=lambda d: [call(1), call(d.integer(80, 120))]),
+    *properties(lambda _: call(5), strided=False, sizes=lambda d: [call(1), call(d.integer(257, 300))]),
 ])

@@ -17,6 +17,13 @@ def _other_id(draw: Draw) -> Operation:
     return call(ids, pad_id=5)
 
 
+def _long(draw: Draw) -> Operation:
+    """Pad a long batch; among its ids are multiples of 2⁸ and 2¹⁶, which are 0 to a narrower integer."""
+    ids = masks.padded_ids(draw, 40_000, [300, 170])
+    ids[:, 3], ids[:, 5] = 256, 65_536
+    return call(ids)
+
+
 exercise = ExerciseChecks(reference=stand_ins.padding_mask, judge=matches_reference(masks.about_mask),
     examples=[
         example(lambda _: call(torch.tensor([[7, 4, 9, 0], [5, 0, 0, 0]])), "mask"),
@@ -32,6 +39,6 @@ exercise = ExerciseChecks(reference=stand_ins.padding_mask, judge=matches_refere
     arguments(lambda d: call(masks.padded_ids(d, 20, [3, 5])), masks.about_mask, names=["ids"]),
     *properties(lambda d: call(masks.padded_ids(d, 20, [3, 5])),
                 sizes=lambda d: [call(masks.padded_ids(d, 20, [1])),
-                                 call(masks.padded_ids(d, 99, range(1, 70)))]),
+                                 call(masks.padded_ids(d, 99, range(1, 70))), _long(d)]),
     defaults(lambda d: [call(masks.padded_ids(d, 6, [3, 5]))], pad_id=(0, 5)),
 ])

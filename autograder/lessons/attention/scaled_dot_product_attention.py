@@ -4,8 +4,8 @@ import torch
 
 from autograder.judge import explain, masks
 from autograder.judge.authoring import (
-    Check, Comparison, Draw, Excludes, ExerciseChecks, Operation, arguments, call, example, matches_reference,
-    properties,
+    Check, Comparison, Draw, Excludes, ExerciseChecks, Operation, arguments, call, example,
+    function_gradients, gradients_match, matches_reference, properties,
 )
 from coursework import stand_ins
 
@@ -72,8 +72,13 @@ exercise = ExerciseChecks(reference=stand_ins.scaled_dot_product_attention,
     Check("large-scores", "a hidden key gets no weight, even if all other scores are far lower",
           _large_scores),
     Check("nothing-to-see", "a query that may attend to nothing gets zeros, not NaN", _nothing_to_see),
+    Check("learns", "gradients flow back to q, k and v",
+          lambda d: function_gradients(*_qkv(d, 2), mask=d.mask(2, 5, 7), cotangent=d.normal(2, 5, 3)),
+          gradients_match(["q", "k", "v"]), weight=3),
     *properties(lambda d: call(*_qkv(d, 2), mask=d.mask(2, 5, 7)),
                 sizes=lambda d: [call(d.normal(1, 1), d.normal(1, 1), d.normal(1, 1)),
                                  call(d.normal(3, 40, 64), d.normal(3, 50, 64), d.normal(3, 50, 32),
-                                      mask=d.mask(40, 50))], separates=WEAK),
+                                      mask=d.mask(40, 50)),
+                                 call(d.normal(2, 1, 2, 2, 3, 320), d.normal(2, 1, 2, 2, 4, 320),
+                                      d.normal(2, 1, 2, 2, 4, 3), mask=masks.causal(4)[:3])], separates=WEAK),
 ])

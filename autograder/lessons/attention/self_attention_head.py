@@ -34,9 +34,10 @@ exercise = ExerciseChecks(reference=reference.SelfAttentionHead, excludes=FINISH
           lambda d: _head(d, [4, 6], [d.normal(1, 1, 4)], [d.normal(2, 5, 4)])),
     Check("learns", "gradients reach all three projections, and x",
           lambda d: modules.gradients(_head(d, [5, 4], [d.normal(2, 6, 5)]), d.normal(2, 6, 5),
-                                      of_arguments=True), gradients_match(["x"])),
+                                      of_arguments=True), gradients_match(["x"]), weight=2),
     arguments(lambda d: _head(d, [8, 5], [d.normal(2, 6, 8), d.mask(2, 6, 6)]), names=["x", "mask"]),
     *properties(lambda d: _head(d, [8, 5], [d.normal(2, 6, 8), d.mask(2, 6, 6)]),
                 sizes=lambda d: [_head(d, [1, 1], [d.normal(1, 1, 1)]),
-                                 _head(d, [64, 40], [d.normal(20, 50, 64), masks.causal(50)])]),
+                                 _head(d, [64, 40], [d.normal(20, 50, 64), masks.causal(50)]),
+                                 _head(d, [12, 320], [d.normal(1, 3, 12)])]),
 ])

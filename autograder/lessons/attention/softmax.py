@@ -3,8 +3,8 @@
 import torch
 
 from autograder.judge.authoring import (
-    Check, Comparison, Draw, Excludes, ExerciseChecks, arguments, call, defaults, example, matches_reference,
-    near, properties,
+    Check, Comparison, Draw, Excludes, ExerciseChecks, arguments, call, defaults, example, function_gradients,
+    gradients_match, matches_reference, near, properties,
 )
 from autograder.lessons.attention import reference
 
@@ -52,8 +52,12 @@ exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_
           lambda d: call(d.normal(3, 7) + DISTANT + FAR_BELOW)),
     Check("minus-infinity", "an entry of minus infinity gets a weight of exactly 0",
           lambda d: call(d.normal(4, 6).masked_fill(~d.mask(4, 6), float("-inf")))),
+    Check("learns", "gradients flow back to x",
+          lambda d: function_gradients(d.normal(3, 4, 5), dim=1, cotangent=d.normal(3, 4, 5)),
+          gradients_match(["x"], output=matches_reference(_sums)), weight=3),
     arguments(lambda d: call(d.normal(2, 3, 5)), _sums, weight=1),
     *properties(lambda d: call(d.normal(3, 5)),
-                sizes=lambda d: [call(d.normal(1, 1)), call(d.normal(60, 70))]),
+                sizes=lambda d: [call(d.normal(1, 1)), call(d.normal(60, 70)), call(d.normal(3)),
+                                 call(d.normal(2, 3, 2, 4, 3, 2), dim=2)]),
     defaults(lambda d: [call(d.normal(3, 4, 5))], dim=(-1, 0)),
 ])

@@ -81,6 +81,8 @@ exercise = ExerciseChecks(reference=reference.attention_maps, judge=matches_refe
           lambda d: _asked(d, [_ids(d, 7, 6), _ids(d, 5, 5)], train=True, options={"dropout": 0.6})),
     Check("leaves-train-mode", "a model in train mode stays in train mode, without hooks",
           lambda d: _maps(d, 4, 3, train=True, facts=True), explain.facts(FACTS)),
+    Check("interrupted", "if the model raises an exception, it stays in its mode and keeps no hooks as well",
+          lambda d: _maps(d, 4, 3, train=True, facts=True, interrupted=True), explain.facts(FACTS), 0.5),
     Check("leaves-eval-mode", "a model in eval mode stays in eval mode, without hooks",
           lambda d: _maps(d, 4, 3, facts=True), explain.facts(FACTS)),
     Check("padding-first", "padding may come before the tokens of the source",

@@ -24,7 +24,8 @@ class CollectMaps(Operation):
     """Let the answer collect the maps of a Transformer with given weights, once per entry of `calls`.
 
     `sizes` are the vocabularies, d_model, heads, layers and d_ff. With `passed`, encoder and decoder
-    are handed to the constructor. With `facts`, the result is what became of the model instead. Whether
+    are handed to the constructor. With `interrupted`, there is a call before them, in which the model raises.
+    With `facts`, the result is what became of the model instead. Whether
     its weights are unchanged is read from its `state`, before and after, and whether the last maps are from
     `maps`, as they were returned and after a further call. The rest is about the model itself and
     stays a claim.
@@ -38,6 +39,7 @@ class CollectMaps(Operation):
     double: bool = False
     passed: bool = False
     facts: bool = False
+    interrupted: bool = False
 
     arguments_in: ClassVar[Sequence[str]] = ("calls",)
     names = frozenset(["encoder", "decoder", "cross"])
@@ -51,6 +53,10 @@ class CollectMaps(Operation):
     def run(self, answer: Answer) -> Any:
         model, collect = self._model(), answer.find()
         before = _state(model)
+        if self.interrupted:
+            src, tgt = self.calls[0]
+            with suppress(Exception):
+                collect(model, src, torch.full_like(tgt, self.sizes[1]))  # no id of the vocabulary
         results = []
         for args in self.calls:
             results.append(maps := collect(model, *args))
@@ -148,15 +154,18 @@ def _with_whole_start(found: Any) -> Any:
 class DrawHeatMap(Operation):
     """Let the answer draw, and describe the heat map as it appears on the page.
 
-    With `second`, it is handed the second of two Axes, of which the first is the current one.
+    With `second`, it is handed the second of two Axes, of which the first is the current one. With `kind`,
+    the result is whether `cells` are drawn, as seaborn does, and not an image.
     """
 
     weights: torch.Tensor
     queries: Sequence[str]
     keys: Sequence[str]
     second: bool = False
+    kind: bool = False
 
     arguments_in: ClassVar[Sequence[str]] = ("weights",)
+    repeated: ClassVar[bool] = False  # a picture takes as long as a hundred calls
     faults: ClassVar = FAULTS
 
     @property
@@ -172,6 +181,10 @@ class DrawHeatMap(Operation):
         plt.close("all")
         try:
             draw = answer.find()
+            if self.kind:
+                ax = draw(*self.arguments)
+                read_heat_map(ax)  # raises where there is none
+                return {"cells": bool(ax.collections)}
             if not self.second:
                 return read_heat_map(draw(*self.arguments))
             first, given = plt.subplots(1, 2)[1]
@@ -196,7 +209,7 @@ class RunSilenced(Operation):
     `sizes` are d_model and the number of heads. The result is the output for x (B, S, D), or, with
     `facts`, what became of the attention after the context, which `interrupted` leaves by an exception.
     Whether `output` and `weights` are as before is read from both. Whether weights are `trainable` and
-    `hooks` gone is about the attention itself and stays a claim.
+    `hooks` gone, and whether every `mode` is as it was, is about the attention itself and stays a claim.
     """
 
     sizes: Sequence[int]
@@ -207,7 +220,7 @@ class RunSilenced(Operation):
     interrupted: bool = False
 
     arguments_in: ClassVar[Sequence[str]] = ("x",)
-    names = frozenset(["output", "weights", "trainable", "hooks"])
+    names = frozenset(["output", "weights", "trainable", "hooks", "mode"])
 
     def run(self, answer: Answer) -> Any:
         attention = MultiHeadAttention(*self.sizes)
@@ -215,6 +228,7 @@ class RunSilenced(Operation):
             load(attention, path, value)
         attention = attention.to(self.x.dtype)
         silence, before = answer.find(), _state(attention)
+        modes = [part.training for part in attention.modules()]
         whole = attention(self.x, self.x, self.x)[0].detach().clone()
         with suppress(InterruptedHereError), silence(attention, self.head):
             inside = attention(self.x, self.x, self.x)[0].detach().clone()
@@ -226,6 +240,7 @@ class RunSilenced(Operation):
             "output": [whole, attention(self.x, self.x, self.x)[0]],
             "weights": [before, dict(attention.state_dict())],
             "trainable": all(parameter.requires_grad for parameter in attention.parameters()),
+            "mode": modes == [part.training for part in attention.modules()],
             "hooks": not any(part._forward_pre_hooks or part._forward_hooks for part in attention.modules()),
         }
 
@@ -234,7 +249,7 @@ class RunSilenced(Operation):
             return value
         (whole, again), states = value["output"], value["weights"]
         return {
-            **{key: value[key] for key in ("trainable", "hooks")},
+            **{key: value[key] for key in ("trainable", "hooks", "mode")},
             "output": torch.allclose(again, whole, atol=1e-5),
             "weights": _same_state(*states),
         }

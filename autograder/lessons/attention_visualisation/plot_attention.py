@@ -1,12 +1,13 @@
 """Checks of `plot_attention`: what is read off the page, wherever matplotlib keeps it."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from autograder.judge.authoring import (
-    Check, Comparison, Draw, ExerciseChecks, example, near, no_side_effects, properties, through,
+    Check, Comparison, Draw, ExerciseChecks, example, facts, near, no_side_effects, properties, through,
 )
 from autograder.lessons.attention_visualisation import reference
 from autograder.lessons.attention_visualisation.fixtures import DrawHeatMap
@@ -90,6 +91,10 @@ exercise = ExerciseChecks(reference=reference.plot_attention, judge=JUDGE,
     Check("many-keys", "every one of 36 keys is labelled", lambda d: _drawn(d, Q[:3], K[:36])),
     Check("many-queries", "every one of 38 queries is labelled",
           lambda d: _drawn(d, Q[:38], K[:4]), weight=0.5),
+    Check("seaborn", "it is a seaborn heat map",
+          lambda d: replace(_drawn(d, Q[:3], K[:4]), kind=True), facts({
+              "cells": "The weights are drawn as an image. Use `sns.heatmap`, as the exercise asks."}),
+          weight=2),
     Check("repeated", "tokens that occur more than once keep their places",
           lambda d: _drawn(d, SENTENCE, SENTENCE)),
     Check("single", "a single query",

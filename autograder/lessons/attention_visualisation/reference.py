@@ -31,17 +31,19 @@ def attention_maps(model: Any, src: torch.Tensor, tgt: torch.Tensor) -> dict[str
     real = src.ne(model.pad_id)[:, None]  # (1, 1, S)
     future = torch.ones(tgt.size(1), tgt.size(1)).triu(1).bool()
     own = tgt.ne(model.pad_id)[:, None] & ~future  # (1, T, T)
-    x = model.encoder.position(model.encoder.embedding(src))
-    for layer in model.encoder.layers:
-        maps["encoder"].append(weights(layer.self_attention, x, x, real))
-        x = layer(x, real)
-    y = model.decoder.position(model.decoder.embedding(tgt))
-    for layer in model.decoder.layers:
-        maps["decoder"].append(weights(layer.self_attention, y, y, own))
-        inside = layer.norm1(y + layer.self_attention(y, y, y, own)[0])
-        maps["cross"].append(weights(layer.cross_attention, inside, x, real))
-        y = layer(y, x, own, real)
-    model.train(mode)
+    try:
+        x = model.encoder.position(model.encoder.embedding(src))
+        for layer in model.encoder.layers:
+            maps["encoder"].append(weights(layer.self_attention, x, x, real))
+            x = layer(x, real)
+        y = model.decoder.position(model.decoder.embedding(tgt))
+        for layer in model.decoder.layers:
+            maps["decoder"].append(weights(layer.self_attention, y, y, own))
+            inside = layer.norm1(y + layer.self_attention(y, y, y, own)[0])
+            maps["cross"].append(weights(layer.cross_attention, inside, x, real))
+            y = layer(y, x, own, real)
+    finally:
+        model.train(mode)
     return dict(zip(maps, map(partial(torch.stack), maps.values()), strict=True))
 
 

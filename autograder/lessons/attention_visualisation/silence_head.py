@@ -9,6 +9,7 @@ from autograder.lessons.attention_visualisation.fixtures import RunSilenced
 
 FACTS = {
     "weights": "After the context, the weights of the attention are not exactly what they were before.",
+    "mode": "After the context, the attention is in a different mode: train mode or eval mode.",
     "hooks": "After the context, a hook is still registered on the attention.",
     "trainable": "After the context, some weights of the attention no longer require gradients.",
     "output": "After the context, the attention gives a different output than before.",

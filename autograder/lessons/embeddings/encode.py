@@ -30,7 +30,7 @@ exercise = ExerciseChecks(reference=reference.encode, judge=matches_reference(_w
         example(lambda _: call([], {"<pad>": 0, "<sos>": 1, "<eos>": 2, "<unk>": 3})),
     ], checks=[
     Check("known", "each token becomes its id",
-          lambda d: call([*sampled(d, KNOWN, 7), " ", "<eos>"], _vocabulary(d))),
+          lambda d: call([*sampled(d, KNOWN, 7), " ", "<eos>", "<pad>"], _vocabulary(d))),
     Check("unknown", "a token that is not in the vocabulary becomes <unk>",
           lambda d: call([STRANGE[d.integer(0, 4)], *sampled(d, KNOWN, 3), "The", "bread", "", "BREAD"],
                          _vocabulary(d))),

@@ -36,6 +36,7 @@ exercise = ExerciseChecks(reference=reference.pad_batch,
           lambda d: call(_sequences(d, 2, 0, 4)), weight=0.5),
     arguments(lambda d: call(_sequences(d, 1, 4, 3)), names=["sequences"], weight=1),
     *properties(lambda d: call([torch.tensor(row) for row in _sequences(d, 3, 1, 6)]),
-                sizes=lambda d: [call([[5]]), call(_sequences(d, *range(1, 61)))]),
+                sizes=lambda d: [call([[5]]), call(_sequences(d, *range(1, 61))), call(_sequences(d, 3, 300)),
+                                 call([[d.integer(40_000, 60_000), 2**24 + 1, 2], [2**40]])]),
     defaults(lambda d: [call(_sequences(d, 2, 5))], pad_id=(0, 7)),
 ])

@@ -52,7 +52,7 @@ def _more_padding(d: Draw) -> Operation:
 def _padding_added(d: Draw) -> Operation:
     ids = _ids(d, 2, 4)
     calls = [[ids, masks.padding([4, 4])], [F.pad(ids, (0, 3)), masks.padding([4, 4], longest=7)]]
-    return modules.ChangedPositions(SIZES, calls=calls, order=list(range(4)))
+    return modules.ChangedPositions(SIZES, weights.encoder(d, SIZES), calls, order=list(range(4)))
 
 
 exercise = ExerciseChecks(reference=stand_ins_models.Encoder, excludes=FINISHED_ATTENTION,
@@ -78,7 +78,7 @@ exercise = ExerciseChecks(reference=stand_ins_models.Encoder, excludes=FINISHED_
     Check("no-mask", "None means no mask, even if there is padding",
           lambda d: _encoder(d, _padded(d, 5, 3)[:1])),
     Check("flip", "changing one token changes every output",
-          lambda d: modules.changed_word(module(SIZES, {}, [_ids(d, 2, 5)]), 0, 4, SIZES[0]),
+          lambda d: modules.changed_word(_encoder(d, [_ids(d, 2, 5)]), 0, 4, SIZES[0]),
           explain.positions_change("token 4 changes"), 0.5),
     Check("deaf-to-padding", "changing the padding changes no output of a real token", _padding_added,
           explain.positions_change("padding is added after the tokens"), 0.5),

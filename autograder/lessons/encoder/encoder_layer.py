@@ -60,7 +60,7 @@ def _padding_leaks(seen: Comparison) -> str | None:
 
 def _one_token_changed(d: Draw) -> Operation:
     x = d.normal(2, 5, 8)
-    asked = module([8, 2, 12, 0.0], {}, [x])
+    asked = _layer(d, [8, 2, 12, 0.0], [x])
     return modules.changed_positions(asked, 0, masks.at(3), x[:, 3] + d.normal(2, 8, scale=2))
 
 

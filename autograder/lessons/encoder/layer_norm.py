@@ -52,6 +52,12 @@ def _constant_token(d: Draw) -> Operation:
     return module([8], weights.norm(d, "", 8), [x])
 
 
+def _far_from_zero(d: Draw) -> Operation:
+    """Ask for features around 5000: eighths, so that every order of summation gives the same mean."""
+    x = 5000.0 + (_tokens(d, 2, 3, 8) * 8).round() / 8
+    return module([8], weights.norm(d, "", 8), [x])
+
+
 def _alone(d: Draw) -> Operation:
     """Ask for three samples of different spread, then twice for the first of them."""
     x = _tokens(d, 3, 5, 6) * torch.tensor([2.0, 6.0, 1.0])[:, None, None]
@@ -74,6 +80,8 @@ exercise = ExerciseChecks(reference=stand_ins.LayerNorm, judge=matches_reference
           lambda d: _norm(d, (2, 3, 6), scale=0.7, eps=0.5)),
     Check("constant", "a token whose features are all equal gives the bias, not NaN", _constant_token,
           matches_reference(_wrong_token, atol=1e-3), separates=["default-eps"]),
+    Check("far-from-zero", "features around 5000 are normalised as well", _far_from_zero,
+          matches_reference(_wrong_token, atol=1e-2)),
     Check("other-dimensions", "any number of dimensions may come before the features",
           lambda d: _norm(d, (5, 6), (2, 3, 4, 6))),
     Check("alone", "a sample gives the same result alone and in a batch", _alone,

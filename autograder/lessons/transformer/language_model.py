@@ -45,10 +45,10 @@ exercise = ExerciseChecks(reference=reference.LanguageModel, judge=matches_refer
     Check("three-layers", "another number of layers and heads",
           lambda d: _model(d, (2, 4), init=[WORDS, 10, 3, 1, 5])),
     Check("causal", "no position sees the future",
-          lambda d: modules.changed_word(module(SIZES, {}, [_ids(d, 3, 6)]), 0, 3, WORDS),
+          lambda d: modules.changed_word(_model(d, (3, 6)), 0, 3, WORDS),
           positions_change("token 3 changes")),
     Check("history", "every position sees everything before it",
-          lambda d: modules.changed_word(module(SIZES, {}, [_ids(d, 3, 6)]), 0, 0, WORDS),
+          lambda d: modules.changed_word(_model(d, (3, 6)), 0, 0, WORDS),
           positions_change("token 0 changes"), weight=0.5),
     Check("alone", "a text gives the same result alone and in a batch", lambda d: modules.asked_as(
               modules.ChangedPositions, modules.also_alone(module(SIZES, {}, [_ids(d, 3, 6)]))),

@@ -155,12 +155,13 @@ def _other_padding(draw: Draw) -> Operation:
 
 def _more_padding(draw: Draw) -> Operation:
     src, tgt = _src(draw, 7, 4, 6), _tgt(draw, 5, 5, 5)
-    return modules.ChangedPositions(SIZES, calls=[[src, tgt], [F.pad(src, (0, 3)), tgt]])
+    return modules.asked_as(modules.ChangedPositions, _model(draw, [src, tgt], [F.pad(src, (0, 3)), tgt]))
 
 
 def _alone(draw: Draw) -> Operation:
     src, tgt = _src(draw, 4, 7, 6), _tgt(draw, 5, 5, 5)
-    return modules.ChangedPositions(SIZES, calls=[[src, tgt], [src[:1, :4].clone(), tgt[:1].clone()]])
+    calls = [[src, tgt], [src[:1, :4].clone(), tgt[:1].clone()]]
+    return modules.asked_as(modules.ChangedPositions, _model(draw, *calls))
 
 
 def _first_matrices(draw: Draw) -> Operation:
@@ -210,13 +211,13 @@ exercise = ExerciseChecks(reference=stand_ins_models.Transformer, judge=matches_
     Check("keeps-pad-id", "the model stores pad_id",
           lambda _: ReadState(SMALL, init_kwargs={"pad_id": 5}, paths=["pad_id"]), weight=0.5),
     Check("causal", "no position sees the future",
-          lambda d: modules.changed_word(module(SIZES, {}, _full(d)), 1, 3, TARGET),
+          lambda d: modules.changed_word(_model(d, _full(d)), 1, 3, TARGET),
           positions_change("target token 3 changes")),
     Check("history", "every position sees the target so far",
-          lambda d: modules.changed_word(module(SIZES, {}, _full(d)), 1, 0, TARGET),
+          lambda d: modules.changed_word(_model(d, _full(d)), 1, 0, TARGET),
           positions_change("target token 0 changes"), weight=0.5),
     Check("reads-source", "every position sees the whole source",
-          lambda d: modules.changed_word(module(SIZES, {}, _full(d)), 0, -1, SOURCE),
+          lambda d: modules.changed_word(_model(d, _full(d)), 0, -1, SOURCE),
           positions_change("the last source token changes")),
     Check("padding-is-idle", "more padding after the source changes nothing", _more_padding,
           positions_change("the source gets three more <pad>")),

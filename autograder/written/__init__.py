@@ -1,0 +1,1 @@
+"""`autograder written`: a small server on this machine with a page for each written answer."""

@@ -1,0 +1,150 @@
+"""The written answers of lessons: which there are, in which order, what each says, and what it has got."""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+import nbformat
+from markupsafe import Markup
+from nbgrader.api import Gradebook
+
+from autograder.model.course import Course
+from autograder.model.errors import CourseError
+from autograder.model.lesson_text import read_lesson
+from autograder.model.report import Outcome
+from autograder.reports.publish import state
+from autograder.reports.safe_html import inert
+from autograder.reports.student_pages import Titles, prose_html, titles
+from autograder.storage.attempts import AttemptLog
+from autograder.storage.gradebook import comments_by_hand, scores_by_hand
+from autograder.storage.recorder import attached_attempt
+from autograder.submissions.released import grade_id, is_solution
+
+QUARTERS_UP_TO, HALVES_UP_TO = 3, 9  # points of an answer: beyond these, the steps are too many for keys
+
+
+@dataclass(frozen=True)
+class WrittenAnswer:
+    """One student's answer to one written exercise of `most` points.
+
+    `id` stands for it in addresses and names nobody. `place` is the exercise's among the lesson's. `score`
+    is None while nobody has graded the answer.
+    """
+
+    id: str
+    lesson: str
+    exercise: str
+    student: str
+    place: int
+    most: float
+    score: float | None
+    comment: str
+
+    @property
+    def steps(self) -> list[float]:
+        """The scores that can be given: every quarter of a point, or every half or whole one of many."""
+        parts = 4 if self.most <= QUARTERS_UP_TO else 2 if self.most <= HALVES_UP_TO else 1
+        return [number / parts for number in range(int(self.most * parts) + 1)]
+
+
+@dataclass(frozen=True)
+class AnswerText:
+    """What a grader reads, as inert HTML; `digest` tells whether the answer is still the same."""
+
+    question: Markup
+    answer: Markup
+    mark_scheme: Markup
+    model_answer: Markup
+    digest: str
+
+
+class WrittenAnswers:
+    """The written answers of some lessons, as the log of attempts and the gradebook have them now."""
+
+    def __init__(self, course: Course, lessons: Sequence[str], book: Gradebook) -> None:
+        self.course, self.lessons, self._book = course, lessons, book
+        self._texts = {lesson: read_lesson(course.text(lesson)) for lesson in lessons}
+        self._salt = secrets.token_hex(16)  # so that neither an id nor an order tells a name
+        self._found = lru_cache(maxsize=1)(self._find)
+
+    def all(self, *, by_student: bool = False, shuffled: bool = False) -> list[WrittenAnswer]:
+        """Return all answers, by question or by student; `shuffled` is an order that no name decides.
+
+        Whatever was graded or handed in since the last call is among them.
+        """
+        found = self._found(tuple(state(AttemptLog(self.course.reports).path)))
+        scores = {lesson: scores_by_hand(self._book, lesson) for lesson in self.lessons}
+        comments = {lesson: comments_by_hand(self._book, lesson) for lesson in self.lessons}
+        made = [
+            answer(
+                score=scores[lesson].get(student, {}).get(exercise),
+                comment=comments[lesson].get(student, {}).get(exercise, ""),
+            )
+            for (lesson, exercise, student), answer in found.items()
+        ]
+
+        def order(each: WrittenAnswer) -> tuple[object, ...]:
+            who = self._hidden(each.student) if shuffled else each.student
+            what = each.lesson, each.place
+            return (who, *what) if by_student else (*what, who)
+
+        return sorted(made, key=order)
+
+    def numbers(self) -> dict[str, int]:
+        """Return a number for each student, which stands for the name where names are hidden."""
+        students = {each.student for each in self.all()}
+        return {name: number for number, name in enumerate(sorted(students, key=self._hidden), start=1)}
+
+    def text(self, answer: WrittenAnswer) -> AnswerText:
+        """Return what an answer says, without the question where the student left that as it was.
+
+        Raises CourseError if the graded notebook isn't there.
+        """
+        path = self.course.autograded_notebook(answer.student, answer.lesson)
+        notebook = nbformat.read(path, as_version=4) if path.is_file() else None
+        attempt = attached_attempt(notebook) if notebook else None
+        if notebook is None or attempt is None:
+            raise CourseError(f"there is no graded notebook {path}: run 'autograder grade {answer.lesson}'")
+        cells = [cell for cell in notebook.cells if is_solution(cell) and grade_id(cell) == answer.exercise]
+        source = cells[0].source if cells else ""
+        lesson = self._texts[answer.lesson]
+        asked = inert(lesson.question(answer.exercise)).removesuffix("</div>")
+        if source.startswith(asked):
+            source = f"<div>{source.removeprefix(asked)}"
+        return AnswerText(
+            question=prose_html(lesson.question(answer.exercise)),
+            answer=prose_html(source),
+            mark_scheme=prose_html(lesson.mark_scheme(answer.exercise)),
+            model_answer=prose_html(lesson.model_answer(answer.exercise)),
+            digest=attempt.answers.get(answer.exercise, ""),
+        )
+
+    def titles(self, lesson: str) -> Titles:
+        """Return what a lesson and its exercises are called."""
+        return titles(self.course, lesson)
+
+    def _find(self, _state: tuple[int, ...]) -> dict[tuple[str, str, str], "partial[WrittenAnswer]"]:
+        """Return the answers without what they have got, by lesson, exercise and student."""
+        found = {}
+        for lesson in self.lessons:
+            for student, attempt in AttemptLog(self.course.reports).latest(lesson).items():
+                for place, report in enumerate(attempt.report.exercises):
+                    if report.outcome is Outcome.NEEDS_MARKING and attempt.report.is_graded:
+                        key = (lesson, report.id, student)
+                        made = partial(WrittenAnswer, self._hidden(*key), *key, place, report.points)
+                        found[key] = made
+        return found
+
+    def _hidden(self, *names: str) -> str:
+        return hashlib.sha256("\0".join((self._salt, *names)).encode()).hexdigest()[:16]
+
+
+def lessons_with_questions(course: Course) -> list[str]:
+    """Return the lessons that ask for a written answer."""
+    return [
+        lesson
+        for lesson in course.lessons()
+        if any(each.written for each in read_lesson(course.text(lesson)).exercises)
+    ]
