@@ -75,7 +75,7 @@ torch.set_num_threads(1)  # the fastest setting for tensors this small
 # %% [markdown] slide="slide"
 # ## What decoding does
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights. It only gives probabilities; which token is written, somebody has to choose. First it is always the likeliest, then any of the 49,152, each as often as the others.
+# Here is a real language model, SmolLM2, with 135 million trained weights. It only gives probabilities, and something has to choose a token. First it is always the likeliest, then any of the 49,152, each as often as the others.
 
 # %% demo
 from coursework.smollm import write
@@ -1504,7 +1504,7 @@ check("sample-next")
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# Your Shakespeare model has read a million words or so, once or twice. SmolLM2 has read two trillion tokens (Allal et al. 2025, arXiv:2502.02737). Both choose their words in the same way, so your `sample_next` can do it for SmolLM2.
+# Your Shakespeare model learnt from five million characters. SmolLM2 learnt from two trillion tokens (Allal et al. 2025, arXiv:2502.02737). Both choose their words in the same way, so your `sample_next` can do it for SmolLM2.
 #
 # **Predict, then reveal.** Which temperature gives the dullest story, and from which on does it fall apart? Can `top_k` save a temperature of 3?
 #
@@ -1515,6 +1515,8 @@ check("sample-next")
 # </details>
 
 # %% demo
+from coursework import smollm
+
 request = "Write a short story about a robot."
 
 
@@ -1524,17 +1526,17 @@ def chooser(**settings):
     return lambda logits: sample_next(logits, generator=generator, **settings)
 
 
-write(request, "temperature 0.2", chat=True, tokens=30, choose=chooser(temperature=0.2))
-write(request, "temperature 1", chat=True, tokens=30, choose=chooser(temperature=1.0))
-write(request, "temperature 3", chat=True, tokens=30, choose=chooser(temperature=3.0))
-write(request, "temperature 3, top 5", chat=True, tokens=30, choose=chooser(temperature=3.0, top_k=5))
+smollm.write(request, "temperature 0.2", chat=True, tokens=30, choose=chooser(temperature=0.2))
+smollm.write(request, "temperature 1", chat=True, tokens=30, choose=chooser(temperature=1.0))
+smollm.write(request, "temperature 3", chat=True, tokens=30, choose=chooser(temperature=3.0))
+smollm.write(request, "temperature 3, top 5", chat=True, tokens=30, choose=chooser(temperature=3.0, top_k=5))
 
 # %% [markdown] slide="slide"
 # **Predict, then reveal.** `sample_next` divides by the temperature first and filters by `top_p` afterwards. What if the filter comes first, at a temperature of 2?
 #
 # <details><summary>Answer</summary>
 #
-# It writes more sensibly. Before the division, the distribution is sharp, and a few tokens reach 0.9, so few candidates are left. After the division it is flat, thousands of tokens are needed to reach 0.9, and the filter hardly filters. The order is a convention, but the two are not the same sampler: who copies settings from one program into another has to know which it uses.
+# It writes more sensibly. Before the division, the distribution is sharp, and a few tokens reach 0.9, so few candidates are left. After the division it is flat, thousands of tokens are needed to reach 0.9, and the filter hardly filters. The order is a convention, but the two are different samplers: if you copy settings from one program to another, check which one it uses.
 #
 # </details>
 
@@ -1548,8 +1550,8 @@ def filter_first(logits):
 
 
 drawn = torch.Generator().manual_seed(1)
-write(request, "temperature first", chat=True, tokens=30, choose=chooser(temperature=2.0, top_p=0.9))
-write(request, "filter first", chat=True, tokens=30, choose=filter_first)
+smollm.write(request, "temperature first", chat=True, tokens=30, choose=chooser(temperature=2.0, top_p=0.9))
+smollm.write(request, "filter first", chat=True, tokens=30, choose=filter_first)
 
 # %% [markdown] slide="skip"
 # ## Where you stand

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Lock
+from threading import Event, Lock
 
 from autograder.model.course import Course
 from autograder.reports.feedback_exporter import generate, is_stale, outdate
 from autograder.reports.publish import publish
 from autograder.storage.io_errors import plain_io_errors
+
+PAUSE = 1.0  # seconds in which the next page is shown before this work begins
 
 
 class PageMaker:
@@ -20,13 +22,14 @@ class PageMaker:
     def __init__(self, course: Course, tell: Callable[[str], None]) -> None:
         self._course, self._tell = course, tell
         self._waiting: set[tuple[str, str]] = set()
-        self._lock = Lock()
+        self._lock, self._closing = Lock(), Event()
         self._thread = ThreadPoolExecutor(max_workers=1)
 
     def __enter__(self) -> "PageMaker":
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._closing.set()
         self._thread.shutdown()
 
     def catch_up(self, works: Iterable[tuple[str, str]]) -> None:
@@ -45,10 +48,11 @@ class PageMaker:
 
     def _make(self, *, always: bool = False) -> None:
         """Make everything that is waiting, several scores in one go."""
+        if not (self._waiting or always):
+            return
+        self._closing.wait(PAUSE)
         with self._lock:
             todo, self._waiting = self._waiting, set()
-        if not (todo or always):
-            return
         try:
             with plain_io_errors(self._course):
                 for lesson in {lesson for lesson, _ in todo}:

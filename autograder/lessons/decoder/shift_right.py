@@ -44,6 +44,7 @@ exercise = ExerciseChecks(reference=stand_ins_models.shift_right, judge=matches_
           lambda d: call(_words(d, 3, 1)), weight=0.5),
     arguments(lambda d: call(_words(d, 2, 7)), _wrong_place, names=["target"], weight=1),
     *properties(lambda d: call(_words(d, 3, 5)),
-                sizes=lambda d: [call(_words(d, 1, 1)), call(_words(d, 60, 70))]),
+                sizes=lambda d: [call(_words(d, 1, 1)), call(_words(d, 60, 70)),
+                                 call(d.integers(40_000, 70_000, 2, 3))]),
     defaults(lambda d: [call(_words(d, 3, 5))], sos_id=(1, 7)),
 ])

@@ -38,6 +38,7 @@ exercise = ExerciseChecks(reference=stand_ins_models.target_mask, judge=matches_
           lambda d: call(padded_ids(d, 30, [1, 1, 1])), weight=0.5),
     arguments(lambda d: call(padded_ids(d, 30, [7, 3])), about_mask, names=["ids"]),
     *properties(lambda d: call(padded_ids(d, 30, [5, 2, 4])),
-                sizes=lambda d: [call(padded_ids(d, 30, [1])), call(padded_ids(d, 30, [50, 7, 41]))]),
+                sizes=lambda d: [call(padded_ids(d, 30, [1])), call(padded_ids(d, 30, [50, 7, 41])),
+                                 call(padded_ids(d, 30, [270, 140]))]),
     defaults(lambda d: [call(10 - padded_ids(d, 10, [5, 2]))], pad_id=(0, 10)),
 ])
