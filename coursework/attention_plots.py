@@ -17,14 +17,14 @@ KINDS: Final = {"encoder": (KEY, "o"), "decoder": (QUERY, "s"), "cross": (WRONG,
 
 def scales(maps: Mapping[str, Tensor]) -> Figure:
     """Draw each map (R, C) twice: on a colour scale of its own, and on the scale from 0 to 1."""
-    figure, rows = panels(2, len(maps), 4.2 * len(maps), 7.4)
+    figure, rows = panels(2, len(maps), 4.2 * len(maps), 5.8)
     for axes, title in zip(rows, ("a scale of its own", "the scale from 0 to 1"), strict=True):
         for ax, (name, matrix) in zip(axes, maps.items(), strict=True):
             own = axes is rows[0]
             limits = (float(matrix.min()), float(matrix.max())) if own else (0.0, 1.0)
             drawn = ax.imshow(matrix.numpy(), cmap="Blues", vmin=limits[0], vmax=limits[1])
             ax.set(xticks=[], yticks=[])
-            ax.set_title(f"{name},\n{title}", size=13)
+            ax.set_title(f"{name},\n{title}")
             figure.colorbar(drawn, ax=ax, shrink=0.8)
     return figure
 
@@ -37,7 +37,7 @@ def grid(maps: Tensor, queries: Sequence[str], keys: Sequence[str], *, draw: Dra
     for layer, head in product(range(layers), range(heads)):
         ax = axes[layer][head]
         draw(maps[layer, head], list(queries), list(keys), ax=ax)
-        ax.set_title(f"layer {layer}, head {head}", size=13)
+        ax.set_title(f"layer {layer}, head {head}")
     figure.suptitle(title)
     return figure
 

@@ -19,7 +19,7 @@ def movements(
     `maps` holds, by title, the distances (R, C) and where an output should move, a BoolTensor (R, C).
     A solid frame marks what moved and should not, a dashed one what should have moved and did not.
     """
-    width = len(maps) * (1.7 + 0.66 * len(columns))
+    width = len(maps) * (1.2 + 0.56 * len(columns))
     figure, (axes,) = panels(1, len(maps), width, 2.2 + 0.55 * len(rows[0]))
     top = max(STILL, *(float(moved.max()) for moved, _ in maps.values()))
     for ax, names, (title, (moved, right)) in zip(axes, rows, maps.items(), strict=False):

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from coursework.plots import ACCENT, CYCLE, KEY, MUTED, QUERY, WRONG, panel
 
-CHARACTER: Final = 0.115  # inches that one character takes
+CHARACTER: Final = 0.128  # inches that one character takes
 LEFT: Final = (-0.9, 1.0, 0.0)
 # Where a word may stand about its point: right, above, below, left, and a line further off. Each is
 # an offset in characters, the share of the word that lies left of it, and an offset in lines.
@@ -35,7 +35,7 @@ def token_strip(tokens: Sequence[str], *, columns: int = 88) -> Axes:
             face = to_rgba(QUERY, 0.2) if text[:1].isalnum() else "#E4E4E4"
             ax.add_patch(Rectangle((start - 0.4, line - 0.36), len(text) + 0.8, 0.72, fc=face, ec="none"))
             style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "family": "monospace"}
-            ax.text(start + len(text) / 2, line, text, size=12, **style)
+            ax.text(start + len(text) / 2, line, text, **style)
     ax.set(xlim=(-1, columns + 1), ylim=(len(rows) - 0.4, -0.6))
     ax.set_axis_off()
     return ax
@@ -51,9 +51,9 @@ def batch_grid(batch: Tensor, words: Sequence[str], *, pad_id: int = 0) -> Axes:
             face = "#EDEDED" if padding else to_rgba(QUERY, 0.16)
             ax.add_patch(Rectangle((column - 0.47, row - 0.44), 0.94, 0.88, fc=face, ec="white"))
             colour = MUTED if padding else "black"
-            ax.text(column, row - 0.14, str(number), color=colour, size=15, ha="center", va="center")
+            ax.text(column, row - 0.14, str(number), color=colour, ha="center", va="center")
             word = _visible(words[number])
-            ax.text(column, row + 0.24, word, color="#555555", size=12, ha="center", va="center")
+            ax.text(column, row + 0.24, word, color="#555555", ha="center", va="center")
     ax.set(xlim=(-0.6, columns - 0.4), ylim=(rows - 0.5, -0.5))
     ax.set_axis_off()
     return ax
@@ -163,7 +163,7 @@ def _name_points(ax: Axes, places: Mapping[str, tuple[float, float]], leftward: 
     Words that are `leftward` stand to the left where they can, out of the way of an arrow.
     """
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    wide, high = (right - left) / 60, (top - bottom) / 21  # of a character, in units of the axes
+    wide, high = (right - left) / 52, (top - bottom) / 18  # of a character, in units of the axes
     taken = [(x - 0.6 * wide, x + 0.6 * wide, y, 0.75) for x, y in places.values()]
     for word, (x, y) in places.items():
         boxes = [
@@ -172,7 +172,7 @@ def _name_points(ax: Axes, places: Mapping[str, tuple[float, float]], leftward: 
         ]
         start, level = min(boxes, key=lambda box: _covered(box, len(word) * wide, high, taken))
         taken.append((start, start + len(word) * wide, level, 1.0))
-        ax.text(start, level, word, size=13, va="center_baseline")
+        ax.text(start, level, word, va="center_baseline")
 
 
 def _covered(

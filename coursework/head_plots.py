@@ -46,7 +46,7 @@ def by_head(
 def leaks(maps: Mapping[str, Tensor], tokens: Sequence[str]) -> Figure:
     """Draw how outputs (rows) depend on tokens (columns), two to a line; what leaks is framed."""
     lines = -(-len(maps) // 2)
-    size = (2 * (1.7 + 0.75 * len(tokens)), lines * (1.7 + 0.55 * len(tokens)))
+    size = (2 * (1.7 + 0.75 * len(tokens)), lines * (1.3 + 0.34 * len(tokens)))
     figure: Figure = plt.figure(figsize=size)
     figure.set_layout_engine("constrained", h_pad=0.15)  # a title stands nearer to its own panel
     top = max(float(matrix.max()) for matrix in maps.values())
@@ -60,13 +60,13 @@ def leaks(maps: Mapping[str, Tensor], tokens: Sequence[str]) -> Figure:
 def gallery(weights: Tensor, tokens: Sequence[str]) -> Figure:
     """Draw the weights (H, S, S) of all heads of a layer, small and without numbers, six to a row."""
     lines = -(-len(weights) // 6)
-    figure: Figure = plt.figure(figsize=(13.0, 2.5 * lines))
+    figure: Figure = plt.figure(figsize=(12.0, 2.6 * lines))
     for head, matrix in enumerate(weights):
         ax = figure.add_subplot(lines, 6, head + 1)
         ax.imshow(matrix.detach().numpy(), cmap="Blues", vmin=0, vmax=1)
         ax.set_title(f"head {head}")
         ax.set_xticks([])
-        ax.set_yticks([] if head % 6 else range(len(tokens)), [] if head % 6 else tokens, size=8)
+        ax.set_yticks([] if head % 6 else range(len(tokens)), [] if head % 6 else tokens)
         ax.tick_params(length=0)
     return figure
 

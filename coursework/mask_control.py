@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any, Final
+from typing import Any
 
 import torch
 from ipywidgets import Button, GridBox, HBox, Label, Layout, Output, ToggleButton, VBox
 from torch import Tensor
 
 Show = Callable[[Tensor], None]
-SIDE: Final = "44px"
+# In pixels, as `plots.heatmap` draws its rows and what is above them: the buttons stand beside their rows.
+HEAD, ROW, GAP, WIDTH = 85, 64, 2, 44
 ALLOWED, BLOCKED = "✓", "×"
 
 
@@ -44,27 +45,38 @@ class MaskControl:
         self.draw()
 
     def draw(self) -> None:
-        """Call `show` with the mask, in the place below the buttons."""
+        """Call `show` with the mask, in the place beside the buttons."""
         with self._output:
             self._output.clear_output(wait=True)
             self._show(self.mask)
 
     def widget(self) -> VBox:
-        """Return the buttons, with the drawing below them."""
+        """Return the buttons, with the drawing beside them: its rows are as high as theirs."""
         header = [Label(""), *map(Label, self._labels)]
-        rows = [[Label(label), *row] for label, row in zip(self._labels, self.cells, strict=True)]
-        columns = f"70px repeat({len(self._labels)}, {SIDE})"
-        layout = Layout(grid_template_columns=columns, grid_gap="2px")
+        centred = Layout(align_self="center")
+        rows = [
+            [Label(label, layout=centred), *row] for label, row in zip(self._labels, self.cells, strict=True)
+        ]
+        count = len(self._labels)
+        layout = Layout(
+            grid_template_columns=f"48px repeat({count}, {WIDTH}px)",
+            grid_template_rows=f"{HEAD}px repeat({count}, {ROW}px)",
+            grid_gap=f"{GAP}px",
+            align_items="flex-end",
+            flex="0 0 auto",
+        )
         grid = GridBox([*header, *chain.from_iterable(rows)], layout=layout)
         buttons = [Button(description=name, layout=Layout(width="auto")) for name in self.presets]
         for button in buttons:
             button.on_click(lambda clicked: self.set(self.presets[clicked.description]))
         title = Label("rows: queries, columns: keys; ✓ = may attend")
-        return VBox([title, grid, HBox(buttons), self._output])
+        self._output.layout = Layout(flex="1 1 0", min_width="0")
+        return VBox([title, HBox(buttons), HBox([grid, self._output])])
 
     def _clicked(self, change: dict[str, Any]) -> None:
         button: ToggleButton = change["owner"]
         button.description = ALLOWED if button.value else BLOCKED
+        button.button_style = "primary" if button.value else ""
         if not self._held:
             self.draw()
 
@@ -87,5 +99,6 @@ def interact_mask(labels: Sequence[str], *, start: Tensor) -> Callable[[Show], S
 
 
 def _toggle(*, on: bool) -> ToggleButton:
-    layout = Layout(width=SIDE, padding="0")
-    return ToggleButton(value=on, description=ALLOWED if on else BLOCKED, layout=layout)
+    layout = Layout(width=f"{WIDTH}px", height=f"{ROW}px", margin="0", padding="0")
+    style = "primary" if on else ""  # colour is not the only sign: it says ✓ or ×
+    return ToggleButton(value=on, description=ALLOWED if on else BLOCKED, button_style=style, layout=layout)

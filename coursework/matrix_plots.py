@@ -15,8 +15,9 @@ from coursework.plots import MUTED
 CELL_WIDTH, CELL_HEIGHT = 0.62, 0.44  # inches
 GAP: Final = 0.25
 WIDEST: Final = 9.4  # inches of a line: as many pixels, at 100 an inch, as a page shows without shrinking it
-LETTER: Final = 0.105  # inches that a letter of a row's label takes
-TOP, BOTTOM = 1.25, 0.2  # room for the column labels and the name, and below the last row
+TYPE: Final = 15  # points, as in all live figures
+LETTER: Final = 0.125  # inches that a letter of a row's label takes
+TOP, BOTTOM = 1.35, 0.1  # room for the column labels and the name, and below the last row
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def _lines(parts: Sequence[Matrix | str]) -> list[list[Matrix | str]]:
 
 
 def _wide(part: Matrix | str) -> float:
-    return part.width if isinstance(part, Matrix) else 0.13 * len(part)
+    return part.width if isinstance(part, Matrix) else 0.14 * len(part)
 
 
 def _width(line: Sequence[Matrix | str]) -> float:
@@ -111,13 +112,13 @@ def _draw(ax: Axes, matrix: Matrix, left: float, top: float) -> None:
             ax.add_patch(shape)
             text = (f"{number:g}" if number == round(number, 1) else f"{number:.2f}").replace("-", "−")
             x, y, colour = x + CELL_WIDTH / 2, y + CELL_HEIGHT / 2, "black" if number else MUTED
-            ax.text(x, y, text, ha="center", va="center", size=12, color=colour)
+            ax.text(x, y, text, ha="center", va="center", size=TYPE, color=colour)
     for row, label in enumerate(matrix.rows):
         y = top - (row + 0.5) * CELL_HEIGHT
-        ax.text(left - 0.08, y, label, ha="right", va="center", size=12)
+        ax.text(left - 0.08, y, label, ha="right", va="center", size=TYPE)
     for column, label in enumerate(matrix.columns):
         x = left + (column + 0.35) * CELL_WIDTH
-        ax.text(x, top + 0.06, label, rotation=35, ha="left", va="bottom", size=11)
-    above = 0.85 if any(matrix.columns) else 0.18
+        ax.text(x, top + 0.06, label, rotation=35, ha="left", va="bottom", size=TYPE)
+    above = 0.95 if any(matrix.columns) else 0.18
     middle = left + columns * CELL_WIDTH / 2
-    ax.text(middle, top + above, matrix.name, ha="center", va="bottom", size=15, weight="bold")
+    ax.text(middle, top + above, matrix.name, ha="center", va="bottom", size=TYPE + 1, weight="bold")

@@ -31,8 +31,8 @@ def use_style() -> None:
     """Set the look of every figure that follows: large type, the palette, no needless frame."""
     mpl.rcParams.update(
         {
-            "font.size": 13,
-            "axes.titlesize": 14,
+            "font.size": 15,
+            "axes.titlesize": 15,
             "axes.titlepad": 10,
             "axes.spines.top": False,
             "axes.spines.right": False,
@@ -80,7 +80,7 @@ def heatmaps(
     limits: tuple[float, float] = (0.0, 1.0),
 ) -> Figure:
     """Draw several matrices (R, C) side by side, each under its title, on one colour scale."""
-    width = len(matrices) * (1.3 + 0.66 * len(columns))
+    width = len(matrices) * (1.1 + 0.56 * len(columns))
     figure, axes = panels(1, len(matrices), width, 1.6 + 0.55 * len(rows))
     for ax, (title, matrix) in zip(axes[0], matrices.items(), strict=True):
         heatmap(matrix, rows, columns, title=title, limits=limits, ax=ax)
@@ -112,8 +112,8 @@ def relabel(ax: Axes, rows: Sequence[str], columns: Sequence[str], *, slope: int
 
 def masks(named: Mapping[str, Tensor], rows: Sequence[str], columns: Sequence[str]) -> Figure:
     """Draw boolean masks (R, C) side by side: True filled, False crossed out."""
-    width = len(named) * (1.5 + 0.32 * len(columns))
-    figure, axes = panels(1, len(named), width, 1.7 + 0.32 * len(rows))
+    width = len(named) * (1.5 + 0.34 * len(columns))
+    figure, axes = panels(1, len(named), width, 1.9 + 0.34 * len(rows))
     colours = mpl.colors.ListedColormap(["#EDEDED", QUERY])
     for ax, (title, mask) in zip(axes[0], named.items(), strict=True):
         ax.imshow(mask.int().numpy(), cmap=colours, vmin=0, vmax=1, aspect="equal")

@@ -42,7 +42,7 @@ def tables(
 
 def waves(encoding: Tensor, pairs: Sequence[int]) -> Figure:
     """Draw the sine and cosine columns of some pairs of an encoding (N, D), one panel a pair."""
-    figure, rows = panels(len(pairs), 1, 8.4, 1.1 + 1.15 * len(pairs))
+    figure, rows = panels(len(pairs), 1, 9.4, 1.1 + 0.94 * len(pairs))
     axes = [ax for (ax,) in rows]
     for ax, pair in zip(axes, pairs, strict=True):
         sine, cosine = encoding.detach()[:, 2 * pair : 2 * pair + 2].T.tolist()

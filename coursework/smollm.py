@@ -49,15 +49,6 @@ class NotInstalledError(Exception):
     """The weights cannot be used; the message says why, and how to get them."""
 
 
-def softmax_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Return the output (..., T, K) of scaled dot-product attention, and its weights (..., T, S)."""
-    scores = q @ k.transpose(-2, -1) / q.size(-1) ** 0.5  # (..., T, S)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -torch.inf)
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ v, weights
-
-
 def turned(x: Tensor, base: float = BASE) -> Tensor:
     """Turn each pair of neighbours in x (B, S, D) by its position's angle: section 3.4 of Su et al."""
     pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))  # (B, S, D/2)
@@ -95,7 +86,7 @@ class Parts:
     """
 
     embedding: Callable[[Tensor, Tensor], Tensor] = lambda ids, table: table[ids]
-    attention: Callable[..., Any] = softmax_attention
+    attention: Callable[..., Any] = F.scaled_dot_product_attention
     mask: Callable[[int], Tensor] = lambda size: torch.ones(size, size, dtype=torch.bool).tril()
     split: Callable[[Tensor, int], Tensor] = lambda x, heads: x.view(*x.shape[:2], heads, -1).transpose(1, 2)
     merge: Callable[[Tensor], Tensor] = lambda x: x.transpose(1, 2).flatten(-2)
@@ -231,9 +222,10 @@ def attention_maps(ids: Tensor) -> Tensor:
     maps: list[Tensor] = []
 
     def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
-        out, weights = softmax_attention(q, k, v, mask)
+        identity = torch.eye(k.size(2)).expand(*k.shape[:3], -1)  # as values, it gives the weights themselves
+        weights = F.scaled_dot_product_attention(q, k, identity, mask)  # (1, 9, T, T)
         maps.append(weights[0])
-        return out
+        return weights @ v
 
     load()(ids, parts=replace(PLAIN, attention=attention))
     return torch.stack(maps)

@@ -19,30 +19,28 @@ VECTORS = {  # how dark each entry of a token's vector is drawn: equal ids, equa
 TABLE = ((0.0, 0.0, 0.0), (0.3, -1.2, 0.8), (1.1, 0.4, -0.5), (-0.7, 0.9, 0.2), (0.6, -0.1, 1.4))
 
 
-def cells(
-    ax: Axes, corner: Point, texts: Sequence[str], colour: str, size: Point = (0.62, 0.5)
-) -> None:
+def cells(ax: Axes, corner: Point, texts: Sequence[str], colour: str, size: Point = (0.62, 0.5)) -> None:
     """Draw a row of squares with a text in each, from its lower left corner."""
     for place, text in enumerate(texts):
         left, bottom = corner[0] + place * size[0], corner[1]
         x = [left, left + size[0], left + size[0], left]
         y = [bottom, bottom, bottom + size[1], bottom + size[1]]
         ax.fill(x, y, facecolor=tint(colour), edgecolor="white", lw=2)
-        ax.text(left + size[0] / 2, bottom + size[1] / 2, text, ha="center", va="center", size=13)
+        ax.text(left + size[0] / 2, bottom + size[1] / 2, text, ha="center", va="center")
 
 
 def step(ax: Axes, y: float, name: str, shape: str) -> None:
     """Write what happens on the way down to a row, and the shape it leads to."""
     arrow(ax, (4.35, y + 0.62), (4.35, y + 0.12), MUTED)
     ax.text(4.6, y + 0.37, name, va="center", size=15, color=shade(QUERY), weight="bold")
-    ax.text(8.35, y - 0.25, shape, va="center", size=14, color=shade(MUTED, 0.4))
+    ax.text(8.35, y - 0.25, shape, va="center", color=shade(MUTED, 0.4))
 
 
 def draw_pipeline() -> None:
     """Follow a sentence down from text to vectors."""
     figure, ax = page(11.2, 5.75)
     write(ax, (4.35, 5.4), "“The cat sat.”", size=18)
-    ax.text(8.35, 5.4, "text: a string", va="center", size=14, color=shade(MUTED, 0.4))
+    ax.text(8.35, 5.4, "text: a string", va="center", color=shade(MUTED, 0.4))
     step(ax, 4.55, "tokenise", "tokens: a list of strings")
     cells(ax, (1.65, 4.05), WORDS, QUERY, (0.9, 0.5))
     step(ax, 3.4, "encode, with a vocabulary", "ids: (len,), int64")
@@ -84,8 +82,8 @@ def draw_lookup() -> None:
         colour = dict(zip(picked, colours, strict=True)).get(row, MUTED)
         texts = [f"{number:.1f}".replace("-", "−") for number in numbers_of]
         cells(ax, (5.65, y - 0.25), texts, colour, (0.75, 0.5))
-        write(ax, (5.35, y), str(row), MUTED, size=13)
-    write(ax, (6.75, 0.2), "one row per token", MUTED, size=14)
+        write(ax, (5.35, y), str(row), MUTED)
+    write(ax, (6.75, 0.2), "one row per token", MUTED)
     save(figure, "embeddings_lookup")
 
 

@@ -22,7 +22,7 @@ def digits(ax: Axes, left: float) -> None:
             corner = (left + 0.85 * column, TOP - STEP * (position + 0.5))
             face = tint(COLOURS[column], 0.45 if digit else 0.08)
             ax.add_patch(Rectangle(corner, 0.85, STEP, fc=face, ec="white", lw=1.5))
-            write(ax, (corner[0] + 0.425, corner[1] + STEP / 2), str(digit), size=13)
+            write(ax, (corner[0] + 0.425, corner[1] + STEP / 2), str(digit))
 
 
 def rhythms(ax: Axes, left: float) -> None:
@@ -42,10 +42,10 @@ def draw_binary() -> None:
         write(ax, (left + 1.7, 5.8), title, bold=True)
         draw(ax, left)
         for position in range(16):
-            write(ax, (left - 0.35, TOP - STEP * position), str(position), MUTED, size=13)
+            write(ax, (left - 0.35, TOP - STEP * position), str(position), MUTED)
         for column, period in enumerate(PERIODS):
             write(ax, (left + 0.85 * column + 0.425, 0.25), str(period), COLOURS[column], bold=True)
-        write(ax, (left - 0.6, 0.25), "period", MUTED, size=13)
+        write(ax, (left - 0.6, 0.25), "period", MUTED)
     save(figure, "position_binary")
 
 
@@ -65,7 +65,7 @@ def draw_clocks() -> None:
     for pair in PAIRS:
         x, speed = 2.9 + 1.8 * pair, 10.0**-pair
         write(ax, (x, 5.65), f"pair {pair}", COLOURS[pair], bold=True)
-        write(ax, (x, 5.3), f"{speed:g} per step", COLOURS[pair], size=13)
+        write(ax, (x, 5.3), f"{speed:g} per step", COLOURS[pair])
         for row, position in enumerate((1, 10, 100)):
             clock(ax, (x, 4.25 - 1.6 * row), position * speed, COLOURS[pair])
     for row, position in enumerate((1, 10, 100)):
@@ -110,7 +110,7 @@ def draw_adding() -> None:
     table_rows(ax, (3.75, 4.35), 8, 5)
     write(ax, (3.0, 3.55), "pe", VALUE, bold=True)
     rows = "pe[:S], the first S of max_len rows:\nS, D, the same for each sample"
-    write(ax, (7.75, 3.85), rows, VALUE, size=13)
+    write(ax, (7.75, 3.85), rows, VALUE)
     ax.add_patch(Circle((4.7, 1.0), 0.32, fc="white", ec=INK, lw=2))
     write(ax, (4.7, 1.0), "+", size=22)
     arrow(ax, (2.55, 1.0), (4.35, 1.0), QUERY)

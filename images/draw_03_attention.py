@@ -117,7 +117,7 @@ def draw_shapes() -> None:
     matrix(ax, (4.2, 0.35), "V", t_k, d_v)
     write(ax, (5.95, 1.4), "=", size=24)
     matrix(ax, (6.9, 0.65), "output", t_q, d_v)
-    write(ax, (7.55, 3.3), "softmax of each row: scores → weights", size=13)
+    write(ax, (6.9, 3.3), "softmax of each row: scores → weights")
     save(figure, "attention_shapes")
 
 
@@ -148,7 +148,7 @@ def _returned(ax: Axes) -> None:
     arrow(ax, (10.58, 1.95), (11.33, 1.95))
     ax.plot([8.9, 8.9], [1.95, 0.55], color=INK, lw=2)
     arrow(ax, (8.9, 0.55), (11.33, 0.55))
-    write(ax, (10.1, 0.8), "also returned", MUTED, size=13)
+    write(ax, (10.1, 0.8), "also returned", MUTED)
 
 
 def draw_head() -> None:
@@ -161,9 +161,9 @@ def draw_head() -> None:
         arrow(ax, (1.52, 1.7), (2.23, y), INK)
         box(ax, (3.35, y), (2.2, 0.7), f"{layer}:  D → {width}", colour)
         arrow(ax, (4.47, y), (6.33, y), colour)
-        write(ax, (5.35, y + 0.25), f"{name}:  B, S, {width}", colour, size=13)
+        write(ax, (5.35, y + 0.25), f"{name}:  B, S, {width}", colour)
     box(ax, (7.4, 1.7), (2.1, 2.7), "scaled\ndot-product\nattention", MUTED)
-    write(ax, (7.4, 3.7), "mask (optional)", MUTED, size=13)
+    write(ax, (7.4, 3.7), "mask (optional)", MUTED)
     arrow(ax, (7.4, 3.55), (7.4, 3.09), MUTED)
     arrow(ax, (8.47, 1.7), (9.3, 1.7))
     box(ax, (10.0, 1.7), (1.35, 0.9), "output\nB, S, D", WRONG)

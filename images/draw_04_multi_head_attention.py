@@ -19,7 +19,7 @@ def cell(ax: Axes, corner: Point, text: str, colour: str, *, strength: float = 0
     (x, y), side = corner, SIDE * 0.94
     shape = ([x, x + side, x + side, x], [y, y, y + side, y + side])
     ax.fill(*shape, color=tint(colour, strength))
-    write(ax, (x + side / 2, y + side / 2), text, colour, size=13)
+    write(ax, (x + side / 2, y + side / 2), text, colour)
 
 
 def numbers(ax: Axes, corner: Point, rows: Sequence[Sequence[tuple[int, int]]]) -> None:
@@ -40,7 +40,7 @@ def frame(ax: Axes, corner: Point, columns: int, rows: int, colour: str) -> None
 def words(ax: Axes, right: float, top: float, labels: Sequence[str] = WORDS) -> None:
     """Name the rows of a matrix, to its left."""
     for line, word in enumerate(labels):
-        write(ax, (right - 0.5, top - (line + 0.55) * SIDE), word)
+        write(ax, (right - 0.66, top - (line + 0.55) * SIDE), word)
 
 
 def draw_overview() -> None:
@@ -152,7 +152,7 @@ def draw_weights() -> None:
         block(ax, (x, 3.6), (2, 4), colour, name)
     write(ax, (6.24, 4.05), "$W^Q$: 4 × 4", bold=True)
     arrow(ax, (7.75, 2.35), (8.9, 2.35), INK, 2.5)
-    write(ax, (8.32, 2.75), "transpose", size=13)
+    write(ax, (8.32, 2.75), "transpose")
     for line, name, colour in ((0, "head 0: rows 0, 1", HEADS[0]), (2, "head 1: rows 2, 3", HEADS[1])):
         block(ax, (9.3, 3.6 - line * SIDE), (4, 2), colour, name)
     write(ax, (10.54, 4.05), "w_q.weight in PyTorch", bold=True)

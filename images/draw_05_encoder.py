@@ -90,8 +90,7 @@ def draw_rows() -> None:
     figure, ax = page(11.9, 2.05)
     means = [sum(row) / len(row) for row in TOKENS]
     variances = [
-        sum((x - mean) ** 2 for x in row) / len(row)
-        for row, mean in zip(TOKENS, means, strict=True)
+        sum((x - mean) ** 2 for x in row) / len(row) for row, mean in zip(TOKENS, means, strict=True)
     ]
     normed = [
         [(x - mean) / math.sqrt(variance) for x in row]

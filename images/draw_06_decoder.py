@@ -21,13 +21,13 @@ def draw_steps() -> None:
         places = [end - unit * (len(read) - place - 0.5) for place in range(len(read))]
         for place, token in zip(places, read, strict=True):
             colour = WRONG if step and token == read[-1] else QUERY
-            box(ax, (place, 0.59), (unit - 0.05, 0.42), token, colour, font=19)
+            box(ax, (place, 0.59), (unit - 0.05, 0.42), token, colour, font=16)
             arrow(ax, (place, 0.81), (place, 0.97), QUERY, 1.5)
-        box(ax, ((left + end) / 2, 1.2), (end - left, 0.44), "decoder", MUTED, font=19)
-        write(ax, (left - 0.46, 1.2), "$x$", KEY, size=20)
+        box(ax, ((left + end) / 2, 1.2), (end - left, 0.44), "decoder", MUTED, font=16)
+        write(ax, (left - 0.46, 1.2), "$x$", KEY, size=17)
         arrow(ax, (left - 0.32, 1.2), (left - 0.02, 1.2), KEY, 1.5)
         arrow(ax, (places[-1], 1.43), (places[-1], 1.67), WRONG)
-        box(ax, (places[-1], 1.9), (unit - 0.05, 0.42), word, WRONG, font=19)
+        box(ax, (places[-1], 1.9), (unit - 0.05, 0.42), word, WRONG, font=16)
         if step < 3:
             down, after = end + 0.2, end + 0.95 + unit * (len(read) + 0.5)
             ax.plot([places[-1] + 0.52, down, down, after], [1.9, 1.9, 0.1, 0.1], color=WRONG, lw=2)
@@ -47,18 +47,18 @@ def draw_shift() -> None:
         if i < 4:
             arrow(ax, (x + 0.3, 2.5), (places[i + 1] + 0.1, 1.1), ACCENT)
     write(ax, (0.95, 3.05), "target", VALUE, bold=True)
-    write(ax, (0.95, 2.75), "to be predicted", VALUE, size=12)
+    write(ax, (0.95, 2.75), "to be predicted", VALUE)
     write(ax, (0.95, 0.85), "input", QUERY, bold=True)
-    write(ax, (0.95, 0.55), "shifted right", QUERY, size=12)
+    write(ax, (0.95, 0.55), "shifted right", QUERY)
     arrow(ax, (places[4] + 0.3, 2.5), (places[4] + 0.75, 2.05), ACCENT)
-    write(ax, (9.85, 1.65), "<eos> is\ndropped", ACCENT, size=12)
+    write(ax, (9.85, 1.65), "<eos> is\ndropped", ACCENT)
     save(figure, "decoder_shift")
 
 
 def around(ax: Axes, x: float, low: float, high: float, side: float) -> None:
     """Draw a residual connection: out to `side` at `low`, back in at `high`."""
     ax.plot([x, side, side], [low, low, high], color=VALUE, lw=2)
-    end = x + (0.75 if side > x else -0.75)
+    end = x + (0.95 if side > x else -0.95)
     arrow(ax, (side, high), (end, high), VALUE)
 
 
@@ -67,7 +67,7 @@ def ladder(ax: Axes, x: float, steps: Sequence[tuple[float, str, str]], width: f
     for (low, low_text, _), (high, high_text, _) in pairwise(steps):
         arrow(ax, (x, low + _half(low_text)), (x, high - _half(high_text) - 0.02))
     for y, text, colour in steps:
-        size = (1.5, 0.44) if _is_small(text) else (width, 0.7)
+        size = (1.9, 0.44) if _is_small(text) else (width, 0.7)
         box(ax, (x, y), size, text, colour)
 
 
@@ -88,19 +88,19 @@ def draw_layer() -> None:
         (3.95, "cross-attention", KEY), (4.9, "add, norm2", MUTED), (6.1, "feed-forward", ACCENT),
         (7.0, "add, norm3", MUTED),
     ]  # fmt: skip
-    ladder(ax, x, steps, 3.0)
+    ladder(ax, x, steps, 3.2)
     arrow(ax, (x, 7.24), (x, 7.72))
-    write(ax, (x + 1.05, 7.6), "B, T, D", size=13)
-    write(ax, (x + 1.25, 0.45), "B, T, D", size=13)
+    write(ax, (x + 1.05, 7.6), "B, T, D")
+    write(ax, (x + 1.6, 0.45), "B, T, D")
     for low, high in ((0.95, 2.7), (3.2, 4.9), (5.4, 7.0)):
         around(ax, x, low, high, x + 2.2)
-    write(ax, (x + 3.15, 1.85), "residual\nconnection", VALUE, size=13)
-    write(ax, (x - 0.85, 1.2), "q, k, v", QUERY, size=13)
-    write(ax, (x + 0.35, 3.4), "q", QUERY, size=13)
-    _memory(ax, (1.35, 3.95), x - 1.5)
+    write(ax, (x + 3.15, 1.85), "residual\nconnection", VALUE)
+    write(ax, (x - 0.85, 1.2), "q, k, v", QUERY)
+    write(ax, (x + 0.35, 3.4), "q", QUERY)
+    _memory(ax, (1.35, 3.95), x - 1.6)
     for y, text in ((1.75, "self mask\nB, T, T"), (5.1, "memory mask\nB, 1, S")):
-        write(ax, (2.6 if y < 3 else 3.4, y), text, MUTED, size=13)
-    arrow(ax, (3.4, 1.75), (x - 1.53, 1.75), MUTED)
+        write(ax, (2.6 if y < 3 else 3.4, y), text, MUTED)
+    arrow(ax, (3.4, 1.75), (x - 1.63, 1.75), MUTED)
     arrow(ax, (4.2, 4.95), (x - 1.3, 4.33), MUTED)
     save(figure, "decoder_layer")
 
@@ -111,7 +111,7 @@ def _memory(ax: Axes, centre: Point, until: float) -> None:
     for shift, name in ((0.2, "k"), (-0.2, "v")):
         colour = KEY if name == "k" else VALUE
         arrow(ax, (centre[0] + 1.02, centre[1] + shift), (until - 0.03, centre[1] + shift), colour)
-        write(ax, (until - 0.9, centre[1] + 2.1 * shift), name, colour, size=13)
+        write(ax, (until - 0.9, centre[1] + 2.1 * shift), name, colour)
 
 
 def draw_stack() -> None:
@@ -130,12 +130,12 @@ def draw_stack() -> None:
     box(ax, (7.9, 3.5), (4.4, 0.7), "memory  B, S, D", KEY)
     for x in (6.3, 7.9, 9.5):
         arrow(ax, (x, 3.13), (x, 2.03), KEY)
-    write(ax, (4.3, 3.5), "own keys, own values\nin every layer", KEY, size=13)
-    write(ax, (5.35, 0.55), "B, T, D", size=13)
+    write(ax, (4.3, 3.5), "own keys, own values\nin every layer", KEY)
+    write(ax, (5.35, 0.55), "B, T, D")
     write(ax, (12.85, 1.62), "logits\nB, T, V", VALUE)
     arrow(ax, (11.92, y), (12.3, y))
     ax.plot([12.85, 12.85], [2.05, 2.95], color=MUTED, lw=2, ls=":")
-    write(ax, (12.85, 3.3), "outside:\nsoftmax", MUTED, size=13)
+    write(ax, (12.85, 3.3), "outside:\nsoftmax", MUTED)
     save(figure, "decoder_stack")
 
 
@@ -152,7 +152,7 @@ def branch(ax: Axes, x: float, low: float, steps: Sequence[tuple[float, str, str
     at = low
     for y, text, colour in steps:
         arrow(ax, (side, at), (side, y - _half(text) - 0.02))
-        box(ax, (side, y), (1.5, 0.44) if _is_small(text) else (2.7, 0.7), text, colour)
+        box(ax, (side, y), (1.5, 0.44) if _is_small(text) else (3.3, 0.7), text, colour)
         at = y + _half(text)
     ax.plot([side, side], [at, high], color=INK, lw=2)
     arrow(ax, (side, high), (x - 0.25, high))
@@ -162,8 +162,8 @@ def branch(ax: Axes, x: float, low: float, steps: Sequence[tuple[float, str, str
 
 def draw_blocks() -> None:
     """Draw the decoder layer and the GPT block side by side, each along its residual stream."""
-    figure, ax = page(12.6, 8.6)
-    post, pre = 5.6, 10.6
+    figure, ax = page(13.6, 8.6)
+    post, pre = 5.9, 11.6
     write(ax, (post - 1.2, 8.3), "decoder layer (post-norm)", bold=True)
     write(ax, (pre - 1.0, 8.3), "GPT block (pre-norm)", bold=True)
     sublayers = (
@@ -175,7 +175,7 @@ def draw_blocks() -> None:
         branch(ax, post, low, [(low + 0.65, text, colour)], low + 1.3)
         box(ax, (post, low + 1.88), (1.5, 0.44), f"norm{number + 1}", WRONG)
     box(ax, (0.85, 3.9), (1.3, 0.7), "memory", KEY)
-    arrow(ax, (1.52, 3.9), (post - 2.3 - 1.37, 3.9), KEY)
+    arrow(ax, (1.52, 3.9), (post - 2.3 - 1.67, 3.9), KEY)
     stream(ax, pre, (0.4, 7.95))
     for number, (text, colour) in enumerate(sublayers[::2]):
         low = 0.9 + 3.4 * number

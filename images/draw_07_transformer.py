@@ -38,10 +38,10 @@ def column(ax: Axes, x: float, rows: tuple[tuple[str, str, str, str], ...], laye
     """
     heights = [0.75 + STEP * place + ROOM * (place > layer) for place in range(len(rows))]
     for y, (number, name, shape, colour) in zip(heights, rows, strict=True):
-        box(ax, (x, y), (4.9, 0.62), "", colour)
-        write(ax, (x - 2.17, y), number, colour, bold=True)
-        ax.text(x - 1.9, y, name, size=14, ha="left", va="center", color=INK)
-        ax.text(x + 2.3, y, shape, size=14, ha="right", va="center", color=shade(colour), weight="bold")
+        box(ax, (x, y), (7.0, 0.62), "", colour)
+        write(ax, (x - 3.15, y), number, colour, bold=True)
+        ax.text(x - 2.75, y, name, ha="left", va="center", color=INK)
+        ax.text(x + 3.35, y, shape, ha="right", va="center", color=shade(colour), weight="bold")
     for low, high in itertools.pairwise(heights):
         arrow(ax, (x, low + 0.32), (x, high - 0.33), MUTED, 1.5)
     return heights
@@ -49,22 +49,22 @@ def column(ax: Axes, x: float, rows: tuple[tuple[str, str, str, str], ...], laye
 
 def draw_tensors() -> None:
     """Draw the fourteen tensors on their way through both halves."""
-    figure, ax = page(12.6, 8.6)
-    for x, low, high, side in ((3.25, 2.14, 5.12, 0.27), (9.35, 2.14, 6.04, 12.33)):
-        ax.add_patch(Rectangle((x - 2.6, low), 5.2, high - low, fc="#F0F0F0", ec=MUTED, lw=1.2, ls=":"))
-        ax.text(side, (low + high) / 2, "each of N layers", rotation=90, size=13, ha="center",
+    figure, ax = page(17.6, 8.6)
+    for x, low, high, side in ((4.4, 2.14, 5.12, 0.4), (13.2, 2.14, 6.04, 17.2)):
+        ax.add_patch(Rectangle((x - 3.65, low), 7.3, high - low, fc="#F0F0F0", ec=MUTED, lw=1.2, ls=":"))
+        ax.text(side, (low + high) / 2, "each of N layers", rotation=90, ha="center",
                 va="center", color=shade(MUTED))  # fmt: skip
-    left, right = column(ax, 3.25, ENCODER, 4), column(ax, 9.35, DECODER, 5)
-    for x, top in ((3.25, left[4]), (9.35, right[5])):
-        ax.text(x + 0.15, top + 0.5, REST, size=12, ha="left", va="center", color=shade(MUTED))
-    ax.text(9.5, right[5] + 0.92, "projection", size=12, ha="left", va="center", color=shade(MUTED))
-    write(ax, (3.25, left[-1] + 0.72), "Encoder", KEY, bold=True)
-    write(ax, (9.35, right[-1] + 0.6), "Decoder", QUERY, bold=True)
+    left, right = column(ax, 4.4, ENCODER, 4), column(ax, 13.2, DECODER, 5)
+    for x, top in ((4.4, left[4]), (13.2, right[5])):
+        ax.text(x + 0.15, top + 0.5, REST, ha="left", va="center", color=shade(MUTED))
+    ax.text(13.35, right[5] + 0.92, "projection", ha="left", va="center", color=shade(MUTED))
+    write(ax, (4.4, left[-1] + 0.72), "Encoder", KEY, bold=True)
+    write(ax, (13.2, right[-1] + 0.6), "Decoder", QUERY, bold=True)
     path = "arc3,rad=-0.3"
-    line = FancyArrowPatch((5.75, left[5]), (6.86, right[3]), connectionstyle=path, arrowstyle="-|>")
+    line = FancyArrowPatch((7.95, left[5]), (9.65, right[3]), connectionstyle=path, arrowstyle="-|>")
     line.set(color=KEY, linewidth=3, mutation_scale=20)
     ax.add_patch(line)
-    write(ax, (6.3, 6.5), "keys and\nvalues", KEY, size=13)
+    write(ax, (8.8, 6.9), "keys and\nvalues", KEY)
     save(figure, "transformer_tensors")
 
 
@@ -77,12 +77,12 @@ def mask(ax: Axes, left: float, title: str, size: tuple[int, int], seen: list[li
             colour = tint(QUERY, 0.75) if seen[row][column_] else "#EFEFEF"
             ax.add_patch(Rectangle((x, y), unit, unit, fc=colour, ec="white", lw=2))
             if not seen[row][column_]:
-                write(ax, (x + unit / 2, y + unit / 2), "×", MUTED, size=13)
+                write(ax, (x + unit / 2, y + unit / 2), "×", MUTED)
     middle = left + unit * size[1] / 2
-    write(ax, (middle, top + 0.55), title, bold=True, size=14)
+    write(ax, (middle, top + 0.55), title, bold=True)
     names = {7: "source", 5: "target"}
-    write(ax, (middle, top + 0.2), f"keys: {names[size[1]]}", KEY, size=13)
-    ax.text(left - 0.2, top - unit * size[0] / 2, f"queries: {names[size[0]]}", rotation=90, size=13,
+    write(ax, (middle, top + 0.2), f"keys: {names[size[1]]}", KEY)
+    ax.text(left - 0.2, top - unit * size[0] / 2, f"queries: {names[size[0]]}", rotation=90,
             ha="center", va="center", color=QUERY)  # fmt: skip
 
 
@@ -94,7 +94,7 @@ def draw_masks() -> None:
     mask(ax, 0.7, "encoder self-attention", (7, 7), [source] * 7)
     mask(ax, 4.6, "decoder self-attention", (5, 5), causal)
     mask(ax, 7.5, "cross-attention", (5, 7), [source] * 5)
-    write(ax, (6.9, 0.45), "blue: may be attended to     ×: hidden", MUTED, size=13)
+    write(ax, (6.9, 0.45), "blue: may be attended to     ×: hidden", MUTED)
     save(figure, "transformer_masks")
 
 
@@ -143,7 +143,7 @@ def draw_greedy() -> None:
     box(ax, (1.5, 2.4), (2.4, 0.8), "les convolutions\nsont mortes", KEY)
     arrow(ax, (1.5, 2.82), (1.5, 3.38), KEY)
     box(ax, (1.5, 3.8), (2.2, 0.8), "memory", KEY)
-    write(ax, (1.5, 1.65), "encoded once", KEY, size=13)
+    write(ax, (1.5, 1.65), "encoded once", KEY)
     words = ("<sos>", "convolutions", "are", "dead", "<eos>")
     lefts, widths = (4.1, 5.45, 7.3, 8.3, 9.4), (1.15, 1.7, 0.85, 0.95, 1.15)
     for step in range(4):
@@ -155,8 +155,8 @@ def draw_greedy() -> None:
         said = widths[step + 1]
         box(ax, (end + 0.8 + said / 2, y), (said, 0.6), words[step + 1], WRONG)
         arrow(ax, (2.65, 3.75), (4.0, y), KEY, 1.2)
-    legend = "blue: what the decoder reads     orange: what it predicts next, appended for the next step"
-    write(ax, (7.2, 0.28), legend, MUTED, size=13)
+    legend = "blue: what the decoder reads     orange: what it predicts, and reads next"
+    write(ax, (7.2, 0.28), legend, MUTED)
     save(figure, "transformer_greedy")
 
 

@@ -25,7 +25,7 @@ def cell(ax: Axes, corner: tuple[float, float], size: tuple[float, float], weigh
     """Draw one weight, the darker the larger."""
     ax.add_patch(Rectangle(corner, *size, fc=tint(QUERY, 0.05 + 0.85 * weight), ec="white", lw=2))
     colour = "white" if weight > 0.6 else INK
-    ax.text(corner[0] + size[0] / 2, corner[1] + size[1] / 2, f"{weight:.2f}", size=14, color=colour,
+    ax.text(corner[0] + size[0] / 2, corner[1] + size[1] / 2, f"{weight:.2f}", color=colour,
             ha="center", va="center")  # fmt: skip
 
 
@@ -46,11 +46,11 @@ def draw_map() -> None:
     right, bottom = left + width * 5, top - height * 5
     ax.add_patch(Rectangle((left, top - height * 3), width * 5, height, fill=False, ec=WRONG, lw=3.5))
     row = "one row: a query\nsums to 1"
-    ax.text(right + 0.2, top - height * 2.5, row, size=14, va="center", color=shade(WRONG))
+    ax.text(right + 0.2, top - height * 2.5, row, va="center", color=shade(WRONG))
     ax.add_patch(Rectangle((left + width, bottom), width, height * 5, fill=False, ec=VALUE, lw=3.5))
-    write(ax, (left + width * 1.5, bottom - 0.32), "one column: a key", VALUE, size=14)
-    write(ax, (left + width * 1.5, bottom - 0.6), "sums to anything (here 1.40)", VALUE, size=14)
-    write(ax, (left + width * 4.9, bottom - 0.32), "padding: always 0", MUTED, size=14)
+    write(ax, (left + width * 1.5, bottom - 0.32), "one column: a key", VALUE)
+    write(ax, (left + width * 1.5, bottom - 0.6), "sums to anything (here 1.40)", VALUE)
+    write(ax, (left + width * 4.9, bottom - 0.32), "padding: always 0", MUTED)
     save(figure, "visualisation_map")
 
 
@@ -66,7 +66,7 @@ def matrix(ax: Axes, left: float, top: float, rows: tuple[tuple[float, ...], ...
         for j, weight in enumerate(row):
             cell(ax, (left + unit * j, top - unit * (i + 1)), (unit, unit), weight)
     ax.add_patch(Rectangle(corner, *size, fill=False, ec=ACCENT if name == "layer 0" else WRONG, lw=3.5))
-    write(ax, (left + 1.5 * unit, top + 0.28), name, size=14, bold=True)
+    write(ax, (left + 1.5 * unit, top + 0.28), name, bold=True)
 
 
 def draw_rollout() -> None:
@@ -74,7 +74,7 @@ def draw_rollout() -> None:
     figure, ax = page(13.8, 4.8)
     x, levels = (1.9, 3.5, 5.1), (0.8, 2.4, 4.0)
     for level, (y, name) in enumerate(zip(levels, ("words", "above layer 0", "above layer 1"), strict=True)):
-        write(ax, (0.72, y), name, MUTED, size=13)
+        write(ax, (0.72, y), name.replace("above ", "above\n"), MUTED)
         for place in range(3):
             colour = QUERY if level < 2 else (MUTED, MUTED, WRONG)[place]
             box(ax, (x[place], y), (0.9, 0.56), f"{place}", colour)
@@ -82,13 +82,13 @@ def draw_rollout() -> None:
         end = (x[2] - 0.3 + 0.3 * place, levels[2] - 0.3)
         arrow(ax, (x[place], levels[1] + 0.3), end, WRONG, 1 + 8 * weight)
         spot = ((2.2, 3.3), (4.45, 2.8), (5.62, 3.15))[place]
-        write(ax, spot, f"{weight:.1f}", WRONG, size=14, bold=True)
+        write(ax, spot, f"{weight:.1f}", WRONG, bold=True)
     for middle in range(3):
         weight = FIRST[middle][0]
         start = (x[0] - 0.25 + 0.25 * middle, levels[0] + 0.3)
         arrow(ax, start, (x[middle], levels[1] - 0.3), ACCENT, 1 + 8 * weight)
         spot = ((1.3, 1.6), (2.75, 1.95), (4.55, 1.72))[middle]
-        write(ax, spot, f"{weight:.1f}", ACCENT, size=14, bold=True)
+        write(ax, spot, f"{weight:.1f}", ACCENT, bold=True)
     rollout = tuple(
         tuple(sum(SECOND[i][k] * FIRST[k][j] for k in range(3)) for j in range(3)) for i in range(3)
     )
@@ -97,7 +97,7 @@ def draw_rollout() -> None:
     write(ax, (8.58, 2.52), "×", size=20)
     write(ax, (11.18, 2.52), "=", size=20)
     said = "position 2, word 0:   0.3 · 0.8  +  0.2 · 0.3  +  0.5 · 0.2  =  0.40"
-    write(ax, (9.85, 0.75), said, WRONG, size=14)
+    write(ax, (9.85, 0.75), said, WRONG)
     save(figure, "visualisation_rollout")
 
 

@@ -69,7 +69,7 @@ class Map:
     def label(self, built_in: int, at: Point, text: str) -> None:
         """Write the name of what lesson `built_in` builds: grey until it is built."""
         colour = INK if built_in <= self.lesson else MUTED
-        write(self.ax, at, text, colour, size=12.5, bold=built_in == self.lesson)
+        write(self.ax, at, text, colour, bold=built_in == self.lesson)
 
     def look(self, built_in: int) -> tuple[str, float, float]:
         """Return colour, strength of tint and line width of what a lesson builds."""
@@ -94,19 +94,19 @@ def frames(chart: Map) -> None:
     """Draw the whole model, and in it the encoder and the decoder."""
     chart.part(7, (7.0, 3.9), (11.5, 5.45))
     chart.part(5, (6.35, SOURCE), (4.5, 2.4))
-    chart.label(5, (5.1, SOURCE + 0.98), "encoder, N layers")
+    chart.label(5, (5.25, SOURCE + 0.98), "encoder, N layers")
     chart.part(6, (7.5, TARGET), (6.8, 2.4))
-    chart.label(6, (5.1, TARGET + 0.98), "decoder, N layers")
+    chart.label(6, (5.25, TARGET + 0.98), "decoder, N layers")
     chart.part(6, (11.75, TARGET), (1.3, 0.9), "linear")
 
 
 def inputs(chart: Map) -> None:
     """Draw the tokens, their embeddings and their positions, in both rows."""
     for y, name in ((SOURCE, "source\ntokens"), (TARGET, "target\ntokens")):
-        write(chart.ax, (0.6, y), name, size=12.5)
-        chart.part(1, (2.0, y), (1.15, 0.9), "token\nembedding")
-        chart.part(2, (3.3, y), (1.15, 0.9), "positional\nencoding")
-    write(chart.ax, (13.35, TARGET), "next-token\nlogits", size=12.5)
+        write(chart.ax, (0.6, y), name)
+        chart.part(1, (1.96, y), (1.28, 0.9), "token\nembedding")
+        chart.part(2, (3.41, y), (1.28, 0.9), "positional\nencoding")
+    write(chart.ax, (13.35, TARGET), "next\ntoken")
 
 
 def sublayers(chart: Map) -> None:
@@ -123,22 +123,22 @@ def attention(chart: Map, at: Point, name: str) -> None:
     x, y = at
     chart.part(4, (x, y - 0.15), (2.1, 1.7))
     chart.label(4, (x, y + 0.38), name)
-    chart.part(3, (x - 0.3, y - 0.5), (1.3, 0.75), "scaled\ndot-product")
+    chart.part(3, (x - 0.26, y - 0.5), (1.5, 0.75), "scaled\ndot-product")
     colour, strength, _ = chart.look(8)
     for row, column in product(range(3), range(3)):
         face = tint(colour, (strength or 0.15) * (2.8 if row == column else 1.0))
-        corner = (x + 0.44 + 0.17 * column, y - 0.35 - 0.17 * row)
-        chart.ax.add_patch(Rectangle(corner, 0.17, 0.17, fc=face, ec="white", lw=0.8))
+        corner = (x + 0.53 + 0.16 * column, y - 0.35 - 0.16 * row)
+        chart.ax.add_patch(Rectangle(corner, 0.16, 0.16, fc=face, ec="white", lw=0.8))
 
 
 def wires(ax: Axes) -> None:
     """Draw the arrows along both rows, and from the encoder to the cross-attention."""
     for y in (SOURCE, TARGET):
-        for start, end in ((1.0, 1.42), (2.58, 2.72), (3.88, 4.1)):
+        for start, end in ((1.0, 1.3), (2.61, 2.75), (4.06, 4.1)):
             arrow(ax, (start, y), (end, y), INK, 1.5)
     for start, end, y in ((6.35, 6.9, SOURCE), (6.35, 6.65, TARGET), (8.75, 9.4, TARGET)):
         arrow(ax, (start, y - 0.15), (end, y - 0.15), INK, 1.5)
-    for start, end in ((10.9, 11.1), (12.4, 12.8)):
+    for start, end in ((10.9, 11.1), (12.4, 12.65)):
         arrow(ax, (start, TARGET), (end, TARGET), INK, 1.5)
     arrow(ax, (CROSS, SOURCE - 1.2), (CROSS, TARGET + 0.7), INK, 1.5)
 
@@ -147,9 +147,9 @@ def legend(chart: Map) -> None:
     """List the lessons along the lower edge, and mark the one that the reader is in."""
     for place, title in enumerate(TITLES):
         x = 0.95 + 1.73 * place
-        chart.part(place + 1, (x, 0.5), (1.6, 0.7), f"{place + 1}  {title}")
+        chart.part(place + 1, (x, 0.5), (1.69, 0.7), f"{place + 1} {title}")
         if place + 1 == chart.lesson:
-            write(chart.ax, (x, 0.98), "you are here", WRONG, size=12.5, bold=True)
+            write(chart.ax, (x, 0.98), "you are here", WRONG, bold=True)
 
 
 def line(lesson: int) -> str:

@@ -14,13 +14,16 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 FOLDER = Path(__file__).resolve().parent
 INK = "#222222"
-SIZE = 15
+SIZE = 15  # points: 20 pixels on a slide 1280 pixels wide, and nothing is smaller
+WIDE, HIGH = 12.5, 6.1  # inches that a figure takes at most, so that a slide need not shrink it
 Point = tuple[float, float]
+mpl.rcParams["font.size"] = SIZE
 
 
 def page(width: float, height: float) -> tuple[Figure, Axes]:
-    """Start an empty figure whose coordinates are inches from its lower left corner."""
-    figure = plt.figure(figsize=(width, height), facecolor="white")
+    """Start an empty figure; coordinates are inches from its lower left corner, before it is made to fit."""
+    scale = min(1.0, WIDE / width, HIGH / height)
+    figure = plt.figure(figsize=(scale * width, scale * height), facecolor="white")
     ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     ax.set(xlim=(0, width), ylim=(0, height))
     ax.set_axis_off()

@@ -1,6 +1,6 @@
 // Slides that fit: pictures give way first, then the text shrinks a little; the rest scrolls.
 (() => {
-  const LEAST_PICTURE = 230, LAST_PICTURE = 170,  MOST_PICTURE = 560, LONG_OUTPUT = 260, HEADING = 60, LARGER = 1.25, LEAST_SCALE = 0.96;  // no text below 20 pixels
+  const LAST_PICTURE = 170, MOST_PICTURE = 590, TYPE = 20.8, LEAST_TYPE = 20, LONG_OUTPUT = 260, HEADING = 60, LARGER = 1.25, LEAST_SCALE = 0.96;  // no text below 20 pixels
 
   function codeButton() {
     const button = document.createElement("button");
@@ -64,7 +64,8 @@
   // Text takes the left half and tall pictures the right one, if that makes them a good deal larger.
   function setAside(page, room) {
     const pictures = [...page.querySelectorAll("img")].filter((one) => one.offsetParent);
-    if (!pictures.length || pictures.length > 2 || page.querySelector("iframe, .celltag_beside")) return;
+    if (!pictures.length || pictures.length > 2 || page.querySelector("iframe")) return;
+    if (pictures.some((one) => legible(one) * one.naturalWidth > 528)) return;
     const high = (room - HEADING) / pictures.length;
     const gains = pictures.every((one) => {
       const shape = one.naturalHeight / one.naturalWidth;
@@ -77,6 +78,24 @@
       one.style.setProperty("--high", `${high}px`);
     });
     if (page.offsetHeight > room) page.classList.remove("sided");
+  }
+
+  // By how much a picture may shrink for its type to be legible. Live figures have one size of type; drawn
+  // ones are outlines, each under its size in hundredths of a point.
+  function legible(picture) {
+    if (!picture.src.startsWith("data:image/svg")) return LEAST_TYPE / TYPE;
+    if (!picture.dataset.type) {
+      const sizes = [...atob(picture.src.split(",")[1]).matchAll(/scale\(([\d.]+) -/g)].map((one) => 100 * one[1]);
+      picture.dataset.type = Math.min(...sizes) * 4 / 3;
+    }
+    return LEAST_TYPE / picture.dataset.type;
+  }
+
+  // The height that no picture of a page falls below while other things can give way.
+  function leastHeight(page) {
+    const pictures = [...page.querySelectorAll("img")].filter((one) => one.offsetParent);
+    const heights = pictures.map((one) => one.naturalHeight * Math.min(legible(one), 1200 / one.naturalWidth));
+    return Math.min(MOST_PICTURE, Math.max(LAST_PICTURE, ...heights));
   }
 
   function setInColumns(page) {
@@ -97,13 +116,14 @@
       page.style.width = `${100 / scale}%`;
       return page.offsetHeight * scale > room;
     };
-    while (tooHigh() && picture > LEAST_PICTURE) picture -= 10;
+    const shrink = (least) => { while (tooHigh() && picture > least) picture = Math.max(least, picture - 10); };
+    shrink(leastHeight(page));
     if (tooHigh()) shrinkFrames(page, page.offsetHeight - room);
     if (tooHigh()) setInColumns(page);
     if (picture < MOST_PICTURE) setAside(page, room);
-    while (tooHigh() && picture > LAST_PICTURE) picture -= 10;
     if (tooHigh()) page.querySelectorAll(".celltag_kept").forEach((one) => { one.hidden = true; });
     while (tooHigh() && scale > LEAST_SCALE) scale = Math.max(LEAST_SCALE, scale - 0.02);
+    shrink(LAST_PICTURE);
     // not `zoom`: the frames of the views would shrink, and what is in them would not
     page.style.transform = scale < 1 ? `scale(${scale})` : "";
     page.style.marginBottom = scale < 1 ? `${(scale - 1) * page.offsetHeight}px` : "";

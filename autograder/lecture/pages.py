@@ -5,7 +5,6 @@ slide: below each other, side by side, or the code folded.
 """
 
 import ast
-import math
 import re
 import shutil
 import sys
@@ -46,13 +45,7 @@ DEFINITION: Final = re.compile(r"^(?:def|class) ", re.MULTILINE)
 ABOUT_THE_NOTEBOOK: Final = re.compile(r"\*\*What is assessed\*\*|This lesson (?:uses|builds on) ")
 GLOSSARY: Final = re.compile(r"^#{2,3} Glossary\n.*?(?=^#|\Z)", re.MULTILINE | re.DOTALL)
 
-BESIDE: Final = "beside"  # a tag that the slides' style knows
-COLUMNS: Final = 44  # characters in a line of code beside a picture
-LINES: Final = 17  # of code beside a picture, after it is wrapped
-WRAPPED: Final = 1.4  # times as many lines at most: more cannot be read
-TALL: Final = 0.5  # height by width: wider pictures need the whole slide
 MOST: Final = 520  # pixels that code above its output may take with it
-LEAST_BESIDE: Final = 360  # pixels that a picture beside code takes
 UNSEEN: Final = 12  # lines of code that gives nothing to look at; longer code is folded
 NOTHING: Final = 1.0  # pixel: folded code opens from the corner of its slide, and takes no room
 NOISE: Final = re.compile(r"[^\n]*\d+%\|[^\n]*\n?|No diagram here[^\n]*\n?")  # progress, missing programs
@@ -166,7 +159,7 @@ def _exported(lesson: LessonText, about: LessonCell, cell: Any, folder: Path) ->
     elif about.kind.is_markdown:
         yield from _told(cell, slide, folder)
     elif not paging.shows(cell, CONTROLS) and not only_noise(cell):
-        yield laid_out(cell, slide)
+        yield from laid_out(cell, slide)
 
 
 def _told(cell: Any, slide: str, folder: Path) -> Iterator[Piece]:
@@ -283,34 +276,23 @@ def _changed(cell: Any, text: str, slide: str = "") -> Any:
     return new
 
 
-def laid_out(cell: Any, slide: str) -> Piece:
-    """Return a code cell as its slide shows it; folded code opens with a button or with `c`.
+def laid_out(cell: Any, slide: str) -> Iterator[Piece]:
+    """Yield a code cell as slides show it: its code, then its output; pictures too wide for one row apart.
 
-    The slide may still fold the code, where there is no room for it.
+    The code of a picture is folded: a button or `c` opens it. So is code for which there is no room.
     """
     new = deepcopy(cell)
     new.outputs = [_without_noise(output) for output in new.outputs if not _is_noise(output)]
+    drawn = paging.pictures(new)
+    more = drawn[1:] if any(paging.png_size(one)[0] > paging.HALF for one in drawn) else []
+    new.outputs = [output for output in new.outputs if not any(output is one for one in more)]
     below, above = paging.outputs_height(new), paging.code_height(new.source)
-    folded = max(below, NOTHING)
-    pictures = paging.outputs_height({"outputs": paging.pictures(new)})
-    piece = Piece(new, above + below, slide, folded=folded, pictures=pictures)
-    if above + below <= MOST and (below or _is_short(new)):
-        return piece
-    lines = sum(max(1, math.ceil(len(line) / COLUMNS)) for line in new.source.splitlines())
-    if not _fits_beside(new, lines):
-        return piece.fold()
-    new.metadata["tags"] = [*new.metadata.get("tags", []), BESIDE]
-    return Piece(new, max(paging.CODE_LINE * lines + paging.BOX, LEAST_BESIDE), slide)
-
-
-def _fits_beside(cell: Any, lines: int) -> bool:
-    """Return whether code of so many lines, once they are wrapped, is legible beside its one picture."""
-    pictures = paging.pictures(cell)
-    if len(pictures) != 1 or len(cell.outputs) > 1:
-        return False
-    width, height = paging.png_size(pictures[0])
-    few = lines <= min(LINES, WRAPPED * len(cell.source.splitlines()))
-    return few and height / width >= TALL
+    piece = Piece(new, above + below, slide, folded=max(below, NOTHING))
+    long = above + below > MOST or not (below or _is_short(new))
+    yield piece.fold() if drawn or long else piece
+    for place, output in enumerate(more):
+        alone = new_code_cell("", id=f"{new.id}-{place}", outputs=[output])
+        yield Piece(alone, paging.outputs_height(alone))
 
 
 def only_noise(cell: Any) -> bool:

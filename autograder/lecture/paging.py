@@ -26,28 +26,28 @@ SHORT: Final = 120  # what is no higher than this may push a slide a little over
 OVER: Final = 20
 UNDER: Final = 38  # pixels: the line that says which heading a slide is under
 BETWEEN: Final = 10  # pixels below every piece
-PICTURE: Final = 300  # pixels that a picture keeps in any case
+PICTURE: Final = 300  # pixels of a picture on a live slide
 FOLDED: Final = "folded"  # a tag that the slides' template knows
 STARTS: Final = ("slide", "subslide")
 OFF: Final = ("skip", "notes")
 ASIDE: Final = 300  # pixels; a slide of text that is no higher is said and not shown
 KEPT: Final = "kept"  # a tag that the slides' template and script know
-LEAST_KEPT: Final = 240  # pixels that a kept picture takes
 OVER_KEPT: Final = 80  # pixels by which estimates may be too high; the page hides what does not fit
 TABLE: Final = re.compile(r"^\|.*(?:\n\|.*)+", re.MULTILINE)
 SEEN: Final = re.compile(r"!\[|<details|^#|^\||^```", re.MULTILINE)
 
-PAIR_SCALE: Final = 0.8  # of a picture that shares a row with another
+HALF: Final = 590  # pixels: no picture that shares a row is wider
 WIDTH: Final = 1200  # of a slide's content
 PROSE_LINE, PROSE_COLUMNS, GAP = 35, 96, 14
 CODE_LINE, CODE_COLUMNS, BOX = 28, 92, 26
 OUTPUT_LINE: Final = 26
 LONG, HALF_COLUMNS = 20, 44  # lines of output from which on it is set in two columns
 HEADING_HEIGHTS: Final = {"#": 78, "##": 70, "###": 60}
-FIGURE_HEIGHT, OUTPUT_HEIGHT = 540, 560  # pictures are shrunk to these
+FIGURE_HEIGHT, OUTPUT_HEIGHT = 586, 560  # pictures are shrunk to these
 LARGER: Final = 2.0  # pictures are enlarged up to this, to the width of the slide
-GIVES: Final = 0.52  # of its height is left of a picture that makes room for what is beside it
-DENSE: Final = 0.6  # of its own height is left of it too: its labels stay legible
+LEGIBLE: Final = 0.96  # of its own size: the type of live figures, 15 points at 100 dpi, is then 20 pixels
+LEAST_POINTS: Final = 15  # 20 pixels, of drawn figures at their own size
+TYPE: Final = re.compile(r"scale\(([\d.]+) -")  # hundredths of a size, before the outlines of a text
 IMAGE: Final = re.compile(r"!\[(?P<alt>.*?)\]\((?P<path>\S+?)\)", re.DOTALL)
 LINK: Final = re.compile(r"(?<!!)\[([^\]]*)\]\([^)]*\)")  # only its words take room
 SVG_SIZE: Final = re.compile(r'<svg[^>]*?\bviewBox="0 0 ([\d.]+) ([\d.]+)"', re.DOTALL)
@@ -77,9 +77,8 @@ class Piece:
 
     @property
     def least(self) -> float:
-        """How high it is at least: with its code folded and its pictures small, if it has any."""
-        height = min(self.height, self.folded) if self.folded else self.height
-        return height - max(0.0, self.pictures - PICTURE)
+        """How high it is at least: with its code folded, if it has any."""
+        return min(self.height, self.folded) if self.folded else self.height
 
     def fold(self) -> "Piece":
         """Return the same with its code folded."""
@@ -126,7 +125,7 @@ def _together(row: Sequence[Piece], place: int, room: float) -> float:
 
 def small(piece: Piece) -> Piece:
     """Return the same with its pictures small, as a live slide shows them."""
-    return replace(piece, height=piece.least)
+    return replace(piece, height=piece.height - max(0.0, piece.pictures - PICTURE))
 
 
 def _is_revealed(piece: Piece) -> bool:
@@ -211,11 +210,11 @@ def kept(piece: Piece) -> Piece | None:
     if cell.cell_type == "code":
         drawn = pictures(cell)
         outputs = drawn or [one for one in cell.outputs if "text/html" not in one.get("data", {})]
-        height = LEAST_KEPT if drawn else outputs_height({"outputs": outputs})
+        height = outputs_height({"outputs": outputs})
         return _kept(new_code_cell("", outputs=deepcopy(outputs)), height) if outputs else None
     found = IMAGE.search(cell.source)
     if found:
-        return _kept(new_markdown_cell(found[0]), LEAST_KEPT)
+        return _kept(new_markdown_cell(found[0]), piece.pictures)
     table = TABLE.search(cell.source)
     return _kept(new_markdown_cell(table[0]), prose_height(table[0], Path())) if table else None
 
@@ -286,16 +285,17 @@ def _paragraph_height(paragraph: str, folder: Path) -> float:
 
 def figure_height(path: Path) -> float:
     """Return how high a figure is on a slide: as drawn, unless that is too wide or too high."""
-    size = SVG_SIZE.search(path.read_text(encoding="utf-8")) if path.suffix == ".svg" else None
+    text = path.read_text(encoding="utf-8") if path.suffix == ".svg" else ""
+    size = SVG_SIZE.search(text)
     if size is None:
         return FIGURE_HEIGHT
-    return _picture_height(float(size[1]) * PT, float(size[2]) * PT, FIGURE_HEIGHT)
+    points = 100 * min(map(float, TYPE.findall(text)), default=0.2)
+    return _picture_height(float(size[1]) * PT, float(size[2]) * PT, FIGURE_HEIGHT, LEAST_POINTS / points)
 
 
-def _picture_height(width: float, height: float, most: float) -> float:
-    """Return how high a picture has to be: at full width it is higher, and then gives way."""
-    shown = min(height * min(LARGER, WIDTH / width), most)
-    return max(GIVES * shown, min(shown, DENSE * height))
+def _picture_height(width: float, height: float, most: float, legible: float = LEGIBLE) -> float:
+    """Return how high a picture has to be, for its type to be legible; there may be no room for more."""
+    return min(height * min(legible, WIDTH / width), most)
 
 
 def png_size(output: Any) -> tuple[int, int]:
@@ -319,7 +319,7 @@ def outputs_height(cell: Any) -> float:
     others = [output for output in cell.get("outputs", []) if output not in shown]
     heights = [_output_height(output) for output in shown]
     if len(heights) > 1:  # two in a row
-        heights = [max(heights) * PAIR_SCALE * math.ceil(len(heights) / 2)]
+        heights = [max(heights) * math.ceil(len(heights) / 2)]
     return sum(heights) + sum(map(_output_height, others))
 
 

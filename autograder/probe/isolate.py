@@ -35,9 +35,12 @@ LOCKED_MEMORY = 64 * 2**10  # bytes
 MAX_PROCESSES = 64  # threads included
 PLAIN: Final = "plain"  # in place of filters: runs are not isolated
 WRITABLE_FOLDERS: Final = ("/tmp", "/dev/shm")  # noqa: S108 - the sandbox's own
-# The text of the stand-ins, of which a run keeps only what its lesson hands out; `skip` finds none there.
+# The text of the stand-ins, of which a run keeps only what its lesson hands out; `skip` finds none there. The
+# language model has parts of its own that would do for answers, and no run needs it.
 _PLACE: Final = Path(coursework.__file__).parent
-HIDDEN_FILES: Final = (*_PLACE.rglob("stand_ins*.py*"), *_PLACE.glob("examples/*.json"))
+HIDDEN_FILES: Final = tuple(
+    path for pattern in ("stand_ins*.py*", "smollm*.py*", "examples/*.json") for path in _PLACE.rglob(pattern)
+)
 COUNTED_BY_NAMESPACE = (5, 14)  # the first kernel that counts the processes of each user namespace
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -26,10 +26,12 @@ COMMANDS_TO_TRY = {
     "new-exercise": ["new-exercise", "3", "one-more"],
     "open": ["open", "3", "--no-lab", "--folder", "copy"],
     "regrade": ["regrade", "3", "--apply", "--workers", "1"],
+    "site": ["site"],
     "students": ["students", "--import", "class.csv"],
     "watch": ["watch", "inbox", "--once"],
 }
-NO_WRITER = {"doctor", "vendor"}  # the one only looks, the other writes into the program itself, from a network
+# One only looks, one writes into the program itself, and one serves pages until somebody grades.
+NO_WRITER = {"doctor", "vendor", "written"}
 # Runs inside the mount namespace: copies the course to where it is to be, fills the rest, and tries everything.
 DRIVER = """
 import json, os, pathlib, shutil, sys

@@ -3,9 +3,11 @@
 import pytest
 import torch
 from ipywidgets import Button, GridBox, HBox
+from matplotlib import pyplot as plt
 from torch import Tensor
 
-from coursework.mask_control import MaskControl, interact_mask
+from coursework import plots
+from coursework.mask_control import GAP, HEAD, ROW, MaskControl, interact_mask
 
 LABELS = ["a", "b", "c"]
 CAUSAL = torch.ones(3, 3, dtype=torch.bool).tril()
@@ -33,6 +35,7 @@ def test_a_click_changes_one_cell_and_draws(control: MaskControl, drawn: list[Te
     assert mask.dtype == torch.bool
     assert control.cells[0][2].description == "✓"
     assert control.cells[0][1].description == "×"
+    assert [button.button_style for button in control.cells[0]] == ["primary", "", "primary"]
 
 
 def test_a_preset_draws_once(control: MaskControl, drawn: list[Tensor]) -> None:
@@ -43,8 +46,9 @@ def test_a_preset_draws_once(control: MaskControl, drawn: list[Tensor]) -> None:
 
 
 def test_buttons_for_presets_work(control: MaskControl, drawn: list[Tensor]) -> None:
-    """Each of the buttons below the grid sets its mask."""
-    grid, buttons = control.widget().children[1:3]
+    """Each of the buttons above the grid sets its mask."""
+    _, buttons, beside = control.widget().children
+    grid = beside.children[0]
     assert isinstance(grid, GridBox)
     assert len(grid.children) == 16
     assert isinstance(buttons, HBox)
@@ -62,3 +66,16 @@ def test_the_decorator_draws_at_once_and_keeps_the_function(drawn: list[Tensor])
 
     assert interact_mask(LABELS, start=CAUSAL)(show) is show
     assert torch.equal(drawn[0], CAUSAL)
+
+
+def test_a_row_of_buttons_stands_beside_its_row_of_the_heat_map() -> None:
+    """As the heat map is drawn now: a row as high as a button, below a head of the same height."""
+    plots.use_style()
+    words = ["the", "cat", "drank", "its", "milk"]
+    ax = plots.heatmap(torch.rand(5, 5), words, words, title="weights")
+    ax.figure.draw_without_rendering()
+    rows, whole = ax.get_window_extent(), ax.figure.get_tightbbox()
+    above = (whole.y1 + 0.1) * ax.figure.dpi - rows.y1  # Jupyter leaves a margin of a tenth of an inch
+    assert rows.height / 5 == pytest.approx(ROW + GAP, abs=1)
+    assert above == pytest.approx(HEAD + GAP, abs=3)
+    plt.close(ax.figure)
