@@ -120,3 +120,11 @@ def test_a_search_of_the_process_finds_nothing(
     assert all(kind in message for message in messages), messages
     if hidden:
         assert "searched-memory" in {incident.kind for incident in report.incidents}
+
+
+def test_the_language_models_own_parts_are_no_answers(course: Course, hand_in: Callable[..., Path]) -> None:
+    """What takes the place of an exercise in SmolLM2 cannot be taken from there."""
+    taken = "from coursework.smollm import turned as rotary"
+    with Grader(course) as grader:
+        report = grader.grade("02_positional_encoding", hand_in("02_positional_encoding", rotary=taken)).report
+    assert not any(check.passed for check in report.exercise("rotary").checks)
