@@ -16,16 +16,14 @@ import importlib.util
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache as once
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from matplotlib.axes import Axes
 from torch import Tensor, nn
 
 MODEL: Final = "SmolLM2-135M-Instruct"
@@ -38,18 +36,18 @@ RECORD: Final = "COURSEWORK_RECORD"  # set while the lessons are built: texts ar
 
 BREAK, NOTHING = "↵", "(it ends at once)"  # how a line break, and an empty answer, are shown
 
-LAYERS, D_MODEL, D_FF, HEADS, KV_HEADS, WIDTH = 30, 576, 1536, 9, 3, 64
+LAYERS, D_MODEL, D_FF, HEADS, KV_HEADS, D_HEAD = 30, 576, 1536, 9, 3, 64
 BASE, EPS = 100_000.0, 1e-5
 SPECIAL: Final = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 QUESTION: Final = "<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n"
-Past = list[tuple[Tensor, Tensor]]  # of each layer the keys and values (1, KV_HEADS, P, WIDTH), keys turned
+Past = list[tuple[Tensor, Tensor]]  # of each layer the keys and values (1, KV_HEADS, P, D_HEAD), keys turned
 
 
 class NotInstalledError(Exception):
     """The weights cannot be used; the message says why, and how to get them."""
 
 
-def turned(x: Tensor, base: float = BASE) -> Tensor:
+def turn_pairs(x: Tensor, base: float = BASE) -> Tensor:
     """Turn each pair of neighbours in x (B, S, D) by its position's angle: section 3.4 of Su et al."""
     pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))  # (B, S, D/2)
     speed = base ** (-torch.arange(pairs.size(-1)) / pairs.size(-1))  # (D/2,)
@@ -79,7 +77,7 @@ class Parts:
     attention(q, k, v, mask): (1, 9, T, K), twice (1, 9, S, K), (T, S), to the output, or output and weights
     mask(size): a boolean tensor (size, size), true where a row may attend to a column
     split(x, heads), merge(x): (1, T, H·K) to (1, H, T, K), and back
-    heads(z, layer): what goes on of the heads' outputs z (1, 9, T, K)
+    heads(z, layer): replaces the heads' outputs z (1, 9, T, K)
     rotary(x, base): turns x (H, S, K), whose positions count from 0
     feed_forward(d_model, d_ff): a module with `w1`, `w2` and `w3`
     residual(x, y): what goes on after a sublayer that took x (1, T, D) and gave y
@@ -91,14 +89,19 @@ class Parts:
     split: Callable[[Tensor, int], Tensor] = lambda x, heads: x.view(*x.shape[:2], heads, -1).transpose(1, 2)
     merge: Callable[[Tensor], Tensor] = lambda x: x.transpose(1, 2).flatten(-2)
     heads: Callable[[Tensor, int], Tensor] = lambda z, _layer: z
-    rotary: Callable[[Tensor, float], Tensor] = turned
+    rotary: Callable[[Tensor, float], Tensor] = turn_pairs
     feed_forward: Callable[[int, int], nn.Module] = Gated
     residual: Callable[[Tensor, Tensor], Tensor] = torch.add
 
 
 PLAIN: Final = Parts()
-# Their faults show between positions, which a cache computes one at a time.
+# They can change what earlier positions give, and a cache would hold what they gave before.
 HIDDEN_BY_A_CACHE: Final = ("attention", "mask", "split", "merge", "heads")
+
+
+def likeliest(logits: Tensor) -> Tensor:
+    """Return the ids (1,) of the largest logits (1, V)."""
+    return logits.argmax(-1)
 
 
 class SmolLM:
@@ -129,8 +132,8 @@ class SmolLM:
             x = own.residual(x, y)
             present.append(kept)
             feed_forward = _built(own.feed_forward)
-            for name, stored in (("w1", "ffn_gate"), ("w2", "ffn_down"), ("w3", "ffn_up")):
-                if hasattr(feed_forward, name):
+            if any(True for _ in feed_forward.parameters()):  # one that adds nothing has none
+                for name, stored in (("w1", "ffn_gate"), ("w2", "ffn_down"), ("w3", "ffn_up")):
                     getattr(feed_forward, name).weight.data = self.tensors[f"blk.{layer}.{stored}.weight"]
             x = own.residual(x, feed_forward(self._norm(x, f"blk.{layer}.ffn_norm")))
         return self._norm(x, "output_norm") @ self.table.T, present
@@ -170,18 +173,21 @@ class SmolLM:
         ids: Tensor,
         tokens: int,
         *,
-        choose: Callable[[Tensor], Tensor] = lambda logits: logits.argmax(-1),
+        choose: Callable[[Tensor], Tensor] = likeliest,
         cache: bool = True,
         parts: Parts = PLAIN,
         layers: Collection[int] | None = None,
     ) -> Iterator[int]:
         """Yield up to `tokens` ids that follow ids (1, T), until the model ends its answer.
 
-        `choose` picks ids (1,) from logits (1, 49152). With a cache, each position is computed once.
+        `choose` picks ids (1,) from logits (1, 49152). With a cache, each position is computed once. Raises
+        ValueError for logits that are not finite.
         """
         fed, past, ends = ids, None, {self.tokeniser.token_to_id(name) for name in SPECIAL}
         for _ in range(tokens):
             logits, present = self(fed, past, parts, layers)
+            if not logits[:, -1].isfinite().all():
+                raise ValueError("the logits are not finite: does a part that was replaced return NaN?")
             chosen = choose(logits[:, -1])
             if int(chosen) in ends:
                 return
@@ -193,7 +199,8 @@ class SmolLM:
 @lru_cache(maxsize=4)  # to build one takes longer than to use it
 def _built(feed_forward: Callable[[int, int], nn.Module]) -> nn.Module:
     """Return the module whose weights are replaced before each layer uses it."""
-    return feed_forward(D_MODEL, D_FF).eval()
+    with torch.random.fork_rng():  # a lesson's random numbers are the same without the model
+        return feed_forward(D_MODEL, D_FF).eval()
 
 
 def _turn(x: Tensor, before: int, parts: Parts) -> Tensor:
@@ -202,9 +209,9 @@ def _turn(x: Tensor, before: int, parts: Parts) -> Tensor:
 
 
 def silence(heads: Collection[tuple[int, int]]) -> Callable[[Tensor, int], Tensor]:
-    """Return a part `heads` in which some heads, each a layer and a number, say the same at every position.
+    """Return a part `heads` in which some heads, each a layer and a number, output their mean.
 
-    Each passes on its mean over the positions, so that what follows still gets vectors of the usual size
+    The mean is that over the positions, so that what follows still gets vectors of the usual size
     (mean ablation: Wang et al. 2023, arXiv:2211.00593, section 2.2).
     """
 
@@ -227,11 +234,11 @@ def attention_maps(ids: Tensor) -> Tensor:
         maps.append(weights[0])
         return weights @ v
 
-    load()(ids, parts=replace(PLAIN, attention=attention))
+    load()(ids, parts=Parts(attention=attention))
     return torch.stack(maps)
 
 
-@once
+@cache
 def load() -> SmolLM:
     """Return the model. Raises NotInstalledError if its package, or gguf or tokenizers, is not here."""
     try:
@@ -256,6 +263,14 @@ def load() -> SmolLM:
     return SmolLM(tensors, tokeniser)
 
 
+def installed() -> bool:
+    """Return whether the model can be loaded."""
+    try:
+        return bool(load())
+    except NotInstalledError:
+        return False
+
+
 def find_weights() -> Path:
     """Return the package's file of weights. Raises NotInstalledError if it is not here, or another."""
     spec = importlib.util.find_spec(PACKAGE)  # finds a top-level package without importing it
@@ -275,7 +290,7 @@ def write(
     *,
     tokens: int = 30,
     chat: bool = False,
-    choose: Callable[[Tensor], Tensor] | None = None,
+    choose: Callable[[Tensor], Tensor] = likeliest,
     cache: bool | None = None,
     layers: Collection[int] | None = None,
     **parts: Any,
@@ -286,21 +301,19 @@ def write(
     `choose` picks the next id (1,) from logits (1, 49152). `parts` are fields of `Parts`; they replace those
     of `layers`, of all by default. A cache is used unless a part is replaced whose faults it would hide.
     """
-    print(f"{label}: " if label else "", end="" if chat else prompt)
+    print((f"{label}: " if label else "") + ("" if chat else prompt), end="")
     try:
         model = load()
     except NotInstalledError as problem:
-        print(_texts().get(_key(prompt, label), "…"), f"\n(recorded. {problem})", sep="")
+        print(_texts().get(_key(prompt, label), "… (no text was recorded for this prompt)"))
+        print(f"Recorded: no code was run. {problem}")
         return
     if cache is None:
         cache = not any(name in parts for name in HIDDEN_BY_A_CACHE)
     ids = model.encode(QUESTION.format(question=prompt) if chat else prompt)
-    more = {"choose": choose} if choose else {}
     written: list[int] = []
     text = ""
-    for each in model.generate(
-        ids, tokens, cache=cache, parts=replace(PLAIN, **parts), layers=layers, **more
-    ):
+    for each in model.generate(ids, tokens, choose=choose, cache=cache, parts=Parts(**parts), layers=layers):
         written.append(each)
         longer = model.decode(written)
         if not longer.endswith("\ufffd"):  # half a character: the next token completes it
@@ -310,28 +323,25 @@ def write(
     _record(_key(prompt, label), text.replace("\n", BREAK) or NOTHING)
 
 
-def next_tokens(
-    prompt: str, count: int = 8, *, draw: bool = True, ax: Axes | None = None, **parts: Any
-) -> dict[str, float]:
+def next_tokens(prompt: str, count: int = 8) -> dict[str, float]:
     """Return the likeliest next tokens after a prompt with their probabilities, and draw them as bars."""
+    from coursework import plots
+
     try:
         model = load()
     except NotInstalledError as problem:
-        print(f"(recorded. {problem})")
+        print(f"Recorded: no code was run. {problem}")
         found: dict[str, float] = _texts().get(_key(prompt, "next"), {})
     else:
-        logits, _ = model(model.encode(prompt), parts=replace(PLAIN, **parts))
+        logits, _ = model(model.encode(prompt))
         top = logits[0, -1].softmax(-1).topk(count)
         tokens = [model.decode([number]) for number in top.indices.tolist()]
         found = dict(zip(tokens, top.values.tolist(), strict=True))
         _record(_key(prompt, "next"), found)
-    if draw:
-        from coursework import plots
-
-        ax = ax or plots.panel(7, 0.6 + 0.4 * len(found))
-        bars = ax.barh([repr(token) for token in found][::-1], list(found.values())[::-1], color=plots.QUERY)
-        ax.bar_label(bars, fmt="%.2f", padding=4)
-        ax.set(xlim=(0, 1.1), xlabel="probability of the next token", title=f"{prompt} …")
+    ax = plots.panel(7, 1 + 0.4 * len(found))
+    bars = ax.barh([repr(token) for token in found][::-1], list(found.values())[::-1], color=plots.QUERY)
+    ax.bar_label(bars, fmt="%.2f", padding=4)
+    ax.set(xlim=(0, 1.1), xlabel="probability of the next token", title=f"{prompt} …")
     return found
 
 
@@ -339,7 +349,7 @@ def _key(prompt: str, label: str) -> str:
     return f"{label} | {prompt}"
 
 
-@once
+@cache
 def _texts() -> dict[str, Any]:
     """Return what was recorded when the lessons were built: by label and prompt, what followed."""
     texts: dict[str, Any] = json.loads(RECORDED.read_text("utf-8")) if RECORDED.exists() else {}

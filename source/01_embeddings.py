@@ -64,14 +64,14 @@ plots.use_style()
 # %% [markdown] slide="slide"
 # ## What an embedding is for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights. Every token it reads or writes is a row of one table. First it answers with its table as it was trained. Then the rows are exchanged, so that each token gets the row of another.
+# Here is a real language model, SmolLM2, with 135 million trained weights. It cuts a text into *tokens*, words or pieces of words, and looks up a vector for each of them in a table. First it answers with the table as it was trained. Then the rows are shuffled, so that nearly every token gets the vector of another. (`↵` stands for a line break.)
 
 # %% demo
 from coursework.smollm import write
 
 question = "What is the capital of France?"
 write(question, "with its table", chat=True, tokens=12)
-write(question, "rows exchanged", chat=True, tokens=12, embedding=lambda ids, table: table[ids * 7919 % len(table)])
+write(question, "rows shuffled", chat=True, tokens=12, embedding=lambda ids, table: table[ids * 7919 % len(table)])
 
 # %% [markdown]
 # ## One word after another, or all at once
@@ -1080,20 +1080,22 @@ except smollm.NotInstalledError as problem:
     print(problem)
 
 # %% [markdown]
-# Common words are one token, *unbelievable* is two, and each digit is a token of its own. Your `nearest` looks through all 49,152 rows: the neighbours of *seven* are other numbers, and those of *king* are a queen and an emperor. (A capital letter, or a space in front, makes another token with a row of its own.)
+# Common words are one token, *unbelievable* is two, and each digit is a token of its own. Your `nearest` looks through all 49,152 rows: the neighbours of *seven* are other numbers. Each list begins with the token itself, and for *cat* and *king* most of the rest are other spellings of the same word, because a capital letter or a space in front makes another token. But *dog*, *queen* and *emperor* are among the nearest, too.
 #
 # **Predict, then reveal.** The paper multiplies embeddings by $\sqrt{d_{\text{model}}}$, and so does your `TokenEmbedding`. SmolLM2 was trained without this factor, which is 24 here. What happens if you put it in?
 #
 # <details><summary>Answer</summary>
 #
-# The model writes one line break after another. Its layers *add* to the embedding, and what they add is now small beside a vector that is 24 times too long. The factor is neither right nor wrong in itself. It has to be the one that the other weights were trained with.
+# The model writes one line break after another. Its layers *add* to the embedding (lesson 5), and what they add is now small beside a vector that is 24 times too long. The factor is neither right nor wrong in itself. It has to be the one that the other weights were trained with.
 #
 # </details>
 
 # %% demo
+mine = TokenEmbedding(49152, 576)
+
+
 def with_factor(ids, table):
     """Look up as your TokenEmbedding does, in the model's table."""
-    mine = TokenEmbedding(*table.shape)
     mine.embed.weight.data = table
     return mine(ids)  # (1, T, 576)
 

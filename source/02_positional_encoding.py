@@ -56,7 +56,7 @@ plots.use_style()
 # %% [markdown] slide="slide"
 # ## What positions are for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights. First it answers as it was trained to. Then it is no longer told where its tokens stand. No weight has changed.
+# Here is a real language model, SmolLM2, with 135 million trained weights. First it answers as it was trained to. Then it is no longer told where its tokens stand. No parameter has changed, but all it writes is a single line break (`↵`).
 
 # %% demo
 from coursework.smollm import write
@@ -989,7 +989,7 @@ print("turning at position 7 is shift_matrix(-7):", torch.allclose(rotary(q)[0, 
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# SmolLM2 uses rotary positions with base 100,000. In each of its 30 layers, the queries and keys of every head are turned, pair by pair. If you wrote `rotary`, it can do that here.
+# SmolLM2 uses rotary positions with base 100,000. In each of its 30 layers, the queries and keys of every head are turned, pair by pair. If you wrote `rotary`, it can do that here; if not, run `skip("rotary")` first.
 
 # %% demo
 write(question, "on your rotary", chat=True, tokens=12, rotary=rotary)
@@ -997,11 +997,11 @@ write(question, "on your rotary", chat=True, tokens=12, rotary=rotary)
 # %% [markdown] slide="slide"
 # It answers as before.
 #
-# **Predict, then reveal.** What does the model answer if each position counts as 500 more than it is? And what if the clocks run faster, with base 100 instead of 100,000?
+# **Predict, then reveal.** What does the model answer if you add 500 to every position? And what if the clocks run faster, with base 100 instead of 100,000?
 #
 # <details><summary>Answer</summary>
 #
-# With 500 added, it gives the same answer, word for word. All queries and keys are turned by the same additional angle, and their dot products depend only on the *difference* between two positions. With other clocks the differences themselves change, and the answer no longer makes sense.
+# With 500 added, it gives the same answer, word for word. In each pair of features, all queries and keys are turned by the same additional angle, and their dot products depend only on the *difference* between two positions. With base 100, the same difference turns a pair by another angle than in training, and the answer no longer makes sense.
 #
 # </details>
 

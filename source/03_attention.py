@@ -58,7 +58,7 @@ plots.use_style()
 # %% [markdown] slide="slide"
 # ## What attention is for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights. First it answers as it was trained to. Then every token may read only itself. No weight has changed; only attention is gone.
+# Here is a real language model, SmolLM2, with 135 million trained weights. First it answers as it was trained to. Then every token may read only itself. No parameter has changed; only attention is gone.
 
 # %% demo
 from coursework.smollm import write
@@ -1148,7 +1148,7 @@ print("answers: complete, and in the right form")
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# SmolLM2 has 30 layers of nine heads each. Every layer calls scaled dot-product attention with queries, keys and values of shape `(1, 9, T, 64)` and a causal mask, just as you wrote it. So your functions can take the place of its own, in all layers at once.
+# SmolLM2 has 30 layers of nine heads each. Every layer calls scaled dot-product attention with queries, keys and values of shape `(1, 9, T, 64)` and a causal mask, like those you wrote. So your functions can take the place of its own, in all layers at once.
 
 # %% demo
 mine = {"attention": scaled_dot_product_attention, "mask": causal_mask}
@@ -1161,26 +1161,29 @@ write(question, "on your code", chat=True, tokens=12, **mine)
 #
 # | | the model says |
 # |---|---|
-# | A | nothing at all: it ends at once |
+# | A | `----------------` |
 # | B | *The capital of France is the capital of France.* |
 # | C | *You know the capital of the Americas is a aa thea2 aa* |
 # | D | *land extraordnumerable extraord usagenumerable* … |
 #
 # <details><summary>Answer</summary>
 #
-# C is the model without scaling. Its scores are eight times too large, so each head reads almost only its favourite token. Words of the right kind survive; the thread does not. B is the model without a mask: tokens see what comes after them, which never happened in training, and it repeats itself. In A the mask is inverted, so a token reads only later ones, and the last token, which has to answer, reads nothing. In D the softmax runs over the queries, so that the weights of a query no longer sum to 1, and nothing fits any more.
+# C is the model without scaling. Its scores are eight times too large, so each head reads almost only one token. It starts like a sentence, but soon stops making sense. B is the model without a mask: tokens see what comes after them, which never happened in training, and it repeats itself. In A the mask is inverted, so a token reads only later ones, and the last token, which has to answer, reads nothing. In D the softmax runs over the queries, so that the weights of a query no longer sum to 1, and each output is a wrongly weighted sum.
 #
 # </details>
 
 # %% demo
-def attend(q, k, v, mask, scale=8.0, dim=-1):
-    """Attend with a scale and a softmax of your choice, to see what they do."""
-    scores = (q @ k.transpose(-2, -1) / scale).masked_fill(~mask, -1e9)  # (1, 9, T, T)
-    return torch.softmax(scores, dim) @ v
+def no_scale(q, k, v, mask):
+    """Undo the division by √64."""
+    return scaled_dot_product_attention(8 * q, k, v, mask)
 
 
-def no_scale(q, k, v, mask): return attend(q, k, v, mask, scale=1.0)
-def over_queries(q, k, v, mask): return attend(q, k, v, mask, dim=-2)
+def over_queries(q, k, v, mask):
+    """Exchange queries and keys, so that the softmax runs over the queries."""
+    _, weights = scaled_dot_product_attention(k, q, q, mask.T)  # (1, 9, T keys, T queries)
+    return weights.transpose(-2, -1) @ v
+
+
 def no_mask(size): return torch.ones(size, size, dtype=torch.bool)
 def inverted(size): return ~causal_mask(size)
 
@@ -1191,7 +1194,7 @@ write(question, "inverted mask", chat=True, tokens=16, mask=inverted)
 write(question, "softmax over queries", chat=True, tokens=16, attention=over_queries)
 
 # %% [markdown]
-# None of the four raises an error, and all shapes are right. Only the text shows that something is wrong, and it shows it at once. Try a mistake of your own: change `attend`, and ask something else.
+# None of the four raises an error, and all shapes are right. Only the text shows that something is wrong, and it shows it at once. Try a mistake of your own, and ask something else.
 
 # %% [markdown]
 # ## Stretch: `attention_cost`, not counted

@@ -65,7 +65,7 @@ torch.set_num_threads(1);  # tensors this small are fastest on one thread
 # %% [markdown] slide="slide"
 # ## What several heads are for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights and nine heads in each layer. First it answers as it was trained to. Then all nine heads of a layer attend as the first one does. Each still has values of its own.
+# Here is a real language model, SmolLM2, with 135 million trained weights and nine heads in each layer. First it answers as it was trained to. Then all nine heads of a layer attend as the first one does. Only the attention weights change; the values stay as they were.
 
 # %% demo
 from coursework.smollm import write
@@ -73,7 +73,8 @@ from coursework.smollm import write
 
 def as_the_first(q, k, v, mask):
     """Attend with the weights of head 0 in all heads: v is (1, 9, T, 64)."""
-    return scaled_dot_product_attention(q[:, :1], k[:, :1], torch.eye(k.size(-2)), mask)[0] @ v
+    _, weights = scaled_dot_product_attention(q[:, :1], k[:, :1], v[:, :1], mask)  # (1, 1, T, T)
+    return weights @ v
 
 
 question = "What is the capital of France?"
@@ -1079,7 +1080,7 @@ print("answers: complete, and in the right form")
 # Each of SmolLM2's 30 layers splits its queries, of width 576, into nine heads of width 64. Its keys and values have only three heads, each shared by three query heads: *grouped-query attention* (Ainslie et al. 2023, arXiv:2305.13245), which keeps less in memory. Your two functions do the splitting and the merging.
 
 # %% demo
-write(question, "on your code", chat=True, tokens=12, split=split_heads, merge=merge_heads)
+write(question, "on your heads", chat=True, tokens=12, split=split_heads, merge=merge_heads)
 
 # %% [markdown] slide="slide"
 # It answers as before.
@@ -1092,7 +1093,7 @@ write(question, "on your code", chat=True, tokens=12, split=split_heads, merge=m
 #
 # <details><summary>Answer</summary>
 #
-# C. A single layer contributes little, and what its heads miss, others supply. In A, the shapes are right, but a head gets features of several positions, mixed up. In B, six of the nine query heads compare themselves with keys that were not made for them, in every layer. Neither A nor B raises an error.
+# C. This change in one middle layer isn't enough to alter this answer. In A, the shapes are right, but a head gets features of several positions, mixed up. In B, six of the nine query heads compare their queries with keys, and read values, that they weren't trained with, in every layer. Neither A nor B raises an error.
 #
 # </details>
 

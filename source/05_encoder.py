@@ -68,7 +68,7 @@ torch.set_num_threads(1)  # the fastest setting for tensors this small
 # %% [markdown] slide="slide"
 # ## What a residual connection is for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights in 30 layers. It is a decoder, but its layers are made of the parts of this lesson. First it answers as it was trained to. Then a single layer, number 12, no longer adds its input to its outputs.
+# Here is a real language model, SmolLM2, with 135 million trained weights in 30 layers. It is a decoder, but its layers are made of the parts of this lesson. First it answers as it was trained to. Then a single layer, number 12 counted from 0, no longer adds its input to its outputs.
 
 # %% demo
 from coursework.smollm import write
@@ -1121,25 +1121,25 @@ for name, width in {"the same d_ff:": d_ff, "two thirds of d_ff:": 2 * d_ff // 3
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# SmolLM2's feed-forward network is the gated one of the stretch exercise, of widths 576 and 1,536, with the same three matrices. If you wrote `GatedFeedForward`, it can run in all 30 layers.
+# SmolLM2's feed-forward network is the gated one of the stretch exercise, of widths 576 and 1,536, with the same three matrices. If you wrote `GatedFeedForward`, it can run in all 30 layers; if not, run `skip("gated-feed-forward")` first.
 
 # %% demo
 write(question, "on your feed-forward", chat=True, tokens=12, feed_forward=GatedFeedForward)
 
 # %% [markdown] slide="slide"
-# It answers as before. At the beginning of the lesson you saw what happens without the residual connections of one layer: what eleven layers had built is lost, and the rest of the model gets vectors it has never seen.
+# It answers as before. At the beginning of the lesson you saw what happens without the residual connections of one layer: what the embedding and the twelve layers before it had built is no longer passed on.
 #
 # **Predict, then reveal.** Now leave a *feed-forward network* out instead: its output is replaced by zeros, and the residual connection stays. Does the model still answer if it is left out in layer 12? In layer 0? In all layers?
 #
 # <details><summary>Answer</summary>
 #
-# Without that of layer 12, the answer is the same: the residual connection carries everything past the gap, and the other 29 layers are enough. Without that of layer 0 the model ends at once, because everything that follows is built on the first layer's work. Without any, it repeats a fragment. So a residual connection is needed in every layer, but the sublayer beside it may be dispensable.
+# Without the feed-forward network of layer 12, the answer is the same: the residual connection carries everything past the gap. Without that of layer 0 the model ends at once; later layers seem to depend on what it adds. Without any, it repeats a fragment. So in layer 12, the residual connection is what this answer needs, and the network beside it is not.
 #
 # </details>
 
 # %% demo
 class Nothing(nn.Module):
-    """Stand where a feed-forward network was, and add nothing."""
+    """A feed-forward network that returns zeros."""
 
     def __init__(self, d_model, d_ff):
         super().__init__()

@@ -68,7 +68,7 @@ plots.use_style()
 # %% [markdown] slide="slide"
 # ## What a decoder does
 #
-# Here is a real decoder, SmolLM2, with 135 million trained weights. Given a text, it gives a probability to every token that could come next. It takes the likeliest, adds it to the text, and starts again. When its tokens may also see what comes after them, it fails.
+# Here is a real decoder, SmolLM2, with 135 million trained weights. Given a text, it gives a probability to every token that could come next. We take the likeliest, append it to the text, and run the model again. Without the causal mask it fails: earlier tokens then read later ones, which they never did in training.
 
 # %% demo
 from coursework.smollm import next_tokens, write
@@ -1039,13 +1039,13 @@ for length in (10, 100, 1000):
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# SmolLM2 is 30 layers like your `CausalDecoderLayer`, and it writes with a cache like that of the stretch exercise: the keys and values of earlier positions are kept, and each new token is computed alone.
+# SmolLM2 is 30 pre-norm layers like your `CausalDecoderLayer`, with rotary positions and a gated feed-forward network. It writes with a cache like that of the stretch exercise: the keys and values of earlier positions are kept, and each new token is computed alone.
 #
 # **Predict, then reveal.** How much faster is a token with the cache than without, after 10, 100 and 400 tokens?
 #
 # <details><summary>Answer</summary>
 #
-# With the cache, a token takes about the same time everywhere: all weights are read once, whatever the length. Without it, all positions are computed again for each token, so the time grows with the length. After 10 tokens the cache is up to twice as fast, after 400 more than ten times.
+# With the cache, a single position goes through the layers, so the time grows slowly with the length. Without it, every position goes through them again for each token. After 10 tokens the cache is about twice as fast, after 400 about twenty times; your numbers will differ.
 #
 # </details>
 
@@ -1060,7 +1060,7 @@ try:
     for length in (10, 100, 400):
         _, past = model(ids[:, :length])
         seconds = {}
-        for name, fed, kept in (("cache", ids[:, length:][:, :1], past), ("no cache", ids[:, : length + 1], None)):
+        for name, fed, kept in (("cache", ids[:, length : length + 1], past), ("no cache", ids[:, : length + 1], None)):
             start = time.perf_counter()
             model(fed, kept)
             seconds[name] = time.perf_counter() - start
@@ -1073,7 +1073,7 @@ except smollm.NotInstalledError as problem:
 #
 # <details><summary>Answer</summary>
 #
-# Without the first token, the model only repeats the request; with it, it writes a story. Many heads give most of their weight to the first token when there is nothing to read: it is an *attention sink* (Xiao et al. 2023, arXiv:2309.17453). If it is gone, that weight goes to tokens that were meant to be ignored.
+# Without the first token, the model roughly repeats the request and stops. With it, it writes a fluent story, but not about a robot: the request soon falls out of the window. Many heads give most of their weight to the first token when there is nothing to read: it is an *attention sink* (Xiao et al. 2023, arXiv:2309.17453). If it is gone, that weight goes to tokens that were meant to be ignored.
 #
 # </details>
 

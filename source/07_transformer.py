@@ -75,15 +75,16 @@ torch.set_num_threads(1)  # the fastest setting for tensors this small
 # %% [markdown] slide="slide"
 # ## What decoding does
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights. It only gives probabilities, and something has to choose a token. First it is always the likeliest, then any of the 49,152, each as often as the others.
+# Here is a real language model, SmolLM2, with 135 million trained weights. It only gives a probability to each token; something else has to choose. First we always take the likeliest. Then we draw one of the 49,152 at random, all equally likely.
 
 # %% demo
 from coursework.smollm import write
 
 question = "What is the capital of France?"
 write(question, "the likeliest", chat=True, tokens=12)
-torch.manual_seed(7)
-write(question, "any", chat=True, tokens=12, choose=lambda logits: torch.randint(logits.size(-1), (1,)))
+drawn = torch.Generator().manual_seed(7)
+write(question, "any", chat=True, tokens=12,
+      choose=lambda logits: torch.randint(logits.size(-1), (1,), generator=drawn))
 
 # %% [markdown]
 # # Sitting 1: build it, decode with it, train it
@@ -1291,7 +1292,7 @@ def write(temperature):
     print(language.wrapped(words.text(drawn.tolist())))
 
 # %% [markdown]
-# At temperature 0.3 the text goes round in circles with the most frequent words: *the earth of the world of the time*. (Your samples may differ.) At 1.5 it is close to nonsense, and words run together. In between you can see what the model has learned: that words and separators alternate, that a verse line begins with a capital, and that a speech begins with a name on a line of its own. You can also see what it hasn't learned. The sentences mean nothing, and it doesn't keep track of who is on stage. To train for longer, raise `STEPS`. Name a file in `checkpoint=` so that you can interrupt the run and continue it later.
+# At temperature 0.3 the text goes round in circles with the most frequent words: *the world of the earth of the world*. (Your samples may differ.) At 1.5 it is close to nonsense, and words run together. In between you can see what the model has learned: that words and separators alternate, that a verse line begins with a capital, and that a speech begins with a name on a line of its own. You can also see what it hasn't learned. The sentences mean nothing, and it doesn't keep track of who is on stage. To train for longer, raise `STEPS`. Name a file in `checkpoint=` so that you can interrupt the run and continue it later.
 
 # %% [markdown]
 # ## The fourteen tensors, traced
@@ -1504,13 +1505,13 @@ check("sample-next")
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# Your Shakespeare model learnt from five million characters. SmolLM2 learnt from two trillion tokens (Allal et al. 2025, arXiv:2502.02737). Both choose their words in the same way, so your `sample_next` can do it for SmolLM2.
+# Your Shakespeare model learnt from five million characters. SmolLM2 learnt from two trillion tokens (Allal et al. 2025, arXiv:2502.02737). Sampling works the same way for both, so your `sample_next` can choose for SmolLM2 (if you haven't written it, run `skip("sample-next")` first).
 #
-# **Predict, then reveal.** Which temperature gives the dullest story, and from which on does it fall apart? Can `top_k` save a temperature of 3?
+# **Predict, then reveal.** Which of the temperatures 0.2, 1 and 3 gives the most predictable story, and which gives gibberish? Can `top_k` save a temperature of 3?
 #
 # <details><summary>Answer</summary>
 #
-# At 0.2 it writes nearly what the likeliest tokens would give, at 1.0 it is livelier, and at 3 it is a pile of words: so flat a distribution gives most of its probability to the tens of thousands of tokens that don't fit. With `top_k=5` only five candidates are left at each step, and even at a temperature of 3 a story comes out.
+# At 0.2 it writes nearly what the likeliest tokens give, at 1 it is livelier, and at 3 it is unrelated words: so flat a distribution gives most of its probability to the tens of thousands of tokens that don't fit. With `top_k=5` only five candidates are left at each step, and even at a temperature of 3 a story comes out.
 #
 # </details>
 
@@ -1526,6 +1527,7 @@ def chooser(**settings):
     return lambda logits: sample_next(logits, generator=generator, **settings)
 
 
+smollm.write(request, "always the likeliest", chat=True, tokens=30)
 smollm.write(request, "temperature 0.2", chat=True, tokens=30, choose=chooser(temperature=0.2))
 smollm.write(request, "temperature 1", chat=True, tokens=30, choose=chooser(temperature=1.0))
 smollm.write(request, "temperature 3", chat=True, tokens=30, choose=chooser(temperature=3.0))
@@ -1536,17 +1538,18 @@ smollm.write(request, "temperature 3, top 5", chat=True, tokens=30, choose=choos
 #
 # <details><summary>Answer</summary>
 #
-# It writes more sensibly. Before the division, the distribution is sharp, and a few tokens reach 0.9, so few candidates are left. After the division it is flat, thousands of tokens are needed to reach 0.9, and the filter hardly filters. The order is a convention, but the two are different samplers: if you copy settings from one program to another, check which one it uses.
+# It writes more sensibly. Before the division, the distribution is sharp, and a few tokens reach 0.9, so few candidates are left. After the division it is flat, many more tokens are needed to reach 0.9, and the filter hardly filters. The order is a convention, but the two are different samplers: if you copy settings from one program to another, check which one it uses.
 #
 # </details>
 
 # %% demo
+from transformers import TopPLogitsWarper
+
+
 def filter_first(logits):
     """Filter by top_p at temperature 1, then divide by 2."""
-    ordered, ids = logits.sort(descending=True)  # (1, V)
-    before = ordered.softmax(-1).cumsum(-1) - ordered.softmax(-1)
-    ordered = ordered.masked_fill(before >= 0.9, -torch.inf)
-    return ids[0, torch.multinomial((ordered / 2).softmax(-1), 1, generator=drawn)[:, 0]]  # (1,)
+    kept = TopPLogitsWarper(0.9)(None, logits)  # (1, V), minus infinity where a token is left out
+    return torch.multinomial((kept / 2).softmax(-1), 1, generator=drawn)[:, 0]  # (1,)
 
 
 drawn = torch.Generator().manual_seed(1)

@@ -82,7 +82,7 @@ print(note)
 # %% [markdown] slide="slide"
 # ## What a head can be for
 #
-# Here is a real language model, SmolLM2, with 270 heads. It goes on with a text of made-up names that repeats itself. Then eight of its heads are silenced, and it can no longer look up what came next the first time. At the end of this lesson you will find these eight, with tools that you write.
+# Here is a real language model, SmolLM2, with 270 heads. It continues a text of made-up names that repeats itself. Then eight of its heads are silenced (each passes on only its average output), and it can no longer look up what came next the first time. At the end of this lesson you will find these eight with a tool that you write.
 
 # %% demo
 from coursework.smollm import silence, write
@@ -987,7 +987,7 @@ for kind, layer, head in head_ablation.heads(speller):
 attention_plots.ablation([(kind, spread, left) for kind, _, _, spread, left in rows], whole);
 
 # %% [markdown]
-# Each dot is a head. Its place from left to right is how sharply it attends on 4073 (left is sharper). Its height is how many of 100 other numbers are spelt out exactly without it. If a sharp map meant an important head, the dots would rise from left to right. They don't. Most heads, sharp or not, can be silenced without harm. The one that the model needs most is a broad head of the encoder: without it, only about half of the numbers come out right.
+# Each dot is a head. Its place from left to right is how sharply it attends on 4073 (left is sharper). Its height is how many of 100 other numbers are spelt out exactly without it. If a sharp map meant an important head, the dots would rise from left to right. They don't. Most heads, sharp or not, can be silenced without harm. The one that the model needs most is a broad head of the encoder: without it, only about three quarters of the numbers come out right.
 
 # %% demo
 print("silenced                 exactly right   lowest of its single heads")
@@ -1129,33 +1129,35 @@ check("silence-head")
 # %% [markdown] slide="slide"
 # ## In a real model: find the heads that copy
 #
-# Give SmolLM2 25 random tokens, twice in a row. The second time, it can know what comes next only by looking it up in the first. A head that does this attends, from each token, to the one **after** its earlier occurrence: an *induction head* (Olsson et al. 2022, arXiv:2209.11895). It needs help from an earlier layer, from a head that says of each token what came before it. Your `previous_token_score` finds those.
+# Give SmolLM2 25 random tokens, twice in a row. The second time, it can know what comes next only by looking it up in the first. A head that does this attends, from each token, to the one **after** its earlier occurrence: an *induction head* (Olsson et al. 2022, arXiv:2209.11895). It needs help from an earlier layer, from a head that attends to the previous token. Your `previous_token_score` finds those. It finds the heads that copy as well: if the columns are shifted by 23, the token after the twin stands where the previous token would be.
 
 # %% demo
 from coursework import smollm
 
 torch.manual_seed(0)
-once, start = torch.randint(1000, 40000, (1, 25)), torch.zeros(1, 1, dtype=torch.long)
+once = torch.randint(1000, 40000, (1, 25))
+start = torch.zeros(1, 1, dtype=torch.long)  # a first token for the heads that have nothing to read
 twice = torch.cat([start, once, once], dim=1)  # (1, 51)
 try:
     maps = smollm.attention_maps(twice)  # (30, 9, 51, 51)
 except smollm.NotInstalledError as problem:
     print(problem)
-    maps = torch.zeros(30, 9, 51, 51)
-copying = maps.diagonal(-24, 2, 3)[..., 2:].mean(-1)  # (30, 9): from each token to the one after its twin
-figure, axes = plt.subplots(1, 2, figsize=(9, 7), sharey=True)
-for ax, (title, scores) in zip(axes, {"previous token": previous_token_score(maps), "copying": copying}.items()):
-    ax.imshow(scores, vmin=0, vmax=1, cmap="Blues", aspect="auto")
-    ax.set(title=title, xlabel="head", ylabel="layer")
+else:
+    copying = previous_token_score(maps.roll(23, dims=-1)[..., 26:, 26:])  # (30, 9), of the second time only
+    figure, axes = plt.subplots(1, 2, figsize=(9, 7), sharey=True)
+    for ax, (title, scores) in zip(axes, {"previous token": previous_token_score(maps), "copying": copying}.items()):
+        image = ax.imshow(scores, vmin=0, vmax=1, cmap="Blues", aspect="auto")
+        ax.set(title=title, xlabel="head", ylabel="layer")
+    figure.colorbar(image, ax=axes, label="mean weight")
 
 # %% [markdown] slide="slide"
-# In both panels, a few of the 270 heads stand out. The two that look most firmly at the previous token are in layers 11 and 16, and the heads that copy come right after them, from layer 17 on. The order is no accident: a head that copies reads what an earlier one wrote.
+# In both panels, a few of the 270 heads stand out. The two that look most firmly at the previous token are in layers 11 and 16, and the heads that copy start in layer 17. This order fits the mechanism; it doesn't prove it.
 #
-# **Predict, then reveal.** Silence the eight best copying heads. How many of the random tokens does the model still predict the second time? And what if eight other heads are silenced, drawn by lot?
+# **Predict, then reveal.** Silence the eight best copying heads. How many of the random tokens does the model still predict the second time? And what if eight other heads are silenced, chosen at random?
 #
 # <details><summary>Answer</summary>
 #
-# With all heads it predicts about eight in ten. Without the eight, next to none; without eight others, still three quarters. Silenced here means that a head passes on its mean over the positions. If it passed on zeros instead, the layers after it would get shorter vectors than they have ever seen, and that alone could do damage.
+# With all heads it predicts about eight in ten. Without the eight, next to none; without eight others, as many as before. Silenced here means that a head passes on its mean over the positions. If it passed on zeros instead, the layers after it would get shorter vectors than they have ever seen, and that alone could do damage.
 #
 # </details>
 
@@ -1167,15 +1169,17 @@ def predicted(heads):
     return (logits[0, 26:-1].argmax(-1) == twice[0, 27:]).float().mean().item()
 
 
-if maps.any():
-    best = {divmod(number, 9) for number in copying.flatten().topk(8).indices.tolist()}
-    others = {divmod(number, 9) for number in torch.randperm(270)[:8].tolist()}
-    for name, heads in {"all heads": [], "without the best eight": best, "without eight others": others}.items():
+if smollm.installed():
+    order = copying.flatten().argsort(descending=True)
+    shuffled = order[8:][torch.randperm(262, generator=torch.Generator().manual_seed(1))]
+    best, others = ([divmod(number, 9) for number in some[:8].tolist()] for some in (order, shuffled))
+    tried = {"all heads": [], "without the best eight": best, "without eight others": others}
+    for name, heads in (tried | {"without (11, 1) and (16, 0)": [(11, 1), (16, 0)]}).items():
         print(f"{name}: {predicted(heads):.0%}")
     print("the best eight:", sorted(best))
 
 # %% [markdown]
-# This is the difference between seeing and showing. The maps suggested what these heads do; taking them away shows that the model needs them for it.
+# The maps only suggested what these heads do. Silencing them shows that the model needs them for it. The last line tests the mechanism as well: without the two heads that look most firmly at the previous token, the heads that copy are all still there, but the model predicts only a quarter.
 
 # %% [markdown] slide="skip"
 # ## Where you stand

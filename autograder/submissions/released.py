@@ -5,6 +5,7 @@ Each is read once for as long as its file stays as it is.
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -115,12 +116,15 @@ def identify(course: Course, path: Path) -> str:
     cells = read_submission(path, course).cells
     defined = {name for cell in cells for name in DEFINITION.findall(cell.source)}
 
+    released = sorted(p.stem for p in course.release.glob("*/*.ipynb") if p.stem == p.parent.name)
+    lessons_with = Counter(text for lesson in released for text in fingerprint(course, lesson).texts)
+
     def shared(lesson: str) -> int:
         known = fingerprint(course, lesson)
-        same = (cell.grade_id in known.grade_ids or cell.source.strip() in known.texts for cell in cells)
+        own = {text for text in known.texts if lessons_with[text] == 1}  # some cells are in every lesson
+        same = (cell.grade_id in known.grade_ids or cell.source.strip() in own for cell in cells)
         return len(known.names & defined) + sum(same)
 
-    released = sorted(p.stem for p in course.release.glob("*/*.ipynb") if p.stem == p.parent.name)
     found = {lesson: shared(lesson) for lesson in released}
     best = path.stem if found.get(path.stem) else max(released, key=lambda lesson: found[lesson], default="")
     if not found.get(best):

@@ -47,7 +47,7 @@ class Exercise:
         """What to say where the exercise is not written yet: how to go on."""
         if not self.stand_in:
             title = f"{self.title[:1].upper()}{self.title[1:]}"
-            return f"{title}: not filled in yet. Nothing below needs these answers."
+            return f"{title}: not filled in, or its `raise` line is still there. Nothing below needs it."
         return (
             f'`{self.name}` is not written yet. Write it, or run `skip("{self.name}")` to go on without it.'
         )

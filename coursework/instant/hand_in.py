@@ -19,7 +19,7 @@ UNSAVED = (
 DELETED = "The cell '{cell}' is missing. Edit > Undo Cell Operation may bring it back."
 CHANGED = "The test of {name} was changed. Grading uses the original."
 UNANSWERED = "Not answered, with the points: {names}."
-DONE = "{place} is the file to hand in, as you saved it at {time}. It is complete and opens."
+DONE = "{place} is the file to hand in, as you saved it at {time}. No cell is missing, and it opens."
 INCOMPLETE = "{place} was written as you saved it at {time}, but look at the lines above first."
 NOT_WRITTEN = "{place} cannot be written: {problem}. Hand in {file} itself, as you saved it."
 

@@ -14,13 +14,15 @@ NOTHING = "{name} is skipped: nothing later in this lesson needs it. The exercis
 UNKNOWN = "There is no exercise '{name}'. check() lists the exercises of this lesson."
 
 
-def skip(name: str) -> None:
+def skip(name: Any) -> None:
     """Bind a right version of what an exercise defines in the caller's names, and say so in one line.
 
-    `name` is what the exercise defines, or its id. Grading and `check` count the exercise as unanswered.
+    `name` is the exercise's id, the name of what it defines, or the object itself. Grading and `check` count
+    the exercise as unanswered.
     """
     names = sys._getframe(1).f_globals
-    exercise = exercise_named(str(name), names)
+    name = name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__)
+    exercise = exercise_named(name, names)
     if exercise is None:
         print(UNKNOWN.format(name=name))
         return

@@ -82,7 +82,10 @@ def test_a_mistake_that_shows_is_named_or_its_twin(lesson: Lesson, exercise: Exe
         passed, title = card_title(oracle, exercise, [mistake])
         twins = [each for each in exercise.mistakes if mistake.id in each.same_as]
         twins += [exercise.mistake(name) for name in mistake.same_as]
-        assert passed or any(each.title in title for each in (mistake, *twins)), (mistake.id, title)
+        # Or one that no example tells from it: alone, it is named by the same title.
+        alike = [each for each in exercise.mistakes if each.title == title.removesuffix(".")]
+        own = [card_title(oracle, exercise, [each]) for each in alike]
+        assert passed or any(each.title in title for each in (mistake, *twins)) or (False, title) in own, mistake.id
 
 
 @pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from matplotlib import pyplot as plt
 from torch import Tensor, nn
 
 from coursework import smollm
-from coursework.smollm import KV_HEADS, LAYERS, PLAIN, Gated, SmolLM
+from coursework.smollm import KV_HEADS, LAYERS, PLAIN, Gated, Parts, SmolLM
 
 PROMPT = "The capital of France is"
 
@@ -110,7 +110,7 @@ BROKEN: dict[str, Any] = {
 @pytest.mark.parametrize("part", [each.name for each in fields(PLAIN)])
 def test_each_part_is_used(model: SmolLM, part: str) -> None:
     """A part that is broken in all layers changes the logits, and in one layer changes them otherwise."""
-    ids, broken = model.encode(PROMPT), replace(PLAIN, **{part: BROKEN[part]})
+    ids, broken = model.encode(PROMPT), Parts(**{part: BROKEN[part]})
     right = model(ids)[0]
     one, everywhere = (model(ids, parts=broken, layers=which)[0] for which in ([12], None))
     assert not torch.allclose(right, everywhere, atol=1e-2)
@@ -127,9 +127,9 @@ def test_parts_may_be_written_otherwise(model: SmolLM) -> None:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
     def shifted(x: Tensor, base: float) -> Tensor:
-        return smollm.turned(F.pad(x, (0, 0, 500, 0)), base)[:, 500:]
+        return smollm.turn_pairs(F.pad(x, (0, 0, 500, 0)), base)[:, 500:]
 
-    parts = replace(PLAIN, attention=attention, rotary=shifted, feed_forward=lambda d, f: Gated(d, f))
+    parts = Parts(attention=attention, rotary=shifted, feed_forward=lambda d, f: Gated(d, f))
     ids = model.encode(PROMPT)
     torch.testing.assert_close(model(ids, parts=parts)[0], model(ids)[0], atol=2e-2, rtol=1e-3)
     assert len(model(ids)[1]) == LAYERS
@@ -172,12 +172,26 @@ def test_it_ends_where_the_model_ends(model: SmolLM) -> None:
 
 def test_next_tokens_are_drawn() -> None:
     """The likeliest tokens come with their probabilities, in falling order, a bar for each."""
-    _, axes = plt.subplots()
-    found = smollm.next_tokens(PROMPT, 3, ax=axes)
-    assert [bar.get_width() for bar in axes.patches] == sorted(found.values())
-    plt.close()
+    found = smollm.next_tokens(PROMPT, 3)
     assert next(iter(found)) == " Paris"
-    assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert [bar.get_width() for bar in plt.gca().patches] == sorted(found.values())
+    plt.close()
+
+
+def test_parts_that_give_nan_are_told(model: SmolLM) -> None:
+    """NaN is no end of an answer: the likeliest of nothing would be the token that ends a text."""
+    with pytest.raises(ValueError, match="NaN"):
+        tokens(model, parts=Parts(attention=lambda q, k, v, mask: v * torch.nan))
+
+
+def test_random_numbers_do_not_depend_on_the_model(model: SmolLM) -> None:
+    """Where it is missing, a lesson goes on with the same random numbers."""
+    torch.manual_seed(0)
+    expected = torch.rand(1)
+    torch.manual_seed(0)
+    smollm._built.cache_clear()
+    tokens(model, 1)
+    assert torch.equal(torch.rand(1), expected)
 
 
 @pytest.mark.usefixtures("missing")
@@ -193,7 +207,10 @@ def test_without_the_package_recorded_texts_are_shown(
     said = capsys.readouterr().out
     assert said.startswith(f"right: {PROMPT} Paris.\n")
     assert smollm.INSTALL in said
-    assert smollm.next_tokens(PROMPT, draw=False) == {" Paris": 0.77}
+    assert not smollm.installed()
+    smollm.write("Another prompt")
+    assert "no text was recorded" in capsys.readouterr().out
+    assert smollm.next_tokens(PROMPT) == {" Paris": 0.77}
     smollm._texts.cache_clear()
 
 

@@ -112,10 +112,11 @@ def hostile(exercise: Exercise, leak: str) -> str:
 def without_places(message: str) -> str:
     """Return a message without places and counts, ratios, names of dtypes and relations between sizes.
 
-    That values are wrong may be said by their number or by their spread.
+    That values are wrong may be said by their number, by their spread or by their mean.
     """
     text = re.sub(f"{RATIO} what it should be|{NO_RATIO}", "#", message)
     text = re.sub(WRONG_VALUES, "values are wrong", text)
+    text = re.sub("should have mean 0, but they don't|have a standard deviation that is #", "are wrong", text)
     text = re.sub(r": it (is|has) [^.]*(\.\d+ times [^.]*)?\.", ".", text)
     return re.sub(r"(#, )*#", "#", re.sub(rf"\b({DTYPES})\b|\d+", "#", text))
 

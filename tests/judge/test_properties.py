@@ -100,8 +100,8 @@ OF_A_MODULE = {
 LEARNS = ("learns", "gradients")
 NO_GRADIENTS = {  # of functions: what NumPy may compute, what is a choice or a count, what is looked at
     *("tokenise", "build-vocabulary", "encode", "pad-batch", "nearest", "sinusoidal-encoding"),
-    *("shift-matrix", "softmax", "attention-scores", "causal-mask", "padding-mask"),
-    *("scaled-dot-product-attention", "load-from-torch", "parameter-count", "shift-right"),
+    *("shift-matrix", "causal-mask", "padding-mask"),
+    *("load-from-torch", "parameter-count", "shift-right"),
     *("target-mask", "greedy-decode", "noam-rate", "train-step", "language-windows"),
     *("attention-maps", "plot-attention", "sentence-pair-attention", "previous-token-score"),
     *("attention-entropy", "attention-rollout", "best-span"),
