@@ -82,7 +82,7 @@ def test_what_is_not_written_is_one_line(run: dict[str, nbformat.NotebookNode]) 
         assert "\n" not in error(run[cell])
         assert len(run[cell].outputs) == 1
     assert "needs is missing here, because scaled_dot_product_attention is not written" in error(run["added-2"])
-    assert "not filled in yet" in error(run["attention-shapes-test"])
+    assert "not filled in, or its raise line" in error(run["attention-shapes-test"])
 
 
 def test_an_exception_in_a_visible_test_is_one_card(run: dict[str, nbformat.NotebookNode]) -> None:
