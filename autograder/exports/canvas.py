@@ -28,9 +28,9 @@ SETTING = "c.CanvasExport.columns"
 def canvas_csv(scores: ClassScores, roster: Roster, titles: Mapping[str, str], *, partial: bool) -> str:
     """Return the file for Canvas. Scores with pending points are empty, unless `partial` asks for them.
 
-    `titles` are the headings of the lessons' columns, from `column_titles`. Whoever only the roster knows has
-    a row without scores. Raises CourseError if the roster is Moodle's, and if Canvas would take two folders
-    for one person: it does not tell logins apart by case.
+    `titles` are the headings of the lessons' columns, from `column_titles`. A student who is only in the
+    roster has a row without scores. Raises CourseError if the roster is Moodle's, and if Canvas would take
+    two folders for one person: it does not tell logins apart by case.
     """
     if roster.system == "Moodle":
         raise CourseError(

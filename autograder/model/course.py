@@ -41,7 +41,7 @@ class Course:
 
     @classmethod
     def at(cls, folder: Path) -> "Course":
-        """Return the course in exactly this folder. Raises CourseError if it is none."""
+        """Return the course in exactly this folder. Raises CourseError if there is none in it."""
         root = folder.resolve()
         if not (root / CONFIG).is_file():
             found = "which has none" if root.is_dir() else "which is no folder"

@@ -1,11 +1,8 @@
 """Writes the lessons as a folder of pages: no network, no answers, and the notebooks to fetch beside them."""
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Final
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from autograder.authoring.files import files_in, write
 from autograder.guard import refuse_secrets
@@ -36,15 +33,15 @@ def site(course: Course) -> dict[str, bytes]:
     lessons = [_lesson(course, name) for name in course.lessons()]
     style = render("student_style.j2") + (HERE / "site.css").read_text(encoding="utf-8")
     contents = {
-        "index.html": _render("index.html.j2", root="", lessons=lessons),
+        "index.html": render("site_index.html.j2", root="", lessons=lessons),
         "style.css": style,
         "site.js": (HERE / "site.js").read_text(encoding="utf-8"),
         "sections.js": _sections(lessons),
     }
     for number, lesson in enumerate(lessons):
         before, after = lessons[:number][-1:], lessons[number + 1 :][:1]
-        page = _render(
-            "lesson.html.j2", root="../", lesson=lesson, lessons=lessons, before=before, after=after
+        page = render(
+            "site_lesson.html.j2", root="../", lesson=lesson, lessons=lessons, before=before, after=after
         )
         contents[f"{lesson.name}/index.html"] = page
     files = {name: text.encode() for name, text in contents.items()}
@@ -72,18 +69,3 @@ def _sections(lessons: list[LessonPage]) -> str:
         for section in lesson.sections
     ]
     return f"const SECTIONS = {json.dumps(found, ensure_ascii=False, indent=0)};\n"
-
-
-def _render(template: str, **values: object) -> str:
-    return _environment().get_template(template).render(**values)
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("autograder.site", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

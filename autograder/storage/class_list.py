@@ -75,9 +75,7 @@ def remove_student(course: Course, student: str) -> None:
     The gradebook comes last, so that a removal that was cut short can be repeated. The reports of the class
     are the caller's to publish again.
     """
-    places = [folder / student for folder in (course.submitted, course.autograded, course.feedback)]
-    places += course.exports.glob(f"gradescope/*/{student}")
-    for place in places:
+    for place in (*_folders(course, student), *course.exports.glob(f"gradescope/*/{student}")):
         if place.is_symlink():
             place.unlink()
         elif place.is_dir():
@@ -94,5 +92,8 @@ def remove_student(course: Course, student: str) -> None:
 
 def kept_of(course: Course, student: str) -> list[Path]:
     """Return the folders with a student's work and feedback."""
-    folders = (course.submitted, course.autograded, course.feedback)
-    return [folder / student for folder in folders if (folder / student).exists()]
+    return [folder for folder in _folders(course, student) if folder.exists()]
+
+
+def _folders(course: Course, student: str) -> list[Path]:
+    return [folder / student for folder in (course.submitted, course.autograded, course.feedback)]

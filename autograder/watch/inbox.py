@@ -262,8 +262,8 @@ def _is_notebook(name: str) -> bool:
 def _copy(source: Path, target: Path) -> int:
     """Copy one plain file, and return its size.
 
-    Of a notebook that cannot be copied, leave something of its kind, at which grading says what it is; of
-    anything else, nothing.
+    In place of a notebook that cannot be copied, something of the same kind is left, so that grading can say
+    what it is; in place of any other file, nothing.
     """
     is_notebook = _is_notebook(source.name)
     try:

@@ -1,7 +1,7 @@
 """Watches an inbox: what is new and whole is graded, as often as a student is allowed, and given back.
 
-Students take turns: who had fewest in the last hour is next. Most submissions take seconds; one that takes
-longer goes to a worker of its own.
+Students take turns: the one who had the fewest in the last hour is next. Most submissions take seconds; one
+that takes longer goes to a worker of its own.
 """
 
 import threading
@@ -145,7 +145,7 @@ class ArrivalGrader:
             busy = self._at_work(pool)
             if (
                 turn.future is None
-                and not busy >= pool.workers
+                and busy < pool.workers
                 and not (busy and pool.is_outdated(turn.submission))
             ):
                 turn.future, turn.begun = pool.begin(turn.submission), time.monotonic()

@@ -1,6 +1,6 @@
-"""The server of `autograder written`: on this machine only, and only for who knows its address.
+"""The server of `autograder written`: on this machine only, and only for those who know its address.
 
-The address holds a random token. Whoever has it may grade, as in Jupyter. Nothing is kept in a cookie,
+The address holds a random token. Anyone who has it can grade, as in Jupyter. Nothing is kept in a cookie,
 because a browser sends those to every server of the machine and with every request: a page elsewhere, which
 cannot know the token, cannot make the browser do anything here. Requests for a host of another name, and from
 other pages, are refused.
@@ -93,7 +93,7 @@ async def serve_until_stopped(server: GradingServer, ready: Callable[[], object]
 
 
 class Guarded(RequestHandler):
-    """Refuses whoever has another token, and pages of other servers; by itself it answers nothing."""
+    """Refuses requests with another token or from other sites; subclasses answer the rest."""
 
     @property
     def server(self) -> GradingServer:

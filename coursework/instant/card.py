@@ -67,14 +67,14 @@ class Card:
     @property
     def html(self) -> str:
         """The card as HTML without scripts, for light and dark pages."""
-        return _template().render(card=self, colour=RIGHT if self.passed else WRONG)
+        return template("card.html.j2").render(card=self, colour=RIGHT if self.passed else WRONG)
 
     @property
     def pictures(self) -> str:
         """The two drawings alone, as HTML; empty if there are none."""
         if not self.example or not self.example.pictures:
             return ""
-        drawing: Any = _template().make_module({"card": self}).__dict__["drawing"]
+        drawing: Any = template("card.html.j2").make_module({"card": self}).__dict__["drawing"]
         return "".join(str(drawing(picture)) for picture in self.example.pictures)
 
     @property
@@ -97,9 +97,10 @@ class Card:
 
 
 @cache
-def _template() -> Template:
+def template(name: str) -> Template:
+    """Return one of the templates of what `check` and a failing test display; all text in it is escaped."""
     folder = FileSystemLoader(Path(__file__).parent)
-    return Environment(loader=folder, autoescape=True).get_template("card.html.j2")
+    return Environment(loader=folder, autoescape=True).get_template(name)
 
 
 def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") -> Card:

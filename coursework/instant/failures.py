@@ -7,7 +7,6 @@ lesson's cells carry the tag `raises-exception`.
 import contextlib
 import os
 import traceback
-from pathlib import Path
 from types import MethodType, TracebackType
 from typing import Any
 
@@ -17,7 +16,6 @@ from coursework.instant.exercises import Exercise
 from coursework.instant.notebook import cell_of
 from coursework.instant.runs import Runs, described, names_bound
 
-TEMPLATE = Path(__file__).with_name("failed_test.html.j2")
 NEEDS = '`{lacking}` is missing here, because `{name}` is not written yet. Write it, or run `skip("{name}")`.'
 ANOTHER = "in another of your cells"
 FAILS = "A visible test of `{name}` fails: {message}"
@@ -98,9 +96,9 @@ def _message(value: BaseException, tested: Exercise, runs: Runs) -> str:
 
 def failed_test(value: BaseException, message: str = "", name: str = "") -> str:
     """Return the card of a failing test, as HTML. Frames of IPython are left out of its traceback."""
-    from jinja2 import Environment
+    from coursework.instant.card import template
 
     frames = [f for f in traceback.extract_tb(value.__traceback__) if "/IPython/" not in f.filename]
     trace = "".join(traceback.format_list(frames)) + f"{type(value).__name__}: {value}"
-    card = Environment(autoescape=True).from_string(TEMPLATE.read_text("utf-8"))
+    card = template("failed_test.html.j2")
     return card.render(message=message or str(value), trace=trace, name=name)

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, Template
-
+from coursework.instant.card import template
 from coursework.instant.exercises import Exercise, digest_of, exercises_of, saved_cells
 from coursework.instant.notebook import card_for
 from coursework.instant.runs import Runs
@@ -71,7 +69,7 @@ class Glance:
     @property
     def html(self) -> str:
         """The table as HTML without scripts, for light and dark pages."""
-        return _template().render(glance=self)
+        return template("glance.html.j2").render(glance=self)
 
     @property
     def text(self) -> str:
@@ -81,12 +79,6 @@ class Glance:
 
     def _ipython_display_(self) -> None:
         """Do nothing: `check` has displayed it already, also as the last line of a cell."""
-
-
-@cache
-def _template() -> Template:
-    folder = FileSystemLoader(Path(__file__).parent)
-    return Environment(loader=folder, autoescape=True).get_template("glance.html.j2")
 
 
 def glance(file: Path, names: Mapping[str, Any], runs: Runs | None) -> Glance:

@@ -9,22 +9,20 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import tiny_fixtures
 from nbgrader.api import Gradebook
 from rich.console import Console
-from tiny_course import LESSON, RIGHT, FakeGrader, hand_in
+from tiny_course import LESSON, RIGHT, hand_in
 
-from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import Course
 from autograder.model.report import Report, State
 from autograder.reports import feedback_exporter
 from autograder.reports.class_figures import figures
 from autograder.reports.formgrader import FormgraderPage
-from autograder.reports.graded_notebook import graded_page
 from autograder.reports.publish import publish
 from autograder.reports.terminal import print_report
 from autograder.reports.words import report_total
 from autograder.storage.recorder import Recorder
-from autograder.submissions.submission import Submission
 
 from .hostile import Tags
 
@@ -50,11 +48,8 @@ def graded(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Course:
 
 def record(course: Course, *students: str) -> None:
     """Grade and record submissions, and make their feedback pages and the class's reports."""
+    tiny_fixtures.record(course, *students)
     with Recorder(course) as recorder:
-        for student in students:
-            submission = Submission(course, student, LESSON, "v")
-            attempt, notebook = grade_submission(FakeGrader(course), submission, sandboxed=True)
-            recorder.keep(attempt, graded_page(notebook, attempt))
         recorder.book.update_or_create_student("nobody")  # on the class list, without a folder
     assert feedback_exporter.generate(course, LESSON, students) == {}
 

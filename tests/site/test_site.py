@@ -81,7 +81,7 @@ def test_headings_can_be_linked_to_and_found() -> None:
 
 
 def test_what_answers_a_prediction_is_folded() -> None:
-    """Whoever is asked to predict a picture does not see it first."""
+    """A reader who is asked to predict a picture does not see it first."""
     cells = [new_markdown_cell("**Predict, then run.** Up or down?"), code("d", "draw()", **PICTURE)]
     assert LessonPage("01", new_notebook(cells=cells), new_notebook(cells=cells)).blocks[1].folded
 

@@ -93,7 +93,7 @@ def test_a_mistyped_lesson_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.full("120,000 folders", seconds=30)
 def test_no_number_of_other_folders_hides_a_submission(tmp_path: Path) -> None:
-    """Whoever may write to the inbox may fill it; what is left alone is told in one line."""
+    """Anyone with access to the inbox can fill it; what is left alone is reported in one line."""
     students = [f"ada{number}" for number in range(30)]
     for student in students:
         (tmp_path / "plain" / student / "03_tiny").mkdir(parents=True)

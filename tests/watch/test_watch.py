@@ -182,7 +182,7 @@ def test_a_submission_that_ends_every_worker_is_left_to_a_person(
 def test_each_student_has_a_share_of_the_grading_time(
     exchange: Path, submit: Submit, look: Look, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever has used it up waits, whatever attempts are left; another does not."""
+    """A student who has used it up waits, however many attempts are left; others don't."""
     monkeypatch.setattr(watch, "SHARE", 0.001)
     submit("ada", STAMPS[0], double="# half")
     look(exchange)
@@ -195,7 +195,7 @@ def test_each_student_has_a_share_of_the_grading_time(
 
 
 def test_students_take_turns(course: Course, tmp_path: Path) -> None:
-    """One submission each at a time, and whoever had fewer turns is next; one attempt an hour is one."""
+    """One submission each at a time; the student with fewer turns is next; one attempt an hour means one."""
     for name in ("ada/01", "ada/02", "ada/03", "bo/01"):
         (tmp_path / "inbox" / name).mkdir(parents=True)
         (tmp_path / "inbox" / name / "n.ipynb").write_text("{}")
