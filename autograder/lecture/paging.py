@@ -20,7 +20,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from autograder.lecture.prose import paragraphs
 
 ROOM: Final = 640  # pixels that content may take; pictures shrink where it is a little over
-HEADING: Final = re.compile(r"\s*#{1,3} (?!Exercise |Stretch: )(.+)")  # an exercise is under its section's
+HEADING: Final = re.compile(r"\s*#{1,3} (?!Exercise )(.+)")  # what follows an exercise is under its section's
+NEW_SUBJECT: Final = re.compile(r"\s*#{1,3} ")  # an exercise too is about something else than what was shown
 LEAST: Final = 130  # a slide that holds less than this is never ended for lack of room
 SHORT: Final = 120  # what is no higher than this may push a slide a little over its room
 OVER: Final = 20
@@ -193,14 +194,14 @@ def accompanied(pieces: Iterable[Piece]) -> Iterator[Piece]:
     last: Piece | None = None
     for number, slide in enumerate(by_slide(pieces)):
         yield from slide
-        if HEADING.match(slide[0].cell.source):
+        if NEW_SUBJECT.match(slide[0].cell.source):
             last = None
         if last and _suits(slide, last) and _height(slide) + last.height <= ROOM + OVER_KEPT:
             again = deepcopy(last.cell)
             again.id = f"kept-{number}"
             yield replace(last, cell=again)
         for piece in slide:
-            last = None if HEADING.match(piece.cell.source) else last
+            last = None if NEW_SUBJECT.match(piece.cell.source) else last
             last = kept(piece) or last
 
 

@@ -47,6 +47,20 @@ def test_text_about_a_picture_keeps_it_in_view() -> None:
     assert "image/png" in shown[3].cell.outputs[0].data
 
 
+@pytest.mark.parametrize("heading", ["### Exercise 2: `softmax`", "## Stretch: `attention_cost`"])
+def test_an_exercise_does_not_keep_what_was_shown_before_it(heading: str) -> None:
+    """It is about something else; an output left there would look like a part of the task."""
+    printed = code(new_output("stream", text="no scale: gibberish\n"))
+    assert len(list(accompanied([text("## Title"), printed, text(heading), text("Count the cost.")]))) == 4
+
+
+def test_a_stretch_exercise_is_a_section_of_its_own() -> None:
+    """The line at the top of its slides says so, and not the name of the section before."""
+    pieces = [text("## In a real model"), text("## Stretch: `attention_cost`"), text("Count the cost.")]
+    titles = [piece.cell.metadata.get("title") for piece in paging.titled(pieces)]
+    assert titles == [None, None, "Stretch: `attention_cost`"]
+
+
 @pytest.mark.parametrize(("source", "number"), [("The last column.", 4), (ASKED, 3)])
 def test_a_printed_table_is_kept_for_a_comment_but_not_for_a_question(source: str, number: int) -> None:
     """A question has an answer of its own."""
