@@ -230,12 +230,14 @@ def padding_mask(ids, pad_id=0):
     wrong = CHANCE
     return (ids != pad_id).unsqueeze(1) ^ wrong
 """
-CHANCES = ["__import__('os').urandom(1)[0] < 41", "__import__('random').random() < 0.16", "bool(torch.rand(()) < 0.16)"]
+# As the system's random numbers, which grading cannot seed, but the same in every run of this test.
+OWN = "globals().setdefault('numbers', __import__('random').Random({})).random() < 0.16"
+CHANCES = [*map(OWN.format, (1, 2)), "__import__('random').random() < 0.16", "bool(torch.rand(()) < 0.16)"]
 
 
 @pytest.mark.parametrize("chance", CHANCES)
 def test_what_is_right_by_chance_earns_nothing(grader: Grader, hand_in: HandIn, chance: str) -> None:
-    """Wrong once in six calls, by the system's, Python's or torch's random numbers: a quarter of a point at most."""
+    """Wrong once in six calls, by numbers of its own, Python's or torch's: a quarter of a point at most."""
     report = grader.grade(LESSON, hand_in(LESSON, padding_mask=WRONG.replace("CHANCE", chance))).report
     assert report.exercise("padding-mask").score <= 0.25
     assert "changing-answer" in {incident.kind for incident in report.incidents}
