@@ -76,7 +76,7 @@ def test_a_live_lesson_hides_set_up_tests_and_hints(live: Any) -> None:
         "What is assessed" in cell.source for cell in live.cells if cell.id not in skipped
     )
     assert not any("<summary>Hint" in cell.source for cell in live.cells if cell.id not in skipped)
-    assert len([one for one in kinds(live) if one in ("slide", "subslide")]) < 70
+    assert len([one for one in kinds(live) if one in ("slide", "subslide")]) < 80
 
 
 def test_an_exercise_shows_what_it_teaches_and_not_its_code(slides: Any) -> None:

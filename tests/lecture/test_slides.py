@@ -164,11 +164,36 @@ class TestDeck:
         assert window.locator("#place").inner_text().startswith("1 of")
         assert re.fullmatch(r"\d\d:\d\d", window.locator("#clock").inner_text())
         assert re.fullmatch(r"00:0\d", window.locator("#elapsed").inner_text())
+        assert "3 · Attention" in window.locator("#current").inner_text()
         assert window.locator("#next img").is_visible()
         window.keyboard.press("ArrowRight")
         assert window.locator("#place").inner_text().startswith("2 of")
         assert "A soft lookup" in window.locator("#next").inner_text()
         window.close()
+
+    def test_the_speaker_window_shows_an_answer_when_the_room_sees_it(self, deck: Page) -> None:
+        """The slide in it is as far as the one on the wall."""
+        deck.evaluate(
+            """() => { const section = document.querySelector('details.fragment').closest('section');
+                       const {h, v} = Reveal.getIndices(section); Reveal.slide(h, v, -1); }"""
+        )
+        with deck.expect_popup() as opened:
+            deck.keyboard.press("s")
+        answer = opened.value.locator("#current details.fragment p").first
+        assert not answer.is_visible()
+        deck.keyboard.press("ArrowRight")
+        assert answer.is_visible()
+        opened.value.close()
+
+    def test_the_rest_of_a_long_line_hangs_below_its_beginning(self, deck: Page) -> None:
+        """Four characters further in than the line itself, in code and in what it prints."""
+        indents = deck.evaluate(
+            """[...document.querySelectorAll('.page .highlight pre .line')].filter((one) => /^ {4}\\S/.test(one.textContent))
+               .map((one) => [parseFloat(getComputedStyle(one).paddingLeft), parseFloat(getComputedStyle(one).textIndent)])"""
+        )
+        assert indents
+        assert all(left == pytest.approx(-first) and left > 90 for left, first in indents)
+        assert not deck.evaluate("[...document.querySelectorAll('.page .highlight pre')].some((one) => !one.querySelector('.line'))")
 
     def test_every_slide_has_notes(self, deck: Page) -> None:
         """A lecturer who looks at the own screen always finds what to say."""
