@@ -63,7 +63,7 @@ plots.use_style()
 # %% [markdown] slide="slide"
 # ## What an embedding is for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights. It cuts a text into *tokens*, words or pieces of words, and looks up a vector for each of them in a table. First it answers with the table as it was trained. Then the rows are shuffled, so that nearly every token gets the vector of another. (`↵` stands for a line break.)
+# Here is a real language model, SmolLM2, with 135 million trained weights. It cuts a text into *tokens*, words or pieces of words, and looks up a vector for each of them in a table. First it answers with the table as it was trained. Then the rows are **shuffled**, so that nearly every token gets the vector of another. (`↵` stands for a line break.)
 
 # %% demo
 from coursework.smollm import write
@@ -75,9 +75,11 @@ write(question, "rows shuffled", chat=True, tokens=12, embedding=lambda ids, tab
 # %% [markdown]
 # ## From text to vectors
 #
+# There are four small steps, and you will write them all. Note in the bottom row that equal ids get equal vectors.
+#
 # ![A sentence on its way down. The text The cat sat, full stop, is tokenised into six tokens, two of which are spaces. Encode turns the tokens into the ids 8, 4, 17, 4, 23, 5 with a vocabulary; both spaces have the id 4. Pad batch adds two zeros so that the row is as long as the other rows of the batch: B, S. TokenEmbedding turns each id into a column of numbers: B, S, D. The columns of the two spaces are equal, all other tokens have columns of their own, and those of the padding are zero.](images/embeddings_pipeline.svg)
 #
-# There are four small steps, and you will write them all. Note in the bottom row that equal ids get equal vectors. Your text is a page written for this course. It begins like this:
+# Your text is a page written for this course. It begins like this:
 
 # %% demo
 print(PAGE[:219], "…")
@@ -159,7 +161,7 @@ SPECIALS = ("<pad>", "<sos>", "<eos>", "<unk>")  # padding, start and end of a s
 # %% [markdown]
 # ### Exercise 2: `build_vocabulary` (3 points)
 #
-# The special tokens come first, with the ids 0 to 3 in the order above. The other tokens follow **in order of decreasing count**, so that a limit on the size drops the rare ones. Tokens that occur equally often come in the order of Python's `sorted`: that way, two texts with the same counts get the same ids on every computer.
+# The special tokens come first, with the ids 0 to 3, in the order of `SPECIALS`. The other tokens follow **in order of decreasing count**, so that a limit on the size drops the rare ones. Tokens that occur equally often come in the order of Python's `sorted`: that way, two texts with the same counts get the same ids on every computer.
 #
 # If `max_size` is given, the vocabulary has at most that many entries, **including the four special tokens** (`max_size` is never below 4). If a special token occurs in the text, don't add it a second time.
 #
@@ -367,11 +369,11 @@ embedding_plots.batch_grid(batch, words);
 #
 # An id is only a name: id 8 is not twice id 4, so a network must not compute with it. The neutral way to feed in a name is a **one-hot row**: one place per token, a single 1, and zeros elsewhere. One-hot rows are as wide as the vocabulary and all equally far apart: *cat* is as far from *kitten* as from *Thursday*.
 #
-# So the first step is to multiply the row by a matrix, the **embedding table** of shape `(V, D)`, with one row per token:
+# So the first step is to multiply the row by a matrix, the **embedding table** of shape `(V, D)`, with one row per token.
 #
 # ![Two one-hot rows times a table with five rows of three numbers. The row for id 3 has its 1 in place 3 and picks out row 3 of the table; the row for id 1 picks out row 1. The result has one row for each id, as wide as the table.](images/embeddings_lookup.svg)
 #
-# All terms except one are multiplied by 0, and what remains is one row of the table. The product **is** a lookup. Programs don't build the one-hot rows; they fetch the row, and that is all that `nn.Embedding` does. The product explains how a table learns: an embedding is a linear layer without a bias, and gradients reach the rows that were used.
+# In a one-hot row times the table, all terms except one are multiplied by 0, and what remains is one row of the table. The product **is** a lookup. Programs don't build the one-hot rows; they fetch the row, and that is all that `nn.Embedding` does. The product explains how a table learns: an embedding is a linear layer without a bias, and gradients reach the rows that were used.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** What does `nn.Embedding(1000, 64)` take as its input: tokens, one-hot rows, or ids? Is it a Python dictionary?
@@ -719,8 +721,9 @@ for row in nearest(table.vectors, vector, 3):
 
 # %% [markdown]
 # *King* itself. The sum still contains the whole vector of *king*, and the step from *man* to *woman* points only partly towards *queen*. "The nearest word" is a poor measure of analogies (Linzen 2016, arXiv:1606.07736).
-#
-# A better one compares the steps. Do other pairs step in the same direction as *man* → *woman*? In the picture, that direction is *across*; *up* is the direction in which the words vary most apart from that.
+
+# %% [markdown] slide="subslide"
+# A better measure compares the steps. Do other pairs step in the same direction as *man* → *woman*? In the picture, **that direction is across**; up is the direction in which the words vary most apart from that.
 
 # %% demo
 step = table["woman"] - table["man"]
@@ -783,7 +786,7 @@ def ask(query):
 # | longest path between two positions | $n$ | $1$ |
 # | work | $n \cdot d^2$ | $n^2 \cdot d$ |
 #
-# (Orders of magnitude; Vaswani et al. 2017, table 1.) The last row is the price: attention compares every pair of tokens.
+# (Orders of magnitude; Vaswani et al. 2017, table 1.) Attention pays a price: it compares every pair of tokens, so its work grows with $n^2$.
 #
 # **Predict, then measure.** An LSTM of width 256 reads 512 tokens, one after another, and multiplies each by two matrices of 256 × 1024 numbers. How much faster are the same multiplications for all 512 tokens at once?
 
@@ -831,7 +834,7 @@ for name, curve in curves.items():
     print(f"{name:10}", "   ".join(f"{d} back: {curve[d]:.1g}" for d in (0, 1, 10, 40, 79)))
 
 # %% [markdown]
-# The attention line is level: a token 79 places back counts about as much as the one next door. (Distance 0 stands out because the last input is also the query.) The LSTM's gradient is down to 0.002 after ten tokens, and to 2e-17 after 79. Gates that start out remembering, and training, slow this decay but don't stop it (Bengio et al. 1994, *IEEE Transactions on Neural Networks* 5(2); Pascanu et al. 2013, arXiv:1211.5063).
+# With attention, a token 79 places back counts about as much as the one next door. (Distance 0 stands out because the last input is also the query.) The **LSTM's** gradient is down to 0.002 after ten tokens, and to 2e-17 after 79. Gates that start out remembering, and training, slow this decay but don't stop it (Bengio et al. 1994, *IEEE Transactions on Neural Networks* 5(2); Pascanu et al. 2013, arXiv:1211.5063).
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** A Transformer translates a sentence of 30 words into another sentence of 30 words. How many steps have to wait for each other in *training*, and how many when it *translates*?

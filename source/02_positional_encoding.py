@@ -56,7 +56,7 @@ plots.use_style()
 # %% [markdown] slide="slide"
 # ## What positions are for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights. First it answers as it was trained to. Then it is no longer told where its tokens stand. No parameter has changed, but all it writes is a single line break (`↵`).
+# Here is a real language model, SmolLM2, with 135 million trained weights. First it answers as it was trained to. Then it is **no longer told where its tokens stand**. No parameter has changed, but all it writes is a single line break (`↵`).
 
 # %% demo
 from coursework.smollm import write
@@ -68,7 +68,7 @@ write(question, "without positions", chat=True, tokens=12, rotary=lambda x, base
 # %% [markdown]
 # ## What should a position look like?
 #
-# Attention reads all words at once, so the order has to be in its input. The paper gives each position a vector, as wide as an embedding, and **adds** it to the token that stands there (section 3.5). The number 500 itself would drown out the token. Binary digits stay small, and each column has a rhythm of its own, but they jump: from 7 to 8, all four digits change at once.
+# Attention reads all words at once, so the order has to be in its input. The paper gives each position a vector, as wide as an embedding, and **adds** it to the token that stands there (section 3.5). The number 500 itself would drown out the token. **Binary digits** stay small, and each column has a rhythm of its own, but they jump: from 7 to 8, all four digits change at once.
 #
 # ![Two grids side by side, sixteen positions down and four columns across. On the left are the binary digits of 0 to 15: the rightmost column flips at every position, the next one at every second position, then at every fourth and eighth. On the right, four waves run down the page, with periods of 16, 8, 4 and 2 positions and a dot at each position: the same rhythms without jumps.](images/position_binary.svg)
 #
@@ -203,7 +203,7 @@ position_plots.tables({f"d_model = {d}": sinusoidal_encoding(100, d) for d in si
 # %% [markdown]
 # The fast waves are on the left. A wider table shows the same pattern, with more waves between the fastest and the slowest.
 #
-# **As waves.** The next picture draws some of the columns as curves.
+# **As waves.** Here are some of the columns as curves.
 
 # %% demo
 position_plots.waves(sinusoidal_encoding(100, 64), pairs=[0, 4, 8, 16, 31])
@@ -263,7 +263,7 @@ for name, table in {"right": right, "doubled": doubled}.items():
     print(f"{name:8} {dead:3} of 512 columns move by less than 0.01 over 100 positions ({dead / 512:.0%})")
 
 # %% [markdown]
-# On the right, the waves are squeezed into half the width, and the rest is flat. (Only the sines are drawn.) You can also count it: 57% of the columns stand still, against 14% in the correct table. A column that stands still adds the same constant at every position, so the model learns nothing from it.
+# With the doubled exponent, the waves are squeezed into half the width, and the rest is flat. (Only the sines are drawn.) You can also count it: 57% of the columns stand still, against 14% in the correct table. A column that stands still adds the same constant at every position, so the model learns nothing from it.
 #
 # <details><summary>More: a second mistake in the same file</summary>
 #
