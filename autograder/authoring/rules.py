@@ -135,6 +135,11 @@ def _points(number: str | float | None) -> str:
     return f"{float(number):g} point{'' if float(number) == 1 else 's'}" if number else "no points"
 
 
+def belongs_to_exercise(cell: LessonCell) -> bool:
+    """Return whether a cell goes with the test before it: the check on public examples, or the hints."""
+    return bool(CHECK.fullmatch(cell.text.strip()) or (cell.kind is CellKind.PROSE and HINT.search(cell.text)))
+
+
 def check_hints(lesson: LessonText) -> None:
     """Raise LessonTextError unless every test is followed by folded hints, numbered from 1.
 
