@@ -16,7 +16,7 @@
 # - answer questions about a paragraph by picking the answer span yourself;
 # - silence heads and layers, and say what an attention map shows and what it doesn't.
 #
-# **Time** about 110 minutes · **Difficulty** medium · **Before this** lessons 6 and 7
+# **Time** about 120 minutes · **Difficulty** medium · **Before this** lessons 6 and 7
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, section 4 and the figures of its appendix; Clark et al. 2019, *What Does BERT Look At?*, arXiv:1906.04341.
 
