@@ -42,8 +42,8 @@ POINTS = {
     },
     "08_attention_visualisation": {
         "attention-maps": 4, "plot-attention": 3, "sentence-pair-attention": 3,
-        "previous-token-score": 2, "attention-entropy": 2, "attention-rollout": 3, "best-span": 2,
-        "reading-attention": 1,
+        "previous-token-score": 1, "attention-entropy": 2, "attention-rollout": 3, "best-span": 2,
+        "reading-attention": 2,
     },
 }  # fmt: skip
 # Optional exercises without points: a lesson may have its own, and no other.
