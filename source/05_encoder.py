@@ -17,7 +17,7 @@
 # - explain what residual connections do, and show what happens to a deep stack without them;
 # - build the encoder, show that padding doesn't change its output, and match PyTorch and a pretrained BERT number for number.
 #
-# **Time** about 110 minutes · **Difficulty** medium: each part is short, but their order matters · **Before this** lessons 1 to 4
+# **Time** about 105 minutes · **Difficulty** medium: each part is short, but their order matters · **Before this** lessons 1 to 4
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.1, 3.3 and 5.4.
 

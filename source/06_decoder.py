@@ -18,7 +18,7 @@
 # - test a decoder by changing one token and looking at which outputs change;
 # - stack the layers into a decoder that returns logits, and turn the layer into a GPT block.
 #
-# **Time** about 110 minutes · **Difficulty** medium: you know all the parts, the wiring is new · **Before this** lessons 1 to 5
+# **Time** about 100 minutes · **Difficulty** medium: you know all the parts, the wiring is new · **Before this** lessons 1 to 5
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.1 and 3.2.3, and the right half of figure 1.
 

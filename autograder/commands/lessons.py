@@ -37,7 +37,7 @@ def build(course: Course, lessons: tuple[str, ...], *, check_only: bool, as_json
     else:
         written = building.build(course, lessons or None)
     say_written(course, written, as_json=as_json)
-    for line in building.unshown(course, written):
+    for line in (*building.unshown(course, written), *building.times(course, written)):
         click.echo(line, err=as_json)
     if not written and not as_json:
         click.echo(f"everything {'is' if check_only else 'was'} up to date")
