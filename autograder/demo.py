@@ -13,7 +13,7 @@ import nbformat
 from nbformat import NotebookNode
 from rich.console import Console
 
-from autograder.grading.class_run import grade_lesson
+from autograder.grading.loop import grade_lesson
 from autograder.grading.pool import Pool
 from autograder.judge.oracle import edited_source
 from autograder.lessons.loading import load_lesson
