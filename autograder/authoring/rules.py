@@ -138,7 +138,8 @@ def _points(number: str | float | None) -> str:
 
 def belongs_to_exercise(cell: LessonCell) -> bool:
     """Return whether a cell goes with the test before it: the check on public examples, or the hints."""
-    return bool(CHECK.fullmatch(cell.text.strip()) or (cell.kind is CellKind.PROSE and HINT.search(cell.text)))
+    hints = cell.kind is CellKind.PROSE and HINT.search(cell.text)
+    return bool(hints or CHECK.fullmatch(cell.text.strip()))
 
 
 def check_hints(lesson: LessonText) -> None:
