@@ -16,7 +16,7 @@
 # - train models that spell out numbers, reverse sequences and imitate Shakespeare;
 # - tell a model that has learned its task from one that reads the answer off its input.
 #
-# **Time** two sittings, about 75 minutes and 70 minutes, with a break between them · **Difficulty** medium · **Before this** lessons 5 and 6
+# **Time** two sittings, about 70 minutes and 50 minutes, with a break between them · **Difficulty** medium · **Before this** lessons 5 and 6
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.1, 3.4 and 5.
 
@@ -405,17 +405,19 @@ def greedy_decode(
     model.eval()
     written = torch.full((src.size(0), 1), sos_id, device=src.device)  # (B, 1)
     ended = torch.zeros(src.size(0), dtype=torch.bool, device=src.device)  # (B,)
-    with torch.no_grad():
-        memory = model.encode(src)  # (B, S, D)
-        for _ in range(max_len):
-            logits = model.decode(written, memory, src)  # (B, T, V)
-            word = logits[:, -1].argmax(dim=-1)  # (B,)
-            word = word.masked_fill(ended, model.pad_id)
-            written = torch.cat([written, word.unsqueeze(1)], dim=1)  # (B, T + 1)
-            ended = ended | (word == eos_id)
-            if ended.all():
-                break
-    model.train(was_training)
+    try:
+        with torch.no_grad():
+            memory = model.encode(src)  # (B, S, D)
+            for _ in range(max_len):
+                logits = model.decode(written, memory, src)  # (B, T, V)
+                word = logits[:, -1].argmax(dim=-1)  # (B,)
+                word = word.masked_fill(ended, model.pad_id)
+                written = torch.cat([written, word.unsqueeze(1)], dim=1)  # (B, T + 1)
+                ended = ended | (word == eos_id)
+                if ended.all():
+                    break
+    finally:
+        model.train(was_training)
     return written[:, 1:]
     ### END SOLUTION
 

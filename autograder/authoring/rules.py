@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from IPython.core.inputtransformer2 import TransformerManager
 
+from autograder.authoring.minutes import check_minutes
 from autograder.model.errors import LessonTextError
 from autograder.model.lesson_text import (
     CellKind,
@@ -200,6 +201,7 @@ RULES: tuple[Callable[[LessonText], None], ...] = (
     check_headings,
     check_hints,
     check_code,
+    check_minutes,
 )
 
 
