@@ -14,7 +14,7 @@
 # - say which part of an encoder mixes tokens, features or sentences;
 # - build the encoder, and match PyTorch and a pretrained BERT number for number.
 #
-# **Time** about 100 minutes · **Difficulty** medium: the parts are short, but their order matters · **Before this** lessons 1 to 4
+# **Time** about 95 minutes · **Difficulty** medium: the parts are short, but their order matters · **Before this** lessons 1 to 4
 #
 # **Read alongside** Vaswani et al. 2017, arXiv:1706.03762, sections 3.1, 3.3 and 5.4.
 
@@ -216,16 +216,7 @@ for name, change in moved.items():
     print(f"{name}: the output of sentence 0 changes by up to {largest:.2f}")
 
 # %% [markdown]
-# For text this is a problem. Padding would enter the statistics, and a decoder that generates one token at a time has almost nothing to average over. Batch norm works around this with running averages, so it computes one thing in training and another afterwards. Layer norm always computes the same thing.
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** You multiply all features of a token by 10 and add 3 to each. How does its layer norm change?
-#
-# <details><summary>Answer</summary>
-#
-# Hardly at all, because only the effect of $\varepsilon$ changes. Layer norm discards a token's mean and scale, and keeps the pattern.
-#
-# </details>
+# For text this is a problem. Padding would enter the statistics, and a decoder that generates one token at a time has almost nothing to average over. Batch norm works around this with running averages, so it computes one thing in training and another afterwards. Layer norm always computes the same thing, from one token alone.
 
 # %% [markdown]
 # ### Which part mixes which dimension?
@@ -245,7 +236,7 @@ for name, change in moved.items():
 #
 # <details><summary>Answer</summary>
 #
-# Nowhere. A linear layer treats all B · S tokens as the rows of one matrix product, and attention compares all pairs of tokens in one batched product. Only layer $n + 1$ has to wait, for the output of layer $n$. A recurrent network takes S steps in sequence. An encoder takes N, however long the sentence is. That is where its parallelism comes from (section 4 and table 1 of the paper).
+# Nowhere. One matrix product treats all B · S tokens, and one batched product compares all pairs. Only layer $n + 1$ has to wait, for layer $n$. A recurrent network takes S steps in sequence; an encoder takes N, however long the sentence is. That is where its parallelism comes from (section 4 and table 1 of the paper).
 #
 # </details>
 
@@ -267,9 +258,9 @@ for name, change in moved.items():
 #
 # Two linear layers in a row are only one linear layer: $(x W_1) W_2 = x (W_1 W_2)$. Without the ReLU, the extra width would gain nothing.
 #
-# With it, you can read the hidden units as detectors. A unit is positive if the token matches its pattern ("a plural noun after a negation", say), and then it adds its row of $W_2$ to the output. Otherwise it is 0 and adds nothing. Geva et al. 2021 (arXiv:2012.14913) interpret trained networks in this way.
+# With it, you can read the hidden units as detectors. A unit is positive if the token matches its pattern ("a plural noun after a negation", say), and then it adds its row of $W_2$ to the output (Geva et al. 2021, arXiv:2012.14913).
 #
-# The output is added to the input, so both have width `d_model`. The hidden layer has `d_ff` units: 2048 in the paper, for `d_model` = 512. Many later models keep this factor of four.
+# The output is added to the input, so both have width `d_model`. The hidden layer has `d_ff` units: 2048 in the paper, four times `d_model` = 512.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** What share of a layer's parameters is in the feed-forward network?
@@ -375,14 +366,14 @@ check("feed-forward")
 # %% [markdown]
 # ## Residual connections
 #
-# A sublayer doesn't replace its input. It **adds** to it: $x + \mathrm{Sublayer}(x)$ (section 3.1; the idea comes from He et al. 2016, arXiv:1512.03385). This helps in two ways.
+# A sublayer doesn't replace its input. It **adds** to it: $x + \mathrm{Sublayer}(x)$ (He et al. 2016, arXiv:1512.03385). This helps in two ways.
 #
 # - **Forwards**: a token's own vector, including its position, is carried to the top of the stack even if some sublayers add nothing useful. A sublayer only has to learn what to *change*.
 # - **Backwards**: the Jacobian of $x + f(x)$ is $I + J_f$. A gradient that travels down N layers is multiplied by 2N such factors. Multiply them out, and one of the terms is the identity $I$: a path on which the gradient passes every sublayer unchanged.
 #
 # ![A thick straight line leads from x on the left through four plus signs, two layers without their norms. Before each plus sign a branch leaves the line, goes through a sublayer, attention and feed-forward in turn, and is added back to the line at the plus sign. The sums are x 1 = x + f 1 of x, then x 2 = x 1 + f 2 of x 1, and so on up to x 4. Below, a dotted arrow leads from right to left: backwards, the gradient has a path around every sublayer.](images/encoder_residual.svg)
 #
-# A sum needs two terms of the same shape. That is why attention and the feed-forward network both return vectors of width `d_model`, and why this width is the same throughout the model.
+# A sum needs two terms of the same shape, so every sublayer returns vectors of width `d_model`.
 
 # %% [markdown]
 # ### Where does the norm go?
@@ -501,9 +492,9 @@ check("encoder-layer")
 #
 # Two questions decide whether a stack of layers is right.
 #
-# **Does every layer get the mask?** The embedding of a padding token is zero, but its vector isn't zero for long: the positional encoding is added, and every layer lets it read the sentence like any other token. Only the mask keeps real tokens from reading it.
+# **Does every layer get the mask?** A padding token starts as zeros, but the positional encoding is added, and then it reads the sentence like any other token. Only the mask keeps real tokens from reading it.
 #
-# **Does every layer have its own weights?** `[EncoderLayer(…)] * 6` is a list that contains *one* layer six times. A plain Python list also hides its layers from `parameters()`, so the optimiser never trains them. `nn.ModuleList` registers them.
+# **Does every layer have its own weights?** `[EncoderLayer(…)] * 6` contains *one* layer six times. A plain list also hides its layers from `parameters()`, so the optimiser never trains them. `nn.ModuleList` registers them.
 
 # %% [markdown]
 # ### Exercise 4: `Encoder` (5 points)
@@ -634,26 +625,12 @@ for number, (twin, output) in enumerate(zip(twins, ours)):
 
 # %% [markdown]
 # The differences are rounding errors of float32.
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** PyTorch's layers take the length first, `(S, B, D)`, unless you pass `batch_first=True`. What happens if you forget it?
 #
-# <details><summary>Answer</summary>
+# <details><summary>More: what if you forget <code>batch_first=True</code>?</summary>
 #
-# No error: both `(2, 6, 8)` and `(6, 2, 8)` are valid inputs. But the layer mistakes the two sentences for two *positions*, so its attention mixes sentences instead of tokens. Change sentence 1, and the output of sentence 0 changes.
+# PyTorch's layers take the length first, `(S, B, D)`, unless you pass `batch_first=True`. If you forget it, nothing complains: both `(2, 6, 8)` and `(6, 2, 8)` are valid inputs. The layer then mistakes the two sentences for two *positions*, and its attention mixes sentences instead of tokens. To notice, change sentence 1 and look at the output of sentence 0.
 #
 # </details>
-
-# %% demo
-x = torch.randn(2, 6, 8)  # (B, S, D)
-changed = x.clone()
-changed[1] = torch.randn(6, 8)
-for first in (True, False):
-    torch.manual_seed(3)
-    theirs = nn.TransformerEncoderLayer(8, 2, 12, dropout=0.0, batch_first=first)
-    change = (theirs(changed) - theirs(x))[0].abs().max()
-    name = f"batch_first={first}:"
-    print(f"{name:18} the output of sentence 0 changes by up to {change:.2f}")
 
 # %% [markdown]
 # ## Does it match a real BERT?
@@ -669,10 +646,7 @@ print(f"{len(bert.states)} states of shape {tuple(bert.states[0].shape)}")
 print(f"real tokens in each sentence: {bert.real.sum(dim=1).tolist()}")
 
 # %% [markdown]
-# Two details differ from the paper's layer:
-#
-# - BERT's layer norm uses $\varepsilon = 10^{-12}$. Your `LayerNorm` takes `eps`, so the code makes two new norms.
-# - BERT's feed-forward network has a **GELU** instead of the ReLU: a smooth function that is close to 0 for negative numbers and close to $x$ for positive ones (Hendrycks and Gimpel 2016, arXiv:1606.08415). For this demonstration only, your two linear layers are put around a GELU.
+# Two details differ from the paper's layer. BERT's norm uses $\varepsilon = 10^{-12}$, so the code makes two new norms. And its feed-forward network has a **GELU** instead of the ReLU, a smooth function that is close to 0 for negative numbers and close to $x$ for positive ones (Hendrycks and Gimpel 2016, arXiv:1606.08415). The code puts your two linear layers around one.
 
 # %% demo
 names = {  # your name: BERT's name
@@ -702,7 +676,7 @@ def load_layer(theirs):
 #
 # <details><summary>Answer</summary>
 #
-# With the GELU, every one of the six layers agrees with BERT to within $10^{-5}$. Your encoder layer *is* a BERT layer. With the ReLU some numbers are off by about 1, which is large for vectors that have just been normalised. Weights trained with one activation don't work with another.
+# With the GELU, every one of the six layers agrees with BERT to within $10^{-5}$. Your encoder layer *is* a BERT layer. With the ReLU some numbers are off by about 1, which is large for normalised vectors. Weights trained with one activation don't work with another.
 #
 # </details>
 
@@ -791,14 +765,14 @@ outputs = {name: ablation.layer_outputs(each, batch) for name, each in encoders.
 # %% [markdown]
 # ### Do the tokens stay different?
 #
-# Subtract from each vector the mean over its sentence, and compare the norm of what remains with the original norm. A result of 0 means that all tokens of a sentence have the same vector.
+# Subtract from each vector the mean over its sentence, and compare the norm of what remains with the original norm. The result is 0 if all tokens of a sentence have the same vector.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** How many layers without residual connections does it take until the tokens can't be told apart?
 #
 # <details><summary>Answer</summary>
 #
-# Three. Without them they become the same vector within three layers, up to rounding. Attention averages over the sentence, and averages of averages become alike. Dong et al. 2021 (arXiv:2103.03404) prove that pure attention, without residual connections and feed-forward networks, loses rank doubly exponentially with depth. From then on, no later layer can tell *cat* from *milk*.
+# Three. Without them they become the same vector within three layers, up to rounding. Attention averages over the sentence, and averages of averages become alike (Dong et al. 2021, arXiv:2103.03404, prove it for pure attention). From then on, no later layer can tell *cat* from *milk*.
 #
 # </details>
 
@@ -833,14 +807,14 @@ for name, accuracies in found.items():
     print(f"{name:27}", *(f"{accuracy:.2f}" for accuracy in accuracies))
 
 # %% [markdown]
-# With residual connections (blue) the token can be read without error after every layer, and the position in most cases. Without them (orange) the position is at chance (1 in 10) from layer 1 on, and the token does little better: its accuracy falls to about 0.15 (chance is 1 in 16).
+# With residual connections (blue) the token can always be read, and the position in most cases. Without them (orange) the position is at chance (1 in 10) from layer 1 on, and the token does little better: its accuracy falls to about 0.15 (chance is 1 in 16).
 #
-# This is **how position survives the stack**. The positional encoding is added once, at the bottom, and no layer is told the positions again. The residual connections carry it up together with the token. (Training could find weights that keep more, but only if a gradient reaches them.)
+# This is **how position survives the stack**. The positional encoding is added once, at the bottom, and the residual connections carry it up together with the token. (Training could find weights that keep more, but only if a gradient reaches them.)
 
 # %% [markdown]
 # ### How much gradient reaches the early layers?
 #
-# Predict the token at every position from the encoder's output, as in training, and measure the gradient that arrives at the output of each layer.
+# Predict every token from the encoder's output, as in training, and measure the gradient at the output of each layer.
 
 # %% demo
 for name, layers in outputs.items():
@@ -850,14 +824,14 @@ for name, layers in outputs.items():
     print(f"{name:17}", *(f"{x.grad.norm():.4f}" for x in layers))
 
 # %% [markdown]
-# Read the rows from right to left, the way the gradient travels. With residual connections it loses about a fifth on its way from layer 7 to layer 0. Without them it loses almost nine tenths, and what arrives is of little use, because the tokens it belongs to have become indistinguishable.
+# Read the rows from right to left, the way the gradient travels. With residual connections it loses about a fifth on its way from layer 7 to layer 0. Without them it loses almost nine tenths, and what arrives is of little use: the tokens can't be told apart.
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** Two encoders of four layers, one without residual connections, are trained for 150 steps to reverse a sequence of eight random tokens. Guessing is right 1 time in 16 (0.06). How far does each get?
+# **Predict, then reveal.** Two encoders of four layers, one without residual connections, learn for 150 steps to reverse a sequence of eight random tokens. Guessing is right 1 time in 16 (0.06). How far does each get?
 #
 # <details><summary>Answer</summary>
 #
-# With residual connections the task is solved. Without them the accuracy reaches about 0.14. The encoder has learnt *which* tokens are in the sequence, but not *where*: it gives the same answer at all eight positions, and that answer is usually one of the eight. Nothing *forbids* a solution without residual connections. Training just doesn't find it.
+# With residual connections the task is solved. Without them the accuracy reaches about 0.14. It has learnt *which* tokens are in the sequence, but not *where*: it gives the same answer at all eight positions, and that answer is usually one of the eight.
 #
 # </details>
 
@@ -952,9 +926,9 @@ encoder_plots.lines(range(10, 151, 10), found, labels=("step", "accuracy"));
 #
 # $\mathrm{FFN}(x) = \left(\mathrm{silu}(x W_1) \odot x W_3\right) W_2$
 #
-# The sign $\odot$ stands for the elementwise product. With three matrices instead of two, Shazeer shrinks `d_ff` by a third to keep the number of weights.
+# The sign $\odot$ is the elementwise product. To keep the number of weights, Shazeer shrinks `d_ff` by a third.
 #
-# Write `GatedFeedForward(d_model, d_ff)` with three linear layers **without bias**: `w1` and `w3` from `d_model` to `d_ff`, and `w2` back to `d_model`. There is no dropout.
+# Write `GatedFeedForward(d_model, d_ff)` with three linear layers **without bias** and no dropout: `w1` and `w3` from `d_model` to `d_ff`, and `w2` back to `d_model`.
 
 # %% solution gated-feed-forward
 class GatedFeedForward(nn.Module):
@@ -1104,9 +1078,9 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You have built the left half of the Transformer, and it agrees with PyTorch's and with a real BERT's. Attention moves information between tokens, the feed-forward network processes it, the residual connections carry tokens and positions up and gradients down, and the norm keeps the numbers in range.
+# You have built the left half of the Transformer, and it agrees with PyTorch's and with a real BERT's. Attention moves information between tokens, the feed-forward network processes it, residual connections carry it up and gradients down, and the norm keeps the numbers in range.
 #
-# **Lesson 6** builds the right half, the decoder. It uses the same parts, a third sublayer that reads the encoder's output, and a mask that hides the future.
+# **Lesson 6** builds the decoder. It adds a sublayer that reads the encoder's output, and a mask that hides the future.
 #
 # **Read on**: Dong et al. 2021, arXiv:2103.03404, on what attention does without residual connections.
 #
@@ -1114,11 +1088,11 @@ check()
 #
 # | term | meaning |
 # |---|---|
-# | **sublayer** | attention or feed-forward network, before residual connection and norm are added |
+# | **sublayer** | attention or feed-forward network |
 # | **residual connection** | adds a sublayer's input to its output: $x + f(x)$; also called *skip connection* |
-# | **layer norm** | brings each token's features to mean 0 and variance 1, then applies a learnt scale and offset |
-# | **batch norm** | normalises each feature over all tokens of a batch; not used in Transformers |
-# | **feed-forward network** | two linear layers with a ReLU between them, applied to each position separately; its hidden layer has width `d_ff` |
-# | **post-norm** | $\mathrm{LN}(x + f(x))$: the norm follows the sum, as in the paper |
-# | **pre-norm** | $x + f(\mathrm{LN}(x))$: the norm comes before the sublayer, as in GPT-2 |
+# | **layer norm** | brings each token's features to mean 0 and variance 1, then scales and shifts them |
+# | **batch norm** | normalises each feature over all tokens of a batch |
+# | **feed-forward network** | two linear layers with a ReLU between them, of widths `d_model`, `d_ff` and `d_model` |
+# | **post-norm** | $\mathrm{LN}(x + f(x))$, as in the paper |
+# | **pre-norm** | $x + f(\mathrm{LN}(x))$, as in GPT-2 |
 # | **SwiGLU** | a feed-forward network in which one projection gates another |

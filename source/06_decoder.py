@@ -14,7 +14,7 @@
 # - build a decoder that returns logits, and turn its layer into a GPT block;
 # - tell a correct decoder from a broken one by changing a single token.
 #
-# **Time** about 95 minutes · **Difficulty** medium: you know all the parts, the wiring is new · **Before this** lessons 1 to 5
+# **Time** about 90 minutes · **Difficulty** medium: you know all the parts, the wiring is new · **Before this** lessons 1 to 5
 #
 # **Read alongside** Vaswani et al. 2017, arXiv:1706.03762, sections 3.1 and 3.2.3, and the right half of figure 1.
 
@@ -84,7 +84,7 @@ write(question, "sees the future", chat=True, tokens=12,
 # %% [markdown]
 # ## One token after another
 #
-# A decoder generates a sentence token by token. At each step it has the source sentence $x$ and the tokens it has generated so far. The chain rule of probability splits the probability of a translation $y$ in the same way:
+# A decoder generates a sentence token by token. At each step it has the source $x$ and the tokens generated so far. The chain rule splits the probability of a translation $y$ in the same way:
 #
 # $P(y \mid x) = P(y_0 \mid x) \cdot P(y_1 \mid y_0, x) \cdot P(y_2 \mid y_0, y_1, x) \cdots$
 #
@@ -157,14 +157,14 @@ check("shift-right")
 #
 # <details><summary>Answer</summary>
 #
-# Almost to 0. Position $t$ may attend to itself, and there it finds the very token it should predict, so the model only learns to copy. When it generates text, it repeats its last token for ever. The mask hides what comes *after* position $t$; only the shift hides token $t$ itself. You need both.
+# Almost to 0. Position $t$ may attend to itself, and there it finds the very token it should predict, so the model only learns to copy. When it generates, it repeats its last token for ever. The mask hides what comes *after* position $t$; only the shift hides token $t$ itself.
 #
 # </details>
 
 # %% [markdown]
 # ## What may a target token see?
 #
-# Processing all positions at once only works if no position can look ahead. With the **causal mask** of lesson 3, query $i$ sees key $j$ only if $j \le i$ (section 3.2.3, third point). A position may see itself, because after the shift input $i$ is target token $i - 1$.
+# All positions are processed at once, so none may look ahead. With the **causal mask** of lesson 3, query $i$ sees key $j$ only if $j \le i$ (section 3.2.3, third point). A position may see itself, because after the shift input $i$ is target token $i - 1$.
 #
 # In a batch there is a second rule: no token should attend to padding. A key has to satisfy both, so the masks are combined with **and**. The causal mask `(T, T)` is the same for all samples; the padding mask `(B, 1, T)` has a row for each. Together they broadcast to `(B, T, T)`.
 
@@ -176,14 +176,14 @@ named = {"causal": causal, "padding": real[1].expand(5, 5), "both": causal & rea
 plots.masks(named, tokens, tokens);
 
 # %% [markdown]
-# Each row is a query. The last two queries are padding themselves, and their rows are still open to the real tokens. A padding mask hides padding as a *key*, so it closes columns, not rows. A row without any True would leave the softmax nothing to normalise, and the loss skips the outputs at padded positions anyway (lesson 7).
+# Each row is a query. The last two are padding themselves, and still open to the real tokens: a padding mask hides padding as a *key*, so it closes columns, not rows. A row without any True would leave the softmax nothing to normalise, and the loss skips padded positions anyway (lesson 7).
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** What happens if you combine the two masks with **or**, `|`, because both should count?
+# **Predict, then reveal.** What happens if you combine the two masks with **or**, `|`?
 #
 # <details><summary>Answer</summary>
 #
-# Then a key is visible if it isn't in the future **or** if it isn't padding, so every query sees every real token, including those in the future. With the opposite convention, True = hidden, you would need *or*. PyTorch uses both conventions in different places.
+# Then a key is visible if it isn't in the future **or** if it isn't padding, so every query sees every real token, including those in the future. With PyTorch's opposite convention, True = hidden, you would need *or*.
 #
 # </details>
 
@@ -262,7 +262,7 @@ check("target-mask")
 #
 # <details><summary>Answer</summary>
 #
-# Only if S and T differ: a `(B, T, T)` mask doesn't broadcast to scores of shape `(B, H, T, S)`. If S = T there is no error, but the self-attention sees the future and the cross-attention is causal. That is why the tests in this lesson also use S ≠ T.
+# Only if S and T differ: a `(B, T, T)` mask doesn't broadcast to scores `(B, H, T, S)`. If S = T there is no error, but the self-attention sees the future and the cross-attention is causal. That is why the tests also use S ≠ T.
 #
 # </details>
 
@@ -271,10 +271,10 @@ check("target-mask")
 #
 # ![A decoder layer, read from bottom to top. x, of shape B, T, D, enters the masked self-attention as queries, keys and values, with the self mask; then add and norm 1. The result gives the queries of the cross-attention, whose keys and values come from the memory, of shape B, S, D, which enters from the left with the memory mask; then add and norm 2. Then feed-forward, add and norm 3, and the output of shape B, T, D. A residual connection goes around each of the three sublayers.](images/decoder_layer.svg)
 #
-# The layer has three sublayers, each wrapped as in the encoder (section 3.1):
+# Each of the three sublayers is wrapped as in the encoder:
 #
 # 1. **masked self-attention**: target tokens read themselves and the target tokens before them;
-# 2. **cross-attention**: target tokens read the source. The queries come from the decoder, the keys and values from the encoder's output, the **memory**;
+# 2. **cross-attention**: target tokens read the source. Queries come from the decoder, keys and values from the encoder's output, the **memory**;
 # 3. **feed-forward network**, as in lesson 5.
 
 # %% [markdown]
@@ -439,11 +439,11 @@ def masked(x, memory):
     return layer(x, memory, causal_mask(x.size(1)))
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** In the plots, a row is the token that was changed, and a column an output. Where are the zeros?
+# **Predict, then reveal.** A row is the token that was changed, a column an output. Where are the zeros?
 #
 # <details><summary>Answer</summary>
 #
-# Left, in a triangle below the diagonal: changing target token $i$ moves the outputs from $i$ on, and nothing earlier. Right, nowhere: every output reads the whole source.
+# Left, below the diagonal: changing target token $i$ moves the outputs from $i$ on. Right, nowhere: every output reads the whole source.
 #
 # </details>
 
@@ -459,17 +459,17 @@ decoder_plots.movements(maps, [targets, sources], targets);
 #
 # 1. **No causal mask.** The most common mistake.
 # 2. **Self-attention on the memory.** The layer's arguments arrive in the wrong order. Its self-attention runs over the *encoder's output*, and the target only supplies the queries of the second attention.
-# 3. **The obvious repair.** Someone swaps the arguments until the self-attention gets the target. Now the second attention gets queries and keys from the encoder's output, and values from the target.
+# 3. **The obvious repair.** Someone swaps the arguments. Now the self-attention gets the target, but the second attention gets queries and keys from the encoder's output, and values from the target.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** A *target* token is changed. Which outputs move in each of the three?
 #
 # <details><summary>Answer</summary>
 #
-# A solid frame marks an output that moved and shouldn't have: it has seen the future. A dashed frame marks one that should have moved and didn't.
+# Solid frames mark outputs that moved and shouldn't have, dashed frames outputs that should have moved and didn't.
 #
 # - Left and right, every output moves: both decoders see the future.
-# - The middle panel **passes every test of causality**, since no output depends on a later token. But no output depends on an *earlier* one either: instead of $P(y_2 \mid y_0, y_1, x)$ this decoder models $P(y_2 \mid y_1, x)$. So a test has to ask two things: is the future hidden, *and* is the past used?
+# - The middle one **passes every test of causality**, since no output depends on a later token. But none depends on an *earlier* one either: instead of $P(y_2 \mid y_0, y_1, x)$ it models $P(y_2 \mid y_1, x)$. A test has to ask two things: is the future hidden, *and* is the past used?
 #
 # </details>
 
@@ -488,7 +488,7 @@ decoder_plots.movements(maps, [targets] * 3, targets);
 #
 # <details><summary>Answer</summary>
 #
-# No. Every output moves, as it should, so this test alone would pass all three. The pattern still tells you something. In the middle the diagonal dominates, because the residual connection starts from the memory: source token $i$ is added to output $i$. On the right all movements are small (two are rounded to 0). The source only decides *which* target tokens are mixed; no output contains anything from it.
+# No. Every output moves, as it should. Only the pattern looks odd. In the middle the residual connection starts from the memory, so source token $i$ is added to output $i$. On the right all movements are small (two are rounded to 0): the source only decides *which* target tokens are mixed.
 #
 # </details>
 
@@ -517,11 +517,11 @@ def flip(position):
     plt.show()
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** When a model generates text, the future doesn't exist yet. So do you need the causal mask only in training?
+# **Predict, then reveal.** When a model generates text, the future doesn't exist yet. Is the causal mask needed only in training?
 #
 # <details><summary>Answer</summary>
 #
-# You need it in both. Without it, position 2 would read position 4 as soon as there is one, and its output would differ from anything the model saw in training. With the mask, the outputs of a prefix never change. (This is why a model can *keep* what it has computed for earlier tokens: see the stretch exercise.)
+# No. Without it, position 2 would read position 4 as soon as there is one, as it never did in training. With the mask, the outputs of a prefix never change. (This is why a model can *keep* what it has computed: see the stretch exercise.)
 #
 # </details>
 
@@ -539,7 +539,7 @@ with torch.no_grad():
 #
 # The stack begins as the encoder does. It ends with a linear layer, `project`, which turns each position's vector of width `d_model` into one number for every token of the **target** vocabulary. These V numbers are the **logits**. A softmax over them gives the probability of each possible next token (section 3.4).
 #
-# The decoder returns the logits, without the softmax. The loss in lesson 7 computes the logarithm of the softmax in one step, which is numerically safer. Training compares *every* position with the token that comes next. Generating uses only the **last** position.
+# The decoder returns the logits, because the loss in lesson 7 computes the logarithm of the softmax in one step, which is numerically safer. Training compares *every* position with the token that comes next. Generating uses only the **last** one.
 
 # %% [markdown] slide="slide"
 # ### Exercise 4: `Decoder` (4 points)
@@ -678,16 +678,16 @@ check("decoder")
 #
 # ![Two blocks side by side, read from bottom to top. In each, a thick straight line, the residual stream, leads from x at the bottom to the output at the top, and sublayers branch off to its left and are added back to it. Left, the decoder layer of the paper: masked self-attention, cross-attention with the memory, and feed-forward branch off; after each sum a norm sits on the residual stream itself. Right, the GPT block: masked self-attention and feed-forward branch off, each behind its own norm within the branch, so the residual stream contains nothing but two sums.](images/decoder_gpt_block.svg)
 #
-# The thick line is the **residual stream**: the vectors that each sublayer reads from and adds to. In the paper's layer (left) it passes through every norm. GPT-2 moved the norms into the branches (Radford et al. 2019, section 2.3). This is **pre-norm**, $x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$.
+# The thick line is the **residual stream**: the vectors that each sublayer reads from and adds to. In the paper's layer it passes through every norm. GPT-2 moved the norms into the branches (Radford et al. 2019, section 2.3). This is **pre-norm**, $x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$.
 #
-# Deep pre-norm stacks are easier to train (Xiong et al. 2020, arXiv:2002.04745; lesson 7). The price is that the vectors in the residual stream grow from block to block, so the *model* needs one more norm after its last block.
+# Deep pre-norm stacks are easier to train (Xiong et al. 2020, arXiv:2002.04745; lesson 7). The price: the vectors grow from block to block, so the *model* needs one more norm after its last block.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** In a pre-norm block, does the residual connection carry the normed x, or x itself?
 #
 # <details><summary>Answer</summary>
 #
-# x itself. The sublayer reads the normed vector, and the residual stream keeps the original. If the residual connection carried the normed x, every block would rescale the stream, and the free path for the gradient would be lost.
+# x itself. Only the sublayer reads the normed vector. If the residual connection carried it, every block would rescale the stream, and the gradient would lose its free path.
 #
 # </details>
 
@@ -862,7 +862,7 @@ print("answers: complete, and in the right form")
 # %% [markdown]
 # ### Stretch: decode with a cache
 #
-# A GPT that runs its blocks on the whole text for every new token computes the vectors of earlier positions again and again. Because of the causal mask they are always the same. So it can keep what it needs of them in a **cache**, and process only the new position. In practice models keep the keys and values of each layer, a **KV cache**. *20 minutes, hard.*
+# A GPT that runs on the whole text for every new token computes the vectors of earlier positions again and again. Because of the causal mask they never change. So it can keep what it needs of them in a **cache**, usually each layer's keys and values (a **KV cache**), and process only the new position. *20 minutes, hard.*
 #
 # Write `decode_step(layer, x, cache=None)`, which runs a `CausalDecoderLayer` on *one* new position.
 #
@@ -961,7 +961,7 @@ check("decode-step")
 # </details>
 
 # %% [markdown]
-# To generate T tokens, $1 + 2 + \dots + T$ positions go through the feed-forward network without a cache, and T with it. The price: the cache grows with every token, in every layer.
+# Without a cache, $1 + 2 + \dots + T$ positions go through the feed-forward network to generate T tokens; with it, T. The price: the cache grows with every token, in every layer.
 
 # %% [markdown] slide="slide"
 # ## In a real model
@@ -1027,7 +1027,7 @@ write(request, "the latest 16 and the first", chat=True, tokens=30,
 # %% [markdown] slide="subslide"
 # ### Case: the first token is right, and then come dashes
 #
-# This loop should generate text with a cache. The model returns its logits and `past`, the keys and values of all positions so far. If it is given `past`, it adds the new ids after them.
+# This loop should generate text with a cache. The model returns logits and `past`, the keys and values of all positions so far. Given `past`, it continues after them.
 
 # %% demo
 def continue_text(model, text, tokens=12):
@@ -1047,7 +1047,7 @@ except smollm.NotInstalledError as problem:
     print(problem)
 
 # %% [markdown]
-# The loop writes *Paris* after the first text and *small* after the second, as it should. From then on it writes only dashes. **What does the model see at the second step?**
+# The loop writes *Paris* after the first text and *small* after the second, as it should, and then only dashes. **What does the model see at the second step?**
 #
 # <details><summary>Answer</summary>
 #
@@ -1072,7 +1072,7 @@ check()
 #
 # You have built the half of the Transformer that generates text. By changing a single token you can tell a correct decoder from a broken one, even if shapes and losses look fine.
 #
-# **Lesson 7** puts encoder and decoder together and trains models that translate, spell out numbers, reverse sequences, and write in the style of Shakespeare.
+# **Lesson 7** puts encoder and decoder together and trains models.
 #
 # **Read on**: Radford et al. 2019, *Language Models are Unsupervised Multitask Learners*, sections 2 and 2.3.
 #
@@ -1082,9 +1082,9 @@ check()
 # |---|---|
 # | **autoregressive** | generates one token at a time, from the tokens before it |
 # | **teacher forcing** | training with the true previous tokens as input, at all positions at once |
-# | **memory** | the encoder's output, which every decoder layer reads |
+# | **memory** | the encoder's output |
 # | **cross-attention** | queries come from the decoder, keys and values from the memory |
-# | **logits** | a number for each token of the vocabulary, before the softmax |
+# | **logits** | the numbers before the softmax, one for each token of the vocabulary |
 # | **decoder-only** | masked self-attention and feed-forward networks, without an encoder |
 # | **residual stream** | the vectors that every sublayer reads from and adds to |
 # | **KV cache** | the keys and values of earlier positions, kept while generating |
