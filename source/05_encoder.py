@@ -382,7 +382,7 @@ check("feed-forward")
 #
 # ![Two chains from left to right. Above, post-norm, as in the paper: x goes into the sublayer and around it, both meet at a plus sign, and the sum goes through layer norm, so the residual path leads through every norm. Below, pre-norm: x goes around, and on the branch it goes first through layer norm and then through the sublayer; both meet at the plus sign, so the residual path contains nothing but sums.](images/encoder_pre_post.svg)
 #
-# The paper normalises **after** the sum, $\mathrm{LN}(x + \mathrm{Sublayer}(x))$. This is called **post-norm**. Its residual path leads through every norm, and each norm rescales the gradient. Many later models, such as GPT-2 (Radford et al. 2019, section 2.3), normalise the **input of the sublayer** instead, $x + \mathrm{Sublayer}(\mathrm{LN}(x))$. This is called **pre-norm**, and it leaves the residual path free of norms. You will build post-norm in this lesson and pre-norm in lesson 6. Lesson 7 looks at what the choice means for training.
+# The paper normalises **after** the sum, $\mathrm{LN}(x + \mathrm{Sublayer}(x))$. This is called **post-norm**. Its residual path leads through every norm, and each norm rescales the gradient. Many later models, such as GPT-2 (Radford et al. 2019, section 2.3), normalise the **input of the sublayer** instead, $x + \mathrm{Sublayer}(\mathrm{LN}(x))$. This is called **pre-norm**, and it leaves the residual path free of norms. You will build post-norm in this lesson and pre-norm in lesson 6. Lesson 7 shows what post-norm needs in training: a warm-up of the learning rate.
 
 # %% [markdown]
 # ### Exercise 3: `EncoderLayer` (6 points)

@@ -70,7 +70,7 @@ plots.use_style()
 # %% [markdown] slide="slide"
 # ## What a decoder does
 #
-# Here is a real decoder, SmolLM2, with 135 million trained weights. Given a text, it gives a probability to every token that could come next. We take the likeliest, append it to the text, and run the model again. Without the causal mask it fails: earlier tokens then read later ones, which they never did in training.
+# Here is a real decoder, SmolLM2, with 135 million trained weights. Given a text, it gives a probability to every token that could come next, here 0.77 to *Paris*. We take the likeliest, append it to the text, and run the model again. Without the causal mask it fails: earlier tokens then read later ones, which they never did in training.
 
 # %% demo
 from coursework.smollm import next_tokens, write
@@ -680,7 +680,7 @@ check("decoder")
 #
 # The thick line is the **residual stream**: the vectors that each sublayer reads from and adds to. In the paper's layer it passes through every norm. GPT-2 moved the norms into the branches (Radford et al. 2019, section 2.3). This is **pre-norm**, $x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$.
 #
-# Deep pre-norm stacks are easier to train (Xiong et al. 2020, arXiv:2002.04745; lesson 7). The price: the vectors grow from block to block, so the *model* needs one more norm after its last block.
+# Deep pre-norm stacks are easier to train (Xiong et al. 2020, arXiv:2002.04745). The price: the vectors grow from block to block, so the *model* needs one more norm after its last block.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** In a pre-norm block, does the residual connection carry the normed x, or x itself?
