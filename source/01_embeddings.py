@@ -54,10 +54,8 @@ torch.manual_seed(1);
 import matplotlib.pyplot as plt
 
 from coursework import check, embedding_plots, hand_in, plots, skip
-from coursework.corpus import load_corpus
-from coursework.pretrained import word_table
-from coursework.text import PAGE
-from coursework.word_arithmetic import combine
+from coursework.corpus import PAGE, load_corpus
+from coursework.pretrained import combine, word_table
 
 plots.use_style()
 

@@ -638,7 +638,7 @@ for number, (twin, output) in enumerate(zip(twins, ours)):
 # Your layer has the same parts as a layer of BERT (Devlin et al. 2019, arXiv:1810.04805), so you can load a pretrained one into it. The model here is all-MiniLM-L6-v2, a small BERT that was trained further to judge how similar two sentences are. `states` holds the vectors that went into and came out of each of its layers.
 
 # %% demo
-from coursework.bert_encoder_layer import run_bert
+from coursework.bert_layers import run_bert
 
 bert = run_bert(["The cat drank its milk.", "An old dog slept all day in the sun."])
 print(bert.note)

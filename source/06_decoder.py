@@ -348,7 +348,7 @@ class DecoderLayer(nn.Module):
 
 # %% test decoder-layer 6
 from coursework.ablation import draw_weights
-from coursework.torch_decoder import torch_decoder_layer
+from coursework.torch_twins import torch_decoder_layer
 
 layer = DecoderLayer(d_model=8, num_heads=2, d_ff=12).eval()
 draw_weights(layer, seed=5)  # random norms too, so that none hides behind ones and zeros

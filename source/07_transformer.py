@@ -333,7 +333,7 @@ for vocab_size, d_model in ((50, 32), (3000, 96), (37000, 512)):
 # (Documentation of `torch.nn.Transformer`, version 2.13.)
 
 # %% demo
-from coursework.whole_parity import into_torch
+from coursework.torch_twins import into_torch
 
 with torch.no_grad():
     for name, parameter in model.named_parameters():
@@ -1325,7 +1325,7 @@ print(f"{'merged':18} {tuple(per_head.transpose(1, 2).flatten(2).shape)}, then w
 # If the package torchview and the program graphviz are installed, the next cell draws the whole graph of the model. If a box has a name that isn't yours, such as one of PyTorch's own modules, it belongs to a stand-in from the first cell.
 
 # %% demo
-from coursework.graph import draw_model
+from coursework.tracing import draw_model
 
 draw_model(speller, [test_src[:3], shift_right(test_tgt[:3])])
 

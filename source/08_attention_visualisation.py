@@ -918,13 +918,12 @@ check("best-span")
 #
 # ![The reader from left to right: question and paragraph go through layers 0 and 1, then through layers 2 to 5, whose matrices are W + BA, then through the span head, which gives a start logit and an end logit for each token. Below, one such matrix: a square W, plus a narrow B with 8 columns times a flat A with 8 rows. W stays as it is. What we trained is orange: B and A in layers 2 to 5, and the span head.](images/visualisation_reader.svg)
 #
-# We trained the head and the updates with `python -m coursework.train_span_head`. The training paragraphs are synthetic: a program writes facts such as "The red mill was built in 1653 by Clara Benford" and asks *who*, *when*, *where*, *what*, *why* and *how many*. No paragraph written by a person was used for training.
+# We trained the head and the updates with `python -m tools.train_span_head`, a program in the repository of this course. The training paragraphs are synthetic: a program writes facts such as "The red mill was built in 1653 by Clara Benford" and asks *who*, *when*, *where*, *what*, *why* and *how many*. No paragraph written by a person was used for training.
 
 # %% demo
 import textwrap
 
-from coursework.extractive_qa import LONGEST, is_right, load_reader
-from coursework.qa_paragraphs import UNSEEN, WORKED
+from coursework.extractive_qa import LONGEST, UNSEEN, WORKED, is_right, load_reader
 
 reader = load_reader()
 print(textwrap.fill(reader.note, 100), textwrap.fill(WORKED.paragraph, 100), sep="\n\n")
