@@ -103,7 +103,7 @@ write(question, "no residual in layer 12", chat=True, tokens=12,
 #
 # Two details are easy to get wrong:
 #
-# - **Which variance?** Layer norm divides the sum of squares by **D**. PyTorch's `var` and `std` divide by D − 1 by default. The result is then 13% too small for D = 4, but only 0.1% for D = 512.
+# - **Which variance?** Layer norm divides the sum of squares by **D**. PyTorch's `var` and `std` divide by D − 1 by default. The normalised features are then 13% too small for D = 4, but only 0.1% for D = 512.
 # - **Where does $\varepsilon$ go?** Inside the square root, added to the variance.
 
 # %% [markdown]
@@ -247,11 +247,11 @@ for name, change in moved.items():
 #
 # $\mathrm{FFN}(x) = \max(0,\, x W_1 + b_1)\, W_2 + b_2$
 #
-# It is applied to each position **separately and identically**: all tokens use the same weights, and no token sees another. (The white squares are hidden features that the ReLU has set to 0.) Different layers have different weights.
+# It is applied to each position **separately and identically**: all tokens use the same weights, and no token sees another. Different layers have different weights.
 #
 # ![Three tokens, the, cat and sat, each in a row of its own. In each row, a vector with D = 4 features enters a box with W 1, b 1 and the ReLU, which gives a vector with F = 16 features, several of them 0. It enters a box with W 2 and b 2, which gives a vector with D = 4 features again. The boxes hold the same weights in every row, and no arrow leads from one row to another.](images/encoder_feed_forward.svg)
 #
-# The formula treats a token as a row, so $W_1$ has shape $(D, F)$ and $W_2$ has shape $(F, D)$, where $F$ is `d_ff`. PyTorch stores the transposes: `linear1.weight` has shape `(d_ff, d_model)`.
+# White squares are hidden features that the ReLU has set to 0. The formula treats a token as a row, so $W_1$ has shape $(D, F)$ and $W_2$ has shape $(F, D)$, where $F$ is `d_ff`. PyTorch stores the transposes: `linear1.weight` has shape `(d_ff, d_model)`.
 
 # %% [markdown]
 # ### Why a ReLU, and how wide?
@@ -831,7 +831,7 @@ for name, layers in outputs.items():
 #
 # <details><summary>Answer</summary>
 #
-# With residual connections the task is solved. Without them the accuracy reaches about 0.14. It has learnt *which* tokens are in the sequence, but not *where*: it gives the same answer at all eight positions, and that answer is usually one of the eight.
+# With residual connections the task is solved. Without them the accuracy reaches about 0.14. That encoder has learnt *which* tokens are in the sequence, but not *where*: it gives the same answer at all eight positions, and that answer is usually one of the eight.
 #
 # </details>
 
@@ -1078,7 +1078,7 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You have built the left half of the Transformer, and it agrees with PyTorch's and with a real BERT's. Attention moves information between tokens, the feed-forward network processes it, residual connections carry it up and gradients down, and the norm keeps the numbers in range.
+# You have built the left half of the Transformer, and it agrees with PyTorch's and with a real BERT's. Attention moves information between tokens, the feed-forward network processes it, residual connections carry tokens up and gradients down, and the norm keeps the numbers in range.
 #
 # **Lesson 6** builds the decoder. It adds a sublayer that reads the encoder's output, and a mask that hides the future.
 #

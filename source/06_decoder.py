@@ -101,7 +101,7 @@ write(question, "sees the future", chat=True, tokens=12,
 #
 # ![Two rows of tokens. Below, the decoder's input: sos, the, cat, drinks, milk. Above, the token that each position has to predict: the, cat, drinks, milk, eos. Diagonal arrows show each target token moving one place to the right into the input; the last one, eos, is dropped.](images/decoder_shift.svg)
 #
-# Read it column by column: from `<sos>` predict *the*, from `<sos> the` predict *cat*, and from the whole sentence `<eos>`, which is how a model learns to stop.
+# Read the figure column by column: from `<sos>` predict *the*, from `<sos> the` predict *cat*, and from the whole sentence `<eos>`, which is how a model learns to stop.
 
 # %% [markdown] slide="slide"
 # ### Exercise 1: `shift_right` (2 points)
@@ -457,6 +457,8 @@ decoder_plots.movements(maps, [targets, sources], targets);
 # %% [markdown]
 # ### Three broken decoders
 #
+# Here are three that are wired wrongly:
+#
 # 1. **No causal mask.** The most common mistake.
 # 2. **Self-attention on the memory.** The layer's arguments arrive in the wrong order. Its self-attention runs over the *encoder's output*, and the target only supplies the queries of the second attention.
 # 3. **The obvious repair.** Someone swaps the arguments. Now the self-attention gets the target, but the second attention gets queries and keys from the encoder's output, and values from the target.
@@ -674,7 +676,7 @@ check("decoder")
 # %% [markdown]
 # ## A decoder without an encoder: the GPT block
 #
-# Many language models have no source sentence. Without a memory, only masked self-attention and the feed-forward network are left of the decoder layer. Such a model is **decoder-only**. A "source", if there is one, is simply the beginning of the text (GPT-1: Radford et al. 2018, section 4.1).
+# Many language models have no source sentence. Without a memory, only masked self-attention and the feed-forward network are left of the decoder layer. Such a model is **decoder-only**. A "source", if there is one, is simply the beginning of the text (GPT-1: Radford et al. 2018, *Improving Language Understanding by Generative Pre-Training*, section 4.1).
 #
 # ![Two blocks side by side, read from bottom to top. In each, a thick straight line, the residual stream, leads from x at the bottom to the output at the top, and sublayers branch off to its left and are added back to it. Left, the decoder layer of the paper: masked self-attention, cross-attention with the memory, and feed-forward branch off; after each sum a norm sits on the residual stream itself. Right, the GPT block: masked self-attention and feed-forward branch off, each behind its own norm within the branch, so the residual stream contains nothing but two sums.](images/decoder_gpt_block.svg)
 #
