@@ -1,4 +1,4 @@
-"""Looks inside an encoder: each layer's output, its residual connections cut, its norms moved."""
+"""Looks inside an encoder: each layer's output, its residual connections cut, its twin in PyTorch."""
 
 import copy
 from typing import Any

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch import nn
 
 from coursework import ablation, bert_layers
 from coursework.bert_layers import run_bert
