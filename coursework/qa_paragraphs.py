@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 
 class Passage(NamedTuple):
-    """A paragraph, and questions with the answers that count as right."""
+    """A paragraph, and questions with the answers that count as right: none where it doesn't say."""
 
     paragraph: str
     questions: dict[str, tuple[str, ...]]
