@@ -16,7 +16,7 @@
 # - train models that spell out numbers, reverse sequences and imitate Shakespeare;
 # - tell a model that has learned its task from one that reads the answer off its input.
 #
-# **Time** two sittings, about 75 minutes and 70 minutes, with a break between them · **Difficulty** medium · **Before this** lessons 5 and 6
+# **Time** two sittings, about 70 minutes and 50 minutes, with a break between them · **Difficulty** medium · **Before this** lessons 5 and 6
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.1, 3.4 and 5.
 
@@ -314,7 +314,7 @@ print("after loading, the logits agree:", torch.equal(fresh(src, tgt), model(src
 # (Documentation of `torch.nn.Transformer`, version 2.13.)
 
 # %% demo
-from coursework.whole_parity import into_torch
+from coursework.torch_twins import into_torch
 
 with torch.no_grad():
     for name, parameter in model.named_parameters():
@@ -1258,7 +1258,7 @@ for number, (name, tensor) in enumerate(seen.items(), start=1):
 # If the package torchview and the program graphviz are installed, the next cell draws the whole graph of the model. If a box has a name that isn't yours, such as one of PyTorch's own modules, it belongs to a stand-in from the first cell.
 
 # %% demo
-from coursework.graph import draw_model
+from coursework.tracing import draw_model
 
 draw_model(speller, [test_src[:3], shift_right(test_tgt[:3])])
 

@@ -877,15 +877,16 @@ check("best-span")
 #
 # ![The reader from left to right: question and paragraph go through layers 0 and 1, then through layers 2 to 5, whose matrices are W + BA, then through the span head, which gives a start logit and an end logit for each token. Below, one such matrix: a square W, plus a narrow B with 8 columns times a flat A with 8 rows. W stays as it is. What we trained is orange: B and A in layers 2 to 5, and the span head.](images/visualisation_reader.svg)
 #
-# Only the orange parts were trained, with `python -m coursework.train_span_head`, on synthetic paragraphs: a program writes facts such as "The red mill was built in 1653 by Clara Benford" and asks *who*, *when*, *where*, *what*, *why* and *how many*. The frozen MiniLM below them has met human questions: its tuning used SQuAD 2.0, Natural Questions, TriviaQA and SearchQA.
+# Only the orange parts were trained, with `python -m tools.train_span_head` in the repository of this course, on synthetic paragraphs: a program writes facts such as "The red mill was built in 1653 by Clara Benford" and asks *who*, *when*, *where*, *what*, *why* and *how many*. The frozen MiniLM below them has met human questions: its tuning used SQuAD 2.0, Natural Questions, TriviaQA and SearchQA.
 #
 # In one training example of five, the paragraph doesn't hold the answer, and the right span is the `[CLS]` token. `no_answer` is its sum of logits. If no span beats it, the reader says so (Devlin et al. 2019, section 4.3).
 
 # %% demo
 import textwrap
 
-from coursework.extractive_qa import LONGEST, NONE, TooLongError, is_right, load_reader
-from coursework.qa_paragraphs import UNSEEN, WORKED
+from coursework.extractive_qa import (
+    LONGEST, NONE, UNSEEN, WORKED, TooLongError, is_right, load_reader,
+)
 
 reader = load_reader()
 

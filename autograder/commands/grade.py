@@ -79,8 +79,8 @@ def grade(
     before is skipped unless the file, the lesson or the grader has changed, so a run that was
     interrupted goes on where it stopped.
     """
-    from autograder.grading.class_run import grade_lessons, submitted_lessons
     from autograder.grading.cluster import ClusterPool
+    from autograder.grading.loop import grade_lessons, submitted_lessons
     from autograder.grading.pool import Pool
     from autograder.reports.terminal import print_summary, summary_json
     from autograder.sandbox.start import require_sandbox

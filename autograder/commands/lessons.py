@@ -1,4 +1,4 @@
-"""What makes lessons: `build`, `new-exercise`, `vendor`, `lectures`, `open`, `site` and `bundle`."""
+"""What makes lessons: `build`, `new-exercise`, `lectures`, `open`, `site` and `bundle`."""
 
 import json
 import subprocess
@@ -37,7 +37,7 @@ def build(course: Course, lessons: tuple[str, ...], *, check_only: bool, as_json
     else:
         written = building.build(course, lessons or None)
     say_written(course, written, as_json=as_json)
-    for line in building.unshown(course, written):
+    for line in (*building.unshown(course, written), *building.times(course, written)):
         click.echo(line, err=as_json)
     if not written and not as_json:
         click.echo(f"everything {'is' if check_only else 'was'} up to date")
@@ -62,29 +62,6 @@ def new_exercise(course: Course, lesson: str, exercise: str) -> None:
     for path in scaffold(course, lesson, exercise):
         click.echo(f"wrote {course.shown(path)}")
     click.echo("fill them in, then run 'autograder build'; CONTRIBUTING.md leads through it")
-
-
-@click.command(
-    cls=Command,
-    examples={
-        "autograder vendor": "Fetch every script again, and check its hash.",
-        "autograder vendor --check": "Compare the scripts in the repository with their hashes.",
-    },
-)
-@click.option("--check", "check_only", is_flag=True, help="Compare with what was pinned; no network.")
-@pass_course
-def vendor(course: Course, *, check_only: bool) -> None:
-    """Fetch the scripts inside our pages again, with npm.
-
-    Slides and views of attention carry these scripts, so that they open without a network.
-    """
-    from autograder import vendor as vendoring
-
-    if check_only:
-        vendoring.check(course.root)
-    else:
-        vendoring.fetch(course.root)
-    click.echo("every script is the one that was pinned")
 
 
 @click.command(

@@ -172,8 +172,7 @@ def written(course: Course, lesson: str | None, *, no_browser: bool) -> None:
     from autograder.storage.gradebook import open_gradebook
     from autograder.storage.io_errors import plain_io_errors
     from autograder.written.answers import WrittenAnswers, lessons_with_questions
-    from autograder.written.page_maker import PageMaker
-    from autograder.written.server import GradingServer, serve_until_stopped
+    from autograder.written.server import GradingServer, PageMaker, serve_until_stopped
 
     asked = lessons_with_questions(course)
     if lesson is not None and lesson not in asked:

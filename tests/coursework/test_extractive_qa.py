@@ -11,6 +11,8 @@ from coursework.extractive_qa import (
     LONGEST,
     NONE,
     ROOM,
+    UNSEEN,
+    WORKED,
     Logits,
     LowRank,
     SpanModel,
@@ -19,8 +21,7 @@ from coursework.extractive_qa import (
     load_reader,
     normalised,
 )
-from coursework.qa_paragraphs import UNSEEN, WORKED
-from coursework.train_span_head import example
+from tools.train_span_head import example
 
 
 def best(logits: Logits) -> str:
