@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from coursework.torch_decoder import copy_layer
+from coursework.torch_twins import copy_layer
 
 
 def layer_outputs(encoder: nn.Module, ids: Tensor, mask: Tensor | None = None) -> list[Tensor]:

@@ -32,7 +32,7 @@ class _TwoAttentions(nn.Module):
 
 
 class SelfAttentionOnMemory(_TwoAttentions):
-    """The decoder layer of a widely copied notebook: its self-attention reads the memory."""
+    """A decoder layer whose arguments arrive in the wrong order: its self-attention reads the memory."""
 
     def forward(self, x: Tensor, memory: Tensor) -> Tensor:
         """Take x (B, T, D), memory (B, S, D) with S = T; return (B, T, D)."""

@@ -7,6 +7,7 @@ cache of the Hugging Face hub. Weights with another digest than the one below ar
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +20,6 @@ from safetensors import safe_open
 from torch import Tensor
 
 from coursework.data_packages import has_sha256, package_folders
-from coursework.small_bert import word_pieces
 
 MODEL: Final = "all-MiniLM-L6-v2"
 SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -29,6 +29,8 @@ HUB_FOLDER: Final = f"models--sentence-transformers--{MODEL}"
 WEIGHTS, VOCABULARY = "model.safetensors", "vocab.txt"
 TABLE: Final = "embeddings.word_embeddings.weight"
 OWN_AXES, OWN_SIZE = 12, 0.1  # of the made-up table: what sets a word apart from all others
+PARTS: Final = re.compile(r"[+−-]|[^\s+−-]+")
+SIGNS: Final = {"+": 1, "-": -1, "−": -1}
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +58,6 @@ class WordTable:
         if word not in self.ids:
             raise KeyError(f"'{word}' has no vector of its own here: try another word")
         return self.vectors[self.ids[word]]
-
-    def pieces(self, word: str) -> list[str]:
-        """Split a word as WordPiece does, into pieces of which all but the first begin with `##`."""
-        return word_pieces(word, self.ids)
 
 
 def word_table() -> WordTable:
@@ -117,3 +115,20 @@ def _made_up(reason: str) -> WordTable:
         f"For real ones: {INSTALL}, then restart the kernel."
     )
     return WordTable(tuple(words), vectors, real=False, note=note)
+
+
+def combine(table: WordTable, query: str) -> tuple[Tensor, list[str]]:
+    """Return the sum (D,) that a query describes, and the words in it, in order.
+
+    Raises KeyError, with a sentence for the reader, for a word without a vector or no word at all.
+    """
+    total, words, sign = torch.zeros_like(table.vectors[0]), [], 1
+    for part in PARTS.findall(query.lower()):
+        if part in SIGNS:
+            sign = SIGNS[part]
+        else:
+            total, sign = total + sign * table[part], 1
+            words.append(part)
+    if not words:
+        raise KeyError("write a word, or several with + and - between them")
+    return total, words
