@@ -14,7 +14,7 @@
 # - decode a batch greedily, even when its sentences end at different steps;
 # - write the paper's training recipe: shifted targets, label smoothing and warm-up;
 # - train models that spell out numbers, reverse sequences and imitate Shakespeare;
-# - tell a model that has learned its task from one that reads the answer off its input.
+# - tell a model that has learnt its task from one that copies the answer from its input.
 #
 # **Time** two sittings, about 70 minutes and 50 minutes, with a break between them · **Difficulty** medium · **Before this** lessons 5 and 6
 #
@@ -23,7 +23,7 @@
 # %% [markdown] slide="subslide"
 # ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. Lesson 7 is highlighted: the frame around everything, which stands for the whole model, its training and the text that it generates.](images/map_07.svg)
 #
-# Lessons 1 to 6 built the parts. In this lesson you put the frame around them, train the result, and let it write.
+# Lessons 1 to 6 built the parts. In this lesson you connect them, train the result, and let it write.
 
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
@@ -40,10 +40,10 @@
 # | 2 | the fourteen tensors | 2 | 8 | 3.1 to 3.5 |
 # | 2 | `sample_next` | stretch | 15 | not in the paper: Holtzman et al. 2020, section 3 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. These visible tests are a first check. Grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
 # %% [markdown]
-# This lesson uses parts from all the earlier ones. If your earlier notebooks are next to this one, and a part of yours agrees with PyTorch in a quick check, your part is used. Otherwise a stand-in with the same behaviour takes its place. The next cell tells you which. Your grade for this lesson doesn't depend on it.
+# The next cell loads your parts from earlier lessons, where they are next to this notebook and pass a quick check, and stand-ins for the others. Your grade doesn't depend on it.
 
 # %% setup
 import math
@@ -88,10 +88,11 @@ write(question, "any", chat=True, tokens=12,
 
 # %% [markdown]
 # # Sitting 1: build it, decode with it, train it
-#
+
+# %% [markdown]
 # ## The complete model
 #
-# The encoder turns a source sentence into a **memory**, one vector per source token. The decoder writes the target from left to right. At every position it reads the target so far, attends to the memory, and scores each word of the target vocabulary as the next one. You have built both stacks. What's missing is the frame that connects them.
+# The encoder turns a source sentence into a **memory**, one vector per source token. The decoder writes the target from left to right. At every position it reads the target so far, attends to the memory, and scores each token of the target vocabulary as the next one. You have built both stacks. What's missing is the model that connects them.
 #
 # ![The Transformer with the fourteen tensors of this lesson, numbered. On the left the encoder, from bottom to top: 1 source ids, B by S; 2 source vectors, B by S by D; in each layer 3 the weights of self-attention, B by H by S by S, 4 the output of self-attention, B by S by D, and 5 the hidden features of the feed-forward network, B by S by F, then the second linear layer, the residual connection and the norm; at the top 6 the memory, B by S by D. On the right the decoder: 7 decoder input, B by T; 8 target vectors, B by T by D; in each layer 9 the weights of self-attention, B by H by T by T, 10 the weights of cross-attention, B by H by T by S, 11 the output of cross-attention, B by T by D, and 12 the hidden features, B by T by F, then again the second linear layer, the residual connection and the norm; then 13 logits and 14 probabilities, both B by T by V. An arrow leads from the memory to cross-attention.](images/transformer_tensors.svg)
 #
@@ -296,10 +297,7 @@ print("after loading, the logits agree:", torch.equal(fresh(src, tgt), model(src
 # %% [markdown]
 # ### How large should embeddings start?
 #
-# Xavier initialisation gives an $n_\text{out} \times n_\text{in}$ matrix entries of variance $2 / (n_\text{in} + n_\text{out})$. This keeps the size of signals about the same on the way up, and the size of gradients on the way down (Glorot and Bengio 2010, section 4.2.1). That argument is about matrices that multiply. An embedding is a lookup, and here it is added to positions whose size doesn't change: a column of sines or cosines has a root mean square of about $\sqrt{1/2} \approx 0.71$. What matters is therefore the ratio of the two. Compare three initialisations, after the factor $\sqrt{d_\text{model}}$.
-
-# %% [markdown]
-# Each number says how many times larger the token vectors are than the position vectors. PyTorch's default drowns out the positions. Xavier-uniform works for the small vocabularies of this sitting. For a large vocabulary it goes wrong in the other direction: with 3000 words the positions are about three times as large as the tokens. A standard deviation of $d_\text{model}^{-1/2}$ gives the same ratio for every vocabulary, so the language models of sitting 2 use it.
+# Xavier initialisation suits matrices that multiply (Glorot and Bengio 2010, section 4.2.1). An embedding is a lookup, and here positions are added to it, so what counts is the ratio of the two. Each sine–cosine pair of the positions has a root mean square of $\sqrt{1/2} \approx 0.71$. After the factor $\sqrt{d_\text{model}}$, Xavier-uniform embeddings are $\sqrt{4 d_\text{model} / (V + d_\text{model})}$ times as large: 1.3 times for 50 tokens and $d_\text{model} = 32$, but only 0.35 times for 3000 tokens and $d_\text{model} = 96$. A standard deviation of $d_\text{model}^{-1/2}$ gives the ratio 1.4 for every vocabulary, so the language models of sitting 2 use it. PyTorch's default, a standard deviation of 1, drowns out the positions.
 
 # %% [markdown]
 # ### The same weights in `torch.nn.Transformer`
@@ -352,15 +350,15 @@ for name, difference in rows.items():
 # The difference in the first row is rounding. Every other row is a model that runs without an error, returns the right shapes, and computes something else. The last row compares memories, the others compare logits.
 
 # %% [markdown]
-# ## Decoding: one word at a time
+# ## Decoding: one token at a time
 #
-# A trained decoder predicts the next word after *every* position at once. To write a sentence you need only the last position: take the most likely word, append it, and run the decoder again. This is **greedy decoding**. The model is **autoregressive** (section 3.1): each output becomes part of the next input.
+# A trained decoder predicts the next token after *every* position at once. To write, you need only the last position: take the most likely token, append it, and run the decoder again. This is **greedy decoding**. The model is **autoregressive** (section 3.1): each output becomes part of the next input.
 #
 # ![Greedy decoding in four steps. The source les convolutions sont mortes is encoded once into a memory. Step 0: the decoder reads sos and the memory, and predicts convolutions. Step 1: it reads sos convolutions, and predicts are. Step 2: it reads sos convolutions are, and predicts dead. Step 3: it reads all four, and predicts eos, which ends the sentence.](images/transformer_greedy.svg)
 #
-# Published code often contains one of these four bugs:
+# Four bugs to avoid:
 #
-# - It feeds back only the **last word**. The decoder forgets what it has written, and treats every word as the first.
+# - It feeds back only the **last token**. The decoder forgets what it has written, and treats every token as the first.
 # - It **encodes the source at every step**, although the source never changes.
 # - It stops the batch when the **first** sentence ends, or lets finished sentences go on.
 # - It leaves **dropout on**, so the same sentence is translated differently each time.
@@ -368,7 +366,7 @@ for name, difference in rows.items():
 # %% [markdown]
 # ### Exercise 2: `greedy_decode` (3 points)
 #
-# Write at most `max_len` tokens for each row of `src`. A row ends with `<eos>`, which is part of the result. After that, the row holds `model.pad_id`, whatever the decoder predicts. Stop as soon as all rows have ended. `<sos>` starts every row and is not part of the result. Encode the source once, in `eval()` mode and without gradients, and leave the model in the mode it came in.
+# Write at most `max_len` tokens for each row of `src`. A row ends with `<eos>`, which is part of the result. After that, the row holds `model.pad_id`, whatever the decoder predicts. Stop as soon as all rows have ended. `<sos>` starts every row and is not part of the result. Encode the source once, in `eval()` mode and without gradients, and leave the model in the mode it came in, even if it raises an exception.
 #
 # *12 minutes, medium.*
 
@@ -376,7 +374,7 @@ for name, difference in rows.items():
 def greedy_decode(
     model: nn.Module, src: torch.Tensor, max_len: int, sos_id: int = 1, eos_id: int = 2
 ) -> torch.Tensor:
-    """Append the most likely next word until every sentence has ended.
+    """Append the most likely next token until every sentence has ended.
 
     model: has encode(src), decode(tgt, memory, src) and pad_id; src: LongTensor (B, S).
     Returns: LongTensor (B, at most max_len), without the leading <sos>.
@@ -469,12 +467,12 @@ check("greedy-decode")
 # %% [markdown]
 # ## The loss: label smoothing
 #
-# At every position the model outputs a distribution over V words, and one word is right. Cross-entropy is $-\log p$, where $p$ is the probability of the right word. It reaches zero only at $p = 1$, so it keeps pushing the logits apart, however good they already are.
+# At every position the model outputs a distribution over V tokens, and one of them is right. Cross-entropy is $-\log p$, where $p$ is the probability of the right token. It reaches zero only at $p = 1$, so it keeps pushing the logits apart, however good they already are.
 #
-# **Label smoothing** (Szegedy et al. 2015, arXiv:1512.00567, section 7; Vaswani et al. 2017, section 5.4) asks for slightly less. The target becomes a mixture: $1 - \varepsilon$ on the right word, plus $\varepsilon$ spread evenly over **all V words, including the right one**. Nothing random is involved. It is a different target, not noise.
+# **Label smoothing** (Szegedy et al. 2015, arXiv:1512.00567, section 7; Vaswani et al. 2017, section 5.4) asks for slightly less. The target becomes a mixture: $1 - \varepsilon$ on the right token, plus $\varepsilon$ spread evenly over **all V tokens, including the right one**. Nothing random is involved. It is a different target, not noise.
 
 # %% [markdown]
-# With $\varepsilon = 0.1$ and five words, the target gives the right word 0.92 and each other word 0.02. What does the loss reward then? The next plot shows the loss as the probability of the right word rises, with the rest shared evenly among the other words.
+# With $\varepsilon = 0.1$ and five tokens, the target gives the right token 0.92 and each other token 0.02. The plot shows the loss as the probability of the right token rises, with the rest shared evenly among the others.
 
 # %% demo
 chosen = torch.linspace(0.5, 0.999, 200)  # the probability of the right token, of five
@@ -489,7 +487,7 @@ print(f"with ε = 0.1 the loss is lowest at {chosen[lowest]:.2f}")
 # %% [markdown]
 # Without smoothing, the curve falls all the way to the right: more confidence always pays. With smoothing, the loss is lowest at 0.92 and rises steeply after that, so overconfidence costs. The paper reports that this hurts perplexity, "as the model learns to be more unsure", but improves accuracy and BLEU (section 5.4).
 #
-# Label smoothing is one of two regularisers in the paper; the other is dropout (section 5.4). Adam and warm-up are not regularisers. They decide how the training loss is minimised. The ablation in sitting 2 switches warm-up and label smoothing on and off.
+# The paper's other regulariser is dropout, on the output of every sublayer and on the sums of embeddings and positions (section 5.4 announces three and names these uses). Adam and warm-up are not regularisers: they decide how the training loss is minimised.
 
 # %% [markdown]
 # ### Exercise 3: `label_smoothing_loss` (2 points)
@@ -616,12 +614,14 @@ axes = plots.curves([step / 1000 for step in steps], rates,
 axes.set_ylim(0, 1.5)
 
 # %% [markdown]
-# A longer warm-up gives a later and lower peak. A smaller model gets a higher rate at every step. In this lesson's runs, the rate is additionally divided by 2 or 3: their warm-up is short, which would make the peak of equation 3 too high. At $d_\text{model} = 64$ and 300 warm-up steps the peak is $(64 \cdot 300)^{-0.5} = 0.0072$, ten times that of the paper's base model.
+# A longer warm-up gives a later and lower peak. A smaller model gets a higher rate at every step. This lesson's runs divide the rate by 2 or 3, because their short warm-up would make the peak too high.
+#
+# Why warm up at all? In a post-norm model, training with a high rate from the first step often fails; a pre-norm model trains without warm-up. Xiong et al. (2020, arXiv:2002.04745) trace this to large gradients near the output of a fresh post-norm model. Liu et al. (2020, arXiv:2004.08249) disagree about the cause: each post-norm layer depends so heavily on its sublayers that small changes of the weights become large changes of the output. Sitting 2 shows the failure itself.
 
 # %% [markdown]
 # ## One training step
 #
-# During training the target is known, so the model can be trained at all positions at once. At each position the decoder reads the **right** words so far, whatever it would have predicted itself. This is **teacher forcing**, and the causal mask makes it legitimate: no position can see the word it has to predict. The decoder's input is the target **shifted right**: at position $t$ it sees the words before $t$ and has to predict word $t$.
+# During training the target is known, so the model can be trained at all positions at once. At each position the decoder reads the **right** tokens so far, whatever it would have predicted itself. This is **teacher forcing**, and the causal mask makes it legitimate: no position can see the token it has to predict. The decoder's input is the target **shifted right**: at position $t$ it sees the tokens before $t$ and has to predict token $t$.
 #
 # | position | 0 | 1 | 2 | 3 |
 # |---|---|---|---|---|
@@ -720,14 +720,14 @@ check("train-step")
 #
 # <details><summary>Hint 2: input and target</summary>
 #
-# The model reads `shift_right(tgt)`, and the loss compares with `tgt` itself. If you feed `tgt` unshifted, position $t$ sees the word it should predict. The loss drops to nothing, because the model has learned to copy.
+# The model reads `shift_right(tgt)`, and the loss compares with `tgt` itself. If you feed `tgt` unshifted, position $t$ sees the word it should predict. The loss drops to nothing, because the model has learnt to copy.
 #
 # </details>
 
 # %% [markdown]
 # ## A first translation: "convolutions are dead"
 #
-# Here are five sentence pairs, enough to be learned by heart in a few seconds. First, turn them into ids.
+# Here are five sentence pairs, few enough to memorise in a few seconds. First, turn them into ids.
 
 # %% demo
 from coursework import tasks, training
@@ -759,7 +759,7 @@ for line, ids in zip(pairs, greedy_decode(tiny, src, max_len=6)):
     print(f"{line:30}", " ".join(english[i] for i in ids.tolist() if i > 2))
 
 # %% [markdown]
-# Now follow greedy decoding step by step. Each row of the picture is one step. Its label is what has been written so far, and its cells show the probability of each possible next word. This model has learned five sentences by heart and is almost certain of every word. So the logits are divided by 3 before the softmax, which flattens the distribution and lets you see the runners-up.
+# Now follow greedy decoding step by step. Each row of the picture is one step. Its label is what has been written so far, and its cells show the probability of each possible next word. This model has memorised five sentences and is almost certain of every token. So the logits are divided by 3 before the softmax, which flattens the distribution and lets you see the runners-up.
 
 # %% demo
 written, rows = ["<sos>"], []
@@ -797,11 +797,11 @@ axes.tick_params(axis="x", rotation=60)
 # </details>
 
 # %% [markdown]
-# # Sitting 2: what has the model learned?
+# # Sitting 2: what has the model learnt?
 #
 # ## Numbers in words
 #
-# The first translation was learned by heart. Now take a task with something to generalise: `4 0 7` becomes *four hundred and seven*. There are 10 000 numbers from 0 to 9999. The model trains on 9000 of them, and is tested on the other 1000.
+# The first translation was memorised. Now take a task with something to generalise: `4 0 7` becomes *four hundred and seven*. There are 10 000 numbers from 0 to 9999. The model trains on 9000 of them, and is tested on the other 1000.
 
 # %% demo
 learn, test = tasks.numbers(seed=0)
@@ -834,7 +834,7 @@ axes.legend(frameon=False)
 print(f"lowest possible loss {floor:.3f}; mean of the last 20 steps {smooth[-1]:.3f}")
 
 # %% [markdown]
-# The loss comes down to its floor, the dashed line, but not to 0. With label smoothing, even a perfect prediction costs the entropy of the smoothed target, which is 0.66 for $\varepsilon = 0.1$ and 35 words. The bump near step 300 comes where the learning rate peaks, at the end of the warm-up. Steps that large can undo some of what was learned, and the model recovers as the rate falls.
+# The loss comes down to its floor, the dashed line, but not to 0. With label smoothing, even a perfect prediction costs the entropy of the smoothed target, which is 0.66 for $\varepsilon = 0.1$ and 35 words. The bump near step 300 comes where the learning rate peaks, at the end of the warm-up. Steps that large can undo some of what was learnt, and the model recovers as the rate falls.
 #
 # A loss alone doesn't say whether the model can write. So let it decode numbers that it has never seen:
 
@@ -847,7 +847,7 @@ for number, row in list(zip(test.tolist(), decoded))[:5]:
 # %% [markdown]
 # ## What does each part of the recipe do?
 #
-# The recipe has several parts: warm-up, label smoothing, and, in most later models, **gradient clipping**. Clipping rescales the gradients whenever their overall norm exceeds a limit (Pascanu et al. 2013, arXiv:1211.5063). Here is the complete training loop, written out, so that each part can be switched off.
+# Two parts of the recipe can be switched off: warm-up and label smoothing. `train_with` trains the same three layers each time.
 
 # %% demo
 def new_speller(num_layers):
@@ -867,6 +867,15 @@ def train_with(warmup, smoothing, name):
                    rate=lambda step: 0.7 * noam_rate(max(step, first), 48, warmup=100))
     return model.eval()
 
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** Three models are trained: with neither part, with warm-up, and with both. Label smoothing changes the loss that is minimised. Do you expect it to lower the test loss, measured *without* smoothing?
+#
+# <details><summary>Answer</summary>
+#
+# No. It stops the model from becoming certain, so the unsmoothed loss ends higher, although the predictions are as good. Compare the last two rows of the table, and the paper's own remark on perplexity in section 5.4.
+#
+# </details>
+
 # %% demo
 recipes = {"neither": (False, 0.0), "warm-up": (True, 0.0), "warm-up and smoothing": (True, 0.1)}
 found = {name: train_with(*recipe, name) for name, recipe in recipes.items()}
@@ -880,20 +889,20 @@ for name, trained in found.items():
     print(f"{name:21} {exact:6.1%} {loss:10.3f} {confidence:11.2f}")
 
 # %% [markdown]
-# Read the table from the top. Without warm-up, this model spells hardly any number right: Adam's first steps are as large as the rate allows, and a post-norm model of three layers doesn't recover from them. With warm-up, in each of the three rows below, it spells more than nine in ten right. Clipping acts only when a gradient is larger than its limit of 1, and the last column shows that this happens. Label smoothing changes how *certain* the model is, from almost 1 to about 0.9, and raises the unsmoothed test loss.
+# Without warm-up, this model spells hardly any number right: Adam's first steps are as large as the rate allows, and a post-norm model of three layers doesn't recover from them. With warm-up it spells more than nine in ten right. Label smoothing changes how *certain* the model is, from almost 1 to about 0.9, and raises the unsmoothed test loss.
 #
-# This is one seed on one small task, and another seed can move an accuracy by several percent. So trust the large effects, in the first row and in the confidence of the last. Don't rank the last three rows by their accuracy.
+# This is one seed on one small task, so trust the large effects and don't rank the last two rows by their accuracy.
 
 # %% [markdown]
 # ## Can it write, or only copy?
 #
-# The training loss is measured with teacher forcing: the model reads the right words. A model that can see the word it should predict reaches a very low loss and has learned nothing. So measure two accuracies of every model: the **teacher-forced** one, position by position, and that of the numbers it **decodes** on its own. The next cells train the correct model and four broken ones, all in the same way.
+# The training loss is measured with teacher forcing: the model reads the right words. A model that can see the word it should predict reaches a very low loss and has learnt nothing. So measure two accuracies of every model: the **teacher-forced** one, position by position, and that of the numbers it **decodes** on its own. The next cells train the correct model and four broken ones, all in the same way.
 #
 # **Predict, then reveal.** One model has no causal mask. One can see a single step too far. One is fed the target without shifting it. The fourth has the right mask and the right input, but merges its heads with a `reshape` alone, without the `transpose`. Which gets the best teacher-forced accuracy, and which decodes best?
 #
 # <details><summary>Answer</summary>
 #
-# All four broken models can see the word they should predict, so all four reach almost 100 % with teacher forcing. None can write: when they decode, the word they have learned to copy isn't there yet. The fourth is the most dangerous. Its mask is correct, but without the transpose, position $t$ is assembled from the outputs of *other* positions, later ones included.
+# All four broken models can see the token they should predict, so all four reach almost 100 % with teacher forcing. None can write: when they decode, the token they have learnt to copy isn't there yet. The fourth is the most dangerous. Its mask is correct, but without the transpose, position $t$ is assembled from the outputs of *other* positions, later ones included.
 #
 # </details>
 
@@ -921,7 +930,7 @@ found = torch.tensor([two_accuracies(name, *made) for name, made in kinds.items(
 plots.heatmap(found, list(kinds), ["teacher-forced", "decoded"]);
 
 # %% [markdown]
-# The left column is 1.00, or very close to it, for all five models, so the teacher-forced accuracy can't tell the correct model from the broken ones. The right column can. For this reason, nothing in this lesson counts as learned until it has been decoded.
+# The left column is 1.00, or very close to it, for all five models, so the teacher-forced accuracy can't tell the correct model from the broken ones. The right column can. So decode before you believe that a model has learnt its task.
 
 # %% [markdown]
 # ## Decoder-only models
@@ -1080,7 +1089,7 @@ check("language-model")
 # </details>
 
 # %% [markdown]
-# ## Reversal: what can be learned, and what can't
+# ## Reversal: what can be learnt, and what can't
 #
 # A decoder-only model reads `x` and continues with `x` reversed: six random symbols, then the same six backwards. Nothing predicts the first six. All the model can do there is guess, and it will be right one time in ten. The last six are fully determined. A model that did well on the **first** half would be cheating.
 
@@ -1135,7 +1144,7 @@ print(f"teacher-forced: first half {right[:, :6].mean():.1%}, second half {right
 print(f"decoded: all six right in {(written == sequences).all(dim=1).float().mean():.1%}")
 
 # %% [markdown]
-# The orange bars are the first half, and they stay at chance. The blue bars are the second half, and they reach 1. The model has learned what can be learned, and nothing else.
+# The orange bars are the first half, and they stay at chance. The blue bars are the second half, and they reach 1. When it decodes from the first half alone, it gets the second half right as well. The model has learnt what can be learnt, and nothing else.
 #
 # **Predict, then reveal.** The training loss of this model stops falling near 1.15. Is something wrong?
 #
@@ -1148,7 +1157,7 @@ print(f"decoded: all six right in {(written == sequences).all(dim=1).float().mea
 # %% [markdown]
 # ## A little Shakespeare
 #
-# The corpus is Shakespeare, if the package with his works is installed. Otherwise it's a play that a program makes up. The next cell prints which one you have and what was cut. The text is split at word boundaries, as in lesson 1. The vocabulary keeps the 3000 most frequent tokens of the training part, and everything else becomes `<unk>`. The last tenth of the text is for testing. With Shakespeare, that is mostly plays the model has never read: the works come in the order of their titles, so the test part runs from *Troilus and Cressida* to *The Winter's Tale*.
+# The corpus is Shakespeare, or a play that a program makes up where his works aren't installed. The text is split at word boundaries, as in lesson 1. The vocabulary keeps the 3000 most frequent tokens of the training part, and everything else becomes `<unk>`. The last tenth of the text is for testing. With Shakespeare, that is mostly plays the model has never read: the works come in the order of their titles, so the test part runs from *Troilus and Cressida* to *The Winter's Tale*.
 
 # %% demo
 from coursework import language
@@ -1212,12 +1221,12 @@ print(f"the model's perplexity: on all tokens {every:.1f}, on known words {reach
 print("baselines on known words: " + ", ".join(f"{name} {value:.0f}" for name, value in baselines.items()))
 
 # %% [markdown]
-# Compare the two numbers for the model. On all tokens of Shakespeare, its perplexity is about 18. That sounds as if it hesitated between 18 words, but most of those tokens are separators. On known words, the honest number is about ten times as high, a little below 200. Knowing only how frequent each word is gives 528, and counting which word follows which gives 276. So a minute of training clearly beats the counts, because the model can use more than one previous word.
+# Compare the two numbers for the model. On all tokens of Shakespeare, its perplexity is about 18. That sounds as if it hesitated between 18 words, but most of those tokens are separators. On known words, the honest number is about ten times as high, a little below 200. Knowing only how frequent each word is gives 528, and counting which word follows which gives 276. So a minute of training clearly beats the counts, although the comparison handicaps the model: its softmax also spends probability on separators and `<unk>`, while the baselines share all of theirs among known words.
 
 # %% [markdown]
 # ## Sampling
 #
-# Now let it write. Greedy decoding suits translation, where one answer is right. For free text it tends to repeat itself, so we **sample**: draw the next token from the model's distribution. Divide the logits by a **temperature** first. Below 1, likely tokens become likelier; above 1, the distribution flattens. Each sample continues the words *My lord, I*.
+# Now let it write. Greedy decoding suits translation, where one answer is right. For free text it tends to repeat itself, so we **sample**: draw the next token from the model's distribution. Divide the logits by a **temperature** first. Below 1, likely tokens become likelier; above 1, the distribution flattens. Each sample continues *My lord, I*. (`sample` never draws `<unk>`, which stands for about one word in six of the test text.)
 
 # %% demo
 start = words.ids("My lord, I ")
@@ -1240,7 +1249,7 @@ def write(temperature):
     print(language.wrapped(words.text(drawn.tolist())))
 
 # %% [markdown]
-# At temperature 0.3 the text goes round in circles with the most frequent words: *the world of the earth of the world*. (Your samples may differ.) At 1.5 it is close to nonsense, and words run together. In between you can see what the model has learned: that words and separators alternate, that a verse line begins with a capital, and that a speech begins with a name on a line of its own. You can also see what it hasn't learned. The sentences mean nothing, and it doesn't keep track of who is on stage. To train for longer, raise `STEPS`. Name a file in `checkpoint=` so that you can interrupt the run and continue it later.
+# At temperature 0.3 the text goes round in circles with the most frequent words: *the world of the earth of the world*. (Your samples may differ.) At 1.5 it is close to nonsense, and words run together. In between you can see what the model has learnt: that words and separators alternate, that a verse line begins with a capital, and that a speech begins with a name on a line of its own. You can also see what it hasn't learnt. The sentences mean nothing, and it doesn't keep track of who is on stage. To train for longer, raise `STEPS`. Name a file in `checkpoint=` so that you can interrupt the run and continue it later.
 
 # %% [markdown]
 # ## The fourteen tensors, traced
@@ -1340,10 +1349,52 @@ print("answers: complete, and in the right format")
 #
 # </details>
 
+# %% [markdown] slide="slide"
+# ## What's wrong here?
+#
+# The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
+
+# %% [markdown] slide="subslide"
+# ### Case 1: a loss that stops falling
+#
+# A student trains a number speller. The loss falls quickly at first and then stays far above the floor of 0, whatever the learning rate.
+
+# %% demo
+class Speller(nn.Module):
+    """Scores the next word of a number."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner, self.pad_id = inner, inner.pad_id
+
+    def forward(self, digits, fed):
+        return self.inner(digits, fed).softmax(dim=-1)  # (B, T, V)
+
+
+inner, adam = new_speller(num_layers=1)
+broken = Speller(inner)
+stuck = training.train(broken, adam, lambda *batch: train_step(broken, *batch, adam),
+                       draw_numbers, 200, rate=lambda step: noam_rate(step, 48, 150) / 2)
+means = [sum(stuck[i : i + 20]) / 20 for i in range(0, 200, 20)]
+plots.curves(range(10, 210, 20), {"training loss": means}, labels=("step", "mean loss per token"));
+
+# %% [markdown]
+# The loss of the correct model goes to almost 0. Which line is wrong, and why can this loss never come below a certain value?
+#
+# <details><summary>Answer</summary>
+#
+# **The mistake.** `forward` returns probabilities, and the loss takes a softmax again. Remove `.softmax(dim=-1)`.
+#
+# **Why this symptom.** Probabilities lie between 0 and 1, so the second softmax sees "logits" that differ by at most 1. Even a certain and right model gives the right one of V tokens only $e / (e + V - 1)$. With 35 tokens, the loss can't fall below $\ln(e + 34) - 1 \approx 2.6$.
+#
+# **A test that finds it.** The outputs at a position must not sum to 1: `model(src, fed).sum(-1)`.
+#
+# </details>
+
 # %% [markdown]
 # ## Stretch: `sample_next`
 #
-# *Stretch: not counted. 15 minutes, hard.* Temperature changes every probability. Two other methods cut off the tail of unlikely words: **top-k** keeps the $k$ largest logits (Fan et al. 2018), and **top-p** keeps the smallest set of words whose probability reaches $p$ (Holtzman et al. 2020, arXiv:1904.09751, section 3). Write one function that does all three, in this order:
+# *Stretch: not counted. 15 minutes, hard.* Temperature changes every probability. Two other methods cut off the tail of unlikely words: **top-k** keeps the $k$ largest logits (Fan et al. 2018), and **top-p** keeps the smallest set of tokens whose probability reaches $p$ (Holtzman et al. 2020, arXiv:1904.09751, section 3). Write one function that does all three, in this order:
 #
 # 1. Divide the logits by the temperature. Temperature 0 means: return the argmax.
 # 2. If `top_k` is given, keep the `top_k` largest logits. A `top_k` larger than V keeps all.
@@ -1469,6 +1520,9 @@ settings = {"temperature 0.2": {"temperature": 0.2}, "temperature 1": {"temperat
 for name, setting in settings.items():
     smollm.write(request, name, chat=True, tokens=20, choose=chooser(**setting))
 
+# %% [markdown]
+# Your model and SmolLM2 continue the same words, both at a temperature of 0.8. Yours has the vocabulary of the plays and little sense; the larger one has learnt what a sentence is about.
+
 # %% demo
 opening = "My lord, I "
 drawn = language.sample(bard, words.ids(opening), 40, temperature=0.8, window=48, seed=5)
@@ -1510,7 +1564,7 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You have built the complete model of the paper, and it agrees with PyTorch's own up to rounding. You have trained it, and you can tell whether a model has learned its task: decode from it, compare it with a baseline, and work out the lowest possible loss before you judge a loss.
+# You have built the complete model of the paper, and it agrees with PyTorch's own up to rounding. You have trained it, and you can tell whether a model has learnt its task: decode from it, compare it with a baseline, and work out the lowest possible loss before you judge a loss.
 #
 # One question is still open: what do the heads attend to while the model does all this? **Lesson 8** makes attention visible, in your own trained model and in a pretrained one, and asks what such pictures show and what they don't.
 #
@@ -1522,12 +1576,12 @@ check()
 # | term | meaning |
 # |---|---|
 # | memory | the output of the last encoder layer, `(B, S, D)`, which every cross-attention reads |
-# | teacher forcing | training with the right words as the decoder's input, whatever it predicted |
+# | teacher forcing | training with the right tokens as the decoder's input, whatever it predicted |
 # | autoregressive | each output becomes part of the next input |
-# | greedy decoding | always take the most likely next word |
-# | label smoothing | a target that gives $1 - \varepsilon$ to the right word and spreads $\varepsilon$ over all words |
+# | greedy decoding | always take the most likely next token |
+# | label smoothing | a target that gives $1 - \varepsilon$ to the right token and spreads $\varepsilon$ over all tokens |
 # | warm-up | raising the learning rate over the first steps |
-# | gradient clipping | rescaling the gradients when their norm exceeds a limit |
+# | gradient clipping | rescaling the gradients when their norm exceeds a limit, as `language_step` does |
 # | language model | a model that predicts the next token of a text |
 # | perplexity | $\exp$ of the mean loss per token |
 # | temperature | the number that logits are divided by before sampling |
