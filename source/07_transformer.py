@@ -92,16 +92,14 @@ write(question, "any", chat=True, tokens=12,
 # %% [markdown]
 # ## The complete model
 #
-# The encoder turns a source sentence into a **memory**, one vector per source token. The decoder writes the target from left to right. At every position it reads the target so far, attends to the memory, and scores each token of the target vocabulary as the next one. You have built both stacks. What's missing is the model that connects them.
+# The encoder turns a source sentence into a **memory**, one vector per source token. The decoder reads the target so far, attends to the memory, and scores each token of the target vocabulary as the next one. You have built both stacks; now connect them.
 #
 # ![The Transformer with the fourteen tensors of this lesson, numbered. On the left the encoder, from bottom to top: 1 source ids, B by S; 2 source vectors, B by S by D; in each layer 3 the weights of self-attention, B by H by S by S, 4 the output of self-attention, B by S by D, and 5 the hidden features of the feed-forward network, B by S by F, then the second linear layer, the residual connection and the norm; at the top 6 the memory, B by S by D. On the right the decoder: 7 decoder input, B by T; 8 target vectors, B by T by D; in each layer 9 the weights of self-attention, B by H by T by T, 10 the weights of cross-attention, B by H by T by S, 11 the output of cross-attention, B by T by D, and 12 the hidden features, B by T by F, then again the second linear layer, the residual connection and the norm; then 13 logits and 14 probabilities, both B by T by V. An arrow leads from the memory to cross-attention.](images/transformer_tensors.svg)
 #
-# Only one arrow connects the two halves. Everything the decoder knows about the source reaches it through cross-attention, and all decoder layers read the same memory: the output of the **last** encoder layer (section 3.1).
+# Only one arrow connects the two halves. All decoder layers read the same memory: the output of the **last** encoder layer (section 3.1).
 
 # %% [markdown]
 # ### Which mask goes where
-#
-# The model contains three kinds of attention. Each uses its own mask.
 #
 # | attention | queries | keys | hidden keys |
 # |---|---|---|---|
@@ -111,16 +109,7 @@ write(question, "any", chat=True, tokens=12,
 #
 # ![Three masks as grids, for a source of seven tokens of which the last two are padding, and a target of five of which the last is padding. Encoder self-attention: seven by seven, the last two columns crossed out. Decoder self-attention: five by five, a lower triangle with the last column crossed out. Cross-attention: five rows by seven columns, the last two columns crossed out.](images/transformer_masks.svg)
 #
-# Your model will build all three masks from the token ids. The caller passes ids only, so it can't pass a wrong mask.
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** Suppose you forget the mask in cross-attention, and only there. The loss still falls, and the translations look fine. When does the bug show?
-#
-# <details><summary>Answer</summary>
-#
-# It shows when a sentence shares a batch with a longer one. The shorter sentence is padded, so its memory ends in vectors of `<pad>`, and cross-attention reads them. The translation now depends on how much padding the sentence got: translated alone, it comes out differently. One test catches this at once: append two pads to the source and compare the logits.
-#
-# </details>
+# Your model builds all three from the token ids, so a caller can't pass a wrong one.
 
 # %% [markdown] slide="slide"
 # ### Exercise 1: `Transformer` (5 points)
@@ -267,6 +256,15 @@ check("transformer")
 # <details><summary>Hint 3: <code>decode</code></summary>
 #
 # The decoder takes four arguments, in this order: the target ids, the memory, the target mask `(B, T, T)`, and the mask from target to source `(B, 1, S)`. The last one depends on the *source* ids. That is why `decode` receives `src` as well.
+#
+# </details>
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** Suppose you forget the mask in cross-attention, and only there. The loss still falls, and the translations look fine. When does the bug show?
+#
+# <details><summary>Answer</summary>
+#
+# It shows when a sentence shares a batch with a longer one. The shorter sentence is padded, so its memory ends in vectors of `<pad>`, and cross-attention reads them. The translation now depends on how much padding the sentence got: translated alone, it comes out differently. One test catches this at once: append two pads to the source and compare the logits.
 #
 # </details>
 
@@ -1357,7 +1355,7 @@ print("answers: complete, and in the right format")
 # %% [markdown] slide="subslide"
 # ### Case 1: a loss that stops falling
 #
-# A student trains a number speller. The loss falls quickly at first and then stays far above the floor of 0, whatever the learning rate.
+# A student trains a number speller. The loss falls at first and then flattens out far above 0, whatever the learning rate.
 
 # %% demo
 class Speller(nn.Module):

@@ -311,7 +311,7 @@ print({name: tuple(weights.shape) for name, weights in maps.items()})
 #
 # ## Drawing a map
 #
-# Four small choices decide whether a picture of a map can be read, and each is easy to get wrong:
+# Four choices decide whether a picture of a map can be read:
 #
 # - Put **queries down and keys across**, with the first query at the top.
 # - **Label every token**, even if there are many, and even if a token occurs twice.
@@ -412,7 +412,7 @@ check("plot-attention")
 attention_plots.grid(maps["cross"], words, digits, draw=plot_attention, title="cross-attention");
 
 # %% [markdown]
-# Look at layer 1, head 3. At `<sos>` it attends to the 4, the digit to be spelt out next. At *four* it attends to `<eos>`, at *and* to the 7, and at *seventy* to the 3. Other heads of layer 1 share this diagonal. That the model needs to know how many digits follow *four* would explain the weight on `<eos>`, but a map can't show why a weight is there. (Training on another machine may distribute the work differently.)
+# Look at layer 1, head 3. At `<sos>` it attends to the 4, the digit to be spelt out next. At *four* it attends to `<eos>`, at *and* to the 7, and at *seventy* to the 3. That the model needs to know how many digits follow *four* would explain the weight on `<eos>`, but a map can't show why a weight is there. (On another machine, other heads may do this.)
 
 # %% demo
 attention_plots.grid(maps["encoder"], digits, digits, draw=plot_attention, title="encoder self-attention")
@@ -607,7 +607,7 @@ attention_plots.scores(back, title)
 plot_attention(attentions[layer, head], tokens, tokens);
 
 # %% [markdown]
-# The framed head gives almost all of its weight to the previous token, and its map confirms it: a dark line just below the main diagonal. Clark et al. found such heads in BERT as well. Lesson 2 showed why they can exist: with sinusoidal positions, a shift by one position is a fixed linear map. BERT's positions are learnt, and they can do the same.
+# The framed head gives almost all of its weight to the previous token, and its map confirms it: a dark line just below the main diagonal. Clark et al. found such heads in BERT as well.
 #
 # Now a less mechanical question: is there a head that links **the same word across the two sentences**? The score is the mean weight from one occurrence of a word to the other, in both directions, over all words that occur once in each sentence.
 
