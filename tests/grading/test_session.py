@@ -79,6 +79,39 @@ def test_a_loop_without_end_is_a_timeout(grader: Grader, hand_in: HandIn) -> Non
     assert others_are_full(report, "causal-mask")
 
 
+def test_after_some_time_outs_the_limits_are_shorter(
+    grader: Grader, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Endless loops in several cells don't use up the time of the exercises that follow."""
+    limits: list[float] = []
+    cell = Run.cell
+
+    def counted(run: Run, source: str, seconds: float, lesson: str = "") -> dict[str, Any] | None:
+        limits.append(seconds) if "while True" in source else None
+        return cell(run, source, seconds, lesson)
+
+    monkeypatch.setattr(session, "ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(runner, "PROBE_SECONDS", 1.0)
+    monkeypatch.setattr(Run, "cell", counted)
+    loops = dict.fromkeys(("softmax", "attention_scores", "causal_mask"), "while True: pass")
+    report = grader.grade(LESSON, hand_in(LESSON, **loops)).report
+    assert limits == [1.0, 1.0, session.SHORTER]
+    left = {each.id for each in report.exercises if each.score == each.points}
+    assert {"padding-mask", "scaled-dot-product-attention", "self-attention-head"} <= left
+
+
+def test_a_shorter_limit_holds_for_questions_too(
+    grader: Grader, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer that never returns is told the limit that it had; the others keep their points."""
+    monkeypatch.setattr(session, "MANY_TIME_OUTS", 0)
+    monkeypatch.setattr(session, "SHORTER", 0.05)
+    path = hand_in(LESSON, causal_mask="def causal_mask(size):\n    while True: pass")
+    report = grader.grade(LESSON, path).report
+    assert "within 0.5 seconds" in report.exercise("causal-mask").failures[0].message
+    assert others_are_full(report, "causal-mask")
+
+
 def test_an_exercise_is_graded_as_it_is_at_its_test_cell(
     grader: Grader, hand_in: HandIn
 ) -> None:
