@@ -85,7 +85,7 @@ bundle: $(READY)
 
 # The scripts inside our pages, fetched again with npm and checked by hash.
 vendor: $(READY)
-	$(BIN)/autograder vendor
+	$(BIN)/python -m tools.vendor
 
 # README's pictures, photographed from the invented class.
 pictures: demo

@@ -5,20 +5,15 @@ from pathlib import Path
 import click
 
 from autograder.commands.base import Group
-from autograder.commands.build import build, new_exercise, vendor
-from autograder.commands.check import check
-from autograder.commands.doctor import doctor
-from autograder.commands.export import export
-from autograder.commands.grade import demo, grade, regrade
-from autograder.commands.lectures import bundle, lectures, open_lesson, site
-from autograder.commands.students import students
-from autograder.commands.watch import watch
-from autograder.commands.written import written
+from autograder.commands.course import doctor, export, students
+from autograder.commands.grade import check, demo, grade, regrade
+from autograder.commands.lessons import build, bundle, lectures, new_exercise, open_lesson, site
+from autograder.commands.services import watch, written
 from autograder.model.course import Course
 
 COMMANDS = (
     build, bundle, check, demo, doctor, export, grade, lectures, new_exercise, open_lesson,
-    regrade, site, students, vendor, watch, written,
+    regrade, site, students, watch, written,
 )  # fmt: skip
 
 

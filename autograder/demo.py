@@ -13,7 +13,7 @@ import nbformat
 from nbformat import NotebookNode
 from rich.console import Console
 
-from autograder.grading.class_run import grade_lesson
+from autograder.grading.loop import grade_lesson
 from autograder.grading.pool import Pool
 from autograder.judge.oracle import edited_source
 from autograder.lessons.loading import load_lesson
@@ -94,7 +94,7 @@ def invented(course: Course, lesson: str, student: str) -> str:
 def _mistakes(course: Course, lesson: str, student: str) -> Iterator[tuple[str, str]]:
     """Yield one or two exercises with a mistake in each, sometimes with two."""
     dice = random.Random(f"{lesson}/{student}")  # noqa: S311 - an invented class, no secret
-    known = [ex for ex in load_lesson(course, lesson).exercises if ex.mistakes]
+    known = [ex for ex in load_lesson(course, lesson).exercises if ex.mistakes and ex.points]
     for exercise in dice.sample(known, dice.choice((1, 1, 2))):
         # as in a real class, some mistakes are far more common than others
         weights = [1 / (rank + 1) for rank in range(len(exercise.mistakes))]

@@ -1,8 +1,8 @@
 """nbgrader's own autograde command, and the formgrader's button, with our grading inside.
 
 nbgrader converts a submission twice: first to restore the released cells, then to run it. Here the
-first pass grades the submitted file and replaces it by its page; the second pass records the result.
-nbgrader_config.py names the classes below at nbgrader's extension points.
+first pass grades the submitted file and replaces it with the graded notebook, and the second pass records the
+result. nbgrader_config.py names the classes below at nbgrader's extension points.
 """
 
 import atexit
@@ -71,25 +71,25 @@ class SubmissionExporter(NotebookExporter):  # type: ignore[misc] # nbconvert ha
 
 
 class GradeSubmission(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader has no type annotations
-    """First pass: grade the submitted file and return its page."""
+    """First pass: grade the submitted file and return the graded notebook."""
 
     def preprocess(
         self,
         nb: NotebookNode,  # noqa: ARG002 - the signature is nbconvert's
         resources: Resources,
     ) -> tuple[NotebookNode, Resources]:
-        """Return the page in place of the empty notebook."""
+        """Return the graded notebook in place of the empty one."""
         exporter: SubmissionExporter = self.parent
         submission = exporter.loop.submission(resources["nbgrader"]["student"])
         result = grade_submission(exporter.grader, submission, sandboxed=exporter.sandboxed)
-        return exporter.loop.page(*result), resources
+        return exporter.loop.graded_notebook(*result), resources
 
 
 class RecordAttempt(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader has no type annotations
     """Second pass, instead of SaveAutoGrades: write the attempt into the gradebook and the log."""
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
-        """Record the attempt and return its page unchanged."""
+        """Record the attempt and return its notebook unchanged."""
         attempt = attached_attempt(nb)
         if attempt is None:
             raise NbGraderException("this notebook was not graded: run autograde with --force")

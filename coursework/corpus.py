@@ -19,7 +19,10 @@ from random import Random
 from typing import Any, Final
 
 from coursework.data_packages import package_folders
-from coursework.text import PAGE
+
+# A page to read and to count: the text of the vocabulary exercises, written for this course.
+PAGE: Final = (Path(__file__).parent / "data/page.txt").read_text("utf-8")
+
 
 FILE: Final = "shakespeare.txt"
 NAME: Final = "Shakespeare"

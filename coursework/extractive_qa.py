@@ -1,19 +1,24 @@
 """A reader for lesson 08: start and end logits for each token of a paragraph, given a question.
 
-By default it is the shipped BERT with the span head that `train_span_head` trained. Where the BERT is
-not installed, a reader compares words instead, and says so.
+By default it is the shipped BERT with the span head that `tools/train_span_head.py` trained. Where the
+BERT is not installed, a reader compares words instead, and says so.
 
 Training also found low-rank updates of BERT's weights (LoRA). Each adapted matrix W (O, I) becomes W + B A,
 with A (R, I) and B (O, R): Hu et al. 2021, arXiv:2106.09685. Only A, B and the head are trained and stored;
 the BERT itself stays as it is.
+
+The paragraphs were written by hand, with questions and accepted answers; no model of ours was trained on
+them. `WORKED` is the paragraph of lesson 08; we looked at its answers while we made the training data.
+`UNSEEN` was written before training and only used to measure. The text is in `data/qa_paragraphs.toml`.
 """
 
 import copy
 import re
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -162,3 +167,20 @@ def _by_words(question: str, paragraph: str) -> Logits:
     total = F.pad(score.cumsum(dim=0), (1, 0))  # (S + 1,)
     lowered = FAR * ~inside
     return Logits(tokens, -total[:-1] - lowered, total[1:] - lowered, places, paragraph)
+
+
+class Passage(NamedTuple):
+    """A paragraph, and questions with the answers that count as right."""
+
+    paragraph: str
+    questions: dict[str, tuple[str, ...]]
+
+
+def _passage(stored: dict[str, Any]) -> Passage:
+    questions = {question: tuple(accepted) for question, accepted in stored["questions"].items()}
+    return Passage(stored["paragraph"], questions)
+
+
+_STORED: Final = tomllib.loads((Path(__file__).parent / "data/qa_paragraphs.toml").read_text("utf-8"))
+WORKED: Final = _passage(_STORED["worked"])
+UNSEEN: Final = tuple(map(_passage, _STORED["unseen"]))

@@ -7,6 +7,7 @@ cache of the Hugging Face hub. Weights with another digest than the one below ar
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ HUB_FOLDER: Final = f"models--sentence-transformers--{MODEL}"
 WEIGHTS, VOCABULARY = "model.safetensors", "vocab.txt"
 TABLE: Final = "embeddings.word_embeddings.weight"
 OWN_AXES, OWN_SIZE = 12, 0.1  # of the made-up table: what sets a word apart from all others
+PARTS: Final = re.compile(r"[+−-]|[^\s+−-]+")
+SIGNS: Final = {"+": 1, "-": -1, "−": -1}
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,3 +120,20 @@ def _made_up(reason: str) -> WordTable:
         f"For real ones: {INSTALL}, then restart the kernel."
     )
     return WordTable(tuple(words), vectors, real=False, note=note)
+
+
+def combine(table: WordTable, query: str) -> tuple[Tensor, list[str]]:
+    """Return the sum (D,) that a query describes, and the words in it, in order.
+
+    Raises KeyError, with a sentence for the reader, for a word without a vector or no word at all.
+    """
+    total, words, sign = torch.zeros_like(table.vectors[0]), [], 1
+    for part in PARTS.findall(query.lower()):
+        if part in SIGNS:
+            sign = SIGNS[part]
+        else:
+            total, sign = total + sign * table[part], 1
+            words.append(part)
+    if not words:
+        raise KeyError("write a word, or several with + and - between them")
+    return total, words

@@ -7,37 +7,34 @@ Python's frames and code objects, text that is run as code. So an answer is chec
 """
 
 import ast
-import contextlib
 import re
-import sys
-import tomllib
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
-import torch  # noqa: F401 - so that its modules are known
-
-_LISTS: Final = tomllib.loads((Path(__file__).parent / "data/allowed.toml").read_text("utf-8"))
-
-
-def _words(name: str) -> frozenset[str]:
-    return frozenset(_LISTS[name].split())
-
-
-MODULES, INSIDE, DOORS = _words("modules"), _words("inside"), _words("doors")
-BUILTINS, STAR, SHOW = _words("builtins"), _words("star"), _words("show")
-DERIVATIVES, GIVE_TENSORS = _words("derivatives"), _words("give_tensors")
-CODE_MAGICS, TEXT_MAGICS, SETTINGS = _words("code_magics"), _words("text_magics"), _words("settings")
-LINE_MAGICS: Final = CODE_MAGICS | _words("other_magics")  # which the sandbox runs at all
-SPECIAL: Final = frozenset(f"__{name}__" for name in _words("special"))
-PRIVATE: Final = _words("private")
-ONLY: Final = {module: frozenset(names.split()) for module, names in _LISTS["only"].items()}
+from coursework.allowed import (
+    BUILTINS,
+    CODE_MAGICS,
+    DERIVATIVES,
+    DOORS,
+    GIVE_TENSORS,
+    LINE_MAGICS,
+    ONLY,
+    SETTINGS,
+    SHOW,
+    SPECIAL,
+    STAR,
+    TEXT_MAGICS,
+    is_allowed,
+    is_door,
+    is_module,
+    may_be_left_unused,
+    real_name,
+    resolved,
+)
 
 GIVEN: Final = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "math": "math"}
 REGISTERS: Final = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
@@ -166,7 +163,7 @@ class _Known:
                 case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                     self.own.add(name)
                     self.functions.add(name)
-                case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_module(self.path(value)):
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_module(self.path(value)):
                     self._learn_module(name, self.path(value))
                 case ast.Attribute(attr=name, ctx=ast.Store()):
                     self.own.add(name)
@@ -192,15 +189,15 @@ class _Known:
             if node.module in ("timeit", "torch.utils.benchmark"):
                 self.timers.add(name)
             if each.name == "*":
-                for found, value in vars(_resolved(str(node.module)) or ast).items():
+                for found, value in vars(resolved(str(node.module)) or ast).items():
                     if isinstance(value, ModuleType) and not found.startswith("_"):
                         self._learn_module(found, value.__name__)
-            if _is_module(path):
+            if is_module(path):
                 self._learn_module(name, path)
 
     def _learn_module(self, name: str, path: str) -> None:
         """Take in that a name stands for a module, under whatever name that was reached."""
-        path = _real_name(path)
+        path = real_name(path)
         if self.modules.setdefault(name, path) != path:
             self.doubled.add(name)
 
@@ -213,7 +210,7 @@ class _Known:
                 ast.Attribute(value=value, attr=name)
                 | ast.Call(func=ast.Name(id="getattr"), args=[value, ast.Constant(value=str(name)), *_])
             ) if base := self.path(value):
-                return _real_name(f"{base}.{name}")
+                return real_name(f"{base}.{name}")
         return ""
 
     def is_own(self, node: ast.Attribute) -> bool:
@@ -264,7 +261,7 @@ class _Reader:
                 of_a_module = self._of_a_module(node, path, parent)
                 yield from of_a_module if path else self._attribute(node, parent)
             case ast.MatchClass(kwd_attrs=attributes):
-                yield from (f"reads `{name}`" for name in attributes if _is_door(name))
+                yield from (f"reads `{name}`" for name in attributes if is_door(name))
             case ast.keyword(arg=str(name), value=value) if name in SAFE:
                 if not isinstance(value, ast.Constant) or value.value is not SAFE[name]:
                     yield f"passes `{name}={ast.unparse(value)[:40]}`"
@@ -323,7 +320,7 @@ class _Reader:
             of_a_table = name in ("eval", "query") and _is_called(node, parent)
             of_a_table &= bool(getattr(parent, "args", ()))
             own_table = _called(node.value) == "super" or (name == "__dict__" and _is_self(node.value))
-            if (_is_door(name) and not own_table) or of_a_table:
+            if (is_door(name) and not own_table) or of_a_table:
                 yield f"uses `.{name}`"
 
     def _of_a_module(self, node: ast.Attribute, path: str, parent: ast.AST) -> Iterator[str]:
@@ -332,20 +329,20 @@ class _Reader:
         shown = ast.unparse(node)[:80]
         setting = isinstance(parent, ast.Assign) and isinstance(parent.value, ast.Constant)
         setting &= path.startswith("torch.backends.") or not path.startswith("torch")
-        wrong = isinstance(node.value, ast.Name) and not _allowed(module)
+        wrong = isinstance(node.value, ast.Name) and not is_allowed(module)
         wrong |= name not in ONLY.get(module, {name})
-        wrong |= _is_door(name) and not _is_module(path)
+        wrong |= is_door(name) and not is_module(path)
         wrong |= module == "transformers" and "Tokenizer" not in name and name not in SPECIAL
-        wrong |= _is_module(path) and not _allowed(path)
+        wrong |= is_module(path) and not is_allowed(path)
         if not isinstance(node.ctx, ast.Load) and not setting and path not in ("sys.stdout", "sys.stderr"):
             yield f"replaces `{shown}`"
         elif (path == "sys.modules" and isinstance(parent, ast.Compare)) or name == "__version__":
             return
-        elif module != self._known.path(_root_of(node)) and _is_module(module) and not _allowed(module):
+        elif module != self._known.path(_root_of(node)) and is_module(module) and not is_allowed(module):
             return  # that is refused itself, whether or not what lies in it is loaded here
         elif wrong:
             yield f"uses `{shown}`"
-        elif _is_module(path) and not _may_be_a_value(node, parent):
+        elif is_module(path) and not _may_be_a_value(node, parent):
             yield f"uses the module `{shown}` as a value"
 
     def _by_name(self, call: ast.Call) -> Iterator[str]:
@@ -438,34 +435,23 @@ def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     names = [each.name for each in node.names]
     if isinstance(node, ast.Import):
         for name in names:
-            if not _allowed(name) and not _may_be_left_unused(name):
+            if not is_allowed(name) and not may_be_left_unused(name):
                 yield f"imports `{name}`"
         return
     module = node.module or "."
     if ast.unparse(node) == f"from IPython.core.interactiveshell import {SHELL_CLASS}":
         return
-    if not _allowed(module):
+    if not is_allowed(module):
         yield f"imports from `{module}`"
     for name in names:
         path = f"{module}.{name}"
         wrong = name == "*" and module not in STAR
         wrong |= name not in ONLY.get(module, {name})
-        wrong |= _is_door(name) and module != "__future__"
-        wrong |= _is_module(path) and not _allowed(path)
+        wrong |= is_door(name) and module != "__future__"
+        wrong |= is_module(path) and not is_allowed(path)
         wrong |= module == "transformers" and "Tokenizer" not in name  # a finished model
         if wrong:
             yield f"imports `{path}`"
-
-
-def _may_be_left_unused(name: str) -> bool:
-    """Return whether an import alone does nothing: the module is Python's, or installed."""
-    top = name.partition(".")[0]
-    if top in sys.stdlib_module_names:
-        return top not in ("importlib", "ctypes", "runpy")
-    with contextlib.suppress(ImportError, ValueError):
-        found = find_spec(name) if name == top else None
-        return found is not None and "site-packages" in str(found.origin)
-    return False
 
 
 def _may_be_a_value(node: ast.expr, parent: ast.AST) -> bool:
@@ -511,42 +497,3 @@ def _root_of(node: ast.AST) -> ast.AST:
 def _is_self(node: ast.AST) -> bool:
     """Return whether a node is the object or the class that a method belongs to, going by its name."""
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
-
-
-def _resolved(path: str) -> Any:
-    """Return what a dotted path leads to, None if that is not loaded."""
-    base, _, name = path.rpartition(".")
-    holder = _resolved(base) if base else None
-    if isinstance(holder, ModuleType):
-        # Only torch is asked for what it may load late; another module could run code of its own.
-        late = holder.__name__.partition(".")[0] == "torch"
-        found = getattr(holder, name, None) if late else vars(holder).get(name)
-        return sys.modules.get(path) if found is None else found
-    return sys.modules.get(path)
-
-
-def _is_module(path: str) -> bool:
-    return isinstance(_resolved(path), ModuleType)
-
-
-def _real_name(path: str) -> str:
-    """Return the name of the module that a dotted path leads to, or the path where it leads to none."""
-    found = _resolved(path)
-    return found.__name__ if isinstance(found, ModuleType) else path
-
-
-def _allowed(path: str) -> bool:
-    """Return whether a module may be used."""
-    name = _real_name(path)
-    top, _, rest = name.partition(".")
-    if top not in MODULES or DOORS & set(rest.split(".")):
-        return False
-    one_by_one = top in ("torch", "IPython", "transformers", "coursework")
-    return not (rest and one_by_one) or any(fnmatchcase(name, each) for each in INSIDE)
-
-
-def _is_door(name: str) -> bool:
-    """Return whether a name leads out of the ordinary language."""
-    special = name.startswith("__") and name.endswith("__")
-    private = name.startswith("_") and name.strip("_") != "" and name not in PRIVATE
-    return name in DOORS or (name not in SPECIAL if special else private)

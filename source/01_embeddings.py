@@ -15,7 +15,7 @@
 # - build the embedding layer of the paper, with its factor $\sqrt{d_\mathrm{model}}$ and its padding;
 # - search a table of real word vectors by angle, and judge how much of *king − man + woman = queen* is true.
 #
-# **Time** about 100 minutes · **Difficulty** easy · **Before this** Python, and tensors in PyTorch
+# **Time** about 115 minutes · **Difficulty** easy · **Before this** Python, and tensors in PyTorch
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 1, 3.4 and 4.
 
@@ -54,10 +54,8 @@ torch.manual_seed(1);
 import matplotlib.pyplot as plt
 
 from coursework import check, embedding_plots, hand_in, plots, skip
-from coursework.corpus import load_corpus
-from coursework.pretrained import word_table
-from coursework.text import PAGE
-from coursework.word_arithmetic import combine
+from coursework.corpus import PAGE, load_corpus
+from coursework.pretrained import combine, word_table
 
 plots.use_style()
 

@@ -16,7 +16,7 @@
 # - show that moving on by $k$ positions is one fixed rotation, and build its matrix;
 # - compare an encoding that is computed with an embedding that is learnt, and adding with concatenating.
 #
-# **Time** about 85 minutes · **Difficulty** medium · **Before this** lesson 1
+# **Time** about 90 minutes · **Difficulty** medium · **Before this** lesson 1
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, section 3.5, and the last sentence of section 3.4.
 

@@ -16,7 +16,7 @@
 # - copy the weights of `nn.MultiheadAttention` into it and get the same numbers out;
 # - explain why eight heads need no more parameters than one, and recognise a head of a real BERT by what it does.
 #
-# **Time** about 90 minutes · **Difficulty** medium; the ideas are easy, the shapes are not · **Before this** lesson 3
+# **Time** about 110 minutes · **Difficulty** medium; the ideas are easy, the shapes are not · **Before this** lesson 3
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.2.2 and 3.2.3.
 

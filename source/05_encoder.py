@@ -17,7 +17,7 @@
 # - explain what residual connections do, and show what happens to a deep stack without them;
 # - build the encoder, show that padding doesn't change its output, and match PyTorch and a pretrained BERT number for number.
 #
-# **Time** about 110 minutes · **Difficulty** medium: each part is short, but their order matters · **Before this** lessons 1 to 4
+# **Time** about 105 minutes · **Difficulty** medium: each part is short, but their order matters · **Before this** lessons 1 to 4
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.1, 3.3 and 5.4.
 
@@ -426,7 +426,7 @@ check("feed-forward")
 # Xiong et al. 2020 (arXiv:2002.04745, theorem 1) analysed a freshly initialised network. Their bound on the gradient of the *last* layer's feed-forward weights shrinks like $1/\sqrt{N}$ with pre-norm. With post-norm it doesn't shrink with depth at all. The next cell measures this gradient for stacks of 1 to 16 layers, each drawn with six seeds.
 
 # %% demo
-from coursework.norm_placement import TokensAndPositions, fresh_layers
+from coursework.ablation import TokensAndPositions, fresh_layers
 
 
 def last_gradient(depth, norm_first, seed):
@@ -766,7 +766,7 @@ for batch_first in (True, False):
 # Your layer has the same parts as a layer of BERT (Devlin et al. 2019, arXiv:1810.04805), so you can load a pretrained one into it. The model here is all-MiniLM-L6-v2: a small BERT, trained further to judge how similar two sentences are. It runs on two sentences, and `states` holds the vectors that went into and came out of each layer.
 
 # %% demo
-from coursework.bert_encoder_layer import run_bert
+from coursework.bert_layers import run_bert
 
 bert = run_bert(["The cat drank its milk.", "An old dog slept all day in the sun."])
 print(bert.note)

@@ -18,7 +18,7 @@
 # - test a decoder by changing one token and looking at which outputs change;
 # - stack the layers into a decoder that returns logits, and turn the layer into a GPT block.
 #
-# **Time** about 110 minutes · **Difficulty** medium: you know all the parts, the wiring is new · **Before this** lessons 1 to 5
+# **Time** about 100 minutes · **Difficulty** medium: you know all the parts, the wiring is new · **Before this** lessons 1 to 5
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.1 and 3.2.3, and the right half of figure 1.
 
@@ -354,7 +354,7 @@ class DecoderLayer(nn.Module):
 
 # %% test decoder-layer 6
 from coursework.ablation import draw_weights
-from coursework.torch_decoder import torch_decoder_layer
+from coursework.torch_twins import torch_decoder_layer
 
 layer = DecoderLayer(d_model=8, num_heads=2, d_ff=12).eval()
 draw_weights(layer, seed=5)  # random norms too, so that none hides behind ones and zeros

@@ -16,7 +16,7 @@
 # - train models that spell out numbers, reverse sequences and imitate Shakespeare;
 # - tell a model that has learned its task from one that reads the answer off its input.
 #
-# **Time** two sittings, about 75 minutes and 70 minutes, with a break between them · **Difficulty** medium · **Before this** lessons 5 and 6
+# **Time** two sittings, about 70 minutes and 50 minutes, with a break between them · **Difficulty** medium · **Before this** lessons 5 and 6
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.1, 3.4 and 5.
 
@@ -333,7 +333,7 @@ for vocab_size, d_model in ((50, 32), (3000, 96), (37000, 512)):
 # (Documentation of `torch.nn.Transformer`, version 2.13.)
 
 # %% demo
-from coursework.whole_parity import into_torch
+from coursework.torch_twins import into_torch
 
 with torch.no_grad():
     for name, parameter in model.named_parameters():
@@ -405,17 +405,19 @@ def greedy_decode(
     model.eval()
     written = torch.full((src.size(0), 1), sos_id, device=src.device)  # (B, 1)
     ended = torch.zeros(src.size(0), dtype=torch.bool, device=src.device)  # (B,)
-    with torch.no_grad():
-        memory = model.encode(src)  # (B, S, D)
-        for _ in range(max_len):
-            logits = model.decode(written, memory, src)  # (B, T, V)
-            word = logits[:, -1].argmax(dim=-1)  # (B,)
-            word = word.masked_fill(ended, model.pad_id)
-            written = torch.cat([written, word.unsqueeze(1)], dim=1)  # (B, T + 1)
-            ended = ended | (word == eos_id)
-            if ended.all():
-                break
-    model.train(was_training)
+    try:
+        with torch.no_grad():
+            memory = model.encode(src)  # (B, S, D)
+            for _ in range(max_len):
+                logits = model.decode(written, memory, src)  # (B, T, V)
+                word = logits[:, -1].argmax(dim=-1)  # (B,)
+                word = word.masked_fill(ended, model.pad_id)
+                written = torch.cat([written, word.unsqueeze(1)], dim=1)  # (B, T + 1)
+                ended = ended | (word == eos_id)
+                if ended.all():
+                    break
+    finally:
+        model.train(was_training)
     return written[:, 1:]
     ### END SOLUTION
 
@@ -1323,7 +1325,7 @@ print(f"{'merged':18} {tuple(per_head.transpose(1, 2).flatten(2).shape)}, then w
 # If the package torchview and the program graphviz are installed, the next cell draws the whole graph of the model. If a box has a name that isn't yours, such as one of PyTorch's own modules, it belongs to a stand-in from the first cell.
 
 # %% demo
-from coursework.graph import draw_model
+from coursework.tracing import draw_model
 
 draw_model(speller, [test_src[:3], shift_right(test_tgt[:3])])
 

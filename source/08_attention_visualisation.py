@@ -16,7 +16,7 @@
 # - answer questions about a paragraph by picking the answer span yourself;
 # - silence heads and layers, and say what an attention map shows and what it doesn't.
 #
-# **Time** about 110 minutes · **Difficulty** medium · **Before this** lessons 6 and 7
+# **Time** about 120 minutes · **Difficulty** medium · **Before this** lessons 6 and 7
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, section 4 and the figures of its appendix; Clark et al. 2019, *What Does BERT Look At?*, arXiv:1906.04341.
 
@@ -33,12 +33,12 @@
 # | `attention_maps` | 4 | 15 | Vaswani et al. 2017, section 3.2.3: three kinds of attention |
 # | `plot_attention` | 3 | 10 | ibid., figures 3 to 5 |
 # | `sentence_pair_attention` | 3 | 10 | Devlin et al. 2019, arXiv:1810.04805, section 3 |
-# | `previous_token_score` | 2 | 5 | Clark et al. 2019, section 3.1 |
+# | `previous_token_score` | 1 | 5 | Clark et al. 2019, section 3.1 |
 # | `attention_entropy` | 2 | 5 | Clark et al. 2019, section 3.3 |
 # | `attention_rollout` | 3 | 12 | Abnar and Zuidema 2020, arXiv:2005.00928 |
 # | `best_span` | 2 | 10 | Devlin et al. 2019, section 4.2 |
 # | `silence_head` | stretch | 12 | Michel et al. 2019, arXiv:1905.10650 |
-# | what a head does | 1 | 15 | written; Jain and Wallace 2019, arXiv:1902.10186 |
+# | what a head does | 2 | 15 | written; Jain and Wallace 2019, arXiv:1902.10186 |
 #
 # In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. These visible tests are a first check. Grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
@@ -583,7 +583,7 @@ model_view(list(attentions[:, None]), tokens, start, display_mode="light")
 #
 # Looking at every map doesn't scale, and you tend to see what you hope to see. Ask a definite question instead: compute a number for every head, and look only at the heads that score high. Clark et al. (2019, section 3.1) did this for BERT. Some heads attend to the previous token, some to the next one, and a great many to `[SEP]`.
 #
-# ### Exercise 4: `previous_token_score` (2 points)
+# ### Exercise 4: `previous_token_score` (1 point)
 #
 # For every head of every layer, return the mean of the weights that position $i$ gives to position $i - 1$, over all $i \geq 1$. Position 0 has no previous token, so leave it out of the mean altogether.
 #
@@ -599,7 +599,7 @@ def previous_token_score(attentions: torch.Tensor) -> torch.Tensor:
     return attentions.diagonal(offset=-1, dim1=-2, dim2=-1).mean(dim=-1)  # (L, H)
     ### END SOLUTION
 
-# %% test previous-token-score 2
+# %% test previous-token-score 1
 some = [[1.0, 0.0, 0.0], [0.8, 0.1, 0.1], [0.3, 0.4, 0.3]]
 never = [[0.2, 0.6, 0.2], [0.0, 0.0, 1.0], [0.5, 0.0, 0.5]]
 scores = previous_token_score(torch.tensor([[some, never]]))  # one layer of two heads
@@ -918,13 +918,12 @@ check("best-span")
 #
 # ![The reader from left to right: question and paragraph go through layers 0 and 1, then through layers 2 to 5, whose matrices are W + BA, then through the span head, which gives a start logit and an end logit for each token. Below, one such matrix: a square W, plus a narrow B with 8 columns times a flat A with 8 rows. W stays as it is. What we trained is orange: B and A in layers 2 to 5, and the span head.](images/visualisation_reader.svg)
 #
-# We trained the head and the updates with `python -m coursework.train_span_head`. The training paragraphs are synthetic: a program writes facts such as "The red mill was built in 1653 by Clara Benford" and asks *who*, *when*, *where*, *what*, *why* and *how many*. No paragraph written by a person was used for training.
+# We trained the head and the updates with `python -m tools.train_span_head`, a program in the repository of this course. The training paragraphs are synthetic: a program writes facts such as "The red mill was built in 1653 by Clara Benford" and asks *who*, *when*, *where*, *what*, *why* and *how many*. No paragraph written by a person was used for training.
 
 # %% demo
 import textwrap
 
-from coursework.extractive_qa import LONGEST, is_right, load_reader
-from coursework.qa_paragraphs import UNSEEN, WORKED
+from coursework.extractive_qa import LONGEST, UNSEEN, WORKED, is_right, load_reader
 
 reader = load_reader()
 print(textwrap.fill(reader.note, 100), textwrap.fill(WORKED.paragraph, 100), sep="\n\n")
@@ -1022,7 +1021,7 @@ for kind, layer in head_ablation.layers(speller):
 # </details>
 
 # %% [markdown]
-# ### Exercise 8: what a head does (1 point, written)
+# ### Exercise 8: what a head does (2 points, written)
 #
 # Pick **one** head, of `bert` or of the number speller, and write 80 to 150 words:
 #
@@ -1032,7 +1031,7 @@ for kind, layer in head_ablation.layers(speller):
 #
 # *15 minutes, medium.*
 
-# %% written reading-attention 1 [markdown]
+# %% written reading-attention 2 [markdown]
 # **Question.** Which head of `bert` or of the number speller did you look at, what does it seem to do, what is your evidence, and why does this not yet explain the model's output?
 #
 # ### BEGIN SOLUTION
@@ -1041,7 +1040,7 @@ for kind, layer in head_ablation.layers(speller):
 # This shows where the head attends, not that the model needs it. By layer 2 the positions hold mixtures, other heads may do the same, and the output projection may ignore the result. I would silence the head and measure how much the similarity of such pairs changes, compared with silencing a random head of the same layer.
 # ### END SOLUTION
 # ### BEGIN MARK SCHEME
-# Half a point: names one head, with a claim about what it does, a number that supports it, and a second example that was not used to find it. Half a point: says that weights show where the head attends, not what decides the output (positions are mixtures, values and projections count, other heads may do the same; one good reason is enough), and names an intervention that would tell more: silencing the head, masking or exchanging words, permuting weights. A head that turns out to do something else than it seemed to is as good a finding as any. "High attention means important" without a reservation: no second half.
+# One point for the evidence: half a point for naming one head, with a claim about what it does and a number that supports it; half a point for a second sentence or number that was not used to find it. One point for the limits: half a point for saying why weights show where the head attends, not what decides the output (positions are mixtures, values and projections count, other heads may do the same; one good reason is enough); half a point for an intervention that would tell more, with what it is compared with or what result is expected: silencing the head, masking or exchanging words, permuting weights. A head that turns out to do something else than it seemed to is as good a finding as any. An answer that says "high attention means important" without a reservation gets no more than the first point.
 # ### END MARK SCHEME
 
 # %% [markdown]

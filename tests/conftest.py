@@ -25,11 +25,11 @@ import torch
 from keys import KEY
 
 from autograder.grading.grader import Grader
+from autograder.judge.kept_results import ResultsFile
 from autograder.model.course import Course
 from autograder.model.lesson_text import read_lesson
 from autograder.sandbox import run as sandbox_run
 from autograder.sandbox.run import Process
-from autograder.storage.results_file import ResultsFile
 
 ROOT = Path(__file__).resolve().parent.parent
 REAL_COURSE = Course(ROOT)

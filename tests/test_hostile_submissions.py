@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from autograder.grading.class_run import grade_lesson
 from autograder.grading.grader import Grader
+from autograder.grading.loop import grade_lesson
 from autograder.grading.pool import Pool
 from autograder.model.course import CONFIG, Course
 

@@ -19,7 +19,7 @@ from tiny_course import LESSON, RIGHT, FakeGrader, cell_text, hand_in, make_fake
 from tiny_fixtures import ReadGrades, book, built, course, grades, same_grader  # noqa: F401 - fixtures
 
 from autograder import nbgrader_plugin
-from autograder.grading.class_run import grade_lesson
+from autograder.grading.loop import grade_lesson
 from autograder.grading.pool import Pool
 from autograder.model.course import Course
 from autograder.model.errors import SandboxMissingError

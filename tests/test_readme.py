@@ -63,7 +63,7 @@ def test_the_path_from_nothing_to_a_graded_lesson_is_as_it_stands_here(tmp_path:
     assert lines[:2] == ["make setup", ". .venv/bin/activate"]
     for name in ("nbgrader_config.py", "requirements.txt", "requirements-pretrained.txt", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
-    for name in ("source", "release", "coursework"):
+    for name in ("source", "release", "solutions", "coursework"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     program = tmp_path / "autograder"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m autograder "$@"\n')

@@ -12,7 +12,7 @@ from autograder.authoring.release import register
 from autograder.grading import version
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import Course
-from autograder.reports.graded_notebook import graded_page
+from autograder.reports.formgrader import graded_notebook
 from autograder.storage.recorder import Recorder
 from autograder.submissions.submission import Submission
 
@@ -42,7 +42,7 @@ def record(course: Course, *students: str) -> None:
         for student in students:
             submission = Submission(course, student, LESSON, "v")
             attempt, notebook = grade_submission(FakeGrader(course), submission, sandboxed=True)
-            recorder.keep(attempt, graded_page(notebook, attempt))
+            recorder.record(attempt, graded_notebook(notebook, attempt))
 
 
 @pytest.fixture

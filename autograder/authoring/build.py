@@ -12,6 +12,7 @@ import nbformat
 from autograder.authoring.examples import FOLDER, examples_current, examples_files, examples_place
 from autograder.authoring.execute import run
 from autograder.authoring.files import files_in, write
+from autograder.authoring.minutes import sittings
 from autograder.authoring.notebook import (
     as_text,
     difference,
@@ -114,6 +115,14 @@ def unshown(course: Course, written: Sequence[Path]) -> Iterator[str]:
                 total = len(exercise["texts"])
                 share = f"{total - len(missing)} of {total} known mistakes show on an example"
                 yield f"{exercise['exercise']}: {share}; these do not: {'; '.join(missing)}"
+
+
+def times(course: Course, written: Sequence[Path]) -> Iterator[str]:
+    """Yield a line for each sitting of the lessons among the files `written`: how long it takes, and why."""
+    for name in course.lessons():
+        if course.source_notebook(name) in written:
+            for sitting in sittings(read_lesson(course.text(name))):
+                yield f"{name}: {sitting}"
 
 
 def _names(course: Course, lessons: Sequence[str] | None) -> list[str]:

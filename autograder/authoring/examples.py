@@ -18,8 +18,7 @@ from typing import Any
 import torch
 from safetensors.torch import save
 
-from autograder.judge.oracle import Oracle
-from autograder.judge.stand_ins import stand_in_source
+from autograder.judge.oracle import Oracle, stand_in_source
 from autograder.model import draw
 from autograder.model.draw import PUBLIC_KEY, PublicDraw
 from autograder.model.errors import CheckDefinitionError

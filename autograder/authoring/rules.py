@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from IPython.core.inputtransformer2 import TransformerManager
 
+from autograder.authoring.minutes import check_minutes
 from autograder.model.errors import LessonTextError
 from autograder.model.lesson_text import (
     CellKind,
@@ -135,6 +136,12 @@ def _points(number: str | float | None) -> str:
     return f"{float(number):g} point{'' if float(number) == 1 else 's'}" if number else "no points"
 
 
+def belongs_to_exercise(cell: LessonCell) -> bool:
+    """Return whether a cell goes with the test before it: the check on public examples, or the hints."""
+    hints = cell.kind is CellKind.PROSE and HINT.search(cell.text)
+    return bool(hints or CHECK.fullmatch(cell.text.strip()))
+
+
 def check_hints(lesson: LessonText) -> None:
     """Raise LessonTextError unless every test is followed by folded hints, numbered from 1.
 
@@ -200,6 +207,7 @@ RULES: tuple[Callable[[LessonText], None], ...] = (
     check_headings,
     check_hints,
     check_code,
+    check_minutes,
 )
 
 

@@ -7,14 +7,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from autograder import lessons
 from autograder.authoring.files import write
-from autograder.authoring.rules import EXERCISE_ID
+from autograder.authoring.rules import EXERCISE_ID, belongs_to_exercise
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.model.lesson_text import CellKind, LessonText, read_lesson
+from autograder.model.lesson_text import LessonText, read_lesson
 
 
 def new_exercise(course: Course, lesson: str, exercise: str) -> list[Path]:
-    """Write the skeleton of an exercise into a lesson, after its last one; return the three files.
+    """Write the skeleton of an exercise into a lesson, after its last counted one; return the files.
 
     Until the skeleton is filled in, the build stops at it and says why. Raises CourseError for an
     id that is taken or malformed, or would overwrite a file, and LessonTextError for a text that
@@ -54,8 +54,10 @@ def _filled(template: str, words: dict[str, object]) -> str:
 
 
 def _with_cells(text: LessonText, cells: str) -> str:
-    last = max(n for n, cell in enumerate(text.cells) if cell.kind in (CellKind.TEST, CellKind.WRITTEN))
-    after = last + (2 if text.cells[last].kind is CellKind.TEST else 1)
+    counted = {header.id for header in text.exercises if header.points}
+    after = 1 + max(n for n, cell in enumerate(text.cells) if cell.exercise in counted)
+    while after < len(text.cells) and belongs_to_exercise(text.cells[after]):
+        after += 1
     lines = text.path.read_text(encoding="utf-8").splitlines(keepends=True)
     place = text.cells[after].line - 1 if after < len(text.cells) else len(lines)
     return "".join([*lines[:place], cells, *lines[place:]])

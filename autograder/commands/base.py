@@ -112,17 +112,12 @@ unsandboxed_option = click.option(
 )
 
 
-def shown(course: Course, path: Path) -> str:
-    """Return a path as it is printed: relative to the course if it is in there."""
-    return str(path.relative_to(course.root) if path.is_relative_to(course.root) else path)
-
-
 def say_written(course: Course, paths: Iterable[Path], *, as_json: bool) -> None:
     """Print the files that a command wrote, or one JSON document.
 
     A few files get a line each; many in one folder get one line together.
     """
-    names = [shown(course, path) for path in paths]
+    names = [course.shown(path) for path in paths]
     if as_json:
         click.echo(json.dumps({"written": names}, ensure_ascii=False))
     elif len(names) > MOST_LINES and (folder := os.path.commonpath(names)):

@@ -7,8 +7,7 @@ from pathlib import Path
 from autograder.authoring.files import write
 from autograder.exports import AUTOGRADER
 from autograder.exports.canvas import SETTING, canvas_csv, column_titles
-from autograder.exports.class_scores import ClassScores, class_scores
-from autograder.exports.csv_files import course_csv, nbgrader_csv
+from autograder.exports.class_scores import ClassScores, class_scores, course_csv, nbgrader_csv
 from autograder.exports.gradescope import gradescope_zip, results_json
 from autograder.exports.moodle import feedback_zip, worksheet
 from autograder.exports.roster import Roster

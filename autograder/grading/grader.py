@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 
 from autograder.grading.session import GradingSession
 from autograder.grading.version import lesson_version
-from autograder.judge.kept_results import KeptResults
+from autograder.judge.kept_results import KeptResults, ResultsFile
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import PACKAGE, load_lesson
 from autograder.model.course import Course
@@ -26,7 +26,6 @@ from autograder.probe.notes import Kind
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.start import Started, require_sandbox
 from autograder.storage.course_key import lesson_key
-from autograder.storage.results_file import ResultsFile
 from autograder.submissions.align import Aligned, align, empty
 from autograder.submissions.released import released_notebook
 

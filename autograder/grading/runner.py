@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 from weakref import WeakKeyDictionary
 
-from autograder.grading.outcomes import CheckResults, describe_end
-from autograder.grading.shown_example import operations
+from autograder.grading.outcomes import CheckResults, describe_end, operations
 from autograder.judge.oracle import Evidence, Oracle, excluded_calls, judge_check
 from autograder.model.errors import RunEndedError, RunOutOfTimeError
 from autograder.model.exercise import Check, Exercise, TestInput, Verdict

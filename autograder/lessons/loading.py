@@ -12,7 +12,7 @@ from types import ModuleType
 
 from autograder.judge.judges import guarded, matches_reference
 from autograder.judge.mistakes import load_mistakes
-from autograder.judge.stand_ins import as_reference
+from autograder.judge.oracle import as_reference
 from autograder.model.course import Course
 from autograder.model.errors import CheckDefinitionError, CourseError, LessonTextError
 from autograder.model.exercise import ANSWERS, Check, Excludes, Exercise, ExerciseChecks, Judge, Lesson

@@ -70,6 +70,10 @@ class Course:
     key = _Place("course.key")  # private: what the inputs of graded checks are drawn from
     results = _Place("course.results")  # private: what our own answers give on those inputs
 
+    def shown(self, path: Path) -> str:
+        """Return a path as it is printed: relative to the course if it is in there."""
+        return str(path.relative_to(self.root) if path.is_relative_to(self.root) else path)
+
     def lesson_key(self, lesson: str) -> Path:
         """Return the path of a lesson's own key, where a machine has that instead of the course's."""
         return self.root / "keys" / f"{lesson}.key"

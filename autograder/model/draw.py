@@ -1,6 +1,7 @@
 """Draws the inputs of a check from a key that no submission knows."""
 
 import hmac
+from collections.abc import Sequence
 
 import torch
 
@@ -34,6 +35,14 @@ class Draw:
     def different(self, count: int, low: int, high: int) -> list[int]:
         """Return `count` sizes in [low, high), no two alike."""
         return (torch.randperm(high - low, generator=self._generator)[:count] + low).tolist()
+
+    def sampled(self, options: Sequence[str], count: int) -> list[str]:
+        """Return `count` of the options; one may be drawn several times."""
+        return [options[i] for i in self.integers(0, len(options), count).tolist()]
+
+    def shuffled(self, tokens: Sequence[str]) -> list[str]:
+        """Return the tokens in a random order."""
+        return [tokens[i] for i in self.different(len(tokens), 0, len(tokens))]
 
     def mask(self, *shape: int, share: float = 0.6) -> torch.Tensor:
         """Return a random boolean mask, True with probability `share`, every row with a True."""

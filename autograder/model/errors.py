@@ -88,10 +88,6 @@ class StaleEditError(CheckDefinitionError):
     """A mistake's edit does not match the model answer as often as it should."""
 
 
-class VendorError(AutograderError):
-    """A script could not be fetched, or is not the one that was pinned."""
-
-
 class LectureError(AutograderError):
     """A lesson holds something that slides without a network cannot show."""
 

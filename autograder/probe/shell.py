@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from autograder.probe.notes import Kind, Notes
-from coursework.source_rules import LINE_MAGICS
+from coursework.allowed import LINE_MAGICS
 
 FLOOD = 8 * 2**20  # bytes printed by one process before it is noted
 

@@ -1,30 +1,103 @@
-"""What formgrader adds to a graded notebook when it shows one: short feedback, and mark schemes.
+"""The graded notebook that nbgrader stores, and what formgrader adds to it when it shows one.
 
-nbgrader_config.py names the preprocessor for the exporter that formgrader shows submissions with. All of it
-is made from the attempt and the lesson's text at that moment: graded notebooks and students' pages hold none.
+Stored are the aligned answers, with scores as the test cells' outputs and the attempt in the notebook's
+metadata. A submission without a notebook to grade gets the released cells, and a summary that says so.
+
+Short feedback and mark schemes are made at the moment of showing: graded notebooks and students' pages hold
+none. nbgrader_config.py names the preprocessor for the exporter that formgrader shows submissions with.
 """
 
+import copy
+from collections.abc import Set
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
-from nbformat.v4 import new_markdown_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
+from nbgrader.utils import compute_checksum
 
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError
 from autograder.model.lesson_text import read_lesson
-from autograder.reports.graded_notebook import in_one_line
+from autograder.model.report import ExerciseReport, Report
+from autograder.model.text import visible
+from autograder.reports.safe_html import LONGEST, inert
 from autograder.reports.templating import render
-from autograder.reports.words import NO_SANDBOX, exercise_total, first_message, wording
+from autograder.reports.words import NO_SANDBOX, STATES, exercise_total, first_message, report_total, wording
 from autograder.storage.attempts import Attempt
-from autograder.storage.recorder import attached_attempt
-from autograder.submissions.released import grade_id, graded_cells, is_graded, is_solution
+from autograder.storage.recorder import attach_attempt, attached_attempt
+from autograder.submissions.released import grade_id, graded_cells, is_graded, is_solution, metadata
 
+SUMMARY = "autograder-summary"
+MOST_CODE = 100_000  # characters of a cell that are shown
+MOST_PROSE = 100_000  # characters of all prose that the student wrote
+NOT_SHOWN = "<div>(This cell is not shown: the notebook holds too much text.)</div>"
 Resources = dict[str, Any]  # nbconvert's, with formgrader's entries in it
 OF_FORMGRADER = "submission_id"  # an entry that no other page is made with
 TITLE = "**Mark scheme** (students don't see it)"
+
+
+def graded_notebook(
+    notebook: NotebookNode, attempt: Attempt, lesson_texts: Set[str] = frozenset()
+) -> NotebookNode:
+    """Return a copy of the aligned notebook with scores as outputs and no other outputs.
+
+    All prose becomes inert, as formgrader shows it by nbconvert's own rules where it does not find this
+    course's settings. `lesson_texts` are the cells of the released lesson, which stay as they are.
+    """
+    made, left = copy.deepcopy(notebook), MOST_PROSE
+    for cell in made.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+            cell.source = _shown(cell.source)
+        elif cell.source.strip() not in lesson_texts and not _is_unchanged(cell):
+            left -= min(len(cell.source), LONGEST)
+            cell.source = inert(cell.source) if left >= 0 else NOT_SHOWN
+    made.cells.insert(0, _summary_cell(made, attempt))
+    for exercise, cell in graded_cells(made):
+        if cell.cell_type == "code":
+            cell.outputs = [_output(attempt.report.exercise(exercise))]
+    attach_attempt(made, attempt)
+    return made
+
+
+def in_one_line(report: Report) -> str:
+    """Return for the instructor what a submission scored, or why nothing of it was graded."""
+    return report_total(report) if report.is_graded else STATES[report.state].explanation
+
+
+def _output(exercise: ExerciseReport) -> NotebookNode:
+    """Return the output of a test cell; a pending exercise gets one without a score.
+
+    Source: nbgrader's `utils.determine_grade`, which reads the first `execute_result` of a test cell.
+    """
+    if exercise.is_pending:
+        return new_output("display_data", {"text/plain": "not graded yet"})
+    return new_output("execute_result", {"text/plain": repr(exercise.score)})
+
+
+def _is_unchanged(cell: NotebookNode) -> bool:
+    """Return whether a written answer is the skeleton: nbgrader gives it 0 points by the same test."""
+    released = metadata(cell).get("checksum")
+    return released is not None and released == compute_checksum(cell)
+
+
+def _shown(code: str) -> str:
+    """Return a cell's code without characters that hide or reorder it, cut to what a page can show."""
+    rest = len(code) - MOST_CODE
+    shown = visible(code[:MOST_CODE])
+    return shown if rest <= 0 else f"{shown}\n# {rest} more characters are not shown"
+
+
+def _summary_cell(notebook: NotebookNode, attempt: Attempt) -> NotebookNode:
+    taken = {cell.get("id") for cell in notebook.cells}
+    name = SUMMARY
+    while name in taken:
+        name += "-"
+    text = in_one_line(attempt.report) + ("" if attempt.sandboxed else f"\n{NO_SANDBOX}")
+    return new_code_cell("# Summary", id=name, outputs=[new_output("display_data", {"text/plain": text})])
 
 
 class FormgraderPage(Preprocessor):  # type: ignore[misc] # nbconvert has no type annotations

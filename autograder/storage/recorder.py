@@ -25,7 +25,7 @@ from autograder.storage.attempts import Attempt, AttemptLog, log_error
 from autograder.storage.gradebook import Withdrawn, open_gradebook, quiet_logger, write_scores
 from autograder.submissions.submission import SECRET, TIMESTAMP, Submission
 
-KEY = "autograder"  # the entry of a page's metadata that holds its attempt
+KEY = "autograder"  # the entry of a graded notebook's metadata that holds its attempt
 # A date, a time, and perhaps a zone by offset or name; a path to a zone's file is none.
 _STAMP = re.compile(r"\d{4}-\d\d?-\d\d?[ T]\d\d?:\d\d(:\d\d)?(\.\d{1,9})?( ?[+-]?[A-Za-z0-9:]{1,10})?")
 READ_ONLY = 0o444  # the mode that nbgrader gives to autograded files
@@ -65,8 +65,8 @@ class Recorder:
     def __exit__(self, *_: object) -> None:
         self.book.close()
 
-    def keep(self, attempt: Attempt, page: NotebookNode) -> list[Withdrawn]:
-        """Record an attempt and its page; return as `record_attempt` does.
+    def record(self, attempt: Attempt, notebook: NotebookNode) -> list[Withdrawn]:
+        """Record an attempt and its graded notebook; return as `record_attempt` does.
 
         nbgrader's rule for late work applies, or the one that nbgrader_config.py sets.
         """
@@ -75,24 +75,24 @@ class Recorder:
         if self.book.find_submission(lesson, student).total_seconds_late:
             place = {"notebook": lesson, "assignment": lesson, "student": student}
             rule = AssignLatePenalties(config=self.config, log=quiet_logger())
-            rule.preprocess(page, {"nbgrader": place | {"db_url": database_url(self.course)}})
-        write(self.course, attempt, page)
+            rule.preprocess(notebook, {"nbgrader": place | {"db_url": database_url(self.course)}})
+        write(self.course, attempt, notebook)
         return withdrawn
 
 
-def attach_attempt(page: NotebookNode, attempt: Attempt) -> None:
-    """Store an attempt in the metadata of its page."""
-    page.metadata[KEY] = attempt.model_dump(mode="json")
+def attach_attempt(notebook: NotebookNode, attempt: Attempt) -> None:
+    """Store an attempt in the metadata of its notebook."""
+    notebook.metadata[KEY] = attempt.model_dump(mode="json")
 
 
-def attached_attempt(page: NotebookNode) -> Attempt | None:
-    """Return the attempt stored in a page, or None if there is none."""
-    stored = page.metadata.get(KEY)
+def attached_attempt(notebook: NotebookNode) -> Attempt | None:
+    """Return the attempt stored in a notebook, or None if there is none."""
+    stored = notebook.metadata.get(KEY)
     return Attempt.model_validate(stored) if stored is not None else None
 
 
-def write(course: Course, attempt: Attempt, page: NotebookNode) -> None:
-    """Write the page of an attempt, the lesson's images and the time of submission.
+def write(course: Course, attempt: Attempt, notebook: NotebookNode) -> None:
+    """Write the graded notebook of an attempt, the lesson's images and the time of submission.
 
     The files are written beside the folder and moved into place, so a killed run leaves either the
     old folder, the new one, or none.
@@ -101,7 +101,7 @@ def write(course: Course, attempt: Attempt, page: NotebookNode) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(folder)
     fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    _fill(course, attempt, page, fresh)
+    _fill(course, attempt, notebook, fresh)
     fresh.chmod(0o755)
     if folder.exists():
         folder.rename(fresh.with_suffix(".old"))
@@ -110,7 +110,7 @@ def write(course: Course, attempt: Attempt, page: NotebookNode) -> None:
 
 
 def stored_attempt(course: Course, student: str, lesson: str) -> Attempt | None:
-    """Return the attempt whose page is in the folder, or None if there is no page of ours."""
+    """Return the attempt whose notebook is in the folder, or None if there is none of ours."""
     path = course.autograded_notebook(student, lesson)
     try:
         stored = json.loads(path.read_bytes())["metadata"].get(KEY)
@@ -139,8 +139,8 @@ def copy_stamps(submission: Submission, folder: Path) -> None:
         (folder / SECRET).write_text(secret, encoding="ascii")
 
 
-def _fill(course: Course, attempt: Attempt, page: NotebookNode, folder: Path) -> None:
-    nbformat.write(page, folder / f"{attempt.lesson}.ipynb")
+def _fill(course: Course, attempt: Attempt, notebook: NotebookNode, folder: Path) -> None:
+    nbformat.write(notebook, folder / f"{attempt.lesson}.ipynb")
     images = course.source / attempt.lesson / "images"
     if images.is_dir():
         shutil.copytree(images, folder / "images")

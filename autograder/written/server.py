@@ -4,6 +4,8 @@ The address holds a random token. Anyone who has it can grade, as in Jupyter. No
 because a browser sends those to every server of the machine and with every request: a page elsewhere, which
 cannot know the token, cannot make the browser do anything here. Requests for a host of another name, and from
 other pages, are refused.
+
+The pages that a new score outdates are made in a thread of their own, so that nobody waits for them.
 """
 
 import asyncio
@@ -12,10 +14,12 @@ import re
 import secrets
 import signal
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from http.client import responses
+from threading import Event, Lock
 from typing import Any
 
 from markupsafe import escape
@@ -24,16 +28,19 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandler
 
+from autograder.model.course import Course
 from autograder.model.errors import AutograderError
 from autograder.model.text import visible
+from autograder.reports.feedback_exporter import generate, is_stale, outdate
+from autograder.reports.publish import publish
 from autograder.reports.words import points
 from autograder.storage.attempts import ERROR_LOG, log_error
 from autograder.storage.gradebook import give_comment, give_points
 from autograder.storage.io_errors import plain_io_errors
 from autograder.written.answers import WrittenAnswer, WrittenAnswers
-from autograder.written.page_maker import PageMaker
 from autograder.written.pages import LONGEST_COMMENT, POLICY, Note, View, answer_page, digest, list_page
 
+PAUSE = 1.0  # seconds in which the next page is shown before this work begins
 HOST = "127.0.0.1"
 MOST_BYTES = 12 * LONGEST_COMMENT + 4_096  # of a form: a character takes at most 12 bytes
 HEADERS = {
@@ -49,6 +56,58 @@ STOPPED = "This is not the address that 'autograder written' printed, or it was 
 REPLACED = (
     "The student has handed in another answer since you opened this page. Here it is; nothing was saved."
 )
+
+
+class PageMaker:
+    """Brings feedback pages, class report and CSV files up to date; use it in a `with`, which finishes them.
+
+    A page that is waiting is marked as outdated on the disk, so that it is made by the next run of
+    `autograder written` or `autograder grade` if this one is killed. `tell` gets a line about what failed.
+    """
+
+    def __init__(self, course: Course, tell: Callable[[str], None]) -> None:
+        self._course, self._tell = course, tell
+        self._waiting: set[tuple[str, str]] = set()
+        self._lock, self._closing = Lock(), Event()
+        self._thread = ThreadPoolExecutor(max_workers=1)
+
+    def __enter__(self) -> "PageMaker":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.set()
+        self._thread.shutdown()
+
+    def catch_up(self, works: Iterable[tuple[str, str]]) -> None:
+        """Make the reports, and those of the pages, by lesson and student, that are outdated."""
+        stale = {work for work in works if is_stale(self._course, work[1], work[0])}
+        with self._lock:
+            self._waiting |= stale
+        self._thread.submit(self._make, always=True)
+
+    def add(self, lesson: str, student: str) -> None:
+        """Have a student's page and the reports made again, soon."""
+        outdate(self._course, student, lesson)
+        with self._lock:
+            self._waiting.add((lesson, student))
+        self._thread.submit(self._make)
+
+    def _make(self, *, always: bool = False) -> None:
+        """Make everything that is waiting, several scores in one go."""
+        if not (self._waiting or always):
+            return
+        self._closing.wait(PAUSE)
+        with self._lock:
+            todo, self._waiting = self._waiting, set()
+        try:
+            with plain_io_errors(self._course):
+                for lesson in {lesson for lesson, _ in todo}:
+                    students = sorted(student for each, student in todo if each == lesson)
+                    for student, problem in generate(self._course, lesson, students).items():
+                        self._tell(f"{student}: no feedback page ({problem}); the points are saved")
+                publish(self._course, self._course.lessons())
+        except Exception as error:  # a page never stops the grading; the gradebook has the points
+            self._tell(f"the pages are not up to date: {error}")
 
 
 class GradingServer:

@@ -31,7 +31,7 @@ COMMANDS_TO_TRY = {
     "watch": ["watch", "inbox", "--once"],
 }
 # One only looks, one writes into the program itself, and one serves pages until somebody grades.
-NO_WRITER = {"doctor", "vendor", "written"}
+NO_WRITER = {"doctor", "written"}
 # Runs inside the mount namespace: copies the course to where it is to be, fills the rest, and tries everything.
 DRIVER = """
 import json, os, pathlib, shutil, sys

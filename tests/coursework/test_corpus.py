@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coursework import corpus
-from coursework.text import PAGE
+from coursework.corpus import PAGE
 
 
 @pytest.fixture

@@ -7,9 +7,18 @@ import pytest
 import torch
 
 from coursework import extractive_qa, pretrained
-from coursework.extractive_qa import LONGEST, Logits, LowRank, SpanModel, is_right, load_reader, normalised
-from coursework.qa_paragraphs import UNSEEN, WORKED
-from coursework.train_span_head import example
+from coursework.extractive_qa import (
+    LONGEST,
+    UNSEEN,
+    WORKED,
+    Logits,
+    LowRank,
+    SpanModel,
+    is_right,
+    load_reader,
+    normalised,
+)
+from tools.train_span_head import example
 
 
 def best(logits: Logits) -> str:

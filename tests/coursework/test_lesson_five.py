@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from coursework import ablation, bert_encoder_layer
-from coursework.bert_encoder_layer import run_bert
-from coursework.norm_placement import TokensAndPositions, fresh_layers
+from coursework import ablation, bert_layers
+from coursework.ablation import TokensAndPositions, fresh_layers
+from coursework.bert_layers import run_bert
 from coursework.pretrained_bert import NotHereError
 from coursework.scope import stand_in
 
@@ -17,10 +17,10 @@ SENTENCES = ("The cat drank its milk.", "An old dog slept all day in the sun.")
 def test_each_layer_turns_its_state_into_the_next(found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the pretrained model and without; the note says which of the two it is."""
     if not found:
-        monkeypatch.setattr(bert_encoder_layer, "local_folder", _not_here)
+        monkeypatch.setattr(bert_layers, "local_folder", _not_here)
     bert = run_bert(SENTENCES)
     assert ("RANDOM" in bert.note) is not found
-    assert len(bert.states) == len(bert.layers) + 1 == bert_encoder_layer.DEPTH + 1
+    assert len(bert.states) == len(bert.layers) + 1 == bert_layers.DEPTH + 1
     hidden = torch.zeros(bert.real.shape).masked_fill(~bert.real, -1e9)[:, None, None]
     with torch.no_grad():
         output = bert.layers[2](bert.states[2], hidden)

@@ -9,10 +9,9 @@ import torch
 
 from coursework import broken_decoders, head_ablation, language
 from coursework.broken_decoders import HeadsMixedUp
-from coursework.graph import draw_model
 from coursework.stand_ins import MultiHeadAttention
 from coursework.stand_ins_models import Transformer
-from coursework.tracing import trace
+from coursework.tracing import draw_model, trace
 
 
 def test_without_graphviz_a_line_says_so(

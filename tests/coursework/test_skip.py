@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 from autograder.authoring.examples import listed
-from autograder.judge.stand_ins import BASE
+from autograder.judge.oracle import BASE
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from coursework import skip

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from coursework.pretrained import WordTable
-from coursework.word_arithmetic import combine
+from coursework.pretrained import WordTable, combine
 
 TABLE = WordTable(("king", "man", "woman"), torch.tensor([[5.0, 1.0], [1.0, 0.0], [0.0, 2.0]]), False, "")
 

@@ -12,9 +12,8 @@ from nbgrader.plugins import CsvExportPlugin
 from tiny_course import LESSON
 
 from autograder.exports.canvas import canvas_csv, column_titles
-from autograder.exports.class_scores import ClassScores
-from autograder.exports.csv_files import NBGRADER_COLUMNS as COLUMNS
-from autograder.exports.csv_files import course_csv, nbgrader_csv
+from autograder.exports.class_scores import NBGRADER_COLUMNS as COLUMNS
+from autograder.exports.class_scores import ClassScores, course_csv, nbgrader_csv
 from autograder.exports.roster import Roster, read_roster
 from autograder.model.course import Course
 from autograder.reports.csv_file import csv_text

@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from tiny_course import LESSON, make_fake
 
-from autograder.grading import class_run, pool, version
+from autograder.grading import loop, pool, version
 from autograder.model.course import Course
 from autograder.reports.publish import publish
 
@@ -56,7 +56,7 @@ def _run(course: Course, seconds: float) -> str:
 def _grade(course: Course) -> int:
     try:
         workers = pool.Pool(2, sandboxed=True, make=make_fake)
-        class_run.grade_lesson(course, LESSON, workers, console=Console(quiet=True))
+        loop.grade_lesson(course, LESSON, workers, console=Console(quiet=True))
         publish(course, [LESSON])
     except BaseException:
         traceback.print_exc()

@@ -10,8 +10,8 @@ from rich.console import Console
 from tiny_course import LESSON, RIGHT, hand_in, make_fake
 from tiny_fixtures import ReadGrades
 
-from autograder.grading import class_run
-from autograder.grading.class_run import grade_lesson, grade_lessons
+from autograder.grading import loop
+from autograder.grading.loop import grade_lesson, grade_lessons
 from autograder.grading.pool import Pool
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
@@ -104,7 +104,7 @@ def test_an_interrupted_run_continues(
     for student in ("alice", "bob", "carl"):
         hand_in(course, student, **RIGHT)
     with monkeypatch.context() as patched:
-        patched.setattr(class_run, "report_total", _interrupt)
+        patched.setattr(loop, "report_total", _interrupt)
         with pytest.raises(KeyboardInterrupt):
             run()
     assert len(list(AttemptLog(course.reports))) == 1
@@ -191,7 +191,7 @@ def test_a_folder_that_no_lesson_has_is_left_out_aloud(
     course: Course, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A student's work under a wrong name would otherwise look as if it had not been handed in."""
-    monkeypatch.setattr(class_run, "grade_lesson", lambda *_, **__: [])
+    monkeypatch.setattr(loop, "grade_lesson", lambda *_, **__: [])
     hand_in(course, "alice", **RIGHT)
     said, pool = StringIO(), Pool(1, sandboxed=True)
     grade_lessons(course, [LESSON], pool, console=Console(file=said))

@@ -12,7 +12,7 @@ from nbgrader.api import Gradebook
 from rich.console import Console
 
 from autograder.authoring.build import build
-from autograder.grading.class_run import grade_lesson
+from autograder.grading.loop import grade_lesson
 from autograder.grading.pool import Pool
 from autograder.model.course import CONFIG, Course
 from autograder.model.lesson_text import read_lesson

@@ -7,7 +7,7 @@ from pathlib import Path
 from autograder.grading.grade_submission import grade_submission
 from autograder.grading.grader import Grader
 from autograder.model.course import Course
-from autograder.reports.graded_notebook import graded_page
+from autograder.reports.formgrader import graded_notebook
 from autograder.reports.student_pages import page_of_one
 from autograder.submissions.submission import Submission
 
@@ -52,7 +52,7 @@ def test_a_graded_notebook_of_such_a_submission_is_small(course: Course, grader:
     (tmp_path / "source").symlink_to(Path(__file__).parents[2] / "source")
     submission = Submission(Course(tmp_path), "mallory", LESSON, "v")
     attempt, _ = grade_submission(_Fixed(graded), submission, sandboxed=True)
-    page = graded_page(graded.notebook, attempt)
+    page = graded_notebook(graded.notebook, attempt)
     whole = json.dumps(page, ensure_ascii=False)
     assert len(whole) < 1_000_000
     assert not set("\x1b\u202e") & set(whole)

@@ -30,13 +30,12 @@ SCORING = (
     "autograder/grading/session.py",
     "autograder/grading/runner.py",
     "autograder/grading/outcomes.py",
-    "autograder/grading/shown_example.py",
     "autograder/grading/incidents.py",
     "coursework/scope.py",
     "coursework/small_bert.py",
     "coursework/stand_ins.py",
     "coursework/stand_ins_models.py",
-    "coursework/text.py",
+    "coursework/corpus.py",
     "coursework/data/allowed.toml",
 )
 NOT_SCORING = (
@@ -50,7 +49,6 @@ NOT_SCORING = (
     "autograder/storage/attempts.py",
     "autograder/grading/pool.py",
     "autograder/grading/cluster.py",
-    "autograder/grading/class_run.py",
     "autograder/grading/loop.py",
     "autograder/grading/version.py",
     "autograder/grading/regrade.py",

@@ -5,7 +5,7 @@ import __future__
 import pytest
 from conftest import ROOT
 
-from autograder.judge.stand_ins import BASE, as_reference, stand_in_source
+from autograder.judge.oracle import BASE, as_reference, stand_in_source
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Exercise

@@ -19,8 +19,7 @@ from reordered import reordered
 from torch.utils._pytree import tree_leaves
 
 from autograder.judge import modules
-from autograder.judge.oracle import Oracle
-from autograder.judge.stand_ins import BASE
+from autograder.judge.oracle import BASE, Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.lessons.transformer.fixtures import VOCABULARY, Scripted
 from autograder.model.course import Course

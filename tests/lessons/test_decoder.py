@@ -31,7 +31,7 @@ from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Exercise
 from coursework.scope import stand_in
-from coursework.torch_decoder import torch_decoder_layer
+from coursework.torch_twins import torch_decoder_layer
 
 LESSON = load_lesson(Course(ROOT), "06_decoder")
 ORACLE = Oracle(LESSON, KEY)

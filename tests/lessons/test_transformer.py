@@ -15,7 +15,7 @@ from autograder.model.course import Course
 from autograder.model.draw import Draw
 from coursework.engine.operation import load
 from coursework.stand_ins_models import Transformer, shift_right, target_mask
-from coursework.whole_parity import into_torch
+from coursework.torch_twins import into_torch
 
 LESSON = load_lesson(Course(ROOT), "07_transformer")
 ORACLE = Oracle(LESSON, KEY)

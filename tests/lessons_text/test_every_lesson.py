@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from autograder.authoring.minutes import check_minutes
 from autograder.model.lesson_text import CellKind
 
 from .lesson_run import ROOT, LessonRun, StaleEditError, shown
@@ -41,8 +42,8 @@ POINTS = {
     },
     "08_attention_visualisation": {
         "attention-maps": 4, "plot-attention": 3, "sentence-pair-attention": 3,
-        "previous-token-score": 2, "attention-entropy": 2, "attention-rollout": 3, "best-span": 2,
-        "reading-attention": 1,
+        "previous-token-score": 1, "attention-entropy": 2, "attention-rollout": 3, "best-span": 2,
+        "reading-attention": 2,
     },
 }  # fmt: skip
 # Optional exercises without points: a lesson may have its own, and no other.
@@ -97,6 +98,13 @@ def test_exercises_come_in_the_contracts_order_with_its_points(lesson: LessonRun
     assert sorted(header.id for header in lesson.text.exercises if not header.points) in (
         [], [STRETCH[lesson.name]],
     )  # fmt: skip
+
+
+def test_a_lesson_says_how_long_it_takes(lesson: LessonRun) -> None:
+    """Its claim is close to the sum of its words, demos and exercises; each exercise states its minutes."""
+    assert "**Time** " in lesson.path.read_text(encoding="utf-8")
+    check_minutes(lesson.text)
+    assert all(lesson.text.minutes(header.id) for header in lesson.text.exercises)
 
 
 def test_every_figure_exists_and_can_be_read_aloud(lesson: LessonRun) -> None:

@@ -12,7 +12,7 @@ from traitlets.config import Config
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import CONFIG, Course
 from autograder.reports.feedback_exporter import generate
-from autograder.reports.graded_notebook import graded_page
+from autograder.reports.formgrader import graded_notebook
 from autograder.reports.mathml import typeset_markdown
 from autograder.reports.publish import publish
 from autograder.reports.safe_html import DEEPEST, LONGEST, inert
@@ -89,7 +89,7 @@ def test_any_text_has_all_pages(course: Course) -> None:
         submission = Submission(course, f"s{number}", LESSON, "v")
         attempt, notebook = grade_submission(FakeGrader(course), submission, sandboxed=True)
         with Recorder(course) as recorder:
-            recorder.keep(attempt, graded_page(notebook, attempt))
+            recorder.record(attempt, graded_notebook(notebook, attempt))
         html, _ = exporter.from_filename(str(course.autograded_notebook(f"s{number}", LESSON)), dict(resources))
         assert "Mark scheme" in html
     assert len(list(log)) == len(texts)

@@ -5,7 +5,6 @@ import random
 
 import pytest
 
-from autograder.commands.summary import summarise
 from autograder.model.report import ExerciseReport, Incident, NamedMistake, Outcome, Report, State
 from autograder.reports.class_figures import (
     FEWEST,
@@ -17,6 +16,7 @@ from autograder.reports.class_figures import (
     point_biserial,
     spread,
 )
+from autograder.reports.terminal import summarise
 
 from .sample_class import LESSON, POINTS, exercise, report, sample_class
 

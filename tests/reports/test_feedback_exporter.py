@@ -13,7 +13,7 @@ from autograder.grading.pool import Pool
 from autograder.model.course import Course
 from autograder.reports import feedback_exporter
 from autograder.reports.feedback_exporter import FeedbackExporter
-from autograder.reports.graded_notebook import graded_page
+from autograder.reports.formgrader import graded_notebook
 from autograder.reports.student_pages import INDEX, NOTEBOOK
 from autograder.storage.recorder import Recorder
 from autograder.submissions.submission import SECRET, Submission
@@ -32,7 +32,7 @@ def record(course: Course, student: str = "alice") -> None:
     submission = Submission(course, student, LESSON, "v")
     attempt, notebook = grade_submission(FakeGrader(course), submission, sandboxed=True)
     with Recorder(course) as recorder:
-        recorder.keep(attempt, graded_page(notebook, attempt))
+        recorder.record(attempt, graded_notebook(notebook, attempt))
 
 
 def published(course: Course, student: str = "alice") -> None:

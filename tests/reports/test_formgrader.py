@@ -16,8 +16,7 @@ from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import CONFIG, Course
 from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome, Report
 from autograder.reports.feedback_exporter import generate
-from autograder.reports.formgrader import FormgraderPage
-from autograder.reports.graded_notebook import graded_page
+from autograder.reports.formgrader import FormgraderPage, graded_notebook
 from autograder.reports.words import NO_SANDBOX, STRETCH, WORDING
 from autograder.storage.recorder import Recorder
 from autograder.submissions.submission import Submission
@@ -50,7 +49,7 @@ def shown(made: Report, *, sandboxed: bool = True) -> list[str]:
         for each in made.exercises
     ]
     given = attempt(made, "a").model_copy(update={"sandboxed": sandboxed})
-    page = graded_page(new_notebook(cells=cells), given)
+    page = graded_notebook(new_notebook(cells=cells), given)
     resources = OF_FORMGRADER | {"assignment_id": made.lesson, "metadata": {"path": str(HOME)}}
     made_page, _ = FormgraderPage().preprocess(page, resources)
     return [cell.outputs[0].data.get("text/html", "") for cell in made_page.cells]
@@ -124,7 +123,7 @@ def graded(course: Course) -> Path:
     submission = Submission(course, "alice", LESSON, "v")
     attempt, notebook = grade_submission(FakeGrader(course), submission, sandboxed=True)
     with Recorder(course) as recorder:
-        recorder.keep(attempt, graded_page(notebook, attempt))
+        recorder.record(attempt, graded_notebook(notebook, attempt))
     return course.autograded_notebook("alice", LESSON)
 
 

@@ -9,7 +9,7 @@ from tiny_course import LESSON, RIGHT, FakeGrader, hand_in
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import Course
 from autograder.model.report import Outcome
-from autograder.reports.graded_notebook import SUMMARY, graded_page
+from autograder.reports.formgrader import SUMMARY, graded_notebook
 from autograder.reports.words import NO_SANDBOX
 from autograder.storage.recorder import attached_attempt
 from autograder.submissions.released import exercise_of
@@ -22,7 +22,7 @@ def page(course: Course, **answers: str) -> nbformat.NotebookNode:
     attempt, notebook = grade_submission(
         FakeGrader(course), Submission(course, "alice", LESSON, "v"), sandboxed=True
     )
-    return graded_page(notebook, attempt)
+    return graded_notebook(notebook, attempt)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_students_own_outputs_are_dropped(course: Course) -> None:
     )
     script = new_output("display_data", {"text/html": "<script>steal()</script>"})
     notebook.cells.append(new_code_cell("mine", id=SUMMARY, outputs=[script]))
-    made = graded_page(notebook, attempt)
+    made = graded_notebook(notebook, attempt)
     assert "steal" not in nbformat.writes(made)
     assert "steal" in nbformat.writes(notebook)  # the aligned notebook is unchanged
     ids = [cell.id for cell in made.cells]
@@ -84,6 +84,6 @@ def test_the_summary_says_what_was_graded_and_without_a_sandbox(course: Course) 
     attempt, notebook = grade_submission(
         FakeGrader(course), Submission(course, "alice", LESSON, "v"), sandboxed=False
     )
-    said = graded_page(notebook, attempt).cells[0].outputs[0].data["text/plain"]
+    said = graded_notebook(notebook, attempt).cells[0].outputs[0].data["text/plain"]
     assert said.startswith("The file could not be opened")
     assert NO_SANDBOX in said

@@ -13,7 +13,7 @@ from tiny_fixtures import ReadGrades
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.reports.graded_notebook import graded_page
+from autograder.reports.formgrader import graded_notebook
 from autograder.storage.attempts import Attempt
 from autograder.storage.gradebook import Withdrawn, scores_by_hand, student_grades, write_scores
 from autograder.submissions.submission import Submission
@@ -54,7 +54,7 @@ def test_rows_equal_those_of_nbgraders_own_preprocessor(
     keep(book, attempt)
     twin = made("twin", **answers)
     submission = Submission(course, "twin", LESSON, "v")
-    page = graded_page(grade_submission(FakeGrader(course), submission, sandboxed=True)[1], twin)
+    page = graded_notebook(grade_submission(FakeGrader(course), submission, sandboxed=True)[1], twin)
     book.update_or_create_student("twin")
     book.update_or_create_submission(LESSON, "twin")
     for cell in page.cells:  # as OverwriteCells does

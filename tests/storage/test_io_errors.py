@@ -13,7 +13,7 @@ from rich.console import Console
 from tiny_course import LESSON, RIGHT, hand_in, make_fake
 from tiny_fixtures import ReadGrades
 
-from autograder.grading.class_run import grade_lesson
+from autograder.grading.loop import grade_lesson
 from autograder.grading.pool import Pool
 from autograder.model.course import Course
 from autograder.model.errors import CourseError

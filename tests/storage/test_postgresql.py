@@ -18,7 +18,7 @@ from tiny_fixtures import built, course, same_grader
 
 from autograder.authoring.release import register
 from autograder.exports.class_scores import class_scores
-from autograder.grading.class_run import grade_lesson
+from autograder.grading.loop import grade_lesson
 from autograder.grading.pool import Pool
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError

@@ -13,7 +13,7 @@ from tiny_fixtures import ReadGrades
 
 from autograder.grading.grade_submission import Result, grade_submission
 from autograder.model.course import Course
-from autograder.reports.graded_notebook import graded_page
+from autograder.reports.formgrader import graded_notebook
 from autograder.storage import recorder
 from autograder.storage.attempts import ERROR_LOG, Attempt, AttemptLog
 from autograder.storage.recorder import Recorder
@@ -31,13 +31,13 @@ def keep(course: Course, made: Result) -> None:
     """Record in a recorder of its own, as a run does."""
     attempt, notebook = made
     with Recorder(course) as open_recorder:
-        open_recorder.keep(attempt, graded_page(notebook, attempt))
+        open_recorder.record(attempt, graded_notebook(notebook, attempt))
 
 
 def write(course: Course, **answers: str) -> Attempt:
     """Hand in, grade and write to the folder."""
     attempt, notebook = result(course, **answers)
-    recorder.write(course, attempt, graded_page(notebook, attempt))
+    recorder.write(course, attempt, graded_notebook(notebook, attempt))
     return attempt
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from conftest import ROOT
 
 from autograder.cli import main
-from autograder.commands.watch import _tell
+from autograder.commands.services import _tell
 from autograder.model.course import CONFIG, Course
 from autograder.model.report import Report, State
 from autograder.storage.attempts import Attempt

@@ -15,13 +15,12 @@ from tiny_fixtures import book, built, course, grades, same_grader
 
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import Course
-from autograder.reports.graded_notebook import graded_page
+from autograder.reports.formgrader import graded_notebook
 from autograder.storage.gradebook import open_gradebook
 from autograder.storage.recorder import Recorder
 from autograder.submissions.submission import Submission
 from autograder.written.answers import WrittenAnswers
-from autograder.written.page_maker import PageMaker
-from autograder.written.server import GradingServer
+from autograder.written.server import GradingServer, PageMaker
 
 __all__ = ["book", "built", "course", "grades", "same_grader"]
 QUESTION = "Why does doubling lose nothing?"
@@ -34,7 +33,7 @@ def record(course: Course, student: str, why: str) -> None:
     submission = Submission(course, student, LESSON, "v")
     attempt, notebook = grade_submission(FakeGrader(course), submission, sandboxed=True)
     with Recorder(course) as recorder:
-        recorder.keep(attempt, graded_page(notebook, attempt))
+        recorder.record(attempt, graded_notebook(notebook, attempt))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from autograder.model.course import Course
 from autograder.reports import feedback_exporter
 from autograder.reports.publish import publish
 from autograder.storage.gradebook import give_comment, give_points, open_gradebook
-from autograder.written.page_maker import PageMaker
+from autograder.written.server import PageMaker
 
 GIVEN = (LESSON, "ada", "why")
 
@@ -64,7 +64,7 @@ def test_a_page_that_fails_is_told_and_stops_nothing(
     handed_in: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The points are in the gradebook."""
-    monkeypatch.setattr("autograder.written.page_maker.publish", lambda *_: 1 / 0)
+    monkeypatch.setattr("autograder.written.server.publish", lambda *_: 1 / 0)
     said: list[str] = []
     with PageMaker(handed_in, said.append) as pages:
         pages.add(LESSON, "ada")

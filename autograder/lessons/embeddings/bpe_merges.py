@@ -5,7 +5,6 @@ from autograder.judge.authoring import (
     properties,
 )
 from autograder.lessons.embeddings import reference
-from autograder.lessons.embeddings.words import sampled, shuffled
 
 WORDS = ("salt", "salty", "last", "lasting", "sail", "sailor", "tail", "tall", "tallest", "stall", "listen")
 TIES = ("ties-as-met", "ties-backwards")
@@ -13,19 +12,19 @@ ALL_TIED = ("dc", "ba", "fe", "ab", "zy")
 
 
 def _counted(draw: Draw, words: int) -> dict[str, int]:
-    chosen = shuffled(draw, WORDS)[:words]
+    chosen = draw.shuffled(WORDS)[:words]
     return dict(zip(chosen, draw.different(words, 2, 40), strict=True))
 
 
 def _made_of(draw: Draw, letters: str, words: int, length: int) -> dict[str, int]:
     """Return made-up words of a few letters, in which many pairs repeat and overlap."""
-    made = ("".join(sampled(draw, letters, draw.integer(length, 2 * length))) for _ in range(words))
+    made = ("".join(draw.sampled(letters, draw.integer(length, 2 * length))) for _ in range(words))
     return {word: draw.integer(1, 9) for word in made}
 
 
 def _runs(draw: Draw) -> Operation:
     """Ask for runs of one letter, of odd and even lengths; which letter is drawn."""
-    one, other = sorted(sampled(draw, "abcdefghijklm", 1) + sampled(draw, "nopqrstuvwxyz", 1))
+    one, other = sorted(draw.sampled("abcdefghijklm", 1) + draw.sampled("nopqrstuvwxyz", 1))
     return call({one * 5 + other: 2, one * 7: 3, one * 3: 2, other + one + other: 1}, 6)
 
 
@@ -62,7 +61,7 @@ exercise = ExerciseChecks(
     Check("counts", "a pair counts as often as its word occurs",
           lambda d: call({"ab": d.integer(20, 30), **dict.fromkeys(["cda", "cdb", "cde"], 2)}, 3)),
     Check("ties", "among equally frequent pairs, the one that sorted() puts first is merged",
-          lambda d: call(dict.fromkeys(shuffled(d, ALL_TIED), 3), 4), separates=("ties-as-met",)),
+          lambda d: call(dict.fromkeys(d.shuffled(ALL_TIED), 3), 4), separates=("ties-as-met",)),
     Check("overlap", "'aaa' contains (a, a) twice, and becomes 'aa a'", _runs),
     Check("repeats", "a pair that occurs several times in a word is merged everywhere",
           lambda d: call(_made_of(d, "xyz", 9, 7), 12), separates=(*TIES, "first-only", "right-to-left")),

@@ -7,7 +7,6 @@ from autograder.judge.authoring import (
     properties,
 )
 from autograder.lessons.embeddings import reference
-from autograder.lessons.embeddings.words import shuffled
 
 NAMES = ("sea", "key", "cat", "bell", ",", ".", "gull", "rope", "salt", "tide", "sail", "moon")
 ALWAYS = (" ", "Bread", "bread")  # a token that is easily dropped, and two that differ only in case
@@ -16,26 +15,26 @@ OFTEN = ["gong", "reef", "knot", "pier"]
 
 
 def _names(draw: Draw, count: int) -> list[str]:
-    others = shuffled(draw, NAMES)[: count - len(ALWAYS)]
-    return shuffled(draw, [*ALWAYS, *others])[:count]
+    others = draw.shuffled(NAMES)[: count - len(ALWAYS)]
+    return draw.shuffled([*ALWAYS, *others])[:count]
 
 
 def _counted(draw: Draw, *counts: int) -> list[str]:
     """Return a shuffled text in which a different token occurs as often as each count says."""
     names = _names(draw, len(counts))
-    return shuffled(draw, [name for name, n in zip(names, counts, strict=True) for _ in range(n)])
+    return draw.shuffled([name for name, n in zip(names, counts, strict=True) for _ in range(n)])
 
 
 def _frequent_last(draw: Draw) -> Operation:
     """Put the rare tokens first, so that those met first are not the most frequent."""
     rare = _names(draw, 9)[:5]
-    text = shuffled(draw, OFTEN * 4 + OFTEN[:3] * 2 + OFTEN[:1])
+    text = draw.shuffled(OFTEN * 4 + OFTEN[:3] * 2 + OFTEN[:1])
     return call([*rare, rare[0], *text], max_size=draw.integer(6, 9))
 
 
 def _specials_in_text(draw: Draw) -> Operation:
     text = [*_counted(draw, 6, 4, 2, 1), *["<unk>"] * 5, *["<eos>"] * 3, "<pad>"]
-    return call(shuffled(draw, text), max_size=7)
+    return call(draw.shuffled(text), max_size=7)
 
 
 def _wrong_size(seen: Comparison) -> str | None:
@@ -95,6 +94,6 @@ exercise = ExerciseChecks(
     arguments(lambda d: call(["tide", "bell", "tide", *_counted(d, 3, 2, 1)]), *EXPLAINERS,
               names=["tokens"], any_form=True),
     *properties(lambda d: call(_counted(d, 9, 7, 6, 4, 3, 2, 1)),
-                sizes=lambda d: [call(["key"]), call(shuffled(d, MANY))], strided=False),
+                sizes=lambda d: [call(["key"]), call(d.shuffled(MANY))], strided=False),
     defaults(lambda d: [call(_counted(d, 5, 3, 2))], max_size=(None, 5)),
 ])

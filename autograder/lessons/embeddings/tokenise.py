@@ -6,7 +6,6 @@ from autograder.judge.authoring import (
     Check, Comparison, Draw, ExerciseChecks, call, example, matches_reference, properties,
 )
 from autograder.lessons.embeddings import reference
-from autograder.lessons.embeddings.words import sampled
 
 WORDS = ("clock", "Bread", "harbour", "sea", "Cat", "key", "sailor", "mayor", "church", "Water")
 SEPARATORS = (" ", ", ", " ", ". ", " ", "; ", " – ", "\n", "? ", " ")
@@ -14,7 +13,7 @@ SEPARATORS = (" ", ", ", " ", ". ", " ", "; ", " – ", "\n", "? ", " ")
 
 def _sentence(draw: Draw, words: int) -> str:
     """Return words with separators between them; it begins and ends with a word."""
-    chosen, between = sampled(draw, WORDS, words), sampled(draw, SEPARATORS, words - 1)
+    chosen, between = draw.sampled(WORDS, words), draw.sampled(SEPARATORS, words - 1)
     return "".join(part for pair in zip(chosen, [*between, ""], strict=True) for part in pair)
 
 

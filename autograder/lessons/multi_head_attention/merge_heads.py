@@ -7,7 +7,7 @@ from autograder.judge.authoring import (
     no_side_effects, properties,
 )
 from autograder.lessons.multi_head_attention import reference
-from autograder.lessons.multi_head_attention.explainers import misplaced
+from autograder.lessons.multi_head_attention.split_heads import misplaced
 
 
 def _heads(*shape: int) -> torch.Tensor:

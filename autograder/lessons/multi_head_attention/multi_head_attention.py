@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 import torch
 
-from autograder.judge import masks, modules, weights
+from autograder.judge import explain, masks, modules, weights
 from autograder.judge.authoring import (
-    FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Draw, ExerciseChecks, Operation, arguments, example,
-    facts, gradients_match, matches_reference, module, properties, samples_mix, through,
+    FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Comparison, Draw, ExerciseChecks, Operation, arguments,
+    example, facts, gradients_match, matches_reference, module, near, outputs, properties, samples_mix,
+    through,
 )
-from autograder.lessons.multi_head_attention import explainers
 from autograder.lessons.multi_head_attention.fixtures import DropoutOnWeights
 from coursework import stand_ins
 
-PAIR = explainers.output_and_weights
+CLOSE = 1e-4
 DROPS_NOTHING = facts({
     "changes": "Every value is 1 here, so every head should return exactly 1, but it doesn't: is dropout "
                "active where it should be off?"})
@@ -21,6 +21,45 @@ DROPS_WEIGHTS = facts({
     "changes": "In train mode with much dropout, the heads return exactly what they return without dropout.",
     "together": "Dropout sets single features to 0, not whole weights. Apply it before the values "
                 "are averaged."})
+
+
+def _heads_see_a_slice(seen: Comparison) -> str | None:
+    """Say which head gives the same weights in both calls."""
+    (_, before), (_, after) = seen.got.value
+    still = (before - after).abs().amax(dim=(0, 2, 3)) < 1e-6
+    if not still.any():
+        return None
+    return (
+        f"Head {int(still.nonzero()[0])} does not change when the last feature of the tokens changes: "
+        "it sees only its own slice of x. Project first, then split."
+    )
+
+
+def _future_leaks(seen: Comparison) -> str | None:
+    """Say which output differs between two calls in which only the last token does."""
+    before, after = outputs(seen)
+    moved = (before - after).abs().amax(dim=(0, 2))[:-1] > CLOSE
+    if not moved.any():
+        return None
+    return (
+        f"The future leaks: the output at position {int(moved.nonzero()[0])} changes when only the last "
+        "token does, although the mask is causal. Look at the mask, and at how heads are split and merged."
+    )
+
+
+def _pair(seen: Comparison) -> str | None:
+    """Say which of the pair is wrong, and what is wrong with the weights."""
+    (output, weights), (right, wanted) = seen.got.value, seen.expected.value
+    mask = next(iter(seen.inputs["calls"][0][3:]), None)
+    mask = mask[:, None] if mask is not None and mask.dim() == 3 else mask  # the dimension of the heads
+    said = explain.attention_weights(weights, mask)
+    if said or (not near(weights, wanted, CLOSE) and not near(output, right, CLOSE)):
+        return said or "The weights are already wrong. Look at `w_q`, `w_k`, the scale and the split."
+    if near(output, right, CLOSE):
+        return "The output is right, but the second value is not the weights of every head."
+    if near(output.flatten().sort().values, right.flatten().sort().values):
+        return "The output has the right numbers in the wrong places. How are the heads merged?"
+    return "The weights are right, but the output is not. Look at the values, the merge and `w_o`."
 
 
 def _attend(draw: Draw, d_model: int, num_heads: int, *calls: Sequence[torch.Tensor]) -> CallModule:
@@ -64,7 +103,7 @@ def _dropout(draw: Draw, *rate: float, train: bool) -> Operation:
     return modules.asked_as(DropoutOnWeights, module([12, 3, *rate], _ones(draw), calls, train=train))
 
 
-exercise = ExerciseChecks(reference=stand_ins.MultiHeadAttention, judge=matches_reference(PAIR),
+exercise = ExerciseChecks(reference=stand_ins.MultiHeadAttention, judge=matches_reference(_pair),
     excludes=FINISHED_ATTENTION,
     examples=[
         example(lambda d: _attend(d, 4, 2, [d.normal(1, 2, 4), d.normal(1, 3, 4), d.normal(1, 3,
@@ -84,11 +123,11 @@ exercise = ExerciseChecks(reference=stand_ins.MultiHeadAttention, judge=matches_
     Check("narrow", "as many heads as features, samples and tokens",
           lambda d: _attend(d, 4, 4, [d.normal(4, 4, 4) for _ in range(3)]), weight=0.5),
     Check("every-feature", "every head uses every feature", _every_feature,
-          matches_reference(explainers.heads_see_a_slice, PAIR)),
+          matches_reference(_heads_see_a_slice, _pair)),
     Check("causal", "under a causal mask, no output depends on a later token", _causal,
-          matches_reference(explainers.future_leaks, PAIR)),
+          matches_reference(_future_leaks, _pair)),
     Check("alone", "a sample gives the same result alone and in a batch",
-          lambda d: modules.alone_twice(_attend(d, 10, 2, _cross(d))), matches_reference(samples_mix, PAIR)),
+          lambda d: modules.alone_twice(_attend(d, 10, 2, _cross(d))), matches_reference(samples_mix, _pair)),
     Check("shared-mask", "a mask (T_q, T_k) for all samples",
           lambda d: _attend(d, 10, 2, [*_cross(d), d.mask(4, 7)])),
     Check("own-masks", "a mask (B, T_q, T_k), different for each sample",
@@ -109,7 +148,7 @@ exercise = ExerciseChecks(reference=stand_ins.MultiHeadAttention, judge=matches_
     Check("not-divisible", "a d_model that is not divisible by num_heads raises a ValueError",
           lambda d: module([10, 4], {}, [d.normal(2, 3, 10)] * 3), raises="ValueError"),
     arguments(lambda d: _attend(d, 10, 2, [*_cross(d), d.mask(3, 4, 7)]),
-              PAIR, names=["query", "key", "value", "mask"], weight=1),
+              _pair, names=["query", "key", "value", "mask"], weight=1),
     Check("learns", "gradients reach all four layers, and query, key and value",
           lambda d: modules.gradients(_attend(d, 10, 2, _cross(d)), d.normal(3, 4, 10), of_arguments=True),
           gradients_match(["query", "key", "value"])),

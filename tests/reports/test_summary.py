@@ -7,9 +7,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from autograder.commands.summary import print_summary, summarise, summary_json
 from autograder.model.course import Course
 from autograder.model.report import ExerciseReport, Outcome, Report, State
+from autograder.reports.terminal import print_summary, summarise, summary_json
 
 LESSON = "03_tiny"
 

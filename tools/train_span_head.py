@@ -1,9 +1,9 @@
-"""Train the span head of lesson 08: `python -m coursework.train_span_head`, about half an hour on two cores.
+"""Train the span head of lesson 08: `python -m tools.train_span_head`, about half an hour on two cores.
 
 The examples are synthetic; no paragraph written by a person is seen in training. A paragraph is four to
 seven facts, some of them about one thing, mostly of the same few kinds: the kind of answer (a person, a year)
 is rarely enough to find it. A fact is a sentence whose slots are known, so that every answer has a known
-place. The words are in `data/synthetic_qa.toml`.
+place. The words are in `synthetic_qa.toml`.
 """
 
 import re
@@ -29,7 +29,7 @@ BATCH: Final = 8
 RATE: Final = 1.5e-3
 PRONOUN: Final = "it"
 Questions = dict[str, Sequence[str]]  # by the slot that answers them
-_FILE: Final = Path(__file__).parent / "data/synthetic_qa.toml"
+_FILE: Final = Path(__file__).with_name("synthetic_qa.toml")
 w: Final = SimpleNamespace(**tomllib.loads(_FILE.read_text("utf-8")))  # the words
 
 

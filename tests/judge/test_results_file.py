@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.storage.results_file import ResultsFile
+from autograder.judge.kept_results import ResultsFile
 
 DOCUMENT = b"what the reference gives"
 
@@ -74,7 +74,7 @@ def test_a_locked_file_costs_nothing_but_time(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run goes on without keeping its results."""
-    monkeypatch.setattr("autograder.storage.results_file.PATIENCE", 0.01)
+    monkeypatch.setattr("autograder.judge.kept_results.PATIENCE", 0.01)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         file = ResultsFile(path, "03_attention", "version 1")

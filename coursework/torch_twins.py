@@ -1,4 +1,4 @@
-"""PyTorch's own decoder layer with a student's weights, to compare the two."""
+"""PyTorch's own decoder layer and Transformer with a student's weights, to compare the two."""
 
 from typing import Any
 
@@ -41,3 +41,19 @@ def copy_attention(mine: Any, theirs: nn.MultiheadAttention) -> None:
 def _copy(mine: Any, theirs: Any) -> None:
     theirs.weight.copy_(mine.weight)
     theirs.bias.copy_(mine.bias)
+
+
+def into_torch(mine: Any, num_heads: int) -> nn.Transformer:
+    """Return an nn.Transformer with the weights of `mine`, batch first and in eval mode.
+
+    It has no embeddings and no projection, and it keeps its two final norms, as they come.
+    """
+    first = mine.encoder.layers[0].feed_forward.linear1
+    depths = (len(mine.encoder.layers), len(mine.decoder.layers))
+    theirs = nn.Transformer(first.in_features, num_heads, *depths, first.out_features, batch_first=True)
+    for own, other in zip(mine.encoder.layers, theirs.encoder.layers, strict=True):
+        copy_layer(own, other)
+    for own, other in zip(mine.decoder.layers, theirs.decoder.layers, strict=True):
+        copy_layer(own, other)
+        copy_attention(own.cross_attention, other.multihead_attn)
+    return theirs.eval()

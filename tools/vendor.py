@@ -1,5 +1,9 @@
 """Scripts that pages carry inside them: from pinned npm packages, checked by hash, licences kept.
 
+`python -m tools.vendor` fetches every script again and checks its hash. With `--check` it compares the
+scripts in the repository with their hashes, without a network. Slides and views of attention carry these
+scripts, so that they open without one.
+
 `vendor.json` beside this module names each package, its version, npm's own digest of it, and the
 files taken from it with their digests. The files themselves are in the repository: only fetching
 them again needs npm and a network.
@@ -8,6 +12,7 @@ them again needs npm and a network.
 import base64
 import hashlib
 import subprocess
+import sys
 import tarfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,9 +21,13 @@ from typing import Final
 from pydantic import BaseModel, TypeAdapter
 
 from autograder.authoring.files import write
-from autograder.model.errors import OutOfDateError, VendorError
 
 MANIFEST: Final = Path(__file__).with_name("vendor.json")
+ROOT: Final = Path(__file__).resolve().parent.parent
+
+
+class VendorError(Exception):
+    """A script could not be fetched, or is not the one that was pinned."""
 
 
 class VendoredFile(BaseModel):
@@ -60,13 +69,13 @@ def fetch(root: Path) -> list[Path]:
 
 
 def check(root: Path) -> None:
-    """Compare the files in the repository with the manifest. Raises OutOfDateError."""
+    """Compare the files in the repository with the manifest. Raises VendorError."""
     for package in packages():
         for file in package.files:
             path = root / file.path
             found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "missing"
             if found != file.sha256:
-                raise OutOfDateError(
+                raise VendorError(
                     f"{file.path} is not the file of {package.name} {package.version}: expected "
                     f"SHA-256 {file.sha256}, got {found}; run 'make vendor'"
                 )
@@ -103,3 +112,8 @@ def _agree(found: str, expected: str, what: str) -> None:
             f"{what} is not what was pinned: expected {expected}, got {found}; if the version was "
             f"raised on purpose, change {MANIFEST.name} after looking at what came"
         )
+
+
+if __name__ == "__main__":
+    check(ROOT) if "--check" in sys.argv else fetch(ROOT)
+    print("every script is the one that was pinned")

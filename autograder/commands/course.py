@@ -1,6 +1,7 @@
-"""`autograder students`: the class list."""
+"""`autograder students`, `export` and `doctor`: the class, its scores for other systems, and this machine."""
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from autograder.commands.base import Command, json_option, pass_course
+from autograder.commands.base import Command, json_option, lessons_argument, pass_course, say_written
+from autograder.exports import FORMATS
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.text import clean, clean_name, is_student_name
 
 if TYPE_CHECKING:
+    from autograder.doctor import Finding
     from autograder.storage.class_list import Listed
 
 
@@ -123,3 +126,109 @@ def _table(listed: "list[Listed]", work: dict[str, list[str]]) -> Table:
 
 def _count(number: int) -> str:
     return f"{number} student{'' if number == 1 else 's'}"
+
+
+@click.command(
+    cls=Command,
+    examples={
+        "autograder export course": "Write one CSV file over all lessons.",
+        "autograder export canvas --roster grades.csv": "Fill in the gradebook exported from Canvas.",
+        "autograder export moodle 03 --roster worksheet.csv": "Fill in Moodle's grading worksheet.",
+        "autograder export gradescope-autograder 03": "Make the zip that runs our checks there.",
+    },
+)
+@click.argument("format", type=click.Choice(FORMATS))
+@lessons_argument
+@click.option(
+    "--roster",
+    type=click.Path(path_type=Path),
+    help="A CSV file with names, e-mails and ids. For Canvas and Moodle: the file they export.",
+)
+@click.option("--partial", is_flag=True, help="Where points are pending, write the points graded so far.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where to write; by default exports/ in the course.",
+)
+@click.option(
+    "--unsandboxed",
+    is_flag=True,
+    help="For gradescope-autograder, where bubblewrap cannot run: every result will say so.",
+)
+@json_option
+@pass_course
+def export(
+    course: Course,
+    lessons: tuple[str, ...],
+    *,
+    format: str,
+    roster: Path | None,
+    partial: bool,
+    folder: Path | None,
+    unsandboxed: bool,
+    as_json: bool,
+) -> None:
+    """Write scores and feedback for another system.
+
+    FORMAT is nbgrader, canvas, moodle, gradescope, course (one CSV file of everything), or
+    gradescope-autograder (a zip that grades submissions on Gradescope). LESSONS are numbers ("03") or
+    names; without any, all lessons that were graded are exported.
+
+    Scores given by hand are in the files, and penalties for lateness as nbgrader's plugin set them.
+    A score with pending points is left empty, not written as a lower one.
+    """
+    from autograder.exports.export import Wanted
+    from autograder.exports.export import export as write_export
+    from autograder.exports.roster import Roster, read_roster
+
+    people = read_roster(roster) if roster else Roster()
+    wanted = Wanted(lessons, people, partial, sandboxed=not unsandboxed)
+    paths, notes = write_export(course, format, wanted, folder or course.exports)
+    say_written(course, paths, as_json=as_json)
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+
+
+COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
+
+
+@click.command(
+    cls=Command,
+    examples={
+        "autograder doctor": "Print a table, and what to do.",
+        "autograder doctor --json": "Print the same for a program.",
+    },
+)
+@json_option
+@pass_course
+def doctor(course: Course, *, as_json: bool) -> None:
+    """Check this machine, and say what to do.
+
+    A problem is something without which nothing can be graded; with one, the exit status is 1. A warning
+    concerns something else, such as pictures or the data of a lesson.
+    """
+    from autograder.doctor import examine, is_fit
+
+    found = dict(examine(course))
+    if as_json:
+        checks = [
+            {"name": name, "status": each.status.value, "said": each.said, "fix": each.fix}
+            for name, each in found.items()
+        ]
+        document = {"ok": is_fit(found.values()), "checks": checks}
+        click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+    else:
+        _print(found, Console())
+    sys.exit(0 if is_fit(found.values()) else 1)
+
+
+def _print(found: "dict[str, Finding]", console: Console) -> None:
+    """Print the table, then what to do, each command whole in a line so that it can be copied."""
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for name, each in found.items():
+        colour = COLOURS[each.status]
+        table.add_row(name, Text(each.status.value, colour), Text(each.said, overflow="fold"))
+    console.print(table)
+    for name, each in found.items():
+        if each.fix:
+            console.print(Text.assemble((f"{name}: ", "bold"), each.fix), soft_wrap=True)
