@@ -1,6 +1,6 @@
 """A cell costs its own exercise at most, whatever it does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -240,6 +240,26 @@ def test_a_check_has_to_pass_again(grader: Grader, hand_in: HandIn) -> None:
     assert "same question again" in told.failures[0].message
     assert "changing-answer" in {incident.kind for incident in report.incidents}
     assert others_are_full(report, "causal-mask")
+
+
+def test_the_more_checks_an_answer_passed_the_less_it_is_asked_again(
+    grader: Grader, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each check was a question, too; what chance has to survive is their number, and each costs time."""
+    asked: dict[str, int] = {}
+    again = runner.ExerciseRunner._ask_again
+
+    def counted(run: runner.ExerciseRunner, indices: Sequence[int], probe: Probe, turn: int) -> None:
+        asked[run.exercise.id] = asked.get(run.exercise.id, 0) + len(indices)
+        again(run, indices, probe, turn)
+
+    monkeypatch.setattr(runner.ExerciseRunner, "_ask_again", counted)
+    grader.grade(LESSON, hand_in(LESSON))
+    exercises = load_lesson(grader.course, LESSON).exercises
+    checks = {each.id: len(each.checks) for each in exercises}
+    assert asked["scaled-dot-product-attention"] == 20 - checks["scaled-dot-product-attention"] == 6
+    assert runner.MOST <= asked["causal-mask"] <= runner.MOST + 1
+    assert all(runner.FEWEST <= number for number in asked.values())
 
 
 def test_of_two_runs_without_points_the_one_that_passed_more_is_better(grader: Grader) -> None:
