@@ -84,7 +84,7 @@ class GradingSession:
         # What is still to be graded alone when the notebook has been run, by exercise.
         self._alone: dict[str, Callable[..., ExerciseReport]] = {}
         self._own_seconds = 0.0
-        self._time_outs = 0
+        self._timed_out: set[str | int] = set()  # exercises, and indices of cells that are the student's own
         self._started = time.monotonic() if started is None else started
 
     def grade(self) -> list[ExerciseReport]:
@@ -123,7 +123,7 @@ class GradingSession:
 
     def _limit(self, seconds: float) -> float:
         """Return how many seconds something may take that is given `seconds` in an ordinary submission."""
-        return seconds * (SHORTER if self._time_outs >= MANY_TIME_OUTS else 1.0)
+        return seconds * (SHORTER if len(self._timed_out) >= MANY_TIME_OUTS else 1.0)
 
     def _run(self) -> Run:
         """Open a run that ends with the submission's time, whatever it is doing then."""
@@ -153,7 +153,8 @@ class GradingSession:
                 raise RunCrashedError("out of memory")
         except RunEndedError as ending:
             self._skipped.add(index)
-            self._time_outs += isinstance(ending, RunTimedOutError)
+            if isinstance(ending, RunTimedOutError):
+                self._timed_out.add(part.exercise or index)
             if part.role is Role.SOLUTION and part.exercise:
                 self._alone[part.exercise] = partial(self._ended, ending=ending, seconds=seconds)
         else:
@@ -236,7 +237,7 @@ class GradingSession:
             return None
         with self._runner(exercise, run, kept=kept) as runner:
             first = runner.run()
-            self._time_outs += first.timed_out
+            self._timed_out |= {exercise.id} if first.timed_out else set()
             if not first.perfect and not self._out_of_time():
                 runner.try_examples()
         self.incidents.add(exercise.id, run.take_notes())
@@ -272,7 +273,7 @@ class GradingSession:
         cells = [IMPORT_BASICS, *self._sources(exercise)]
         with self._runner(exercise, run, self.oracle.stand_ins(exercise), cells) as runner:
             alone = runner.run(first)
-            self._time_outs += alone.timed_out and first is None
+            self._timed_out |= {exercise.id} if alone.timed_out else set()
             runner.try_examples()
         return alone
 
