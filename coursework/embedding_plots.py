@@ -9,7 +9,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from torch import Tensor
 
-from coursework.plots import ACCENT, CYCLE, KEY, MUTED, QUERY, WRONG, panel
+from coursework.plots import ACCENT, CYCLE, MUTED, QUERY, panel
 
 CHARACTER: Final = 0.128  # inches that one character takes
 LEFT: Final = (-0.9, 1.0, 0.0)
@@ -65,19 +65,6 @@ def fading(distance: Sequence[int], named: Mapping[str, Sequence[float]], ylabel
     for (name, values), style in zip(named.items(), ("-", "--", ":"), strict=False):
         ax.semilogy(distance, values, style, label=name, linewidth=3)
     ax.set(xlabel="distance in tokens", ylabel=ylabel)
-    ax.legend(frameon=False)
-    return ax
-
-
-def histograms(named: Mapping[str, Tensor], *, limits: tuple[float, float], xlabel: str) -> Axes:
-    """Draw the distribution of each vector (N,) over one scale, as filled outlines."""
-    ax = panel(7.6, 3.6)
-    for (name, values), colour in zip(named.items(), (QUERY, WRONG, KEY), strict=False):
-        inside = values.detach().clamp(*limits).tolist()
-        style: dict[str, Any] = {"color": colour, "alpha": 0.45, "label": name, "density": True}
-        ax.hist(inside, bins=60, range=limits, histtype="stepfilled", **style)
-    ax.set(xlabel=xlabel, yticks=[])
-    ax.spines["left"].set_visible(False)
     ax.legend(frameon=False)
     return ax
 

@@ -1,13 +1,11 @@
-"""Live figures of lesson 5: curves over depth, and what changes when something else does."""
+"""Live figures of lesson 5: curves over depth and over training steps."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Final
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from torch import Tensor
 
 from coursework.plots import QUERY, WRONG, panels
 
@@ -37,18 +35,3 @@ def lines(
     place = {"loc": "outside upper center", "ncols": 2} if many else {}
     (figure if many else ax).legend(frameon=False, handlelength=3.2, **place)
     return ax
-
-
-def moved(named: Mapping[str, Tensor], what: str) -> Figure:
-    """Draw the size of each change in an output (S, D), side by side on one colour scale."""
-    top = max(float(move.abs().max()) for move in named.values())
-    figure, (axes,) = panels(1, len(named), 10.4, 3.6)
-    for ax, (name, move) in zip(axes, named.items(), strict=True):
-        image = ax.imshow(move.abs().numpy(), cmap="Reds", vmin=0.0, vmax=top)
-        largest = float(move.abs().max())
-        said = "no change" if largest < 1e-6 else f"changes by up to {largest:.2f}"
-        ax.set(title=f"{name}: {said}", xlabel="feature", ylabel="token")
-        ax.set(xticks=range(move.size(1)), yticks=range(move.size(0)))
-        ax.tick_params(length=0)
-    figure.colorbar(image, ax=figure.axes, label=f"change in the\n{what}", shrink=0.8)
-    return figure

@@ -142,7 +142,8 @@ def bars(
     Bars whose label is `marked` are vermilion. `top` gives all panels one scale, from 0 to `top`.
     """
     columns, rows = min(2, len(series)), math.ceil(len(series) / 2)
-    figure, axes = panels(rows, columns, columns * (0.9 + 0.66 * len(labels)), 3.0 * rows)
+    height = 3.0 if rows == 1 else 2.4 * rows  # inches; a slide has room for two rows and a sentence
+    figure, axes = panels(rows, columns, columns * (0.9 + 0.66 * len(labels)), height)
     if rows > 1:  # a title stands nearer to its own panel than to the one above
         figure.set_layout_engine("constrained", h_pad=0.2)
     flat = list(chain(*axes))

@@ -1,4 +1,4 @@
-"""Live figures of lesson 2: encodings as heat maps, as waves, as clock hands, and compared.
+"""Live figures of lesson 2: encodings as heat maps, as waves, and as clock hands.
 
 Sines are blue and cosines orange throughout; what goes wrong is vermilion.
 """
@@ -8,35 +8,26 @@ from collections.abc import Mapping, Sequence
 
 import torch
 from matplotlib import pyplot as plt
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
-from coursework.plots import CYCLE, KEY, MUTED, QUERY, panel, panels
-
-STYLES = ("-", "--", "-.", ":")
+from coursework.plots import KEY, MUTED, QUERY, panels
 
 
-def tables(
-    named: Mapping[str, Tensor],
-    *,
-    labels: tuple[str, str] = ("column", "position"),
-    limit: float = 1.0,
-    height: float = 3.6,
-) -> Figure:
-    """Draw matrices (R, C) side by side as colours from −limit to limit, on one scale."""
-    figure, (axes,) = panels(1, len(named), max(3.6 * len(named), 5.2) + 0.8, height)
+def tables(named: Mapping[str, Tensor], *, labels: tuple[str, str] = ("column", "position")) -> Figure:
+    """Draw matrices (R, C) side by side as colours from −1 to 1, on one scale."""
+    figure, (axes,) = panels(1, len(named), max(3.6 * len(named), 5.2) + 0.8, 3.6)
     for ax, (title, matrix) in zip(axes, named.items(), strict=True):
         pixels = matrix.detach().numpy()
-        shown = ax.imshow(pixels, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto")
+        shown = ax.imshow(pixels, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
         shown.set_interpolation("nearest")
         ax.set(title=title, xlabel=labels[0])
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(MaxNLocator(5, integer=True))
         ax.spines[:].set_visible(False)
     axes[0].set_ylabel(labels[1])
-    figure.colorbar(shown, ax=axes, ticks=[-limit, 0, limit], format="{x:g}", aspect=30)
+    figure.colorbar(shown, ax=axes, ticks=[-1, 0, 1], format="{x:g}", aspect=30)
     return figure
 
 
@@ -57,30 +48,6 @@ def waves(encoding: Tensor, pairs: Sequence[int]) -> Figure:
     handles, names = axes[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper right", ncols=2, frameon=False)
     return figure
-
-
-def lines(
-    x: Sequence[float],
-    named: Mapping[str, Sequence[float]],
-    *,
-    labels: tuple[str, str],
-    logarithmic: bool = False,
-) -> Axes:
-    """Draw one smooth line per name over `x`; `labels` name the axes."""
-    ax = panel(9.2 if len(named) > 1 else 7.6, 3.8)
-    for index, (name, y) in enumerate(named.items()):
-        style, colour = STYLES[index % len(STYLES)], CYCLE[index % len(CYCLE)]
-        ax.plot(x, y, style, color=colour, label=name, linewidth=2.5)
-    if logarithmic:
-        ax.set_yscale("log")
-    else:
-        ax.axhline(0, color=MUTED, linewidth=1)
-    ax.set(xlabel=labels[0], ylabel=labels[1])
-    if len(named) > 1:  # beside the curves, so that it covers none of them
-        ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    else:
-        ax.set_title(next(iter(named)))
-    return ax
 
 
 def dials(before: Tensor, after: Tensor, pairs: Sequence[int], names: tuple[str, str]) -> Figure:

@@ -20,7 +20,6 @@ from safetensors import safe_open
 from torch import Tensor
 
 from coursework.data_packages import has_sha256, package_folders
-from coursework.small_bert import word_pieces
 
 MODEL: Final = "all-MiniLM-L6-v2"
 SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -59,10 +58,6 @@ class WordTable:
         if word not in self.ids:
             raise KeyError(f"'{word}' has no vector of its own here: try another word")
         return self.vectors[self.ids[word]]
-
-    def pieces(self, word: str) -> list[str]:
-        """Split a word as WordPiece does, into pieces of which all but the first begin with `##`."""
-        return word_pieces(word, self.ids)
 
 
 def word_table() -> WordTable:

@@ -17,14 +17,14 @@ from style import INK, Point, arrow, page, save, tint, write
 from coursework.plots import MUTED, QUERY, WRONG
 
 TITLES: Final = (
-    "Embeddings",
+    "Token\nembeddings",
     "Positional\nencoding",
     "Attention",
-    "Multi-head\nattention",
+    "Multiple\nheads",
     "Encoder",
     "Decoder",
-    "Transformer",
-    "Attention\nvisualisation",
+    "Complete\nmodel",
+    "Attention\nmaps",
 )
 HERE: Final[Mapping[int, str]] = {
     1: "the two embedding layers, which turn source tokens and target tokens into vectors",
@@ -47,7 +47,8 @@ WHOLE: Final = (
     "token."
 )
 SOURCE, TARGET = 5.2, 2.6  # the heights of the two rows
-SELF, CROSS = 5.3, 7.7  # where the attention sublayers stand
+SELF, CROSS = 5.85, 8.55  # where the attention sublayers stand
+MARGIN = 0.04  # that a label keeps from each side of its box
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,18 @@ class Map:
         shape = "round,pad=0,rounding_size=0.1"
         face = tint(colour, strength)
         self.ax.add_patch(FancyBboxPatch(corner, *size, shape, fc=face, ec=colour, lw=width))
-        self.label(built_in, at, text)
+        self.label(built_in, at, text, size)
 
-    def label(self, built_in: int, at: Point, text: str) -> None:
-        """Write the name of what lesson `built_in` builds: grey until it is built."""
+    def label(self, built_in: int, at: Point, text: str, room: Point) -> None:
+        """Write the name of what lesson `built_in` builds: grey until it is built.
+
+        Raises ValueError for a name that needs more room than it has.
+        """
         colour = INK if built_in <= self.lesson else MUTED
-        write(self.ax, at, text, colour, bold=built_in == self.lesson)
+        written = write(self.ax, at, text, colour, bold=built_in == self.lesson)
+        needs = self.ax.transData.inverted().transform_bbox(written.get_window_extent())
+        if needs.width + 2 * MARGIN > room[0] or needs.height + MARGIN > room[1]:
+            raise ValueError(f"{text!r} takes {needs.width:.2f} by {needs.height:.2f} inches of {room}")
 
     def look(self, built_in: int) -> tuple[str, float, float]:
         """Return colour, strength of tint and line width of what a lesson builds."""
@@ -92,62 +99,62 @@ def draw_map(lesson: int) -> None:
 
 def frames(chart: Map) -> None:
     """Draw the whole model, and in it the encoder and the decoder."""
-    chart.part(7, (7.0, 3.9), (11.5, 5.45))
-    chart.part(5, (6.35, SOURCE), (4.5, 2.4))
-    chart.label(5, (5.25, SOURCE + 0.98), "encoder, N layers")
-    chart.part(6, (7.5, TARGET), (6.8, 2.4))
-    chart.label(6, (5.25, TARGET + 0.98), "decoder, N layers")
-    chart.part(6, (11.75, TARGET), (1.3, 0.9), "linear")
+    chart.part(7, (6.83, 3.9), (11.46, 5.45))
+    chart.part(5, (6.58, SOURCE), (4.16, 2.4))
+    chart.label(5, (5.85, SOURCE + 0.98), "encoder, N layers", (2.5, 0.4))
+    chart.part(6, (7.88, TARGET), (6.76, 2.4))
+    chart.label(6, (5.85, TARGET + 0.98), "decoder, N layers", (2.5, 0.4))
+    chart.part(6, (11.95, TARGET), (0.96, 0.9), "linear")
 
 
 def inputs(chart: Map) -> None:
     """Draw the tokens, their embeddings and their positions, in both rows."""
     for y, name in ((SOURCE, "source\ntokens"), (TARGET, "target\ntokens")):
-        write(chart.ax, (0.6, y), name)
-        chart.part(1, (1.96, y), (1.28, 0.9), "token\nembedding")
-        chart.part(2, (3.41, y), (1.28, 0.9), "positional\nencoding")
+        write(chart.ax, (0.56, y), name)
+        chart.part(1, (2.02, y), (1.62, 0.9), "token\nembedding")
+        chart.part(2, (3.69, y), (1.42, 0.9), "positional\nencoding")
     write(chart.ax, (13.35, TARGET), "next\ntoken")
 
 
 def sublayers(chart: Map) -> None:
     """Draw the sublayers of encoder and decoder."""
     attention(chart, (SELF, SOURCE), "multi-head\nself-attention")
-    attention(chart, (SELF, TARGET), "multi-head causal\nself-attention")
+    attention(chart, (SELF, TARGET), "causal multi-head\nself-attention")
     attention(chart, (CROSS, TARGET), "multi-head\ncross-attention")
-    chart.part(5, (7.65, SOURCE - 0.15), (1.5, 1.7), "feed-\nforward")
-    chart.part(5, (10.05, TARGET - 0.15), (1.3, 1.7), "feed-\nforward")
+    chart.part(5, (7.93, SOURCE - 0.15), (1.16, 1.7), "feed-\nforward")
+    chart.part(5, (10.58, TARGET - 0.15), (1.16, 1.7), "feed-\nforward")
 
 
 def attention(chart: Map, at: Point, name: str) -> None:
     """Draw a multi-head attention: the scaled dot product in it, and a map of its weights."""
     x, y = at
-    chart.part(4, (x, y - 0.15), (2.1, 1.7))
-    chart.label(4, (x, y + 0.38), name)
-    chart.part(3, (x - 0.26, y - 0.5), (1.5, 0.75), "scaled\ndot-product")
+    chart.part(4, (x, y - 0.15), (2.5, 1.7))
+    chart.label(4, (x, y + 0.36), name, (2.5, 0.64))
+    chart.part(3, (x - 0.33, y - 0.5), (1.68, 0.75), "scaled\ndot-product")
     colour, strength, _ = chart.look(8)
     for row, column in product(range(3), range(3)):
         face = tint(colour, (strength or 0.15) * (2.8 if row == column else 1.0))
-        corner = (x + 0.53 + 0.16 * column, y - 0.35 - 0.16 * row)
+        corner = (x + 0.62 + 0.16 * column, y - 0.35 - 0.16 * row)
         chart.ax.add_patch(Rectangle(corner, 0.16, 0.16, fc=face, ec="white", lw=0.8))
 
 
 def wires(ax: Axes) -> None:
     """Draw the arrows along both rows, and from the encoder to the cross-attention."""
     for y in (SOURCE, TARGET):
-        for start, end in ((1.0, 1.3), (2.61, 2.75), (4.06, 4.1)):
+        for start, end in ((0.98, 1.21), (2.83, 2.98), (4.4, 4.5)):
             arrow(ax, (start, y), (end, y), INK, 1.5)
-    for start, end, y in ((6.35, 6.9, SOURCE), (6.35, 6.65, TARGET), (8.75, 9.4, TARGET)):
+    for start, end, y in ((7.1, 7.35, SOURCE), (7.1, 7.3, TARGET), (9.8, 10.0, TARGET)):
         arrow(ax, (start, y - 0.15), (end, y - 0.15), INK, 1.5)
-    for start, end in ((10.9, 11.1), (12.4, 12.65)):
+    for start, end in ((11.26, 11.47), (12.43, 12.95)):
         arrow(ax, (start, TARGET), (end, TARGET), INK, 1.5)
-    arrow(ax, (CROSS, SOURCE - 1.2), (CROSS, TARGET + 0.7), INK, 1.5)
+    arrow(ax, (CROSS - 0.4, SOURCE - 1.2), (CROSS - 0.4, TARGET + 0.7), INK, 1.5)
 
 
 def legend(chart: Map) -> None:
     """List the lessons along the lower edge, and mark the one that the reader is in."""
     for place, title in enumerate(TITLES):
-        x = 0.95 + 1.73 * place
-        chart.part(place + 1, (x, 0.5), (1.69, 0.7), f"{place + 1} {title}")
+        x = 0.89 + 1.745 * place
+        chart.part(place + 1, (x, 0.5), (1.72, 0.7), f"{place + 1} {title}")
         if place + 1 == chart.lesson:
             write(chart.ax, (x, 0.98), "you are here", WRONG, bold=True)
 

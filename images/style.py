@@ -11,6 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.text import Text
 
 FOLDER = Path(__file__).resolve().parent
 INK = "#222222"
@@ -60,10 +61,10 @@ def arrow(ax: Axes, start: Point, end: Point, colour: str = INK, width: float = 
 
 def write(
     ax: Axes, at: Point, text: str, colour: str = INK, *, size: float = SIZE, bold: bool = False
-) -> None:
+) -> Text:
     """Write text around a point, a little darker than the colour of the thing it names."""
     weight = "bold" if bold else "normal"
-    ax.text(*at, text, color=shade(colour), size=size, weight=weight, ha="center", va="center")
+    return ax.text(*at, text, color=shade(colour), size=size, weight=weight, ha="center", va="center")
 
 
 def save(figure: Figure, name: str) -> None:

@@ -9,14 +9,14 @@
 #
 # **You will be able to**
 #
-# - explain why a Transformer has to be told the order of its tokens, and what exactly is lost otherwise;
 # - write the sinusoidal encoding without a loop, and say why its index goes in steps of 2;
-# - recognise the most common mistake in published code from a picture;
+# - recognise a doubled exponent from a picture;
 # - add positions to a batch of embeddings, with a buffer, and with dropout in the right place;
 # - show that moving on by $k$ positions is one fixed rotation, and build its matrix;
-# - compare an encoding that is computed with an embedding that is learnt, and adding with concatenating.
+# - compare an encoding that is computed with an embedding that is learnt, and adding with concatenating;
+# - explain what exactly is lost if a Transformer isn't told the order of its tokens.
 #
-# **Time** about 90 minutes · **Difficulty** medium · **Before this** lesson 1
+# **Time** about 85 minutes · **Difficulty** medium · **Before this** lesson 1
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, section 3.5, and the last sentence of section 3.4.
 
@@ -26,16 +26,16 @@
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
 #
-# | exercise | points | minutes | difficulty | in the paper |
-# |---|---|---|---|---|
-# | `sinusoidal_encoding` | 5 | 15 | medium | 3.5, the two formulas |
-# | `PositionalEncoding` | 5 | 15 | medium | 3.5, and 5.4 for the dropout |
-# | `shift_matrix` | 4 | 15 | hard | 3.5, "a linear function of PE(pos)" |
-# | `LearnedPositionalEmbedding` | 4 | 10 | easy | 3.5, and table 3, row E |
-# | choices | 2 | 5 | easy | 3.5 |
-# | stretch: `rotary` | not counted | 20 | medium | later: Su et al. 2021, arXiv:2104.09864 |
+# | exercise | points | in the paper |
+# |---|---|---|
+# | `sinusoidal_encoding` | 5 | 3.5, the two formulas |
+# | `PositionalEncoding` | 5 | 3.5, and 5.4 for the dropout |
+# | `shift_matrix` | 4 | 3.5, "a linear function of PE(pos)" |
+# | `LearnedPositionalEmbedding` | 4 | 3.5, and table 3, row E |
+# | choices | 2 | 3.5 |
+# | stretch: `rotary` | not counted | later: Su et al. 2021, arXiv:2104.09864 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The visible tests are a first check. Grading uses further tests with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. They are a first check; grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 
 # %% setup
 import math
@@ -56,7 +56,7 @@ plots.use_style()
 # %% [markdown] slide="slide"
 # ## What positions are for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights. First it answers as it was trained to. Then it is no longer told where its tokens stand. No parameter has changed, but all it writes is a single line break (`↵`).
+# Here is a real language model, SmolLM2, with 135 million trained weights. First it answers as it was trained to. Then it is **no longer told where its tokens stand**. No parameter has changed, but all it writes is a single line break (`↵`).
 
 # %% demo
 from coursework.smollm import write
@@ -66,54 +66,22 @@ write(question, "with positions", chat=True, tokens=12)
 write(question, "without positions", chat=True, tokens=12, rotary=lambda x, base: x)
 
 # %% [markdown]
-# ## A sentence, or a bag of words?
+# ## What should a position look like?
 #
-# A recurrent network reads one word after another, so it always knows the order. Attention, the subject of the next lesson, reads all words at once and lets each of them collect a mixture of the others. Which word stands where plays no part in it.
-#
-# **Predict, then run.** The next cell gives PyTorch's attention layer the words *dog bites man*, and then the same words in the order *man bites dog*. Does *dog* get the same output vector in both sentences?
-
-# %% demo
-words = ["dog", "bites", "man"]
-tokens = torch.randn(1, 3, 8)  # one vector for each word: (B, S, D)
-order = [2, 1, 0]  # "man bites dog"
-layer = nn.MultiheadAttention(embed_dim=8, num_heads=2, batch_first=True).eval()
-
-with torch.no_grad():
-    straight, _ = layer(tokens, tokens, tokens)  # (1, 3, 8)
-    mixed = tokens[:, order]
-    turned, _ = layer(mixed, mixed, mixed)  # (1, 3, 8)
-
-for place, index in enumerate(order):
-    word = words[index]
-    same = torch.allclose(straight[0, index], turned[0, place], atol=1e-6)
-    print(f"{word:6} gets the same output in both sentences: {same}")
-
-# %% [markdown]
-# It does: the dog that bites and the dog that is bitten get the same vector. Without positions, shuffling the input only shuffles the output. The layer is *permutation-equivariant*, and a sentence is a **bag of words** to it.
-#
-# The paper's solution is simple. Give each position a vector, as wide as an embedding, and **add** it to whatever token stands there (section 3.5). Then "dog at position 0" and "dog at position 2" are different vectors, and every layer can tell them apart.
-
-# %% [markdown]
-# ## What should such a vector look like?
-#
-# There are a few obvious ideas, and you can learn something from each.
-#
-# - **The number itself**, 0, 1, 2, …: at position 500 its value would be 500 times as large as at position 1, and it would drown out the token.
-# - **A fraction of the length**, $\mathrm{pos} / S$: bounded, but the step to the next word has a different size in every sentence.
-# - **Binary digits**: bounded, unique, and each column has a rhythm of its own. The last digit flips at every position, the one before it at every second position, and so on. The drawback is the jumps: from 7 to 8, all four digits change at once.
+# Attention reads all words at once, so the order has to be in its input. The paper gives each position a vector, as wide as an embedding, and **adds** it to the token that stands there (section 3.5). The number 500 itself would drown out the token. **Binary digits** stay small, and each column has a rhythm of its own, but they jump: from 7 to 8, all four digits change at once.
 #
 # ![Two grids side by side, sixteen positions down and four columns across. On the left are the binary digits of 0 to 15: the rightmost column flips at every position, the next one at every second position, then at every fourth and eighth. On the right, four waves run down the page, with periods of 16, 8, 4 and 2 positions and a dot at each position: the same rhythms without jumps.](images/position_binary.svg)
 #
-# Replace each flipping digit by a smooth wave of the same rhythm, and you have the idea of the **sinusoidal encoding**: many waves, from fast to slow, and each position reads all of them.
+# Replace each flipping digit with a smooth wave of the same rhythm, and you have the idea of the **sinusoidal encoding**.
 
 # %% [markdown]
 # ### Clocks
 #
-# One reading of a wave doesn't tell you where you are: a sine of 0.5 may be on its way up or down. So each wave is read twice, as a sine and as a cosine. Together they are the **hand of a clock**: a point (sin, cos) on a circle, whose angle is unambiguous. With $d_\mathrm{model} = 8$ there are four clocks, and the numbers are round: the clocks turn by 1, 0.1, 0.01 and 0.001 radians per position.
+# A sine of 0.5 may be on its way up or down. So each wave is read twice, as a sine and as a cosine. Together they are the **hand of a clock**, whose angle is unambiguous. With $d_\mathrm{model} = 8$ there are four clocks, which turn by 1, 0.1, 0.01 and 0.001 radians per position.
 #
 # ![Twelve clock faces in three rows and four columns. The columns are the pairs 0 to 3, which turn by 1, 0.1, 0.01 and 0.001 radians per position; the rows are positions 1, 10 and 100. At position 1, only the first hand has moved visibly. At position 10, the second hand stands where the first one stood at position 1; at position 100, the third hand does. The fourth has hardly left the top.](images/position_clocks.svg)
 #
-# Read it like an odometer: the fast clocks tell neighbouring positions apart, and the slow ones tell you roughly where in the text you are. What the first clock shows at position 1, the second one shows at position 10 and the third one at position 100.
+# Read it like an odometer: the fast clocks tell neighbouring positions apart, and the slow ones tell you roughly where in the text you are.
 
 # %% [markdown]
 # ### The formula
@@ -122,11 +90,11 @@ for place, index in enumerate(order):
 # >
 # > $\mathrm{PE}(\mathrm{pos}, 2i + 1) = \cos\left(\mathrm{pos} / 10000^{2i / d_\mathrm{model}}\right)$
 #
-# (section 3.5). Look at the two indices again. **$i$ counts pairs**, from 0 to $d_\mathrm{model} / 2 - 1$, while **$2i$ and $2i + 1$ count columns**: the even column of a pair holds the sine, and the odd one the cosine, of *the same angle*.
+# **$i$ counts pairs**, from 0 to $d_\mathrm{model} / 2 - 1$, while **$2i$ and $2i + 1$ count columns**: the even column of a pair holds the sine, and the odd one the cosine, of *the same angle*.
 #
 # ![The eight columns of an encoding with d model 8, grouped into four pairs. Row one: column numbers from 0 to 7. Row two: the pair number i, 0 to 3, each spanning two columns. Row three: sine and cosine in turn. Row four: the angle of each pair, pos divided by 10000 to the power 0/8, 2/8, 4/8 and 6/8, which is pos, pos / 10, pos / 100 and pos / 1000, one for both columns.](images/position_columns.svg)
 #
-# **Why steps of 2?** Because a pair takes up two columns. An index that runs 0, 2, 4, … over the columns is already the $2i$ of the formula. Remember this sentence; you'll soon see what happens when people forget it.
+# **Why steps of 2?** Because a pair takes up two columns. An index that runs 0, 2, 4, … over the columns is already the $2i$ of the formula.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** What is the encoding of position 0, for any $d_\mathrm{model}$?
@@ -148,7 +116,9 @@ for place, index in enumerate(order):
 # %% [markdown] slide="slide"
 # ### Exercise 1: `sinusoidal_encoding` (5 points)
 #
-# *15 minutes, medium.* Every model of this course looks up its positions in this table. Row $p$ is the encoding of position $p$, in float32. The sines stand in the even columns and the cosines in the odd ones, so that each pair stands side by side. If `d_model` is odd, one cosine would be missing: raise a `ValueError`.
+# Every model of this course looks up its positions in this table. Row $p$ is the encoding of position $p$, in float32, with sines in the even columns and cosines in the odd ones. If `d_model` is odd, one cosine would be missing: raise a `ValueError`.
+#
+# *15 minutes, medium.*
 
 # %% solution sinusoidal-encoding
 def sinusoidal_encoding(max_len: int, d_model: int) -> torch.Tensor:
@@ -222,7 +192,7 @@ check("sinusoidal-encoding")
 # </details>
 
 # %% [markdown]
-# ## Three ways to look at it
+# ## Two ways to look at it
 #
 # **As a heat map.** Each row is a position, each column one wave. **Predict:** where in the picture are the fast waves, and does a wider table look different?
 
@@ -231,46 +201,37 @@ sizes = (8, 32, 128)
 position_plots.tables({f"d_model = {d}": sinusoidal_encoding(100, d) for d in sizes});
 
 # %% [markdown]
-# The fast waves are on the left. To the right they slow down, until a column seems to stand still. The pattern is the same at every width. A wider table has more waves between the fastest and the slowest.
+# The fast waves are on the left. A wider table shows the same pattern, with more waves between the fastest and the slowest.
 #
-# **As waves.** The next picture draws some of the columns as curves.
+# **As waves.** Here are some of the columns as curves.
 
 # %% demo
-position_plots.waves(sinusoidal_encoding(100, 64), pairs=[0, 4, 8, 16, 31]);
+position_plots.waves(sinusoidal_encoding(100, 64), pairs=[0, 4, 8, 16, 31])
 
-# %% [markdown]
-# The two columns of a pair are the same wave, a quarter of a turn apart. From panel to panel the waves get longer, and pair 31 hardly moves within 100 positions.
-#
-# The **wavelength** is the number of positions for a full turn. From pair to pair it grows by a constant factor, from $2\pi \approx 6.28$ towards $10000 \cdot 2\pi \approx 62\,832$ (section 3.5 calls this a geometric progression). The next cell measures it in your table, from the angle between positions 0 and 1.
-
-# %% demo
 for d_model in (16, 64, 256):
     turned = position_plots.turned_per_position(sinusoidal_encoding(2, d_model))  # (d_model / 2,)
     wavelengths = 2 * math.pi / turned
     first, last = wavelengths[0].item(), wavelengths[-1].item()
-    print(f"d_model {d_model:3}: wavelengths from {first:.2f} to {last:6.0f} positions")
-
-pairs, curve = list(range(128)), {"d_model = 256": wavelengths.tolist()}
-position_plots.lines(pairs, curve, labels=("pair", "wavelength in positions"), logarithmic=True);
+    print(f"d_model {d_model:3}: wavelengths from {first:.2f} to {last:6,.0f} positions")
 
 # %% [markdown]
-# On a logarithmic axis, a geometric progression is a straight line, and that is what you see. The last wavelength stays below 62 832, because the last exponent is $(d_\mathrm{model} - 2) / d_\mathrm{model}$ and not 1.
+# The two columns of a pair are the same wave, a quarter of a turn apart. The **wavelength**, the number of positions for a full turn, grows from pair to pair by a constant factor: from $2\pi \approx 6.28$ towards $10000 \cdot 2\pi \approx 62{,}832$, which it never reaches, because $2i$ stays below $d_\mathrm{model}$.
 #
-# **Predict:** what happens to the picture if the base 10000 is replaced by 10, or by ten million?
+# **Predict:** what happens to the picture if the base 10000 is replaced with 10, or with ten million?
 
 # %% demo
 table = sinusoidal_encoding(100, 64)
 position_plots.tables({f"base {b:,}": position_plots.with_base(table, b) for b in (10, 10**4, 10**7)});
 
 # %% [markdown]
-# The base sets the slowest clock. With a base of 10, even the slowest clock goes round within 63 positions, so positions that are far apart begin to look alike. With a very large base, most clocks hardly move, and their columns are wasted.
+# With a base of 10, even the slowest clock goes round within 63 positions, so positions that are far apart begin to look alike. With a very large base, most clocks hardly move, and their columns are wasted.
 #
-# Drag both sliders, and watch where the picture goes flat. (The sliders need a running kernel; on paper, the pictures above show the same.)
+# Drag both sliders, and watch where the picture goes flat. (The sliders need a running kernel.)
 
 # %% demo
 from ipywidgets import IntSlider, SelectionSlider, interact
 
-BASES = [("10", 10), ("100", 100), ("1000", 1000), ("10 000", 10**4), ("10⁶", 10**6), ("10⁸", 10**8)]
+BASES = [("10", 10), ("100", 100), ("1,000", 1000), ("10,000", 10**4), ("10⁶", 10**6), ("10⁸", 10**8)]
 
 
 @interact(
@@ -286,7 +247,7 @@ def look(d_model, base):
 # %% [markdown]
 # ## A mistake to recognise on sight
 #
-# In a loop over the columns, `for i in range(0, d_model, 2)`, the index is already $2i$. Published code nevertheless writes `10000 ** (2 * i / d_model)` inside such a loop, which **doubles the exponent** (one example is `Embed.py` of the GitHub repository SamLynnEvans/Transformer, reported there as issue 25). Doubling the exponent is the same as squaring the base:
+# In a loop over the columns, `for i in range(0, d_model, 2)`, the index is already $2i$. Some published code nevertheless writes `10000 ** (2 * i / d_model)` inside such a loop, which **doubles the exponent** (one example is `Embed.py` of the GitHub repository SamLynnEvans/Transformer, reported there as issue 25). Doubling the exponent is the same as squaring the base:
 #
 # > $10000^{2 \cdot 2i / d_\mathrm{model}} = (10000^2)^{2i / d_\mathrm{model}} = (10^8)^{2i / d_\mathrm{model}}$
 #
@@ -302,12 +263,16 @@ for name, table in {"right": right, "doubled": doubled}.items():
     print(f"{name:8} {dead:3} of 512 columns move by less than 0.01 over 100 positions ({dead / 512:.0%})")
 
 # %% [markdown]
-# You can see it: on the right, the waves are squeezed into half the width, and the rest is flat. (Only the sines are drawn.) You can also count it: 57 % of the columns stand still, against 14 % in the correct table. A column that stands still adds the same constant at every position, so the model learns nothing from it. Some columns of the correct table are slow as well, because they are made for texts of thousands of tokens.
+# With the doubled exponent, the waves are squeezed into half the width, and the rest is flat. (Only the sines are drawn.) You can also count it: 57% of the columns stand still, against 14% in the correct table. A column that stands still adds the same constant at every position, so the model learns nothing from it.
 #
-# The same file makes a second mistake: it gives the cosine an exponent of its own, `2 * (i + 1)` instead of `2 * i`. Then the sine and cosine of a pair have different angles, and their point leaves the circle. The rotation that you'll find below no longer exists.
+# <details><summary>More: a second mistake in the same file</summary>
+#
+# It gives the cosine an exponent of its own, `2 * (i + 1)` instead of `2 * i`. Then the sine and cosine of a pair have different angles, their point leaves the circle, and the rotation that you'll find below no longer exists.
+#
+# </details>
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** Which of your visible tests would have caught the doubled exponent, and which would not?
+# **Predict, then reveal.** A loop over the columns writes `10000 ** (2 * i / d_model)`, with the exponent doubled. Which of the visible tests of `sinusoidal_encoding` would catch that, and which would not?
 #
 # <details><summary>Answer</summary>
 #
@@ -318,7 +283,7 @@ for name, table in {"right": right, "doubled": doubled}.items():
 # %% [markdown]
 # ### Interleaved, or in two halves
 #
-# Some libraries put all sines into the left half of the table and all cosines into the right half; Tensor2Tensor, the paper's own code base (Vaswani et al. 2018, arXiv:1803.07416), is one of them. It is the same encoding with its columns in another order.
+# Some libraries put all sines into the left half of the table and all cosines into the right half.
 
 # %% demo
 interleaved = sinusoidal_encoding(100, 64)
@@ -328,7 +293,13 @@ same = torch.allclose(interleaved @ interleaved.T, halves @ halves.T, atol=1e-4)
 print("the same dot products between all positions:", same)
 
 # %% [markdown]
-# The pictures differ, but all dot products between positions are the same, and a linear layer can learn either order of its inputs equally well. The layout matters when you load weights that were trained with the other one, and wherever code counts columns. This course uses the paper's interleaved layout.
+# Only the order of the columns differs: all dot products between positions are the same, and a linear layer can learn either order equally well. The layout matters when you load weights that were trained with the other one. This course uses the paper's interleaved layout.
+#
+# <details><summary>More: the paper's own code</summary>
+#
+# Tensor2Tensor (Vaswani et al. 2018, arXiv:1803.07416) uses two halves. It also divides by $d_\mathrm{model} / 2 - 1$ in the exponent, so that the last wavelength is exactly $10000 \cdot 2\pi$. Its numbers therefore differ slightly from those of the paper's formula, whatever the order of the columns.
+#
+# </details>
 
 # %% [markdown]
 # ## Adding it to the tokens
@@ -337,14 +308,14 @@ print("the same dot products between all positions:", same)
 #
 # The sum is broadcast: `(B, S, D) + (S, D)`. Every sample gets the same positions, and position $s$ of each sample gets row $s$.
 #
-# **Why add, and not concatenate?** Concatenating makes every later layer wider. And adding loses less than it seems. A linear layer turns the sum into $W(x + p) = Wx + Wp$, and the concatenation into $W_1 x + W_2 p$: adding is concatenating with $W_1 = W_2$. In many dimensions there is room for both, because the token embeddings are *learnt* and can use other directions than the positions. Further down, you'll measure the difference.
+# **Why add, and not concatenate?** Concatenating makes every later layer wider. And adding loses less than it seems. A linear layer turns the sum into $W(x + p) = Wx + Wp$, and the concatenation into $W_1 x + W_2 p$: adding is concatenating with $W_1 = W_2$. In many dimensions there is room for both, because the token embeddings are *learnt* and can use other directions than the positions.
 
 # %% [markdown]
 # ### The factor $\sqrt{d_\mathrm{model}}$
 #
-# Your `TokenEmbedding` from lesson 1 multiplies each embedding by $\sqrt{d_\mathrm{model}}$ (last sentence of section 3.4; the paper doesn't say why). Its effect shows when positions are added. In an encoding, the root mean square of the entries is always $\sqrt{1/2} \approx 0.71$. The token embeddings should be of a similar size.
+# Your `TokenEmbedding` from lesson 1 multiplies each embedding by $\sqrt{d_\mathrm{model}}$ (section 3.4). Its effect shows when positions are added. In an encoding, the root mean square of the entries is always $\sqrt{1/2} \approx 0.71$.
 #
-# **Predict:** in the first line below, the token's entries are about 0.04 and the position's 0.71. How similar are two different tokens at the same place?
+# **Predict:** without the factor, a token's entries are about 0.04 and a position's are 0.71. After adding, how similar are two different tokens at the same place?
 
 # %% demo
 d_model = 512
@@ -360,6 +331,7 @@ def rms(x):
 
 rows = {"std 1/√d, no factor": small, "std 1/√d, times √d": small * d_model**0.5,
         "std 1, times √d": large * d_model**0.5}
+print("                       entries of        cosine of")
 print("table                 token  position   one token, two places   two tokens, one place")
 for name, embedded in rows.items():
     here, there = embedded + positions[10], embedded + positions[20]
@@ -368,20 +340,20 @@ for name, embedded in rows.items():
     print(f"{name:20} {rms(embedded):6.2f} {rms(positions):9.2f} {token:17.2f} {place:23.2f}")
 
 # %% [markdown]
-# The two columns on the right are cosines.
-#
 # - **Without the factor**, any two tokens at the same place have a cosine of 1.00: the position drowns out the token.
 # - **With the factor**, the same token at two places has a cosine of 0.89, and two tokens at one place have 0.33. The token leads, and the position modifies it.
-# - **With PyTorch's default** of standard deviation 1, the factor makes the entries about 22.6. Now the position is drowned out: the same token at two places has a cosine of 1.00.
+# - **With PyTorch's default** of standard deviation 1, the factor makes the entries about 22.6, and the token drowns out the position: the same token at two places has a cosine of 1.00.
 #
-# So the factor only makes sense together with a table that starts small. The models of this course initialise their tables that way (lesson 7).
+# So the factor only makes sense with a table that starts small, as in lesson 7.
 
 # %% [markdown] slide="slide"
 # ### Exercise 2: `PositionalEncoding` (5 points)
 #
-# *15 minutes, medium.* In the encoder and in the decoder, this layer follows the embedding. It keeps the table as a **buffer** called `pe`. A buffer is a tensor that moves with the module to another device or dtype but isn't trained, so it is not a parameter.
+# In the encoder and in the decoder, this layer follows the embedding. It keeps the table as a **buffer** called `pe`. A buffer is a tensor that moves with the module to another device or dtype but isn't trained, so it is not a parameter.
 #
 # `forward` adds the first S rows to a batch and applies **dropout to the sum** (section 5.4). If a text is longer than the table, raise a `ValueError`; otherwise PyTorch reports something obscure, or nothing at all. Don't change the caller's tensor.
+#
+# *15 minutes, medium.*
 
 # %% solution positional-encoding
 class PositionalEncoding(nn.Module):
@@ -461,7 +433,7 @@ check("positional-encoding")
 #
 # </details>
 #
-# <details><summary>Hint 3: dropout, and too long a text</summary>
+# <details><summary>Hint 3: dropout, and texts that are too long</summary>
 #
 # `nn.Dropout` knows from `train()` and `eval()` whether to drop anything; the function `F.dropout` has to be told. Check the length first, before any arithmetic, and compare it with the number of rows of the table.
 #
@@ -470,11 +442,11 @@ check("positional-encoding")
 # %% [markdown]
 # ## How similar are two positions?
 #
-# The dot product of two encodings is a sum over pairs, and $\sin a \sin b + \cos a \cos b = \cos(a - b)$. So
+# The dot product of two encodings is a sum over pairs, and $\sin a \sin b + \cos a \cos b = \cos(a - b)$. So it depends only on the **offset** $p - q$:
 #
 # > $\mathrm{PE}(p) \cdot \mathrm{PE}(q) = \sum_i \cos\left((p - q) / 10000^{2i / d_\mathrm{model}}\right)$
 #
-# It depends only on the **distance** $p - q$. **Predict:** what does a picture of all dot products look like, with one row per position $p$ and one column per position $q$?
+# **Predict:** what does a picture of all dot products look like, with one row per position $p$ and one column per position $q$?
 
 # %% demo
 similar = {}
@@ -484,38 +456,12 @@ for d_model in (16, 64, 512):
 position_plots.tables(similar, labels=("position q", "position p"));
 
 # %% [markdown]
-# Each diagonal has one colour (such a matrix is called a *Toeplitz* matrix). Neighbours are similar, distant positions less so. The picture is also **symmetric**: the dot product alone can't tell which of two positions comes first. An attention layer learns projections of its own, and with those it can.
-#
-# The next picture shows the same similarity as a curve over the distance, for three bases.
-
-# %% demo
-distances = list(range(100))
-curves = {}
-for base in (100, 10**4, 10**8):
-    table = position_plots.with_base(sinusoidal_encoding(100, 128), base)
-    curves[f"base {base:,}"] = (table @ table[0] / 64).tolist()
-position_plots.lines(distances, curves, labels=("distance p − q", "similarity"));
-
-# %% [markdown]
-# With growing distance the similarity falls, though not steadily: the curves have ripples. A small base makes positions differ quickly. With a base of $10^8$, which is the doubled exponent, even distant positions stay similar, because all the columns that stand still agree.
-
-# %% demo
-@interact(
-    position=IntSlider(value=30, min=0, max=99, continuous_update=False),
-    d_model=IntSlider(value=64, min=4, max=512, step=4, continuous_update=False),
-    base=SelectionSlider(options=BASES, value=10**4, continuous_update=False),
-)
-def similarity(position, d_model, base):
-    """How similar one position is to every other: drag it, and the curve moves along."""
-    table = position_plots.with_base(sinusoidal_encoding(100, d_model), base)
-    alike = {f"position {position}": (table @ table[position] / (d_model / 2)).tolist()}
-    position_plots.lines(distances, alike, labels=("position q", "similarity"))
-    plt.show()
+# Each diagonal has one colour. Neighbours are similar, distant positions less so. The picture is **symmetric**: the dot product alone can't tell which of two positions comes first. With the projections that an attention layer learns, it can.
 
 # %% [markdown]
 # ## Moving on is a rotation
 #
-# Why sines and cosines? Because, as the paper puts it, $\mathrm{PE}(\mathrm{pos} + k)$ is a linear function of $\mathrm{PE}(\mathrm{pos})$ for any fixed offset $k$. The clocks show why: $k$ positions further on, clock $i$ has turned by $k / 10000^{2i / d_\mathrm{model}}$, **wherever it stood before**. In the next pictures, the dashed hands show position $p$ and the solid ones $p + 5$. Compare the angles between them from row to row.
+# Why sines and cosines? Because, as the paper puts it, $\mathrm{PE}(\mathrm{pos} + k)$ is a linear function of $\mathrm{PE}(\mathrm{pos})$ for any fixed offset $k$. The clocks show why: $k$ positions further on, clock $i$ has turned by $k / 10000^{2i / d_\mathrm{model}}$, **wherever it stood before**. Below, the dashed hands show position $p$ and the solid ones $p + 5$. Compare the angles between them from row to row.
 
 # %% demo
 table = sinusoidal_encoding(64, 8)
@@ -523,7 +469,7 @@ for p in (0, 7, 40):
     position_plots.dials(table[p], table[p + 5], range(3), (f"position {p}", f"position {p + 5}"))
 
 # %% [markdown]
-# In each column, the solid hand is ahead of the dashed one by the same angle in all three rows, measured clockwise: 5 radians for pair 0 (almost 80 % of a full turn), 0.5 for pair 1 and 0.05 for pair 2. Only the starting point differs.
+# In each column, the solid hand is ahead of the dashed one by the same angle in all three rows, measured clockwise: 5 radians for pair 0 (almost 80% of a full turn), 0.5 for pair 1 and 0.05 for pair 2.
 
 # %% demo
 @interact(
@@ -538,20 +484,20 @@ def shifted(p, offset):
     plt.show()
 
 # %% [markdown]
-# Now in formulas. Let $a$ be the angle of a pair at position $p$, and $b$ the angle by which it turns in $k$ positions. The addition theorems give
+# Let $a$ be the angle of a pair at position $p$, and $b$ the angle by which it turns in $k$ positions. The addition theorems give
 #
 # > $\sin(a + b) = \sin a \cos b + \cos a \sin b$
 # >
 # > $\cos(a + b) = \cos a \cos b - \sin a \sin b$
 #
-# Here $\sin a$ and $\cos a$ are the two entries you have, and $\cos b$ and $\sin b$ are *numbers that don't depend on $p$*. So the new pair is a 2 × 2 matrix times the old pair. All pairs together make one D × D matrix $M(k)$, with small blocks on its diagonal and zeros elsewhere: $\mathrm{PE}(p + k) = M(k) \, \mathrm{PE}(p)$ for **every** $p$.
-#
-# A layer that has learnt $M(k)$ can look $k$ tokens back from anywhere in the text. The paper gives this as the reason for its choice of sines.
+# Here $\sin a$ and $\cos a$ are the two entries you have, and $\cos b$ and $\sin b$ *don't depend on $p$*. So the new pair is a 2 × 2 matrix times the old pair. All pairs together make one D × D matrix $M(k)$, with small blocks on its diagonal and zeros elsewhere: $\mathrm{PE}(p + k) = M(k) \, \mathrm{PE}(p)$ for **every** $p$. A layer that has learnt $M(k)$ can look $k$ tokens back from anywhere in the text.
 
 # %% [markdown] slide="slide"
 # ### Exercise 3: `shift_matrix` (4 points)
 #
-# *15 minutes, hard.* Build $M(k)$ for the interleaved layout of exercise 1, in float32. `offset` is $k$; it may be negative (look back) or 0. `d_model` is even. Note on which side the vector stands: `shift_matrix(k, d_model) @ PE[p]` is `PE[p + k]`.
+# Build $M(k)$ for the interleaved layout of exercise 1, in float32. `offset` is $k$; it may be negative (look back) or 0. `d_model` is even. Note on which side the vector stands: `shift_matrix(k, d_model) @ PE[p]` is `PE[p + k]`.
+#
+# *15 minutes, hard.*
 
 # %% solution shift-matrix
 def shift_matrix(offset: int, d_model: int) -> torch.Tensor:
@@ -614,9 +560,6 @@ check("shift-matrix")
 #
 # </details>
 
-# %% [markdown]
-# One matrix works for every position. The next cell draws three of them and tests that claim, also for negative offsets.
-
 # %% demo
 position_plots.tables({f"offset {k}": shift_matrix(k, 16) for k in (1, 8, -8)}, labels=("column", "row"))
 
@@ -624,22 +567,22 @@ table = sinusoidal_encoding(300, 64)
 worst = max((table[k:] - table[: 300 - k] @ shift_matrix(k, 64).T).abs().max().item() for k in (1, 5, 30, 200))
 print(f"PE[p + k] against M(k) PE[p], up to position 300, k up to 200: off by at most {worst:.0e}")
 back_and_forth = shift_matrix(5, 64) @ shift_matrix(-5, 64)
-print("five on and five back is nothing:", torch.allclose(back_and_forth, torch.eye(64), atol=1e-6))
+print("five forward and five back cancel out:", torch.allclose(back_and_forth, torch.eye(64), atol=1e-6))
 
 # %% [markdown]
-# The first blocks turn with every step, and the last ones stay close to the identity: within a few tokens, the slow clocks stand still. A negative offset turns back, and two moves in a row are one longer move: $M(a) \, M(b) = M(a + b)$.
-#
-# This rotation has become important in its own right. *Rotary* embeddings (Su et al. 2021, arXiv:2104.09864) apply it to queries and keys instead of adding a table to the tokens, so a score depends on positions only through their offset. The optional exercise at the end builds them.
+# One matrix works for every position. The last blocks stay close to the identity, because the slow clocks hardly move within a few tokens. Two moves in a row are one longer move: $M(a) \, M(b) = M(a + b)$.
 
 # %% [markdown]
 # ## Learning the positions instead
 #
-# Why compute what can be learnt? A **positional embedding** is a second embedding table, looked up by position instead of by token. The convolutional translators just before the Transformer had one (Gehring et al. 2017, arXiv:1705.03122), and so does BERT, with 512 rows (Devlin et al. 2019, arXiv:1810.04805). The two names sound similar. In this course, an *encoding* is computed and an *embedding* is learnt.
+# Why compute what can be learnt? A **positional embedding** is a second embedding table, looked up by position instead of by token. BERT has one, with 512 rows (Devlin et al. 2018, arXiv:1810.04805). In this course, an *encoding* is computed and an *embedding* is learnt.
 
 # %% [markdown]
 # ### Exercise 4: `LearnedPositionalEmbedding` (4 points)
 #
-# *10 minutes, easy.* The arguments come in the same order as those of `nn.Embedding`. The layer looks up the rows 0 to S − 1, the same ones for each sample, whatever the tokens are. It has no dropout, and S > max_len raises a `ValueError`.
+# The arguments come in the same order as those of `nn.Embedding`. The layer looks up the rows 0 to S − 1, the same ones for each sample, whatever the tokens are. It has no dropout, and S > max_len raises a `ValueError`.
+#
+# *10 minutes, easy.*
 
 # %% solution learned-position
 class LearnedPositionalEmbedding(nn.Module):
@@ -698,7 +641,7 @@ check("learned-position")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# You look an embedding up with whole numbers. Which numbers are the positions of a sentence of length S, and do the tokens matter for them?
+# Embeddings are looked up by integer index. Which integers are the positions of a sentence of length S, and do the tokens matter for them?
 #
 # </details>
 #
@@ -711,33 +654,40 @@ check("learned-position")
 # %% [markdown]
 # ## Computed or learnt?
 #
-# | | sinusoidal encoding | learnt embedding |
+# | property | sinusoidal encoding | learnt embedding |
 # |---|---|---|
-# | parameters | none | max_len · $d_\mathrm{model}$ |
+# | parameters | none | max_len · $d_\mathrm{model}$: 262,144 for 512 positions of width 512 |
 # | positions beyond those trained on | defined, but unfamiliar to the model | missing, or never trained |
 # | similarity of neighbours | built in from the start | has to be learnt from data |
 # | free to fit the task | no | yes |
 # | quality in the paper (table 3) | 25.8 BLEU (base model) | 25.7 BLEU (row E) |
 #
-# The paper found both nearly identical and chose the sinusoids because they *may* let the model work beyond the lengths seen in training (section 3.5). Later measurements found that they hardly do (Press et al. 2022, arXiv:2108.12409). That a value is defined doesn't mean that the model has learnt to use it.
-
-# %% demo
-torch.manual_seed(0)
-fresh = LearnedPositionalEmbedding(100, 64).embed.weight.detach()
-fixed = sinusoidal_encoding(100, 64)
-alike = {"computed": fixed @ fixed.T / 32, "learnt, before training": fresh @ fresh.T / 64}
-position_plots.tables(alike, labels=("position q", "position p"))
-for d_model in (64, 512):
-    count = sum(p.numel() for p in LearnedPositionalEmbedding(512, d_model).parameters())
-    print(f"512 positions, d_model {d_model}: {count:,} parameters, against 0")
-
-# %% [markdown]
-# On the left, neighbours are similar from the start. On the right, every position is similar to itself only; a model has to learn from data that position 7 is close to position 8. At $d_\mathrm{model} = 512$, the learnt table costs 262 144 parameters.
+# The paper found that both performed almost identically. It chose the sinusoids because they *may* let the model work beyond the lengths seen in training (section 3.5). Later measurements found that they hardly do (Press et al. 2022, arXiv:2108.12409).
 
 # %% [markdown]
 # ## What is lost without either
 #
-# Here is a small experiment, a few seconds of training. Each sequence contains one **A** and one **B** among other letters, and the question is which of the two comes first. The model is one encoder layer, followed by a mean over all tokens. It trains on sequences of 8 tokens, and is then tested on 8 and on 16.
+# **Predict, then run.** Without positions, attention gets the words *dog bites man*, and then *man bites dog*. Does *dog* get the same output vector in both sentences?
+
+# %% demo
+words = ["dog", "bites", "man"]
+tokens = torch.randn(1, 3, 8)  # one vector for each word: (B, S, D)
+order = [2, 1, 0]  # "man bites dog"
+layer = nn.MultiheadAttention(embed_dim=8, num_heads=2, batch_first=True).eval()
+
+with torch.no_grad():
+    straight, _ = layer(tokens, tokens, tokens)  # (1, 3, 8)
+    mixed = tokens[:, order]
+    turned, _ = layer(mixed, mixed, mixed)  # (1, 3, 8)
+
+for place, index in enumerate(order):
+    same = torch.allclose(straight[0, index], turned[0, place], atol=1e-6)
+    print(f"{words[index]:6} gets the same output in both sentences: {same}")
+
+# %% [markdown]
+# It does: the dog that bites and the dog that is bitten get the same vector. Shuffling the input only shuffles the output: to this layer, a sentence is a **bag of words**.
+#
+# Can training help? In the next experiment, each sequence contains one **A** and one **B** among other letters, and the question is which of the two comes first. The model is one encoder layer, followed by a mean over all tokens. It trains on sequences of 8 tokens, and is then tested on 8 and on 16.
 
 # %% demo
 def sequences(count, length):
@@ -751,20 +701,20 @@ def sequences(count, length):
 class WhoIsFirst(nn.Module):
     """One encoder layer over embedded letters, with a way to mark positions that is passed in."""
 
-    def __init__(self, position, causal=False, letter_width=32, width=32):
+    def __init__(self, position, causal=False):
         super().__init__()
-        self.embed, self.position, self.causal = nn.Embedding(12, letter_width), position, causal
-        self.layer = nn.TransformerEncoderLayer(width, 2, 2 * width, dropout=0.0, batch_first=True)
-        self.judge = nn.Linear(width, 2)
+        self.embed, self.position, self.causal = nn.Embedding(12, 32), position, causal
+        self.layer = nn.TransformerEncoderLayer(32, 2, 64, dropout=0.0, batch_first=True)
+        self.judge = nn.Linear(32, 2)
 
     def forward(self, letters):
-        x = self.position(self.embed(letters))  # (B, S, width)
+        x = self.position(self.embed(letters))  # (B, S, 32)
         size = letters.size(1)
         later = torch.ones(size, size, dtype=torch.bool).triu(1)  # in this layer, True = blocked
-        mixed = self.layer(x, src_mask=later if self.causal else None)  # (B, S, width)
+        mixed = self.layer(x, src_mask=later if self.causal else None)  # (B, S, 32)
         return self.judge(mixed.mean(dim=1))  # (B, 2)
 
-# %% demo
+
 def accuracy(model, steps=150):
     """Train on length 8, then return the shares of right answers on lengths 8 and 16."""
     optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
@@ -779,7 +729,7 @@ def accuracy(model, steps=150):
         return [(model.eval()(x).argmax(dim=-1) == y).float().mean().item() for x, y in tries]
 
 # %% [markdown] slide="subslide"
-# **Predict, then run.** The next cell trains four models: without positions, with your encoding, with your learnt embedding, and without positions but with a **causal mask**, which stops each token from attending to later ones. Which of them solve the task on 8 tokens? Which on 16? Write your guess down; two of the eight numbers surprise most people.
+# **Predict, then run.** A model learns which of two letters comes first, on sequences of 8 tokens. There are four versions: without positions, with your encoding, with your learnt embedding, and without positions but with a **causal mask**, which stops each token from attending to later ones. Which of them solve the task on 8 tokens? Which on 16? Write your guess down.
 
 # %% demo
 torch.set_num_threads(1)  # so small a model is fastest on one core
@@ -791,48 +741,14 @@ for name, (position, causal) in ways.items():
     print(f"{name:17} right on 8 tokens {trained:5.0%}   on 16 tokens {longer:5.0%}")
 
 # %% [markdown]
-# **Without positions, the answer is a coin toss**, and no amount of training helps: "A before B" and "B before A" are the same bag of letters. With either kind of positions, the model solves the task at the length it was trained on. On 16 tokens both are clearly worse. Rows 8 to 15 of the learnt table were never trained, and the computed rows were never used.
+# **Without positions, the answer is a coin toss**, and no amount of training helps. With either kind of positions, the model solves the task at the length it was trained on. On 16 tokens both are clearly worse: rows 8 to 15 of the learnt table were never trained, and the computed rows were never used.
 #
-# The last line may surprise you. A **causal mask** also gives the order away: a token that can attend to A but not to B reveals that A came first. So "without positional encoding, a Transformer can't know any order" is true of an encoder and false of a decoder. Language models that were trained without any positions do learn them from the mask (Haviv et al. 2022, arXiv:2203.16634).
-
-# %% [markdown]
-# ### Adding against concatenating
-#
-# The same task can compare the two ways to combine tokens and positions. **Predict:** which model learns fastest, and which is the largest?
-
-# %% demo
-class Concatenated(nn.Module):
-    """Put the encoding beside each embedding instead of adding it."""
-
-    def __init__(self, width):
-        super().__init__()
-        self.pe = sinusoidal_encoding(16, width)
-
-    def forward(self, x):
-        return torch.cat([x, self.pe[: x.size(1)].expand(len(x), -1, -1)], dim=-1)
-
-
-ways = {"add, 32 wide": lambda: WhoIsFirst(PositionalEncoding(32, 16, 0.0)),
-        "concatenate 16 + 16": lambda: WhoIsFirst(Concatenated(16), letter_width=16),
-        "concatenate 32 + 32": lambda: WhoIsFirst(Concatenated(32), width=64)}
-for name, make in ways.items():
-    size = sum(p.numel() for p in make().parameters())
-    print(f"{name:20} {size:6,} parameters", end="")
-    for steps in (40, 100):
-        scores = []
-        for seed in range(4):
-            torch.manual_seed(seed)
-            scores.append(accuracy(make(), steps)[0])
-        print(f"   after {steps} steps {sum(scores) / 4:4.0%} right", end="")
-    print()
-
-# %% [markdown]
-# After 100 steps, all three solve the task. After 40 steps, adding is 90 % right. At about the same size, concatenating two halves is no better (83 %), because letters and positions get only 16 dimensions each. Giving both their full width helps (98 %), but makes the model almost four times as large. So adding loses little, and every later layer stays as narrow as an embedding. (These are means of four runs of a small model, so don't read much into a few percent.)
+# A **causal mask** also gives the order away: a token that can attend to A but not to B reveals that A came first. So "without positional encoding, a Transformer can't know any order" is true of an encoder and false of a decoder. Language models trained without positions learn them from the mask (Haviv et al. 2022, arXiv:2203.16634).
 
 # %% [markdown]
 # ## Exercise 5: choices (2 points)
 #
-# *5 minutes, easy.* Fill in the dictionary and delete the `raise` line below it. Each answer is a letter, such as `"A"`.
+# Fill in the dictionary and delete the `raise` line below it. Each answer is a letter, such as `"A"`.
 #
 # `"step_of_two"`: why does the index of the formula go over the columns in steps of 2?
 #
@@ -862,6 +778,8 @@ for name, make in ways.items():
 # - B: only the order of the columns; it is a valid layout, but not the one this course uses
 # - C: the wavelengths
 # - D: nothing: the two tables are equal, number by number
+#
+# *5 minutes, easy.*
 
 # %% solution position-choices
 answers = {
@@ -894,7 +812,7 @@ print("answers: complete, and in the right form")
 # %% [markdown]
 # <details><summary>Hint 1: where to look</summary>
 #
-# For each question, a demo or a figure above has the answer: the figure of the eight columns, the table that compares computed and learnt, the three words at the very beginning, and the two heat maps of the layouts.
+# For each question, a demo or a figure above has the answer: the figure of the eight columns, the table that compares computed and learnt, the three words without positions, and the two heat maps of the layouts.
 #
 # </details>
 #
@@ -907,16 +825,18 @@ print("answers: complete, and in the right form")
 # %% [markdown]
 # ## Optional: rotary embeddings
 #
-# An encoding that is *added* mixes with the token, and a score between two tokens then depends on where both of them stand. Rotary embeddings (Su et al. 2021, arXiv:2104.09864) *turn* the vector instead. At position $p$, each pair of features turns by the angle of its clock. If a query at position $p$ and a key at position $q$ are both turned, their dot product depends on the positions only through the offset $p - q$.
+# If an encoding is *added*, a score between two tokens depends on where both of them stand. Rotary embeddings (Su et al. 2021, arXiv:2104.09864) *turn* queries and keys instead, each pair of features by the angle of its clock. The dot product of a query at position $p$ and a key at position $q$ then depends on the positions only through the offset $p - q$.
 
 # %% [markdown]
 # ### Stretch: `rotary`
 #
-# *20 minutes, medium, not counted.* At position $p$, turn each pair $(a, b)$ of features $2i$ and $2i + 1$ by the angle $t = p / \mathrm{base}^{2i / D}$:
+# At position $p$, turn each pair $(a, b)$ of features $2i$ and $2i + 1$ by the angle $t = p / \mathrm{base}^{2i / D}$:
 #
 # > $(a, b) \rightarrow (a \cos t - b \sin t, \; a \sin t + b \cos t)$
 #
 # The result has the shape of the input. An odd width raises a `ValueError`.
+#
+# *20 minutes, medium. Stretch: not counted.*
 
 # %% solution rotary
 def rotary(x: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
@@ -984,7 +904,7 @@ at_seven = shift_matrix(-7, 64) @ q[0, 7]
 print("turning at position 7 is shift_matrix(-7):", torch.allclose(rotary(q)[0, 7], at_seven, atol=1e-4))
 
 # %% [markdown]
-# The query and the key are the same vectors at every position, and their score depends only on the offset: it is the same wherever the key stands three positions back. The last line shows that rotary embeddings use the rotation that you built in exercise 3, turning the other way.
+# Query and key are the same vectors at every position, and their score is the same wherever the key stands three positions back. The last line shows that this is the rotation of exercise 3, turning the other way.
 
 # %% [markdown] slide="slide"
 # ## In a real model
@@ -1025,26 +945,17 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You've built the table that tells a Transformer the order of its tokens, seen it as colours, waves and clocks, and shown that moving along a text is a rotation. You can recognise its most common mistake in a picture, and by counting the columns that stand still.
+# You've built the table that tells a Transformer the order of its tokens, and shown that moving along a text is a rotation. Each vector now carries *what* its token is (lesson 1) and *where* it stands (this lesson). **Lesson 3** lets the tokens attend to each other.
 #
-# Each vector now carries *what* its token is (lesson 1) and *where* it stands (this lesson). **Lesson 3** lets the tokens attend to each other.
-#
-# **Read on**: Vaswani et al. 2017, section 3.5, with table 3, row E. For what came after: Shaw et al. 2018, arXiv:1803.02155 (relative positions), and Su et al. 2021, arXiv:2104.09864 (rotary).
+# **Read on**: Shaw et al. 2018, arXiv:1803.02155 (relative positions), and Su et al. 2021, arXiv:2104.09864 (rotary).
 
 # %% [markdown] slide="skip"
 # ## Glossary
 #
 # | term | meaning |
 # |---|---|
-# | position | the place of a token in its sequence, counted from 0 |
-# | permutation-equivariant | shuffling the inputs shuffles the outputs and changes nothing else |
 # | positional encoding | position vectors that are computed, here from sines and cosines |
 # | positional embedding | position vectors that are learnt, one row of a table per position |
-# | pair | columns $2i$ and $2i + 1$: sine and cosine of the same angle |
 # | interleaved | sine and cosine of a pair stand side by side, not in two halves |
-# | wavelength | the number of positions in which a pair makes a full turn |
-# | base | the number 10000 of the formula, which sets the slowest pair |
 # | buffer | a tensor that belongs to a module and moves with it but isn't trained |
-# | broadcasting | repeating a smaller tensor along missing dimensions, as in `(B, S, D) + (S, D)` |
-# | offset | the difference between two positions |
 # | causal mask | lets each token attend only to itself and to earlier tokens |

@@ -7,37 +7,40 @@
 # %% [markdown]
 # # 5 · The encoder
 #
+# **You will be able to**
+#
+# - write layer norm, and say how it differs from batch norm;
+# - explain what the feed-forward network and the residual connections are for;
+# - say which part of an encoder mixes tokens, features or sentences;
+# - build the encoder, and match PyTorch and a pretrained BERT number for number.
+#
+# **Time** about 95 minutes · **Difficulty** medium: the parts are short, but their order matters · **Before this** lessons 1 to 4
+#
+# **Read alongside** Vaswani et al. 2017, arXiv:1706.03762, sections 3.1, 3.3 and 5.4.
+
+# %% [markdown] slide="subslide"
 # ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. Lesson 5 is highlighted: the encoder, a stack of N layers, each of self-attention and a feed-forward network, and the same feed-forward network in the decoder.](images/map_05.svg)
-#
-# **After this lesson you can**
-#
-# - name the three dimensions of every tensor in an encoder, and say which part of the encoder mixes which dimension;
-# - write layer norm, and explain how it differs from batch norm;
-# - explain what the feed-forward network adds to attention, and how wide it is;
-# - explain what residual connections do, and show what happens to a deep stack without them;
-# - build the encoder, show that padding doesn't change its output, and match PyTorch and a pretrained BERT number for number.
-#
-# **Time** about 105 minutes · **Difficulty** medium: each part is short, but their order matters · **Before this** lessons 1 to 4
-#
-# **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.1, 3.3 and 5.4.
 
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
 #
-# | exercise | points | minutes | difficulty | in the paper |
-# |---|---|---|---|---|
-# | 1 `LayerNorm` | 3 | 10 | easy | 3.1, which cites Ba et al. 2016, arXiv:1607.06450, section 3 |
-# | 2 `FeedForward` | 3 | 10 | easy | 3.3, equation 2 |
-# | 3 `EncoderLayer` | 6 | 20 | medium | 3.1, "Encoder", with the dropout of 5.4 |
-# | 4 `Encoder` | 5 | 15 | medium | 3.1, figure 1 (left), 3.4 and 3.5 |
-# | 5 dense layers (written) | 1 | 5 | easy | 3.3 |
-# | 6 residual connections (written) | 2 | 10 | medium | 3.1; He et al. 2016, arXiv:1512.03385 |
-# | stretch: `GatedFeedForward` | not counted | 10 | easy | not in the paper: Shazeer 2020, arXiv:2002.05202 |
+# | exercise | points | in the paper |
+# |---|---|---|
+# | 1 `LayerNorm` | 3 | 3.1, which cites Ba et al. 2016, arXiv:1607.06450, section 3 |
+# | 2 `FeedForward` | 3 | 3.3, equation 2 |
+# | 3 `EncoderLayer` | 6 | 3.1, "Encoder", with the dropout of 5.4 |
+# | 4 `Encoder` | 5 | 3.1, figure 1 (left), 3.4 and 3.5 |
+# | 5 dense layers (written) | 1 | 3.3 |
+# | 6 residual connections (written) | 2 | 3.1; He et al. 2016, arXiv:1512.03385 |
+# | stretch: `GatedFeedForward` | not counted | not in the paper: Shazeer 2020, arXiv:2002.05202 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the `raise NotImplementedError()` below it with your answer. Then run the tests in the next cell. They are a first check: grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
-
-# %% [markdown]
-# This lesson builds on your token embeddings, positional encodings, padding masks and multi-head attention. If the notebook of an earlier lesson is in the folder next to this one, and your part passes a quick comparison with PyTorch, this lesson uses your part. If not, it uses a stand-in that does the same job with PyTorch's own operations. The next cell tells you which one you got. It makes no difference to your score.
+# <details><summary>More: how the exercises work</summary>
+#
+# Replace `# YOUR CODE HERE` and the `raise NotImplementedError()` below it with your answer, then run the tests in the next cell. Grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook; the exercise then counts as unanswered.
+#
+# Parts of earlier lessons come from your own notebooks next to this one, if they pass a quick comparison with PyTorch. Otherwise a stand-in takes their place. The next cell says which you got. It makes no difference to your score.
+#
+# </details>
 
 # %% setup
 import math
@@ -75,108 +78,33 @@ from coursework.smollm import write
 
 question = "What is the capital of France?"
 write(question, "as trained", chat=True, tokens=12)
-write(question, "no residual in layer 12", chat=True, tokens=12, residual=lambda x, y: y, layers=[12])
+write(question, "no residual in layer 12", chat=True, tokens=12,
+      residual=lambda x, y: y, layers=[12])
 
 # %% [markdown]
-# ## The whole encoder on one page
+# ## The encoder on one page
 #
 # An encoder turns a sentence of S token ids into S vectors. Each output vector describes one token, but it depends on the whole sentence.
 #
-# The input vectors come from lesson 1 and the positions from lesson 2. The vectors then pass through a stack of N layers, all built alike (six in the paper). Each layer has two **sublayers**. In the first, *attention*, the tokens read each other. In the second, the *feed-forward network*, each token processes what it has read. Every sublayer is wrapped in a **residual connection** and a **layer norm**.
-#
 # ![The encoder from left to right. Token ids of shape (B, S) enter the token embedding, whose result has shape (B, S, D). Positions are added. A frame, marked N times, contains self-attention, a plus sign with a residual connection that goes around the attention, a layer norm, the feed-forward network, a second plus sign with its own residual connection, and a second layer norm. The output again has shape (B, S, D).](images/encoder_overview.svg)
-
-# %% [markdown]
-# ### Which part mixes which dimension?
 #
-# Inside the encoder every tensor has shape `(B, S, D)`: B sentences in the batch, S tokens in each sentence, D features for each token. For each part, ask which dimension it mixes:
-#
-# | part | mixes features (D) | mixes tokens (S) | mixes sentences (B) |
-# |---|---|---|---|
-# | embedding, linear layers, layer norm, feed-forward network | yes | no | no |
-# | attention | yes, in its projections | **yes: the only part that does** | no |
-# | batch norm (not used in a Transformer) | no | yes | yes |
-#
-# No part may mix sentences. The result for one sentence must not depend on the other sentences in its batch.
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** Where does an encoder need a `for` loop over tokens, or over sentences?
-#
-# <details><summary>Answer</summary>
-#
-# Nowhere. A linear layer treats all B · S tokens as the rows of one matrix product, and attention compares all pairs of tokens in one batched product. The only thing that has to wait is layer $n + 1$, which needs the output of layer $n$. A recurrent network takes S steps in sequence, because step $t$ needs the state from step $t - 1$. An encoder takes N steps, however long the sentence is. That is where its parallelism comes from (section 4 and table 1 of the paper).
-#
-# </details>
+# Each of the N layers (six in the paper) has two **sublayers**. In *attention*, the tokens read each other. In the *feed-forward network*, each token processes what it has read. Every sublayer is wrapped in a **residual connection** and a **layer norm**.
 
 # %% [markdown]
 # ## Layer norm
 #
-# Every sublayer adds something to the vectors, so their scale changes from layer to layer, and it keeps changing during training. Layer norm resets it. For each token, it subtracts the mean of the D features and divides by their standard deviation. Then it multiplies each feature by a learnt scale and adds a learnt offset (Ba et al. 2016, arXiv:1607.06450):
+# Every sublayer adds something to the vectors, so their scale changes from layer to layer. Layer norm resets it. For each token, it subtracts the mean of the D features and divides by their standard deviation. Then it multiplies each feature by a learnt scale and adds a learnt offset (Ba et al. 2016, arXiv:1607.06450):
 #
 # $\mathrm{LN}(x) = \gamma \cdot \dfrac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta$
 #
-# Here $\mu$ and $\sigma^2$ are the mean and variance **of one token's features**. The learnt vectors $\gamma$ and $\beta$ have length D; PyTorch calls them `weight` and `bias`. The small constant $\varepsilon$ prevents a division by zero when all features are equal.
+# Here $\mu$ and $\sigma^2$ are the mean and variance **of one token's features**. The learnt vectors $\gamma$ and $\beta$ have length D; PyTorch calls them `weight` and `bias`. The constant $\varepsilon$ prevents a division by zero.
 #
 # ![Three tokens with four features each, one token to a row. Each row has its own mean and variance: the, with 1, 1, 3, 3, has mean 2 and variance 1; cat, with 2, 4, 4, 10, has mean 5 and variance 9; sat, with 40, 20, 20, 40, has mean 30 and variance 100. Every feature has the mean of its row subtracted and is divided by the square root of the variance of its row. With gamma 1 and beta 0, the result for the is minus 1, minus 1, 1, 1; for cat minus 1, minus 0.33, minus 0.33, 1.67; for sat 1, minus 1, minus 1, 1. Each row now has mean 0 and variance 1.](images/encoder_layer_norm.svg)
-
-# %% demo
-token = torch.tensor([2.0, 4.0, 4.0, 10.0])
-centred = token - token.mean()
-variance = (centred**2).mean()
-print(f"mean {token.mean():.1f}   variance {variance:.1f}   standard deviation {variance.sqrt():.1f}")
-plots.bars({"one token": token, "after layer norm": centred / variance.sqrt()}, ["0", "1", "2", "3"]);
-
-# %% [markdown]
-# The features 2, 4, 4, 10 become −1, −0.33, −0.33, 1.67. Their order and relative spacing stay the same, but their mean is now 0 and their variance 1.
 #
 # Two details are easy to get wrong:
 #
-# - **Which variance?** There are two definitions: divide the sum of squares by D, or by D − 1. Layer norm divides by **D** (the "biased" variance). PyTorch's `var` and `std` divide by D − 1 by default.
-# - **Where does $\varepsilon$ go?** Inside the square root, added to the variance. $\sqrt{\sigma^2 + \varepsilon}$ is not the same as $\sigma + \varepsilon$.
-#
-# The next cell shows how much the first mistake costs.
-
-# %% demo
-for width in (4, 512):
-    print(f"D = {width:3}: dividing by D − 1 makes the result {1 - math.sqrt((width - 1) / width):.1%} smaller")
-
-# %% [markdown]
-# At D = 512 you would hardly notice the mistake, so the tests below use small D.
-#
-# ### Layer norm or batch norm?
-#
-# ![Two blocks of cubes, each with the directions batch, length and features. In the left block, layer norm, one bar along the features is coloured: the numbers of one token in one sentence, which are normalised together. In the right block, batch norm, one whole slice is coloured: one feature of all tokens in all sentences.](images/encoder_norms.svg)
-#
-# Batch norm (Ioffe and Szegedy 2015, arXiv:1502.03167) compares a feature with the same feature **of all other tokens in the batch**. Layer norm compares it with the other features **of the same token**.
-#
-# **Predict.** You have a batch of two sentences and multiply all vectors of sentence 1 by 3. With which of the two norms does the output of sentence 0 change?
-
-# %% demo
-torch.manual_seed(1)
-x = torch.randn(2, 5, 8)  # (B, S, D)
-changed = x.clone()
-changed[1] *= 3  # sentence 1 changes, sentence 0 does not
-
-layer_norm, batch_norm = nn.LayerNorm(8), nn.BatchNorm1d(8)  # batch norm expects (B, D, S)
-changes = {
-    "layer norm": (layer_norm(x) - layer_norm(changed))[0],
-    "batch norm": (batch_norm(x.mT) - batch_norm(changed.mT))[0].mT,
-}
-encoder_plots.moved({name: change.detach() for name, change in changes.items()}, "output of sentence 0");
-
-# %% [markdown]
-# With layer norm (left) nothing changes. With batch norm (right) every token of sentence 0 gets a different output, only because its neighbour in the batch changed.
-#
-# That is a problem for text. Sentences differ in length, so padding would enter the statistics. Batches can be as small as one sentence. And a decoder that generates one token at a time has almost nothing to average over. Batch norm works around this with running averages, which means that it computes one thing in training and another afterwards. Layer norm always computes the same thing, for one token or for a thousand.
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** You multiply all features of a token by 10 and add 3 to each. How does its layer norm change?
-#
-# <details><summary>Answer</summary>
-#
-# Hardly at all. Subtracting the mean removes the 3, and dividing by the standard deviation removes the 10. Only the effect of $\varepsilon$ changes, and it is tiny. Layer norm discards a token's mean and its scale, and keeps the pattern.
-#
-# </details>
+# - **Which variance?** Layer norm divides the sum of squares by **D**. PyTorch's `var` and `std` divide by D − 1 by default. The normalised features are then 13% too small for D = 4, but only 0.1% for D = 512.
+# - **Where does $\varepsilon$ go?** Inside the square root, added to the variance.
 
 # %% [markdown]
 # ### Exercise 1: `LayerNorm` (3 points)
@@ -257,44 +185,91 @@ check("layer-norm")
 # </details>
 
 # %% [markdown]
+# ### Layer norm or batch norm?
+#
+# ![Two blocks of cubes, each with the directions batch, length and features. In the left block, layer norm, one bar along the features is coloured: the numbers of one token in one sentence, which are normalised together. In the right block, batch norm, one whole slice is coloured: one feature of all tokens in all sentences.](images/encoder_norms.svg)
+#
+# Layer norm compares a feature with the other features **of the same token**. Batch norm (Ioffe and Szegedy 2015, arXiv:1502.03167) compares it with the same feature **of all other tokens in the batch**.
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** You have a batch of two sentences and multiply all vectors of sentence 1 by 3. With which of the two norms does the output of sentence 0 change?
+#
+# <details><summary>Answer</summary>
+#
+# Only with batch norm. Every token of sentence 0 gets a different output because its *neighbour in the batch* changed.
+#
+# </details>
+
+# %% demo
+torch.manual_seed(1)
+x = torch.randn(2, 5, 8)  # (B, S, D)
+changed = x.clone()
+changed[1] *= 3  # sentence 1 changes, sentence 0 does not
+
+layer_norm, batch_norm = LayerNorm(8), nn.BatchNorm1d(8)  # batch norm expects (B, D, S)
+moved = {
+    "layer norm": layer_norm(changed) - layer_norm(x),
+    "batch norm": (batch_norm(changed.mT) - batch_norm(x.mT)).mT,
+}
+for name, change in moved.items():
+    largest = change[0].abs().max()
+    print(f"{name}: the output of sentence 0 changes by up to {largest:.2f}")
+
+# %% [markdown]
+# For text this is a problem. Padding would enter the statistics, and a decoder that generates one token at a time has almost nothing to average over. Batch norm works around this with running averages, so it computes one thing in training and another afterwards. Layer norm always computes the same thing, from one token alone.
+
+# %% [markdown]
+# ### Which part mixes which dimension?
+#
+# Inside the encoder every tensor has shape `(B, S, D)`: B sentences in the batch, S tokens in each sentence, D features for each token. For each part, ask which dimension it mixes:
+#
+# | part | mixes features (D) | mixes tokens (S) | mixes sentences (B) |
+# |---|---|---|---|
+# | embedding, linear layers, layer norm, feed-forward network | yes | no | no |
+# | attention | yes, in its projections | **yes: the only part that does** | no |
+# | batch norm (not used in a Transformer) | no | yes | yes |
+#
+# No part may mix sentences: the result for one sentence must not depend on the others in its batch.
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** Where does an encoder need a `for` loop over tokens, or over sentences?
+#
+# <details><summary>Answer</summary>
+#
+# Nowhere. One matrix product treats all B · S tokens, and one batched product compares all pairs. Only layer $n + 1$ has to wait, for layer $n$. A recurrent network takes S steps in sequence; an encoder takes N, however long the sentence is. That is where its parallelism comes from (section 4 and table 1 of the paper).
+#
+# </details>
+
+# %% [markdown]
 # ## The feed-forward network
 #
-# Attention *moves* information between tokens. Once the attention weights are fixed, its output is a linear function of the tokens: a weighted mean of the values, and the values are a linear projection. So something else has to *process* what has been gathered. That is the job of the second sublayer, two linear layers with a ReLU between them (section 3.3, equation 2):
+# Attention *moves* information between tokens. Once the attention weights are fixed, its output is a linear function of the tokens: a weighted mean of values, which are linear projections. Something else has to *process* what has been gathered. That is the job of the second sublayer, two linear layers with a ReLU between them (section 3.3, equation 2):
 #
 # $\mathrm{FFN}(x) = \max(0,\, x W_1 + b_1)\, W_2 + b_2$
 #
-# It is applied to each position **separately and identically**: all tokens use the same weights, and no token sees another. (The paper also calls it two convolutions with kernel size 1.) Different layers have different weights.
+# It is applied to each position **separately and identically**: all tokens use the same weights, and no token sees another. Different layers have different weights.
 #
 # ![Three tokens, the, cat and sat, each in a row of its own. In each row, a vector with D = 4 features enters a box with W 1, b 1 and the ReLU, which gives a vector with F = 16 features, several of them 0. It enters a box with W 2 and b 2, which gives a vector with D = 4 features again. The boxes hold the same weights in every row, and no arrow leads from one row to another.](images/encoder_feed_forward.svg)
 #
-# The formula treats a token as a row, so $W_1$ has shape $(D, F)$ and $W_2$ has shape $(F, D)$, where $F$ is `d_ff`. PyTorch stores the transposes: `linear1.weight` has shape `(d_ff, d_model)`.
+# White squares are hidden features that the ReLU has set to 0. The formula treats a token as a row, so $W_1$ has shape $(D, F)$ and $W_2$ has shape $(F, D)$, where $F$ is `d_ff`. PyTorch stores the transposes: `linear1.weight` has shape `(d_ff, d_model)`.
 
 # %% [markdown]
-# ### Why a ReLU?
+# ### Why a ReLU, and how wide?
 #
-# Two linear layers in a row are only one linear layer: $(x W_1) W_2 = x (W_1 W_2)$. Without the ReLU, the extra width would buy you nothing.
+# Two linear layers in a row are only one linear layer: $(x W_1) W_2 = x (W_1 W_2)$. Without the ReLU, the extra width would gain nothing.
 #
-# **Predict.** A network has one input feature, 30 hidden units and one output. What does its output look like as a function of the input, with the ReLU and without?
+# With it, you can read the hidden units as detectors. A unit is positive if the token matches its pattern ("a plural noun after a negation", say), and then it adds its row of $W_2$ to the output (Geva et al. 2021, arXiv:2012.14913).
+#
+# The output is added to the input, so both have width `d_model`. The hidden layer has `d_ff` units: 2048 in the paper, four times `d_model` = 512.
 
-# %% demo
-torch.manual_seed(2)
-wide, narrow = nn.Linear(1, 30), nn.Linear(30, 1)
-line = torch.linspace(-3, 3, 61)[:, None]  # (61, 1): 61 tokens with one feature each
-with torch.no_grad():
-    bent = narrow(F.relu(wide(line))).flatten().tolist()
-    straight = narrow(wide(line)).flatten().tolist()
-encoder_plots.lines(line.flatten().tolist(), {"with ReLU": bent, "without ReLU": straight},
-                    labels=("x, the only feature", "output"));
-
-# %% [markdown]
-# Without the ReLU the output is a straight line, whatever the weights are. With it, the line can bend once at every hidden unit's threshold, so 30 hidden units allow 30 bends.
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** What share of a layer's parameters is in the feed-forward network?
 #
-# You can read the hidden units as detectors. A unit is positive if the token matches its pattern ("a plural noun after a negation", say), and then it adds its row of $W_2$ to the output. If the token doesn't match, the unit is 0 and adds nothing. Geva et al. 2021 (arXiv:2012.14913) interpret trained feed-forward layers in this way: the columns of $W_1$ are keys that detect patterns, and the rows of $W_2$ are the values that get written.
-
-# %% [markdown]
-# ### How wide?
+# <details><summary>Answer</summary>
 #
-# The input and output have width `d_model`, because the output is added to the input. The hidden layer has `d_ff` units. The paper uses 2048 for `d_model` = 512, and many later models keep this factor of four. Count the parameters in one layer of the paper's base model:
+# Two thirds of a layer's parameters are in its feed-forward network.
+#
+# </details>
 
 # %% demo
 d_model, d_ff = 512, 2048
@@ -302,25 +277,14 @@ attention = 4 * (d_model * d_model + d_model)  # w_q, w_k, w_v, w_o
 feed_forward = (d_model * d_ff + d_ff) + (d_ff * d_model + d_model)  # linear1, linear2
 norms = 2 * 2 * d_model  # two norms, each with weight and bias
 total = attention + feed_forward + norms
-for name, count in {"attention": attention, "feed-forward": feed_forward, "norms": norms}.items():
+counts = {"attention": attention, "feed-forward": feed_forward, "norms": norms}
+for name, count in counts.items():
     print(f"{name:13} {count:9,}   {count / total:6.1%}")
-
-# %% [markdown]
-# Two thirds of a layer's parameters are in its feed-forward network.
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** You shuffle the tokens of a sentence before they enter the feed-forward network. What comes out?
-#
-# <details><summary>Answer</summary>
-#
-# The same vectors, shuffled in the same way. The network doesn't know a token's position or its neighbours. Like attention, it has no sense of order. The order is in the vectors themselves, because the positional encoding of lesson 2 was added to them.
-#
-# </details>
 
 # %% [markdown]
 # ### Exercise 2: `FeedForward` (3 points)
 #
-# Write two linear layers with bias: `linear1` from `d_model` to `d_ff`, and `linear2` back to `d_model`. Put a ReLU and dropout between them. Their order doesn't matter, since dropout only zeroes or scales. Nothing follows `linear2`. *10 minutes, easy.*
+# Write two linear layers with bias: `linear1` from `d_model` to `d_ff`, and `linear2` back to `d_model`. Put a ReLU and dropout between them, in either order. Nothing follows `linear2`. *10 minutes, easy.*
 
 # %% solution feed-forward
 class FeedForward(nn.Module):
@@ -402,99 +366,23 @@ check("feed-forward")
 # %% [markdown]
 # ## Residual connections
 #
-# A sublayer doesn't replace its input. It **adds** to it: $x + \mathrm{Sublayer}(x)$ (section 3.1; the idea comes from He et al. 2016, arXiv:1512.03385). This helps in two ways.
+# A sublayer doesn't replace its input. It **adds** to it: $x + \mathrm{Sublayer}(x)$ (He et al. 2016, arXiv:1512.03385). This helps in two ways.
 #
 # - **Forwards**: a token's own vector, including its position, is carried to the top of the stack even if some sublayers add nothing useful. A sublayer only has to learn what to *change*.
-# - **Backwards**: the Jacobian of $x + f(x)$ is $I + J_f$. A stack of N layers has 2N sublayers, so on its way down a gradient is multiplied by 2N such factors. Multiply them out, and one of the terms is the identity $I$: a path on which the gradient passes all sublayers and is not changed by their weights.
+# - **Backwards**: the Jacobian of $x + f(x)$ is $I + J_f$. A gradient that travels down N layers is multiplied by 2N such factors. Multiply them out, and one of the terms is the identity $I$: a path on which the gradient passes every sublayer unchanged.
 #
 # ![A thick straight line leads from x on the left through four plus signs, two layers without their norms. Before each plus sign a branch leaves the line, goes through a sublayer, attention and feed-forward in turn, and is added back to the line at the plus sign. The sums are x 1 = x + f 1 of x, then x 2 = x 1 + f 2 of x 1, and so on up to x 4. Below, a dotted arrow leads from right to left: backwards, the gradient has a path around every sublayer.](images/encoder_residual.svg)
 #
-# There is a catch. In the paper's layer a norm follows every sum, so each factor becomes $J_{\mathrm{LN}}\,(I + J_f)$. The path around the sublayers is still there, but it now leads through 2N norms, and each of them rescales the gradient.
-#
-# A sum needs two terms of the same shape. That is why attention and the feed-forward network both return vectors of width `d_model`, and why this width is the same throughout the model (section 3.1).
+# A sum needs two terms of the same shape, so every sublayer returns vectors of width `d_model`.
 
 # %% [markdown]
 # ### Where does the norm go?
 #
+# There are two places for the norm: on the residual path, or on the branch.
+#
 # ![Two chains from left to right. Above, post-norm, as in the paper: x goes into the sublayer and around it, both meet at a plus sign, and the sum goes through layer norm, so the residual path leads through every norm. Below, pre-norm: x goes around, and on the branch it goes first through layer norm and then through the sublayer; both meet at the plus sign, so the residual path contains nothing but sums.](images/encoder_pre_post.svg)
 #
-# The paper normalises **after** the sum, $\mathrm{LN}(x + \mathrm{Sublayer}(x))$. This is called **post-norm**. Many later models, such as GPT-2 (Radford et al. 2019, section 2.3), normalise the **input of the sublayer** instead, $x + \mathrm{Sublayer}(\mathrm{LN}(x))$. This is called **pre-norm**, and it leaves the residual path free of norms. You will build post-norm in this lesson and pre-norm in lesson 6.
-
-# %% [markdown]
-# ### What the choice does to the gradient
-#
-# Xiong et al. 2020 (arXiv:2002.04745, theorem 1) analysed a freshly initialised network. Their bound on the gradient of the *last* layer's feed-forward weights shrinks like $1/\sqrt{N}$ with pre-norm. With post-norm it doesn't shrink with depth at all. The next cell measures this gradient for stacks of 1 to 16 layers, each drawn with six seeds.
-
-# %% demo
-from coursework.ablation import TokensAndPositions, fresh_layers
-
-
-def last_gradient(depth, norm_first, seed):
-    """The size of the gradient of linear2's weights in the last of `depth` fresh layers."""
-    torch.manual_seed(seed)
-    layers = fresh_layers(depth, norm_first=norm_first, d_model=64, d_ff=256)  # PyTorch's own
-    model = nn.Sequential(*layers, nn.Linear(64, 50))
-    logits = model(torch.randn(16, 10, 64))  # (16, 10, 50)
-    F.cross_entropy(logits.flatten(0, 1), torch.randint(50, (160,))).backward()
-    return layers[depth - 1].linear2.weight.grad.norm().item()
-
-
-depths, found = (1, 2, 4, 8, 16), {}
-print(f"{'layers':9}", *(f"{n:6}" for n in depths))
-for name, norm_first in (("post-norm", False), ("pre-norm", True)):
-    found[name] = [sum(last_gradient(n, norm_first, seed) for seed in range(6)) / 6 for n in depths]
-    print(f"{name:9}", *(f"{value:6.2f}" for value in found[name]))
-found["pre-norm if it fell like 1/√N"] = [found["pre-norm"][0] / math.sqrt(n) for n in depths]
-plots.curves(depths, found, labels=("layers", "gradient in the last layer"), base=2);
-
-# %% [markdown]
-# With one layer the two are nearly equal. As the stack gets deeper, the post-norm gradient grows slightly and the pre-norm gradient falls to less than half. The direction is what the theorem predicts, but the fall is slower than $1/\sqrt{N}$ (dotted): the theorem is a bound for an idealised network, not a prediction of these numbers.
-#
-# Does this matter for training? The paper trains with **warm-up**: the learning rate starts near 0 and rises over the first steps (lesson 7). Xiong et al. argue that post-norm needs warm-up because of the large gradients near the output, and that pre-norm can do without. Liu et al. 2020 (arXiv:2004.08249) disagree about the cause. They find that unbalanced gradients are not the root of the problem. In their analysis, a post-norm layer depends so heavily on what its sublayers add that small changes of the weights are amplified into large changes of the output. Both papers agree on what happens in training, and you can see it for yourself.
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** Four stacks of six layers learn to say a sentence of eight random tokens backwards: post-norm and pre-norm, each with a constant learning rate of 0.01 and with 60 steps of warm-up to the same rate. Guessing blindly is right 1 time in 16. Which stacks learn it within 150 steps?
-#
-# <details><summary>Answer</summary>
-#
-# Three of the four. Only post-norm without warm-up fails. The plot below shows it.
-#
-# </details>
-
-# %% demo
-def learn_backwards(model, rate, warm_up=1, steps=150, every=10):
-    """Train a model and a linear layer to reverse 8 random tokens; return accuracies and that layer."""
-    torch.manual_seed(1)
-    head = nn.Linear(32, 20)
-    optimiser = torch.optim.Adam([*model.parameters(), *head.parameters()])
-    history = []
-    for step in range(steps):
-        optimiser.param_groups[0]["lr"] = rate * min(1.0, (step + 1) / warm_up)
-        ids = torch.randint(4, 20, (32, 8))
-        logits = head(model(ids))  # (32, 8, 20)
-        loss = F.cross_entropy(logits.flatten(0, 1), ids.flip(1).flatten())
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        history.append((logits.argmax(dim=-1) == ids.flip(1)).float().mean())
-    return torch.stack(history).view(-1, every).mean(dim=1).tolist(), head  # means of 10 steps
-
-# %% demo
-found = {}
-for norm, norm_first in (("post-norm", False), ("pre-norm", True)):
-    for start, warm_up in (("without warm-up", 1), ("with warm-up", 60)):
-        torch.manual_seed(0)
-        layers = fresh_layers(6, norm_first=norm_first, d_model=32, d_ff=64)
-        model = nn.Sequential(TokensAndPositions(20, 8, 32), *layers)
-        found[f"{norm}, {start}"], _ = learn_backwards(model, rate=0.01, warm_up=warm_up)
-for name, accuracies in found.items():
-    print(f"{name:26} accuracy in the last 10 steps: {accuracies[-1]:.2f}")
-encoder_plots.lines(range(10, 151, 10), found, labels=("step", "accuracy"));
-
-# %% [markdown]
-# Post-norm without warm-up (solid, orange) stays near 0.1. With warm-up it reaches 1.0 (solid, blue). Pre-norm (dashed) reaches 1.0 either way, and warm-up only delays it. So at this depth and rate, post-norm needs warm-up and pre-norm doesn't.
-#
-# The experiment doesn't tell you *why*, so it can't decide between the two explanations. It also doesn't say that post-norm always needs warm-up. With fewer layers and a lower rate it trains without: the residual experiment at the end of this lesson uses four post-norm layers at a constant rate of 0.003.
+# The paper normalises **after** the sum, $\mathrm{LN}(x + \mathrm{Sublayer}(x))$. This is called **post-norm**. Its residual path leads through every norm, and each norm rescales the gradient. Many later models, such as GPT-2 (Radford et al. 2019, section 2.3), normalise the **input of the sublayer** instead, $x + \mathrm{Sublayer}(\mathrm{LN}(x))$. This is called **pre-norm**, and it leaves the residual path free of norms. You will build post-norm in this lesson and pre-norm in lesson 6. Lesson 7 shows what post-norm needs in training: a warm-up of the learning rate.
 
 # %% [markdown]
 # ### Exercise 3: `EncoderLayer` (6 points)
@@ -602,21 +490,13 @@ check("encoder-layer")
 # %% [markdown]
 # ## The stack
 #
-# Now stack the layers. Two questions decide whether your stack is right.
+# Two questions decide whether a stack of layers is right.
 #
-# **Does every layer get the mask?** The embedding of a padding token is zero, but its vector isn't zero for long: the positional encoding is added, and every layer lets it read the sentence like any other token. Only the mask keeps real tokens from reading it, so every layer needs the mask.
+# **Does every layer get the mask?** A padding token starts as zeros, but the positional encoding is added, and then it reads the sentence like any other token. Only the mask keeps real tokens from reading it.
 #
-# **Does every layer have its own weights?** `[EncoderLayer(…)] * 6` is a list that contains *one* layer six times. And a plain Python list hides its layers from `parameters()`, so the optimiser never trains them. `nn.ModuleList` registers them.
-
-# %% demo
-six_times_one = nn.ModuleList([nn.Linear(4, 4)] * 6)
-six = nn.ModuleList(nn.Linear(4, 4) for _ in range(6))
-for name, stack in {"[layer] * 6": six_times_one, "six layers": six}.items():
-    print(f"{name:12} {len(stack)} entries, {sum(p.numel() for p in stack.parameters())} parameters")
+# **Does every layer have its own weights?** `[EncoderLayer(…)] * 6` contains *one* layer six times. A plain list also hides its layers from `parameters()`, so the optimiser never trains them. `nn.ModuleList` registers them.
 
 # %% [markdown]
-# Both lists have six entries, but the first has the parameters of a single layer.
-#
 # ### Exercise 4: `Encoder` (5 points)
 #
 # Build the encoder from three parts: `embedding`, a `TokenEmbedding`; `position`, a `PositionalEncoding`; and `layers`, which holds `num_layers` encoder layers. The ids go through them in this order. *15 minutes, medium.*
@@ -729,7 +609,13 @@ check("encoder")
 # %% [markdown]
 # ## Does it match PyTorch?
 #
-# Here are three of your layers, and three `nn.TransformerEncoderLayer` with copies of their weights. They read two sentences of different lengths. PyTorch's padding mask uses the opposite convention (lesson 3), so `~` converts it.
+# Here are three of your layers, and three `nn.TransformerEncoderLayer` with copies of their weights. They read two sentences of different lengths. PyTorch's padding mask uses the opposite convention (lesson 3), so `~` converts it. The differences that remain are rounding errors of float32.
+#
+# <details><summary>More: what if you forget <code>batch_first=True</code>?</summary>
+#
+# PyTorch's layers take the length first, `(S, B, D)`, unless you pass `batch_first=True`. If you forget it, nothing complains: both `(2, 6, 8)` and `(6, 2, 8)` are valid inputs. The layer then mistakes the two sentences for two *positions*, and its attention mixes sentences instead of tokens. To notice, change sentence 1 and look at the output of sentence 0.
+#
+# </details>
 
 # %% demo
 encoder = Encoder(vocab_size=20, d_model=8, num_layers=3, num_heads=2, d_ff=12).eval()
@@ -740,44 +626,24 @@ ours = ablation.layer_outputs(encoder, ids, mask)  # the output of each layer, (
 theirs = encoder.position(encoder.embedding(ids))
 for number, (twin, output) in enumerate(zip(twins, ours)):
     theirs = twin(theirs, src_key_padding_mask=~mask[:, 0])  # (2, 6, 8)
-    print(f"after layer {number}: largest difference {(theirs - output).abs().max():.1e}")
-
-# %% [markdown]
-# The differences are rounding errors of float32.
-#
-# **A trap.** PyTorch's layers take the length first, `(S, B, D)`, unless you pass `batch_first=True`. If you forget it, nothing complains: both `(2, 6, 8)` and `(6, 2, 8)` are valid inputs. Change sentence 1 and watch sentence 0:
-
-# %% demo
-x = torch.randn(2, 6, 8)  # (B, S, D)
-changed = x.clone()
-changed[1] = torch.randn(6, 8)
-for batch_first in (True, False):
-    torch.manual_seed(3)
-    theirs = nn.TransformerEncoderLayer(8, 2, 12, dropout=0.0, batch_first=batch_first)
-    change = (theirs(changed) - theirs(x))[0].abs().max()
-    print(f"{f'batch_first={batch_first}:':18} the output of sentence 0 changes by up to {change:.2f}")
-
-# %% [markdown]
-# With `batch_first=False` the layer takes the two sentences for two *positions*, so its attention mixes sentences instead of tokens.
+    difference = (theirs - output).abs().max()
+    print(f"after layer {number}: largest difference {difference:.1e}")
 
 # %% [markdown]
 # ## Does it match a real BERT?
 #
-# Your layer has the same parts as a layer of BERT (Devlin et al. 2019, arXiv:1810.04805), so you can load a pretrained one into it. The model here is all-MiniLM-L6-v2: a small BERT, trained further to judge how similar two sentences are. It runs on two sentences, and `states` holds the vectors that went into and came out of each layer.
+# Your layer has the same parts as a layer of BERT (Devlin et al. 2019, arXiv:1810.04805), so you can load a pretrained one into it. The model here is all-MiniLM-L6-v2, a small BERT that was trained further to judge how similar two sentences are. `states` holds the vectors that went into and came out of each of its layers.
 
 # %% demo
 from coursework.bert_layers import run_bert
 
 bert = run_bert(["The cat drank its milk.", "An old dog slept all day in the sun."])
 print(bert.note)
-print(f"{len(bert.layers)} layers, {len(bert.states)} states of shape {tuple(bert.states[0].shape)}")
+print(f"{len(bert.states)} states of shape {tuple(bert.states[0].shape)}")
 print(f"real tokens in each sentence: {bert.real.sum(dim=1).tolist()}")
 
 # %% [markdown]
-# Two details differ from the paper's layer, and you have to take care of both:
-#
-# - BERT's layer norm uses $\varepsilon = 10^{-12}$. Your `LayerNorm` takes `eps`, so the cell below makes two new norms.
-# - BERT's feed-forward network has a **GELU** instead of the ReLU: a smooth function that is close to 0 for negative numbers and close to $x$ for positive ones (Hendrycks and Gimpel 2016, arXiv:1606.08415). The two linear layers are the same. For this demonstration only, the cell after next puts your two linear layers around a GELU. Your `FeedForward` stays as it is.
+# Two details differ from the paper's layer. BERT's norm uses $\varepsilon = 10^{-12}$, so the code makes two new norms. And its feed-forward network has a **GELU** instead of the ReLU, a smooth function that is close to 0 for negative numbers and close to $x$ for positive ones (Hendrycks and Gimpel 2016, arXiv:1606.08415). The code puts your two linear layers around one.
 
 # %% demo
 names = {  # your name: BERT's name
@@ -802,8 +668,14 @@ def load_layer(theirs):
             mine.get_submodule(my_name).get_parameter(kind).data.copy_(source)
     return mine
 
-# %% [markdown]
-# **Predict.** How far from BERT's output will you be with the ReLU, and how far with the GELU?
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** How far from BERT's output will you be with the ReLU, and how far with the GELU?
+#
+# <details><summary>Answer</summary>
+#
+# With the GELU, every one of the six layers agrees with BERT to within $10^{-5}$. Your encoder layer *is* a BERT layer. With the ReLU some numbers are off by about 1, which is large for normalised vectors. Weights trained with one activation don't work with another.
+#
+# </details>
 
 # %% demo
 real = bert.real[:, None]  # (2, 1, 12), the mask: True = may attend
@@ -814,24 +686,21 @@ for number, theirs in enumerate(bert.layers):
         hidden, back = mine.feed_forward.linear1, mine.feed_forward.linear2
         mine.feed_forward = nn.Sequential(hidden, nn.GELU(), back)
         with_gelu = mine(bert.states[number], real)
-    relu, gelu = ((y - bert.states[number + 1])[bert.real].abs().max() for y in (with_relu, with_gelu))
-    print(f"layer {number}: largest difference {relu:.2f} with ReLU, {gelu:.1e} with GELU")
+    after = bert.states[number + 1]
+    relu, gelu = ((y - after)[bert.real].abs().max() for y in (with_relu, with_gelu))
+    print(f"layer {number}: off by up to {relu:.2f} with ReLU, {gelu:.1e} with GELU")
     assert gelu < 1e-5
-
-# %% [markdown]
-# With the GELU, every one of the six layers agrees with BERT to within $10^{-5}$. Your encoder layer *is* a BERT layer. With the ReLU some numbers are off by about 1, which is large for vectors that have just been normalised. Weights trained with one activation don't work with another.
 
 # %% [markdown]
 # ## Change one token: which outputs change?
 #
-# Shapes don't tell you whether an encoder is wired correctly. A simple experiment does: change one token, leave the rest, and measure how far each output moves. In an encoder every token can attend to every other, so **every** output must move. Adding padding, on the other hand, must move **nothing**.
-#
-# One line below needs an explanation. `nn.Embedding` starts with standard deviation 1, and `TokenEmbedding` multiplies by $\sqrt{D}$. With D = 32 the token vectors would be 5.7 times as large as that, and the positions would hardly count (lesson 2). Starting the table with standard deviation $D^{-1/2}$ brings the token vectors back to 1.
+# Shapes don't tell you whether an encoder is wired correctly. A simple experiment does: change one token, and measure how far each output moves. Every token can attend to every other, so **every** output must move. Added padding must move **nothing**.
 
 # %% demo
 words = ["the", "cat", "drank", "its", "milk", "<eos>"]
 torch.manual_seed(8)
 encoder = Encoder(vocab_size=40, d_model=32, num_layers=3, num_heads=4, d_ff=64).eval()
+# With PyTorch's own start the token vectors would drown out the positions (lesson 2).
 nn.init.normal_(encoder.embedding.embed.weight, std=32**-0.5)  # times √32, that is 1
 sentence = torch.tensor([[5, 9, 13, 7, 21, 2]])
 
@@ -855,9 +724,16 @@ limits = (0.0, float(table.max()))
 plots.heatmap(table, [f"change “{word}”" for word in words], words, limits=limits);
 
 # %% [markdown]
-# Each row is a token that was changed, each column an output. No entry is 0: every output notices every change. The diagonal stands out, because the residual connections carry a token's own vector straight up.
+# Each row is a token that was changed, each column an output. No entry is 0. The diagonal stands out, because the residual connections carry a token's own vector straight up.
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** Now add three padding tokens after the sentence. Which outputs move, with the padding mask and without it?
 #
-# **Predict.** Now add three padding tokens after the sentence. Which outputs move, with the padding mask and without it?
+# <details><summary>Answer</summary>
+#
+# With the mask (bottom row) nothing moves. Without it (middle row) every output moves, about half as far as the unchanged words did when *cat* was replaced. No error is raised: the model just reads its padding.
+#
+# </details>
 
 # %% demo
 padded = F.pad(sentence, (0, 3))  # (1, 9): <pad> is 0
@@ -869,128 +745,130 @@ cases = {
 plots.heatmap(torch.stack(list(cases.values())), list(cases), words, limits=limits);
 
 # %% [markdown]
-# With the mask (bottom row) nothing moves. Without it (middle row) every output moves, about half as far as the other words do when *cat* is changed. No error is raised: the model just reads its padding.
-#
-# Drag the slider to choose the token to change. (It needs a running kernel. The heat map above shows the same numbers, row by row.)
-
-# %% demo
-from ipywidgets import IntSlider, interact
-
-
-@interact(position=IntSlider(value=1, min=0, max=5, continuous_update=False))
-def flip(position):
-    """Drag the position: every bar is above 0, and the changed word's is the highest."""
-    title = f"“{words[position]}” becomes another word"
-    plots.bars({title: table[position]}, words, marked=[words[position]], top=1.2 * float(table.max()))
-    plt.show()
-
-# %% [markdown]
 # ## Experiment: cut the residual connections
 #
-# What would the stack do without residual connections? Take an encoder with eight layers and cut them. You don't have to touch your code for this: if a sublayer returns $f(x) - x$, the residual connection gives $x + f(x) - x = f(x)$. Everything else stays the same, including the weights.
+# In the trained model above, cutting one residual connection was enough. To see what goes wrong, take an untrained encoder with eight layers and cut all of them. If a sublayer returns $f(x) - x$, the residual connection gives $x + f(x) - x = f(x)$. Everything else stays the same, including the weights.
 
 # %% demo
 torch.manual_seed(5)
-whole = Encoder(vocab_size=20, d_model=32, num_layers=8, num_heads=4, d_ff=64, dropout=0.0)
+whole = Encoder(20, d_model=32, num_layers=8, num_heads=4, d_ff=64, dropout=0.0)
 nn.init.normal_(whole.embedding.embed.weight, std=32**-0.5)  # as above
-encoders = {"with residuals": whole, "without residuals": ablation.without_residuals(whole)}
+cut = ablation.without_residuals(whole)
+encoders = {"with residuals": whole, "without residuals": cut}
 
 batch = torch.randint(4, 20, (400, 10))  # 400 sentences of 10 random tokens
-outputs = {name: ablation.layer_outputs(model, batch) for name, model in encoders.items()}
+outputs = {name: ablation.layer_outputs(each, batch) for name, each in encoders.items()}
 
 # %% [markdown]
-# ### How different are the tokens of a sentence?
+# ### Do the tokens stay different?
 #
-# Subtract from each vector the mean over its sentence, and compare the length of the rest with the length of the whole. A result of 0 means that all tokens of a sentence have the same vector. **Predict:** how many layers does it take without residual connections until the tokens can't be told apart?
+# Subtract from each vector the mean over its sentence, and compare the norm of what remains with the original norm. The result is 0 if all tokens of a sentence have the same vector.
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** How many layers without residual connections does it take until the tokens can't be told apart?
+#
+# <details><summary>Answer</summary>
+#
+# Three. Without them they become the same vector within three layers, up to rounding. Attention averages over the sentence, and averages of averages become alike (Dong et al. 2021, arXiv:2103.03404, prove it for pure attention). From then on, no later layer can tell *cat* from *milk*.
+#
+# </details>
 
 # %% demo
 def spread(x):
-    """The share of x (B, S, D) that remains when the mean over the sentence is subtracted: 0 to 1."""
+    """The share of x (B, S, D) that is left without its sentence's mean: 0 to 1."""
     return ((x - x.mean(dim=1, keepdim=True)).norm() / x.norm()).item()
 
 
 numbers = range(8)
 found = {name: [spread(x) for x in layers] for name, layers in outputs.items()}
-encoder_plots.lines(numbers, found, labels=("after layer", "difference between tokens"), log=True)
-print("without residuals, after layers 0, 1 and 2:", *(f"{value:.1e}" for value in found["without residuals"][:3]))
-
-# %% [markdown]
-# The vertical axis is logarithmic. With residual connections the tokens stay different through all eight layers. Without them they become the same vector within three layers, up to rounding. The reason is that attention averages over the sentence, and averages of averages become alike. Dong et al. 2021 (arXiv:2103.03404) prove that pure attention, without residual connections and feed-forward networks, loses rank doubly exponentially with depth. From then on, no later layer can tell *cat* from *milk*.
+labels = ("after layer", "difference between tokens")
+encoder_plots.lines(numbers, found, labels=labels, log=True)
+alike = (f"{value:.1e}" for value in found["without residuals"][:3])
+print("without residuals, after layers 0, 1 and 2:", *alike)
 
 # %% [markdown]
 # ### What can you still read from the vectors?
 #
-# Fit a linear map that predicts from each output vector which *position* it stands at, and another that predicts which *token* it belongs to.
+# Fit one linear map that predicts the *position* from each output vector, and another that predicts the *token*.
 
 # %% demo
 positions = torch.arange(10).expand(400, 10).flatten()  # (4000,)
 questions = {"position": positions, "token": batch.flatten()}
 found = {
-    f"{question}, {name}": [ablation.linear_probe(x.flatten(0, 1), labels) for x in layers]
-    for question, labels in questions.items()
+    f"{asked}, {name}": [ablation.linear_probe(x.flatten(0, 1), labels) for x in layers]
+    for asked, labels in questions.items()
     for name, layers in outputs.items()
 }
-encoder_plots.lines(numbers, found, labels=("after layer", "accuracy of the linear map"))
+encoder_plots.lines(numbers, found, labels=("after layer", "accuracy of the map"))
 for name, accuracies in found.items():
     print(f"{name:27}", *(f"{accuracy:.2f}" for accuracy in accuracies))
 
 # %% [markdown]
-# With residual connections (blue) the token can be read without error after every layer, and the position in most cases. Without them (orange) the position is hardly better than chance after layer 0 and at chance (1 in 10) from layer 1 on. The token does little better: its accuracy falls to about 0.15 (chance is 1 in 16).
+# With residual connections (blue) the token can always be read, and the position in most cases. Without them (orange) the position is at chance (1 in 10) from layer 1 on, and the token does little better: its accuracy falls to about 0.15 (chance is 1 in 16).
 #
-# This is **how position survives the stack**. The positional encoding is added once, at the bottom, and no layer is told the positions again. The residual connections carry it up together with the token. (These layers are untrained. Training could find weights that keep more, but only if a gradient reaches them.)
+# This is **how position survives the stack**. The positional encoding is added once, at the bottom, and the residual connections carry it up together with the token. (Training could find weights that keep more, but only if a gradient reaches them.)
 
 # %% [markdown]
-# ### What reaches the early layers on the way back?
+# ### How much gradient reaches the early layers?
 #
-# Ask the encoder for the token at every position, as you would in training, and measure the gradient that arrives at each layer's output.
+# Predict every token from the encoder's output, as in training, and measure the gradient at the output of each layer.
 
 # %% demo
-found = {}
 for name, layers in outputs.items():
     torch.manual_seed(9)
     logits = nn.Linear(32, 20)(layers[-1])  # (400, 10, 20)
     F.cross_entropy(logits.flatten(0, 1), batch.flatten()).backward()
-    found[name] = [x.grad.norm().item() for x in layers]
-    print(f"{name:17}", *(f"{size:.4f}" for size in found[name]))
-encoder_plots.lines(numbers, found, labels=("after layer", "size of the gradient"), log=True);
+    print(f"{name:17}", *(f"{x.grad.norm():.4f}" for x in layers))
 
 # %% [markdown]
-# Read the plot from right to left, the way the gradient travels. With residual connections it loses about a fifth on its way from layer 7 to layer 0. Without them it loses almost nine tenths. And what does arrive is of little use, because the tokens it belongs to have become indistinguishable.
+# Read the rows from right to left, the way the gradient travels. With residual connections it loses about a fifth on its way from layer 7 to layer 0. Without them it loses almost nine tenths, and what arrives is of little use: the tokens can't be told apart.
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** Two encoders of four layers, one without residual connections, are trained for 150 steps to say the sentence backwards. Guessing blindly is right 1 time in 16 (0.06). How far does each get?
+# **Predict, then reveal.** Two encoders of four layers, one without residual connections, learn for 150 steps to reverse a sequence of eight random tokens. Guessing is right 1 time in 16 (0.06). How far does each get?
 #
 # <details><summary>Answer</summary>
 #
-# With residual connections the task is solved. Without them the accuracy reaches about 0.14: more than blind guessing, and slowly rising. What it has learnt is *which* tokens are in the sentence, not *where* they are. The cell below checks this: it gives the same answer at all eight positions, and that answer is usually a token of the sentence.
-#
-# Nothing *forbids* a solution without residual connections. Training just doesn't find it.
+# With residual connections the task is solved. Without them the accuracy reaches about 0.13. That encoder has learnt *which* tokens are in the sequence, but not *where*: it gives the same answer at all eight positions, and that answer is usually one of the eight.
 #
 # </details>
 
 # %% demo
-torch.manual_seed(5)
-small = Encoder(vocab_size=20, d_model=32, num_layers=4, num_heads=4, d_ff=64, dropout=0.0)
-nn.init.normal_(small.embedding.embed.weight, std=32**-0.5)  # as above
-learners = {"without residuals": ablation.without_residuals(small), "with residuals": small}
-found, heads = {}, {}
-for name, model in learners.items():
-    found[name], heads[name] = learn_backwards(model, rate=0.003)
-    print(f"{name:17} accuracy in the last 10 steps: {found[name][-1]:.3f}")
-encoder_plots.lines(range(10, 151, 10), found, labels=("step", "accuracy"));
+def learn_to_reverse(model, rate=0.003, steps=150, every=10):
+    """Train a model to reverse 8 random tokens; return accuracies and the last layer."""
+    torch.manual_seed(1)
+    head = nn.Linear(32, 20)
+    optimiser = torch.optim.Adam([*model.parameters(), *head.parameters()], lr=rate)
+    history = []
+    for _ in range(steps):
+        ids = torch.randint(4, 20, (32, 8))
+        logits = head(model(ids))  # (32, 8, 20)
+        loss = F.cross_entropy(logits.flatten(0, 1), ids.flip(1).flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        history.append((logits.argmax(dim=-1) == ids.flip(1)).float().mean())
+    accuracies = torch.stack(history).view(-1, every).mean(dim=1)  # means of 10 steps
+    return accuracies.tolist(), head
 
 # %% demo
-ids = torch.randint(4, 20, (1000, 8))  # new sentences
+torch.manual_seed(5)
+small = Encoder(20, d_model=32, num_layers=4, num_heads=4, d_ff=64, dropout=0.0)
+nn.init.normal_(small.embedding.embed.weight, std=32**-0.5)  # as above
+cut = ablation.without_residuals(small)
+learners = {"without residuals": cut, "with residuals": small}
+found, test_ids = {}, torch.randint(4, 20, (1000, 8))  # new sequences
+chance = 1 - (15 / 16) ** 8  # that a random token is one of the eight
 for name, model in learners.items():
-    guesses = heads[name](model(ids)).argmax(dim=-1)  # (1000, 8)
+    found[name], head = learn_to_reverse(model)
+    guesses = head(model(test_ids)).argmax(dim=-1)  # (1000, 8)
     alike = (guesses == guesses[:, :1]).all(dim=-1).float().mean()
-    present = (guesses[:, :, None] == ids[:, None]).any(dim=-1).float().mean()
-    print(f"{name:17} same answer at all positions: {alike:.0%}   a token of the sentence: {present:.0%}")
-print(f"a random token is in the sentence: {1 - (15 / 16) ** 8:.0%}")
+    present = (guesses[:, :, None] == test_ids[:, None]).any(dim=-1).float().mean()
+    print(f"{name:17} accuracy in the last 10 steps: {found[name][-1]:.3f}")
+    print(f"    the same answer at all positions: {alike:.0%}")
+    print(f"    an answer is in the sequence: {present:.0%} (by chance {chance:.0%})")
+encoder_plots.lines(range(10, 151, 10), found, labels=("step", "accuracy"));
 
 # %% [markdown]
-# Without residual connections the encoder gives one and the same answer at all eight positions, and far more often than a random guess would, that answer is a token of the sentence.
-#
 # ## Exercise 5: dense layers (1 point)
 #
 # Answer in your own words in the cell below. Three or four sentences are enough. *5 minutes, easy.*
@@ -1039,15 +917,15 @@ print(f"a random token is in the sentence: {1 - (15 / 16) ** 8:.0%}")
 # %% [markdown]
 # ### Stretch: a gated feed-forward network
 #
-# *Not counted · 10 minutes, easy.*
+# Many recent models replace the ReLU with a **gate**: one projection of the token decides, feature by feature, how much of another projection passes. *10 minutes, easy.*
 #
-# Many recent models replace the ReLU by a **gate**: one projection of the token decides, feature by feature, how much of another projection passes. In the variant called SwiGLU (Shazeer 2020, *GLU Variants Improve Transformer*, arXiv:2002.05202, section 2), the gate goes through SiLU, $\mathrm{silu}(z) = z \cdot \sigma(z)$, where $\sigma$ is the sigmoid:
+# In the variant called SwiGLU (Shazeer 2020, arXiv:2002.05202, section 2), the gate goes through SiLU, $\mathrm{silu}(z) = z \cdot \sigma(z)$, where $\sigma$ is the sigmoid:
 #
 # $\mathrm{FFN}(x) = \left(\mathrm{silu}(x W_1) \odot x W_3\right) W_2$
 #
-# The sign $\odot$ stands for the elementwise product. LLaMA, for example, uses this network (Touvron et al. 2023, arXiv:2302.13971, section 2.2).
+# The sign $\odot$ is the elementwise product. To keep the number of weights, Shazeer shrinks `d_ff` by a third.
 #
-# Write `GatedFeedForward(d_model, d_ff)` with three linear layers **without bias**: `w1` and `w3` from `d_model` to `d_ff`, and `w2` back to `d_model`. There is no dropout.
+# Write `GatedFeedForward(d_model, d_ff)` with three linear layers **without bias** and no dropout: `w1` and `w3` from `d_model` to `d_ff`, and `w2` back to `d_model`.
 
 # %% solution gated-feed-forward
 class GatedFeedForward(nn.Module):
@@ -1108,23 +986,16 @@ check("gated-feed-forward")
 #
 # </details>
 
-# %% [markdown]
-# A gated network has three matrices instead of two. To compare the two fairly, Shazeer shrinks `d_ff` by a third:
-
-# %% demo
-d_model, d_ff = 512, 2048
-plain = 2 * d_model * d_ff
-for name, width in {"the same d_ff:": d_ff, "two thirds of d_ff:": 2 * d_ff // 3}.items():
-    gated = 3 * d_model * width
-    print(f"gated, {name:19} {gated:9,} weights, {gated / plain:.2f} times as many as with the ReLU")
-
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# SmolLM2's feed-forward network is the gated one of the stretch exercise, of widths 576 and 1,536, with the same three matrices. If you wrote `GatedFeedForward`, it can run in all 30 layers; if not, run `skip("gated-feed-forward")` first.
+# SmolLM2's feed-forward network is the gated one of the stretch exercise, of widths 576 and 1,536, with the same three matrices. Now yours runs in all 30 layers.
+#
+# If you left the stretch exercise out, run `skip("gated-feed-forward")` first.
 
 # %% demo
-write(question, "on your feed-forward", chat=True, tokens=12, feed_forward=GatedFeedForward)
+write(question, "on your feed-forward", chat=True, tokens=12,
+      feed_forward=GatedFeedForward)
 
 # %% [markdown] slide="slide"
 # It answers as before. At the beginning of the lesson you saw what happens without the residual connections of one layer: what the embedding and the twelve layers before it had built is no longer passed on.
@@ -1148,9 +1019,48 @@ class Nothing(nn.Module):
         return torch.zeros_like(x)
 
 
-write(question, "no feed-forward in layer 12", chat=True, tokens=12, feed_forward=Nothing, layers=[12])
-write(question, "no feed-forward in layer 0", chat=True, tokens=12, feed_forward=Nothing, layers=[0])
+write(question, "no feed-forward in layer 12", chat=True, tokens=12,
+      feed_forward=Nothing, layers=[12])
+write(question, "no feed-forward in layer 0", chat=True, tokens=12,
+      feed_forward=Nothing, layers=[0])
 write(question, "no feed-forward anywhere", chat=True, tokens=12, feed_forward=Nothing)
+
+# %% [markdown] slide="slide"
+# ## What's wrong here?
+#
+# The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
+
+# %% [markdown] slide="subslide"
+# ### Case: hidden padding moves every output
+#
+# A colleague has replaced the norms of your encoder with a shorter one. The mask reaches every layer, as before.
+
+# %% demo
+class ShortNorm(nn.Module):
+    """A layer norm without a learnt scale and offset."""
+
+    def forward(self, x):
+        return F.layer_norm(x, x.shape[1:])  # x: (B, S, D)
+
+
+hides = padding_mask(padded)  # (1, 1, 9)
+print("your norms: ", *(f"{far:.2f}" for far in moves(sentence, padded, None, hides)))
+for layer in encoder.layers:
+    layer.norm1, layer.norm2 = ShortNorm(), ShortNorm()
+print("short norms:", *(f"{far:.2f}" for far in moves(sentence, padded, None, hides)))
+
+# %% [markdown]
+# The numbers say how far each output moves when three masked padding tokens are added. They should all be 0, as in the first row. **Which line is wrong, and why doesn't the mask help?**
+#
+# <details><summary>Answer</summary>
+#
+# **The mistake.** `x.shape[1:]` is `(S, D)`, so one mean and one variance are computed for a whole sentence. It should be `x.shape[-1:]`.
+#
+# **Why this symptom.** The norm mixes tokens, and no mask reaches it: padding enters the statistics of every token. Attention must be the only part that mixes tokens.
+#
+# **A test that finds it.** The norm of one token alone must be the same as in its sentence: `norm(x[:, :1])` against `norm(x)[:, :1]`.
+#
+# </details>
 
 # %% [markdown] slide="skip"
 # ## Where you stand
@@ -1163,24 +1073,21 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You have built the left half of the Transformer. You know what each part of a layer is for: attention moves information between tokens, the feed-forward network processes it, the residual connections carry tokens and positions up and gradients down, and the norm keeps the numbers in range. Your layer agrees with PyTorch's and with a real BERT's.
+# You have built the left half of the Transformer, and it agrees with PyTorch's and with a real BERT's. Attention moves information between tokens, the feed-forward network processes it, residual connections carry tokens up and gradients down, and the norm keeps the numbers in range.
 #
-# **Lesson 6** builds the right half, the decoder. It uses the same parts, a third sublayer that reads the encoder's output, and a mask that hides the future.
+# **Lesson 6** builds the decoder. It adds a sublayer that reads the encoder's output, and a mask that hides the future.
 #
-# **Read on**: Vaswani et al. 2017, section 3.1. On where the norm should go: Xiong et al. 2020, arXiv:2002.04745, section 3, and Liu et al. 2020, arXiv:2004.08249.
+# **Read on**: Dong et al. 2021, arXiv:2103.03404, on what attention does without residual connections.
 #
 # ## Glossary
 #
 # | term | meaning |
 # |---|---|
-# | **sublayer** | attention or feed-forward network, before residual connection and norm are added |
+# | **sublayer** | attention or feed-forward network |
 # | **residual connection** | adds a sublayer's input to its output: $x + f(x)$; also called *skip connection* |
-# | **layer norm** | brings each token's features to mean 0 and variance 1, then applies a learnt scale and offset |
-# | **batch norm** | normalises each feature over all tokens of a batch; not used in Transformers |
-# | **feed-forward network** | two linear layers with a ReLU between them, applied to each position separately |
-# | **`d_ff`** | the width of the feed-forward network's hidden layer |
-# | **post-norm** | $\mathrm{LN}(x + f(x))$: the norm follows the sum, as in the paper |
-# | **pre-norm** | $x + f(\mathrm{LN}(x))$: the norm comes before the sublayer, as in GPT-2 |
-# | **warm-up** | raising the learning rate from near 0 over the first training steps |
-# | **GELU** | a smooth relative of the ReLU, used in BERT and GPT |
+# | **layer norm** | brings each token's features to mean 0 and variance 1, then scales and shifts them |
+# | **batch norm** | normalises each feature over all tokens of a batch |
+# | **feed-forward network** | two linear layers with a ReLU between them, of widths `d_model`, `d_ff` and `d_model` |
+# | **post-norm** | $\mathrm{LN}(x + f(x))$, as in the paper |
+# | **pre-norm** | $x + f(\mathrm{LN}(x))$, as in GPT-2 |
 # | **SwiGLU** | a feed-forward network in which one projection gates another |

@@ -7,38 +7,40 @@
 # %% [markdown]
 # # 6 · The decoder
 #
+# **You will be able to**
+#
+# - explain *autoregressive* generation, and why training can still process all positions at once;
+# - shift a target to the right, and say which mask each attention gets;
+# - build a decoder that returns logits, and turn its layer into a GPT block;
+# - tell a correct decoder from a broken one by changing a single token.
+#
+# **Time** about 90 minutes · **Difficulty** medium: you know all the parts, the wiring is new · **Before this** lessons 1 to 5
+#
+# **Read alongside** Vaswani et al. 2017, arXiv:1706.03762, sections 3.1 and 3.2.3, and the right half of figure 1.
+
+# %% [markdown] slide="subslide"
 # ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. Lesson 6 is highlighted: the decoder, a stack of N layers, each of causal self-attention, cross-attention to the encoder's output, and a feed-forward network, with a linear layer after the stack.](images/map_06.svg)
-#
-# **After this lesson you can**
-#
-# - explain what *autoregressive* means, and why training can still process all positions at once;
-# - shift a target to the right, and explain what goes wrong if you forget to;
-# - combine a causal mask with a padding mask, and say which mask each attention gets;
-# - build a decoder layer from masked self-attention, cross-attention and a feed-forward network;
-# - test a decoder by changing one token and looking at which outputs change;
-# - stack the layers into a decoder that returns logits, and turn the layer into a GPT block.
-#
-# **Time** about 100 minutes · **Difficulty** medium: you know all the parts, the wiring is new · **Before this** lessons 1 to 5
-#
-# **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.1 and 3.2.3, and the right half of figure 1.
 
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
 #
-# | exercise | points | minutes | difficulty | in the paper |
-# |---|---|---|---|---|
-# | 1 `shift_right` | 2 | 5 | easy | 3.1, last paragraph; figure 1, "shifted right" |
-# | 2 `target_mask` | 3 | 10 | easy | 3.2.3, third point; the paper doesn't describe padding |
-# | 3 `DecoderLayer` | 6 | 20 | medium | 3.1, "Decoder", and 3.2.3 |
-# | 4 `Decoder` | 4 | 15 | medium | 3.1, 3.4 and 3.5 |
-# | 5 `CausalDecoderLayer` | 4 | 15 | medium | not in the paper: Radford et al. 2019; Xiong et al. 2020, arXiv:2002.04745 |
-# | 6 multiple choice | 1 | 5 | easy | 3.1 to 3.4 |
-# | stretch: `decode_step` | not counted | 20 | hard | not in the paper |
+# | exercise | points | in the paper |
+# |---|---|---|
+# | 1 `shift_right` | 2 | 3.1, last paragraph; figure 1, "shifted right" |
+# | 2 `target_mask` | 3 | 3.2.3, third point; the paper doesn't describe padding |
+# | 3 `DecoderLayer` | 6 | 3.1, "Decoder", and 3.2.3 |
+# | 4 `Decoder` | 4 | 3.1, 3.4 and 3.5 |
+# | 5 `CausalDecoderLayer` | 4 | not in the paper: Radford et al. 2019; Xiong et al. 2020, arXiv:2002.04745 |
+# | 6 multiple choice | 1 | 3.1 to 3.4 |
+# | stretch: `decode_step` | not counted | not in the paper |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the `raise NotImplementedError()` below it with your answer. Then run the tests in the next cell. They are a first check: grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
-
-# %% [markdown]
-# This lesson uses the parts that you built in lessons 1 to 5. If an earlier notebook is in the folder next to this one, and your part passes a quick comparison with PyTorch, this lesson uses your part. If not, it uses a stand-in with the same name, arguments and results. The next cell tells you which one you got. It makes no difference to your score.
+# <details><summary>More: how the exercises work</summary>
+#
+# Replace `# YOUR CODE HERE` and the `raise NotImplementedError()` below it with your answer, then run the tests in the next cell. Grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook; the exercise then counts as unanswered.
+#
+# Parts of earlier lessons come from your own notebooks next to this one, if they pass a quick comparison with PyTorch. Otherwise a stand-in takes their place. The next cell says which you got. It makes no difference to your score.
+#
+# </details>
 
 # %% setup
 import math
@@ -68,7 +70,7 @@ plots.use_style()
 # %% [markdown] slide="slide"
 # ## What a decoder does
 #
-# Here is a real decoder, SmolLM2, with 135 million trained weights. Given a text, it gives a probability to every token that could come next. We take the likeliest, append it to the text, and run the model again. Without the causal mask it fails: earlier tokens then read later ones, which they never did in training.
+# Here is a real decoder, SmolLM2, with 135 million trained weights. Given a text, it gives a probability to every token that could come next, here 0.77 to *Paris*. We take the likeliest, append it to the text, and run the model again. Without the causal mask it fails: earlier tokens then read later ones, which they never did in training.
 
 # %% demo
 from coursework.smollm import next_tokens, write
@@ -76,38 +78,30 @@ from coursework.smollm import next_tokens, write
 next_tokens("The capital of France is")
 question = "What is the capital of France?"
 write(question, "causal", chat=True, tokens=12)
-write(question, "sees the future", chat=True, tokens=12, mask=lambda size: torch.ones(size, size, dtype=torch.bool))
+write(question, "sees the future", chat=True, tokens=12,
+      mask=lambda size: torch.ones(size, size, dtype=torch.bool))
 
 # %% [markdown]
 # ## One token after another
 #
-# An encoder reads a sentence that already exists. A decoder *generates* a sentence, so all it has is what it has generated so far. The chain rule of probability splits the probability of a translation $y$ of a sentence $x$ into one factor for each token:
+# A decoder generates a sentence token by token. At each step it has the source $x$ and the tokens generated so far. The chain rule splits the probability of a translation $y$ in the same way:
 #
 # $P(y \mid x) = P(y_0 \mid x) \cdot P(y_1 \mid y_0, x) \cdot P(y_2 \mid y_0, y_1, x) \cdots$
 #
-# Each factor predicts **one token from the tokens before it**, and from $x$. A model that generates text this way, by feeding its own output back in, is called **autoregressive**. The formula holds for any such model. What is special about a Transformer is how it computes the factors.
+# Each factor predicts **one token from the tokens before it**, and from $x$. A model that generates text this way, by feeding its own output back in, is called **autoregressive**.
 #
 # ![Four steps from left to right; in each, a decoder reads the source x and a row of tokens, and predicts a token after the last of them. Step 0: it reads sos and predicts the. Step 1: it reads sos, the, and predicts cat. Step 2: it reads sos, the, cat, and predicts drinks. Step 3: it reads sos, the, cat, drinks, and predicts milk. An arrow leads from each predicted token to the end of the next step's input.](images/decoder_steps.svg)
 #
-# *Generating* has to go step by step, because $y_1$ can't be predicted before $y_0$ has been chosen. *Training* doesn't: the correct translation is known, so all factors can be computed in one pass. Every position gets the true tokens before it, whatever the model itself would have generated there. This is called **teacher forcing**, and it is what makes training a decoder parallel.
+# *Generating* has to go step by step. *Training* doesn't: the correct translation is known, so one pass computes all factors. Every position gets the true tokens before it, whatever the model would have generated there. This is called **teacher forcing**.
 
 # %% [markdown]
 # ### Shifted right
 #
-# At position $t$ the model should predict target token $t$, and it may see the target tokens before $t$. So the decoder's input is the target, moved one place to the right, with the start token `<sos>` in front (section 3.1).
+# At position $t$ the model should predict target token $t$ from those before it. So the decoder's input is the target, moved one place to the right, with the start token `<sos>` in front (section 3.1).
 #
 # ![Two rows of tokens. Below, the decoder's input: sos, the, cat, drinks, milk. Above, the token that each position has to predict: the, cat, drinks, milk, eos. Diagonal arrows show each target token moving one place to the right into the input; the last one, eos, is dropped.](images/decoder_shift.svg)
 #
-# Read the figure column by column. From `<sos>`, predict *the*. From `<sos> the`, predict *cat*. From the whole sentence, predict `<eos>`: this is how a model learns to stop.
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** You forget to shift: the decoder's input *is* the target, and position $t$ has to predict token $t$. The causal mask is in place. How low does the training loss get?
-#
-# <details><summary>Answer</summary>
-#
-# Almost to 0. Position $t$ may attend to itself, and there it finds the very token it should predict, so the model only has to learn to copy. When it then generates text, it repeats its last token for ever. The mask hides what comes *after* position $t$; only the shift hides token $t$ itself. You need both.
-#
-# </details>
+# Read the figure column by column: from `<sos>` predict *the*, from `<sos> the` predict *cat*, and from the whole sentence `<eos>`, which is how a model learns to stop.
 
 # %% [markdown] slide="slide"
 # ### Exercise 1: `shift_right` (2 points)
@@ -158,29 +152,38 @@ check("shift-right")
 #
 # </details>
 
-# %% [markdown]
-# ## What may a target token see?
-#
-# Processing all positions at once only works if position $t$ can't look ahead. The **causal mask** of lesson 3 takes care of this: in the decoder's self-attention, query $i$ sees key $j$ only if $j \le i$ (section 3.2.3, third point). After the shift a position may safely see itself, because input $i$ is target token $i - 1$.
-#
-# In a batch there is a second rule. Targets are padded to the same length, and no token should attend to padding. A key has to satisfy both rules, so you combine the masks with **and**. The causal mask has shape `(T, T)` and is the same for all samples. The padding mask has shape `(B, 1, T)`, one row for each sample. Together they broadcast to `(B, T, T)`.
-
-# %% demo
-ids = torch.tensor([[1, 7, 8, 9, 5], [1, 6, 4, 0, 0]])  # sample 1 ends with two padding tokens
-tokens = ["<sos>", "6", "4", "<pad>", "<pad>"]
-causal, real = causal_mask(5), padding_mask(ids)  # (5, 5) and (2, 1, 5)
-named = {"causal": causal, "padding": real[1].expand(5, 5), "both, with and": causal & real[1]}
-plots.masks(named, tokens, tokens);
-
-# %% [markdown]
-# Each row is a query. The combined mask (right) is True where both others are. Look at its last two rows: they belong to queries that are padding themselves, and they are still open to the real tokens. A padding mask hides padding as a *key*, so it closes columns, not rows. The output at a padded position is never used, because the loss skips it (lesson 7), so there is no need to close its row. There is also a reason to leave it open: a row without any True leaves the softmax nothing to normalise.
-
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** What happens if you combine the two masks with **or**, `|`, because both should count?
+# **Predict, then reveal.** You forget to shift: the decoder's input *is* the target, and position $t$ has to predict token $t$. The causal mask is in place. How low does the training loss get?
 #
 # <details><summary>Answer</summary>
 #
-# Then a key is visible if it isn't in the future **or** if it isn't padding. So every real token is visible to every query, including those in the future. In this course True means *may attend*, and permissions are combined with *and*. With the opposite convention, True = hidden, you would need *or*. PyTorch uses both conventions in different places, and that causes many mix-ups.
+# Almost to 0. Position $t$ may attend to itself, and there it finds the very token it should predict, so the model only learns to copy. When it generates, it repeats its last token for ever. The mask hides what comes *after* position $t$; only the shift hides token $t$ itself.
+#
+# </details>
+
+# %% [markdown]
+# ## What may a target token see?
+#
+# All positions are processed at once, so none may look ahead. With the **causal mask** of lesson 3, query $i$ sees key $j$ only if $j \le i$ (section 3.2.3, third point). A position may see itself, because after the shift input $i$ is target token $i - 1$.
+#
+# In a batch there is a second rule: no token should attend to padding. A key has to satisfy both, so the masks are combined with **and**. The causal mask `(T, T)` is the same for all samples; the padding mask `(B, 1, T)` has a row for each. Together they broadcast to `(B, T, T)`.
+
+# %% demo
+ids = torch.tensor([[1, 7, 8, 9, 5], [1, 6, 4, 0, 0]])  # sample 1 ends with padding
+tokens = ["<sos>", "6", "4", "<pad>", "<pad>"]
+causal, real = causal_mask(5), padding_mask(ids)  # (5, 5) and (2, 1, 5)
+named = {"causal": causal, "padding": real[1].expand(5, 5), "both": causal & real[1]}
+plots.masks(named, tokens, tokens);
+
+# %% [markdown]
+# Each row is a query. The last two are padding themselves, and still open to the real tokens: a padding mask hides padding as a *key*, so it closes columns, not rows. A row without any True would leave the softmax nothing to normalise, and the loss skips padded positions anyway (lesson 7).
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** What happens if you combine the two masks with **or**, `|`?
+#
+# <details><summary>Answer</summary>
+#
+# Then a key is visible if it isn't in the future **or** if it isn't padding, so every query sees every real token, including those in the future. With PyTorch's opposite convention, True = hidden, you would need *or*.
 #
 # </details>
 
@@ -252,23 +255,14 @@ check("target-mask")
 # | self-attention | target | target | causal **and** padding of the target | `(B, T, T)` |
 # | cross-attention | target | source (the memory) | padding of the **source** | `(B, 1, S)` |
 #
-# The second mask isn't causal. The whole source sentence exists before the first word is generated, and the first word may well depend on the last word of the source.
-
-# %% demo
-source = torch.tensor([[5, 9, 4, 3, 8, 7], [6, 8, 4, 9, 0, 0]])  # S = 6; sample 1 has two padding tokens
-columns = ["6", "8", "4", "9", "<pad>", "<pad>"]
-memory_mask = padding_mask(source)  # (2, 1, 6)
-plots.masks({"source padding": memory_mask[1].expand(5, 6)}, tokens, columns);
-
-# %% [markdown]
-# All five target positions may read the four real source tokens, and none may read the source's padding.
+# The second mask isn't causal: the whole source exists before the first token is generated, and the first token may depend on the last token of the source.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** You swap the two masks by accident. When does Python complain?
 #
 # <details><summary>Answer</summary>
 #
-# Only if S and T differ: a `(B, T, T)` mask doesn't broadcast to scores of shape `(B, H, T, S)`. If both sides of a batch happen to be padded to the same length, there is no error. The self-attention then sees the future, and the cross-attention is causal. Tests with S = T cannot detect this, so the tests in this lesson also use S ≠ T.
+# Only if S and T differ: a `(B, T, T)` mask doesn't broadcast to scores `(B, H, T, S)`. If S = T there is no error, but the self-attention sees the future and the cross-attention is causal. That is why the tests also use S ≠ T.
 #
 # </details>
 
@@ -277,25 +271,25 @@ plots.masks({"source padding": memory_mask[1].expand(5, 6)}, tokens, columns);
 #
 # ![A decoder layer, read from bottom to top. x, of shape B, T, D, enters the masked self-attention as queries, keys and values, with the self mask; then add and norm 1. The result gives the queries of the cross-attention, whose keys and values come from the memory, of shape B, S, D, which enters from the left with the memory mask; then add and norm 2. Then feed-forward, add and norm 3, and the output of shape B, T, D. A residual connection goes around each of the three sublayers.](images/decoder_layer.svg)
 #
-# The layer has three sublayers. Each is wrapped as in the encoder, $\mathrm{LN}(x + \mathrm{Dropout}(\mathrm{Sublayer}(x)))$ (section 3.1):
+# Each of the three sublayers is wrapped as in the encoder:
 #
 # 1. **masked self-attention**: target tokens read themselves and the target tokens before them;
-# 2. **cross-attention**: target tokens read the source. The queries come from the decoder, the keys and values from the encoder's output, the **memory**;
-# 3. **feed-forward network**: each position is processed separately, as in lesson 5.
+# 2. **cross-attention**: target tokens read the source. Queries come from the decoder, keys and values from the encoder's output, the **memory**;
+# 3. **feed-forward network**, as in lesson 5.
 
 # %% [markdown]
 # ### What does the encoder pass on?
 #
-# You may hear that "the encoder passes its keys and values to the decoder". That isn't quite right. It passes on one tensor, the output of its **last** layer, of shape `(B, S, D)`. Every decoder layer computes its own keys and values from this tensor, with its own `w_k` and `w_v`. The memory is computed once, and each of the six decoder layers reads it in its own way.
+# Not its keys and values, as you may hear, but one tensor: the output of its **last** layer, of shape `(B, S, D)`. Every decoder layer computes its own keys and values from it, with its own `w_k` and `w_v`.
 #
-# The residual connection around the cross-attention starts on the **queries'** side: it adds one vector for each target token. A residual connection from the memory wouldn't even have the right length, unless S happens to equal T.
+# The residual connection around the cross-attention starts on the **queries'** side: the memory has another length, unless S happens to equal T.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** B = 2, T = 5, S = 7, `d_model` = 12, 3 heads. What are the shapes of the queries of one head, of its keys, of the cross-attention's weights, and of the layer's output?
 #
 # <details><summary>Answer</summary>
 #
-# Queries `(2, 5, 4)`, keys `(2, 7, 4)`, weights of all heads `(2, 3, 5, 7)`, output `(2, 5, 12)`. The source length appears in the weights and nowhere after them. Each target token gets a single mixture of the values, however long the source is.
+# Queries `(2, 5, 4)`, keys `(2, 7, 4)`, weights of all heads `(2, 3, 5, 7)`, output `(2, 5, 12)`. Each target token gets a single mixture of the values, however long the source is.
 #
 # </details>
 
@@ -415,38 +409,17 @@ check("decoder-layer")
 # </details>
 
 # %% [markdown]
-# ### A trap: length first
-#
-# The test above compares your layer with PyTorch's. It passes `batch_first=True`, because PyTorch's own default is the length first: `(T, B, D)` instead of `(B, T, D)`. What happens if you forget it?
-
-# %% demo
-torch.manual_seed(7)
-theirs = nn.TransformerDecoderLayer(8, 2, 12, dropout=0.0)  # batch_first is False
-x, changed = torch.randn(2, 5, 8), torch.randn(2, 5, 8)  # (B, T, D)
-changed[0] = x[0]  # sample 0 stays the same, sample 1 changes
-for length in (7, 5):
-    memory = torch.randn(2, length, 8)  # (B, S, D)
-    try:
-        change = (theirs(changed, memory) - theirs(x, memory))[0].abs().max()
-        print(f"S = {length}: no error; the output of sample 0 changes by up to {change:.2f}")
-    except (RuntimeError, AssertionError) as problem:
-        print(f"S = {length}: {type(problem).__name__}")
-
-# %% [markdown]
-# With S ≠ T you are lucky: PyTorch takes the lengths for batch sizes, and they don't match. With S = T there is no error. The two samples are treated as two positions, so sample 0 changes when sample 1 does.
-
-# %% [markdown]
 # ## Change one token
 #
-# Neither shapes nor losses show whether a decoder is wired correctly. A simple experiment does: **change a single token and look at which outputs change**.
+# Neither shapes nor losses show whether a decoder is wired correctly. A simple experiment does: **change a single token and see which outputs move**.
 #
-# - A change in a target token must reach its own output and all outputs **after** it, and none before it.
-# - A change in a source token must reach **every** output.
+# - A target token must move its own output and all outputs **after** it, and none before it.
+# - A source token must move **every** output.
 
 # %% demo
 torch.manual_seed(1)
 layer = DecoderLayer(8, 2, 16).eval()
-x, memory = torch.randn(1, 5, 8), torch.randn(1, 5, 8)  # S = T, because two decoders below need it
+x, memory = torch.randn(1, 5, 8), torch.randn(1, 5, 8)  # two decoders below need S = T
 
 
 @torch.no_grad()
@@ -465,8 +438,14 @@ def masked(x, memory):
     """Your layer, with a causal mask."""
     return layer(x, memory, causal_mask(x.size(1)))
 
-# %% [markdown]
-# In the plots, a row is the token that was changed, and a column an output. **Predict** the pattern of both panels before you run the cell: where are the zeros?
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** A row is the token that was changed, a column an output. Where are the zeros?
+#
+# <details><summary>Answer</summary>
+#
+# Left, below the diagonal: changing target token $i$ moves the outputs from $i$ on. Right, nowhere: every output reads the whole source.
+#
+# </details>
 
 # %% demo
 sources, targets = [f"x{i}" for i in range(5)], [f"y{i}" for i in range(5)]
@@ -476,50 +455,58 @@ maps = {"a target token is changed": (movement(masked), after),
 decoder_plots.movements(maps, [targets, sources], targets);
 
 # %% [markdown]
-# Left: a triangle. Changing target token $i$ moves the outputs from $i$ on, and the zeros below the diagonal show that nothing earlier moves. Right: a full square, because every output reads the whole source. Both panels share one colour scale, so you can compare them: in this untrained layer, an output depends mostly on its own token.
-#
 # ### Three broken decoders
 #
-# Now look at three that are wired wrongly.
+# Here are three that are wired wrongly:
 #
 # 1. **No causal mask.** The most common mistake.
-# 2. **Self-attention on the memory.** In a widely copied notebook, the arguments of the decoder layer arrive in the wrong order. Its self-attention runs over the *encoder's output*, and the target only supplies the queries of the second attention.
-# 3. **The obvious repair.** Someone notices, and swaps the arguments until the self-attention gets the target. Now the queries and keys of the second attention are the encoder's output, and the target supplies the values.
+# 2. **Self-attention on the memory.** The layer's arguments arrive in the wrong order. Its self-attention runs over the *encoder's output*, and the target only supplies the queries of the second attention.
+# 3. **The obvious repair.** Someone swaps the arguments. Now the self-attention gets the target, but the second attention gets queries and keys from the encoder's output, and values from the target.
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** A *target* token is changed. Which outputs move in each of the three?
 #
-# The last two work only if S = T, because their residual connections add target and source. `coursework.broken_decoders` builds them from attentions and residual connections alone. Norms and feed-forward networks don't move anything between positions, so they would make no difference here.
+# <details><summary>Answer</summary>
+#
+# Solid frames mark outputs that moved and shouldn't have, dashed frames outputs that should have moved and didn't.
+#
+# - Left and right, every output moves: both decoders see the future.
+# - The middle one **passes every test of causality**, since no output depends on a later token. But none depends on an *earlier* one either: instead of $P(y_2 \mid y_0, y_1, x)$ it models $P(y_2 \mid y_1, x)$. A test has to ask two things: is the future hidden, *and* is the past used?
+#
+# </details>
 
 # %% demo
 from coursework.broken_decoders import QueriesFromMemory, SelfAttentionOnMemory
 
 torch.manual_seed(2)
-broken = {"no causal mask": layer, "self-attention on the memory": SelfAttentionOnMemory(8, 2),
+broken = {"no causal mask": layer,
+          "self-attention on the memory": SelfAttentionOnMemory(8, 2),
           "the obvious repair": QueriesFromMemory(8, 2)}
 maps = {name: (movement(model), after) for name, model in broken.items()}
 decoder_plots.movements(maps, [targets] * 3, targets);
 
-# %% [markdown]
-# These panels show changes of a *target* token. A solid frame marks an output that moved and shouldn't have: it has seen the future. A dashed frame marks one that should have moved and didn't.
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** Now a *source* token is changed. Would this test find the mistakes?
 #
-# - Left and right, every output moves: both decoders see the future.
-# - The middle panel is the interesting one. **It passes every test of causality**, since no output depends on a later token. But no output depends on an *earlier* one either. This decoder generates each token without having read the tokens before it: instead of $P(y_2 \mid y_0, y_1, x)$ it models $P(y_2 \mid y_1, x)$. So a test has to ask two things: is the future hidden, *and* is the past used?
+# <details><summary>Answer</summary>
+#
+# No. Every output moves, as it should. Only the pattern looks odd. In the middle the residual connection starts from the memory, so source token $i$ is added to output $i$. On the right all movements are small (two are rounded to 0): the source only decides *which* target tokens are mixed.
+#
+# </details>
 
 # %% demo
-maps = {name: (movement(model, change_source=True), everywhere) for name, model in broken.items()}
+maps = {name: (movement(each, change_source=True), everywhere)
+        for name, each in broken.items()}
 decoder_plots.movements(maps, [sources] * 3, targets);
 
 # %% [markdown]
-# These panels show changes of a *source* token. Every output should move, and every output does, so this test alone would pass all three. (The two zeros on the right are rounded: those outputs move by less than 0.005.) The pattern still tells you something:
-#
-# - Left: without a causal mask, the source side is still right. No source token stands out for any output.
-# - Middle: the diagonal dominates. The residual connection now starts from the memory, so source token $i$ is added to output $i$, as if the two sentences corresponded token by token.
-# - Right: all movements are small. The source only supplies queries and keys, so it decides *which* target tokens are mixed. The values all come from the target, so no output contains anything from the source.
-#
-# None of these three raises an error. Use the slider to change one target token and compare the four decoders. (The panels above show the same numbers, row by row.)
+# None of the three raises an error. Use the slider to change one target token and compare the four decoders.
 
 # %% demo
 from ipywidgets import IntSlider, interact
 
-moves = {name: movement(model) for name, model in {"your layer": masked, **broken}.items()}
+decoders = {"your layer": masked, **broken}
+moves = {name: movement(each) for name, each in decoders.items()}
 highest = 1.2 * max(float(rows.max()) for rows in moves.values())
 
 
@@ -532,11 +519,11 @@ def flip(position):
     plt.show()
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** When a model generates text, the future doesn't exist yet. So do you need the causal mask only in training?
+# **Predict, then reveal.** When a model generates text, the future doesn't exist yet. Is the causal mask needed only in training?
 #
 # <details><summary>Answer</summary>
 #
-# You need it in both. Without it, position 2 would read position 4 as soon as there is one. Its output would then change while the sentence grows, and it would differ from anything the model saw in training. With the mask, the outputs of a prefix never change. The next cell shows this. (It is also the reason why a model can *keep* what it has computed for earlier tokens: see the stretch exercise.)
+# No. Without it, position 2 would read position 4 as soon as there is one, as it never did in training. With the mask, the outputs of a prefix never change. (This is why a model can *keep* what it has computed: see the stretch exercise.)
 #
 # </details>
 
@@ -545,16 +532,16 @@ with torch.no_grad():
     for name, model in {"with the mask": masked, "without": layer}.items():
         short, long = model(x[:, :3], memory), model(x, memory)
         moved = (long[:, :3] - short).abs().max()
-        print(f"{name:14} outputs 0 to 2 move by up to {moved:.3f} when tokens 3 and 4 are added")
+        print(f"{name:14} tokens 3 and 4 move outputs 0 to 2 by up to {moved:.3f}")
 
 # %% [markdown]
 # ## The whole decoder
 #
 # ![The whole decoder from left to right: ids of shape B, T go through embedding and position into a stack of layers; the memory, of shape B, S, D, enters every layer from above, through the layer's own keys and values. After the last layer comes project, from D to V, which gives logits of shape B, T, V. Outside the decoder, the softmax turns them into probabilities.](images/decoder_stack.svg)
 #
-# The stack starts with the token embedding and positional encoding of lessons 1 and 2, as in the encoder. It ends with one linear layer, `project`, which turns each position's vector of width `d_model` into one number for every token of the **target** vocabulary. These V numbers are the **logits**. A softmax over them gives the probability of each possible next token (section 3.4).
+# The stack begins as the encoder does. It ends with a linear layer, `project`, which turns each position's vector of width `d_model` into one number for every token of the **target** vocabulary. These V numbers are the **logits**. A softmax over them gives the probability of each possible next token (section 3.4).
 #
-# The decoder returns the logits and doesn't apply the softmax. The loss in lesson 7 expects logits, because computing the logarithm of the softmax in one step is numerically safer. And to pick the most probable token you don't need a softmax at all.
+# The decoder returns the logits, because the loss in lesson 7 computes the logarithm of the softmax in one step, which is numerically safer. Training compares *every* position with the token that comes next. Generating uses only the **last** one.
 
 # %% [markdown] slide="slide"
 # ### Exercise 4: `Decoder` (4 points)
@@ -687,38 +674,22 @@ check("decoder")
 # </details>
 
 # %% [markdown]
-# Here is an untrained decoder. Which token does it expect next, at each position?
-
-# %% demo
-torch.manual_seed(3)
-words = ["<pad>", "<sos>", "<eos>", "<unk>", "the", "cat", "drinks", "milk"]
-decoder = Decoder(vocab_size=8, d_model=16, num_layers=2, num_heads=2, d_ff=32).eval()
-ids = torch.tensor([[1, 4, 5, 6]])  # <sos> the cat drinks
-with torch.no_grad():
-    logits = decoder(ids, torch.randn(1, 6, 16), target_mask(ids))  # (1, 4, 8)
-names = ["<sos>", "… the", "… cat", "… drinks"]
-plots.heatmap(torch.softmax(logits[0], dim=-1), names, words, title="probability of the next token");
-
-# %% [markdown]
-# Each row is a probability distribution over the whole vocabulary, and one pass computes all four. Before training the probabilities are arbitrary: even `<pad>` gets its share. Training compares each row with the token that really comes next. Generating uses only the **last** row: pick a token from it, append it to the input, and repeat. You will do both in lesson 7.
-
-# %% [markdown]
 # ## A decoder without an encoder: the GPT block
 #
-# Many language models have no source sentence. Without a memory, what is left of the decoder layer is masked self-attention and the feed-forward network. Such a model is called **decoder-only**. It estimates $P(y) = P(y_0) \cdot P(y_1 \mid y_0) \cdots$, and a "source", if there is one, is simply the beginning of the text. GPT-1 was such a model (Radford et al. 2018, *Improving Language Understanding by Generative Pre-Training*, section 4.1).
+# Many language models have no source sentence. Without a memory, only masked self-attention and the feed-forward network are left of the decoder layer. Such a model is **decoder-only**. A "source", if there is one, is simply the beginning of the text (GPT-1: Radford et al. 2018, *Improving Language Understanding by Generative Pre-Training*, section 4.1).
 #
 # ![Two blocks side by side, read from bottom to top. In each, a thick straight line, the residual stream, leads from x at the bottom to the output at the top, and sublayers branch off to its left and are added back to it. Left, the decoder layer of the paper: masked self-attention, cross-attention with the memory, and feed-forward branch off; after each sum a norm sits on the residual stream itself. Right, the GPT block: masked self-attention and feed-forward branch off, each behind its own norm within the branch, so the residual stream contains nothing but two sums.](images/decoder_gpt_block.svg)
 #
-# The thick line is the **residual stream**: the vectors that each sublayer reads from and adds to. In the paper's layer (left) it passes through every norm. GPT-2 moved the norms into the branches (Radford et al. 2019, *Language Models are Unsupervised Multitask Learners*, section 2.3). This is **pre-norm**, $x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$. Its residual stream contains nothing but sums.
+# The thick line is the **residual stream**: the vectors that each sublayer reads from and adds to. In the paper's layer it passes through every norm. GPT-2 moved the norms into the branches (Radford et al. 2019, section 2.3). This is **pre-norm**, $x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$.
 #
-# Lesson 5 showed one advantage: a deep pre-norm stack trained without warm-up (see also Xiong et al. 2020, arXiv:2002.04745). The price is that the vectors in the residual stream grow from block to block, so the model needs one more norm after its last block. That norm belongs to the model, not to the block.
+# Deep pre-norm stacks are easier to train (Xiong et al. 2020, arXiv:2002.04745). The price: the vectors grow from block to block, so the *model* needs one more norm after its last block.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** In a pre-norm block, does the residual connection carry the normed x, or x itself?
 #
 # <details><summary>Answer</summary>
 #
-# x itself. The norm is in the branch: the sublayer reads the normed vector, and the residual stream keeps the original. If the residual connection carried the normed x, every block would rescale the residual stream, and the free path for the gradient would be lost.
+# x itself. Only the sublayer reads the normed vector. If the residual connection carried it, every block would rescale the stream, and the gradient would lose its free path.
 #
 # </details>
 
@@ -818,38 +789,6 @@ check("causal-decoder-layer")
 # </details>
 
 # %% [markdown]
-# ### How long do the vectors get?
-#
-# Stack twelve untrained blocks of each kind and measure the mean length of the vectors after each. **Predict:** post-norm ends every block with a norm. What length does that give for `d_model` = 64?
-
-# %% demo
-torch.manual_seed(4)
-pre = [CausalDecoderLayer(64, 4, 256).eval() for _ in range(12)]
-post = [DecoderLayer(64, 4, 256).eval() for _ in range(12)]
-x, memory = torch.randn(1, 10, 64), torch.randn(1, 10, 64)
-
-
-@torch.no_grad()
-def lengths(step, layers, x):
-    """The mean length of the vectors after each layer."""
-    found = []
-    for layer in layers:
-        x = step(layer, x)
-        found.append(x.norm(dim=-1).mean().item())
-    return found
-
-
-grown = lengths(lambda layer, x: layer(x), pre, x)
-kept = lengths(lambda layer, x: layer(x, memory, causal_mask(10)), post, x)
-named = {"pre-norm (GPT block)": grown, "post-norm (decoder layer)": kept}
-for name, found in named.items():
-    print(f"{name:26} after block 0: {found[0]:.2f}   after block 11: {found[-1]:.2f}")
-plots.curves(range(12), named, labels=("after block", "mean length of a vector"));
-
-# %% [markdown]
-# With post-norm the length is $\sqrt{64} = 8$ after every block: 64 features with variance 1 have that length. With pre-norm every block adds something, and nothing brings the vectors back. Hence the extra norm at the end of a pre-norm model.
-
-# %% [markdown]
 # ## Exercise 6: multiple choice (1 point)
 #
 # A translation model has source sentences of 9 tokens and target sentences of 6, a batch of 4, `d_model` 32, 2 heads, a source vocabulary of 70 tokens and a target vocabulary of 50. Fill in the dictionary and delete the `raise` line below it. The first three answers are letters, such as `"A"`. The last is a number. *5 minutes, easy.*
@@ -925,16 +864,14 @@ print("answers: complete, and in the right form")
 # %% [markdown]
 # ### Stretch: decode with a cache
 #
-# *Not counted · 20 minutes, hard.*
-#
-# A GPT generates one token at a time. If it runs its blocks on the whole text at every step, it computes the vectors of the earlier positions again and again. Because of the causal mask they are always the same, as you saw above. So it can keep what it needs of them in a **cache**, and process only the new position. In practice models keep the keys and values of each layer. This is called a **KV cache**.
+# A GPT that runs on the whole text for every new token computes the vectors of earlier positions again and again. Because of the causal mask they never change. So it can keep what it needs of them in a **cache**, usually each layer's keys and values (a **KV cache**), and process only the new position. *20 minutes, hard.*
 #
 # Write `decode_step(layer, x, cache=None)`, which runs a `CausalDecoderLayer` on *one* new position.
 #
 # - `x` has shape `(B, 1, D)`. `cache` is whatever your function returned for the position before, or `None` at position 0.
 # - Return a pair: the layer's output for this position, of shape `(B, 1, D)`, and the cache for the next one.
 # - In `eval()` mode, calling it for one position after another must give the same outputs as `layer` does on all positions at once.
-# - The feed-forward network may only see the new position. You decide what goes into the cache, but keep it in the cache: two texts may be decoded in turns with the same layer.
+# - The feed-forward network may only see the new position. Everything you keep goes into the cache: two texts may be decoded in turns with the same layer.
 # - Use nothing of the layer but `self_attention`, `feed_forward`, `norm1` and `norm2`.
 #
 # *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
@@ -1026,15 +963,7 @@ check("decode-step")
 # </details>
 
 # %% [markdown]
-# **What does the cache save?** Count the positions that go through the feed-forward network while a block generates T tokens: without a cache, $1 + 2 + \dots + T$; with it, T.
-
-# %% demo
-for length in (10, 100, 1000):
-    without = length * (length + 1) // 2
-    print(f"T = {length:4}: {without:7,} positions without a cache, {length:5,} with it")
-
-# %% [markdown]
-# The longer the text, the more the cache saves. It has a price: its size grows with every token, in every layer.
+# Without a cache, $1 + 2 + \dots + T$ positions go through the feed-forward network to generate T tokens; with it, T. The price: the cache grows with every token, in every layer.
 
 # %% [markdown] slide="slide"
 # ## In a real model
@@ -1060,11 +989,13 @@ try:
     for length in (10, 100, 400):
         _, past = model(ids[:, :length])
         seconds = {}
-        for name, fed, kept in (("cache", ids[:, length : length + 1], past), ("no cache", ids[:, : length + 1], None)):
+        new, whole = (ids[:, length : length + 1], past), (ids[:, : length + 1],)
+        for name, given in {"cache": new, "no cache": whole}.items():
             start = time.perf_counter()
-            model(fed, kept)
+            model(*given)
             seconds[name] = time.perf_counter() - start
-        print(f"{length} tokens:", *(f"{1 / each:.1f} tokens a second with {name};" for name, each in seconds.items()))
+        speeds = (f"{1 / took:.1f} a second with {name}" for name, took in seconds.items())
+        print(f"after {length} tokens:", ", ".join(speeds))
 except smollm.NotInstalledError as problem:
     print(problem)
 
@@ -1087,7 +1018,48 @@ def latest(size, kept=16, sink=0):
 request = "Write a short story about a robot."
 write(request, "all positions", chat=True, tokens=30)
 write(request, "the latest 16", chat=True, tokens=30, mask=latest)
-write(request, "the latest 16 and the first", chat=True, tokens=30, mask=lambda size: latest(size, sink=1))
+write(request, "the latest 16 and the first", chat=True, tokens=30,
+      mask=lambda size: latest(size, sink=1))
+
+# %% [markdown] slide="slide"
+# ## What's wrong here?
+#
+# The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
+
+# %% [markdown] slide="subslide"
+# ### Case: the first token is right, and then come dashes
+#
+# This loop should generate text with a cache. The model returns logits and `past`, the keys and values of all positions so far. Given `past`, it continues after them.
+
+# %% demo
+def continue_text(model, text, tokens=12):
+    """Print the tokens that follow a text, each the likeliest."""
+    ids = model.encode(text)  # (1, T)
+    for _ in range(tokens):
+        logits, past = model(ids)
+        ids = logits[:, -1:].argmax(dim=-1)  # (1, 1)
+        print(model.decode(ids[0].tolist()), end="")
+    print()
+
+
+try:
+    continue_text(smollm.load(), "The capital of France is")
+    continue_text(smollm.load(), "Once upon a time, there was a")
+except smollm.NotInstalledError as problem:
+    print(problem)
+
+# %% [markdown]
+# The loop writes *Paris* after the first text and *small* after the second, as it should, and then only dashes. **What does the model see at the second step?**
+#
+# <details><summary>Answer</summary>
+#
+# **The mistake.** `past` is kept but never passed on. Set `past = None` before the loop and call `model(ids, past)`.
+#
+# **Why this symptom.** The first step reads the whole text, so its token is right. Every later step reads a text of one token, at position 0, with nothing before it. A wrong mask would have spoilt the first token, too.
+#
+# **A test that finds it.** With and without a cache, the logits of the second step must agree.
+#
+# </details>
 
 # %% [markdown] slide="skip"
 # ## Where you stand
@@ -1100,11 +1072,11 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You have built the half of the Transformer that generates text. You know which mask each of its attentions gets, and what the encoder passes on. By changing a single token you can tell a correct decoder from a broken one, even if shapes and training losses look fine. Your layer agrees with PyTorch's. With two norms moved and one attention removed, it is a GPT block.
+# You have built the half of the Transformer that generates text. By changing a single token you can tell a correct decoder from a broken one, even if shapes and losses look fine.
 #
-# **Lesson 7** puts encoder and decoder together, builds the masks from the ids, and trains models that translate, spell out numbers, reverse sequences, and write in the style of Shakespeare.
+# **Lesson 7** puts encoder and decoder together and trains models.
 #
-# **Read on**: Xiong et al. 2020, arXiv:2002.04745, sections 3.1 to 3.3, on where the norm belongs. On decoder-only models: Radford et al. 2019, sections 2 and 2.3.
+# **Read on**: Radford et al. 2019, *Language Models are Unsupervised Multitask Learners*, sections 2 and 2.3.
 #
 # ## Glossary
 #
@@ -1112,10 +1084,9 @@ check()
 # |---|---|
 # | **autoregressive** | generates one token at a time, from the tokens before it |
 # | **teacher forcing** | training with the true previous tokens as input, at all positions at once |
-# | **shifted right** | the decoder's input: `<sos>`, then the target without its last token |
-# | **memory** | the encoder's output, which every decoder layer reads |
-# | **cross-attention** | attention with queries from the decoder, and keys and values from the memory |
-# | **logits** | one number for each token of the vocabulary, before the softmax |
-# | **decoder-only** | a model of masked self-attention and feed-forward networks, without an encoder |
+# | **memory** | the encoder's output |
+# | **cross-attention** | queries come from the decoder, keys and values from the memory |
+# | **logits** | the numbers before the softmax, one for each token of the vocabulary |
+# | **decoder-only** | masked self-attention and feed-forward networks, without an encoder |
 # | **residual stream** | the vectors that every sublayer reads from and adds to |
 # | **KV cache** | the keys and values of earlier positions, kept while generating |

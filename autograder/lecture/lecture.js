@@ -1,6 +1,7 @@
 // Slides that fit: pictures give way first, then the text shrinks a little; the rest scrolls.
 (() => {
   const LAST_PICTURE = 170, MOST_PICTURE = 590, TYPE = 20.8, LEAST_TYPE = 20, LONG_OUTPUT = 260, HEADING = 60, LARGER = 1.25, LEAST_SCALE = 0.96;  // no text below 20 pixels
+  const PROSE = 26, LEAST_PROSE = 22;
 
   function codeButton() {
     const button = document.createElement("button");
@@ -38,16 +39,36 @@
     const slide = Reveal.getCurrentSlide(), last = [...slide.querySelectorAll(".fragment.visible")].pop();
     slide.querySelectorAll("details.fragment").forEach((one) => { one.open = one === last; });
     fit(slide);
+    showNotes();
+  }
+
+  // Each line of code and of printed text is an element, so that the rest of a long one can hang below it.
+  for (const text of document.querySelectorAll(".page pre")) {
+    const open = [];
+    const lines = text.innerHTML.replace(/\n$/, "").split("\n").map((line) => {
+      const before = open.join("");
+      for (const [tag] of line.matchAll(/<[^>]+>/g)) tag.startsWith("</") ? open.pop() : open.push(tag);
+      return before + line + "</span>".repeat(open.length);
+    });
+    text.innerHTML = lines.map((line) => {
+      const indent = line.replace(/<[^>]+>/g, "").match(/^ */)[0].length;
+      return `<span class="line" style="--indent: ${indent}ch">${line}</span>`;
+    }).join("");
   }
 
   function restore(page) {
     page.querySelectorAll(".celltag_kept").forEach((one) => { one.hidden = false; });
     page.classList.remove("sided");
+    setProse(page, PROSE);
     page.querySelectorAll(".columns").forEach((one) => one.classList.remove("columns"));
     page.querySelectorAll(".shrunk").forEach((one) => {
       one.classList.remove("shrunk");
       one.style.height = one.firstElementChild.style.transform = one.firstElementChild.style.width = "";
     });
+  }
+
+  function setProse(page, size) {
+    page.style.setProperty("--jp-content-font-size1", `${size}px`);
   }
 
   // A view keeps its own size in its frame; the frame is drawn smaller.
@@ -121,7 +142,13 @@
     if (tooHigh()) shrinkFrames(page, page.offsetHeight - room);
     if (tooHigh()) setInColumns(page);
     if (picture < MOST_PICTURE) setAside(page, room);
-    if (tooHigh()) page.querySelectorAll(".celltag_kept").forEach((one) => { one.hidden = true; });
+    const condense = () => { for (let size = PROSE; tooHigh() && size > LEAST_PROSE;) setProse(page, --size); };
+    condense();
+    if (tooHigh() && page.querySelector(".celltag_kept")) {
+      page.querySelectorAll(".celltag_kept").forEach((one) => { one.hidden = true; });
+      setProse(page, PROSE);
+      condense();
+    }
     while (tooHigh() && scale > LEAST_SCALE) scale = Math.max(LEAST_SCALE, scale - 0.02);
     shrink(LAST_PICTURE);
     // not `zoom`: the frames of the views would shrink, and what is in them would not
@@ -132,7 +159,7 @@
 
   // A panel for notes on `n` and for the keys on `?`, and a window for the lecturer's own screen on `s`.
   const KEYS = [["→  Space  Page Down", "next step"], ["←  Page Up", "previous step"], ["c", "code of the slide"],
-    ["n", "speaker notes"], ["s", "speaker window: next slide, notes, clock"], ["o  Esc", "all slides"],
+    ["n", "speaker notes"], ["s", "speaker window: notes, this slide and the next, clock"], ["o  Esc", "all slides"],
     ["f", "full screen"], ["b", "black screen"], ["?", "these keys"]];
   const HELP = `<table class="keys">${KEYS.map(([key, what]) => `<tr><th>${key}</th><td>${what}</td></tr>`).join("")}</table>`;
   const panel = document.createElement("aside");
@@ -157,13 +184,16 @@
     page.title = `Notes · ${place + 1} of ${slides.length}`;
     page.getElementById("place").textContent = `${place + 1} of ${slides.length}`;
     page.getElementById("notes").innerHTML = notes;
-    const copy = next && next.cloneNode(true);
-    if (copy) {
-      copy.removeAttribute("hidden");
-      copy.style = "";
-      copy.className = "present";
-    }
-    page.getElementById("next").replaceChildren(copy || "This is the last slide.");
+    page.getElementById("current").replaceChildren(copied(slides[place]));
+    page.getElementById("next").replaceChildren(next ? copied(next) : "This is the last slide.");
+  }
+
+  function copied(slide) {
+    const copy = slide.cloneNode(true);
+    copy.removeAttribute("hidden");
+    copy.style = "";
+    copy.className = "present";
+    return copy;
   }
 
   function tell() {
@@ -173,15 +203,19 @@
     speaker.document.getElementById("elapsed").textContent = `${two(Math.floor(seconds / 60))}:${two(seconds % 60)}`;
   }
 
+  function preview(title, id) {
+    return `<section><h2>${title}</h2><div class="preview"><div class="reveal"><div class="slides" id="${id}"></div></div></div></section>`;
+  }
+
   function openSpeaker() {
-    speaker = window.open("", "speaker-notes", "width=1000,height=800");
+    speaker = window.open("", "speaker-notes", "width=1120,height=800");
     if (!speaker) return;
     const page = speaker.document;
     page.head.replaceChildren(...[...document.querySelectorAll("style")].map((one) => one.cloneNode(true)));
     page.body.className = "speaker-window";
     page.body.innerHTML = `<header><b id="place"></b><span>time <b id="clock"></b></span>
       <span>elapsed <b id="elapsed"></b></span><button id="restart">Restart</button></header>
-      <main id="notes"></main><h2>Next</h2><div class="preview"><div class="reveal"><div class="slides" id="next"></div></div></div>`;
+      <main id="notes"></main><footer>${preview("Now", "current")}${preview("Next", "next")}</footer>`;
     since = Date.now();
     page.getElementById("restart").onclick = (event) => { since = Date.now(); tell(); event.target.blur(); };
     page.onkeydown = (event) => {

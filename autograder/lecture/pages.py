@@ -19,17 +19,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from autograder.authoring.files import write
 from autograder.authoring.notebook import as_text
 from autograder.lecture import paging
-from autograder.lecture.paging import (
-    OFF,
-    Piece,
-    accompanied,
-    paged,
-    revealed,
-    small,
-    titled,
-    with_notes,
-    without_asides,
-)
+from autograder.lecture.breaks import paged
+from autograder.lecture.paging import OFF, Piece, accompanied, revealed, small, titled, with_notes
 from autograder.lecture.prose import blocks, split, without_task
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
@@ -111,7 +102,7 @@ def live_notebook(lesson: LessonText, notebook: Any, folder: Path) -> Any:
     """
     pairs = taught(zip(lesson.cells, notebook.cells, strict=True))
     pieces = (small(piece) for about, cell in pairs for piece in _live(about, cell, folder))
-    laid_out = _with_cells(notebook, with_notes(without_asides(paged(pieces, LIVE_ROOM))))
+    laid_out = _with_cells(notebook, with_notes(paged(pieces, LIVE_ROOM)))
     style = Path(__file__).with_name("live.css").read_text(encoding="utf-8")
     laid_out.metadata["rise"] = {**RISE, "overlay": f"<style>\n{style}</style>"}
     return laid_out
@@ -126,7 +117,7 @@ def slide_notebook(lesson: LessonText, notebook: Any, folder: Path, *, exercises
     pairs: Iterable[Pair] = zip(lesson.cells, notebook.cells, strict=True)
     wanted = pairs if exercises else taught(pairs)
     pieces = (piece for about, cell in wanted for piece in _exported(lesson, about, cell, folder))
-    slides = revealed(without_asides(paged(piece for piece in pieces if piece.slide != "skip")))
+    slides = revealed(paged(piece for piece in pieces if piece.slide != "skip"))
     return _with_cells(notebook, with_notes(titled(accompanied(slides))))
 
 

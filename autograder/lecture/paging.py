@@ -1,6 +1,6 @@
-"""Where one slide ends and the next begins: an idea each, and no more than fits.
+"""The pieces of slides: how high each is, what answers a question, and what a slide of text keeps in view.
 
-A slide of text keeps the last picture in view. Heights are in the pixels of a slide 1280 × 720, and are
+Heights are in the pixels of a slide 1280 × 720, and are
 estimates from the text alone; the page itself measures again when it is shown, and shrinks what is a
 little too high.
 """
@@ -22,20 +22,16 @@ from autograder.lecture.prose import paragraphs
 ROOM: Final = 640  # pixels that content may take; pictures shrink where it is a little over
 HEADING: Final = re.compile(r"\s*#{1,3} (?!Exercise )(.+)")  # what follows an exercise is under its section's
 NEW_SUBJECT: Final = re.compile(r"\s*#{1,3} ")  # an exercise too is about something else than what was shown
-LEAST: Final = 130  # a slide that holds less than this is never ended for lack of room
-SHORT: Final = 120  # what is no higher than this may push a slide a little over its room
-OVER: Final = 20
 UNDER: Final = 38  # pixels: the line that says which heading a slide is under
 BETWEEN: Final = 10  # pixels below every piece
 PICTURE: Final = 300  # pixels of a picture on a live slide
 FOLDED: Final = "folded"  # a tag that the slides' template knows
 STARTS: Final = ("slide", "subslide")
 OFF: Final = ("skip", "notes")
-ASIDE: Final = 300  # pixels; a slide of text that is no higher is said and not shown
 KEPT: Final = "kept"  # a tag that the slides' template and script know
 OVER_KEPT: Final = 80  # pixels by which estimates may be too high; the page hides what does not fit
 TABLE: Final = re.compile(r"^\|.*(?:\n\|.*)+", re.MULTILINE)
-SEEN: Final = re.compile(r"!\[|<details|^#|^\||^```", re.MULTILINE)
+ASKS: Final = re.compile(r"<details|\*\*Predict")
 
 HALF: Final = 590  # pixels: no picture that shares a row is wider
 WIDTH: Final = 1200  # of a slide's content
@@ -55,12 +51,11 @@ SVG_SIZE: Final = re.compile(r'<svg[^>]*?\bviewBox="0 0 ([\d.]+) ([\d.]+)"', re.
 PT: Final = 4 / 3  # pixels
 
 
-@dataclass
+@dataclass(eq=False)  # two pieces are the same only if they are one
 class Piece:
     """A cell of the slides, about how high it is, and the place its author gave it.
 
-    `notes` is what the lecturer says about it. `leads` marks prose that announces the next piece
-    and shares a slide with it if the two fit; `overflows` one that begins a slide for lack of room.
+    `notes` is what the lecturer says about it. `leads` marks prose that announces the next piece.
     `folded` is how high code is once it is folded, 0 for what cannot be;
     `opens` how much higher the piece gets while its answer is open, and
     `pictures` how high its pictures are, which give way to text above them.
@@ -71,7 +66,6 @@ class Piece:
     slide: str = ""
     notes: str = ""
     leads: bool = False
-    overflows: bool = False
     folded: float = 0.0
     opens: float = 0.0
     pictures: float = 0.0
@@ -87,49 +81,13 @@ class Piece:
         return replace(self, height=self.folded, folded=0.0)
 
 
-def paged(pieces: Iterable[Piece], room: float = ROOM) -> Iterator[Piece]:
-    """Yield the pieces, each with its slide type: a new subslide where the room is used up."""
-    row = list(pieces)
-    used = opens = 0.0
-    for place, piece in enumerate(row):
-        if piece.slide in OFF:
-            yield marked(piece, piece.slide)
-            continue
-        opens = 0.0 if _is_revealed(piece) else max(opens, piece.opens)  # which closes the answer
-        full = False
-        if not piece.slide and used + opens > LEAST:
-            height = _together(row, place, room)
-            full = height > 0 and used + opens + height > room + (OVER if height <= SHORT else 0)
-        slide = "subslide" if full else piece.slide
-        if slide in STARTS:
-            used = 0.0 if HEADING.match(piece.cell.source) else UNDER
-            opens = piece.opens
-        shown = piece.fold() if piece.folded and used + piece.height > room else piece
-        used += shown.height + BETWEEN
-        yield replace(marked(shown, slide), overflows=full)
-
-
-def _together(row: Sequence[Piece], place: int, room: float) -> float:
-    """Return how high a piece is, along with what it announces if all that fits on a slide."""
-    height = least = 0.0
-    for piece in (one for one in row[place:] if one.slide != "skip"):
-        if height and piece.slide:
-            return height
-        least += piece.least + BETWEEN * bool(height)
-        if least > room - UNDER:
-            return height or piece.least
-        height = least
-        if not piece.leads:
-            return height
-    return height
-
-
 def small(piece: Piece) -> Piece:
     """Return the same with its pictures small, as a live slide shows them."""
     return replace(piece, height=piece.height - max(0.0, piece.pictures - PICTURE))
 
 
-def _is_revealed(piece: Piece) -> bool:
+def is_revealed(piece: Piece) -> bool:
+    """Return whether a piece is code with an output."""
     return piece.cell.cell_type == "code" and bool(piece.cell.outputs)
 
 
@@ -139,24 +97,6 @@ def marked(piece: Piece, slide: str) -> Piece:
     if slide:
         piece.cell.metadata["slideshow"] = {"slide_type": slide}
     return replace(piece, slide=slide)
-
-
-def without_asides(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Yield the pieces without slides that hold nothing but a comment on the slide before.
-
-    Such a slide began for lack of room. Its text goes to the notes of the slide before it.
-    """
-    before: list[Piece] = []
-    for slide in by_slide(pieces):
-        if before and _is_aside(slide):
-            said = [piece for piece in slide if piece.height and piece.slide not in OFF]
-            notes = (piece.notes or piece.cell.source for piece in said)
-            before[-1].notes = "\n\n".join(filter(None, (before[-1].notes, *notes)))
-            before += [piece for piece in slide if piece not in said]
-            continue
-        yield from before
-        before = slide
-    yield from before
 
 
 def by_slide(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
@@ -171,22 +111,23 @@ def by_slide(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
         yield held
 
 
-def _is_aside(slide: list[Piece]) -> bool:
-    shown = [piece for piece in slide if piece.slide not in OFF]
-    unseen = all(piece.cell.cell_type == "markdown" and not SEEN.search(piece.cell.source) for piece in shown)
-    return unseen and slide[0].overflows and sum(piece.height for piece in shown) <= ASIDE
-
-
 def revealed(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Yield the pieces; code that follows a question on its slide appears after the answer."""
+    """Yield the pieces; an output that answers a question on its slide appears with the next step."""
+    for slide in by_slide(pieces):
+        answers = reveals(slide)
+        yield from (marked(piece, "fragment") if piece in answers else piece for piece in slide)
+
+
+def reveals(slide: Sequence[Piece]) -> list[Piece]:
+    """Return the outputs of a slide that answer the question before them; the first of each is enough."""
+    found = []
     asked = False
-    for piece in pieces:
-        asked = "<details" in piece.cell.source or (asked and piece.slide not in STARTS)
-        if asked and _is_revealed(piece) and not piece.slide:
-            yield marked(piece, "fragment")
+    for piece in slide:
+        if asked and is_revealed(piece):
+            found.append(piece)
             asked = False
-        else:
-            yield piece
+        asked = asked or bool(ASKS.search(piece.cell.source) and piece.cell.cell_type == "markdown")
+    return found
 
 
 def accompanied(pieces: Iterable[Piece]) -> Iterator[Piece]:

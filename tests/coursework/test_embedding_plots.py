@@ -48,12 +48,10 @@ def test_bars_stand_in_order_with_their_values() -> None:
     assert written(ax) == ["0.51", "0.46"]
 
 
-def test_fading_and_histograms_name_their_lines() -> None:
+def test_fading_names_its_lines() -> None:
     """The legend says which is which."""
     ax: Any = embedding_plots.fading([0, 1], {"one": [1.0, 0.1], "two": [1.0, 0.5]}, "reaction")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one", "two"]
-    ax = embedding_plots.histograms({"a": torch.rand(9)}, limits=(0, 1), xlabel="cosine")
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a"]
 
 
 def test_a_plane_keeps_what_differs_most() -> None:

@@ -1,11 +1,9 @@
-"""What lesson 5 shows live: BERT's layers, fresh stacks, and an encoder whose residual connections are cut."""
+"""What lesson 5 shows live: BERT's layers, and an encoder whose residual connections are cut."""
 
 import pytest
 import torch
-from torch import nn
 
 from coursework import ablation, bert_layers
-from coursework.ablation import TokensAndPositions, fresh_layers
 from coursework.bert_layers import run_bert
 from coursework.pretrained_bert import NotHereError
 from coursework.scope import stand_in
@@ -30,15 +28,6 @@ def test_each_layer_turns_its_state_into_the_next(found: bool, monkeypatch: pyte
 
 def _not_here(_name: str) -> None:
     raise NotHereError("no files were found")
-
-
-@pytest.mark.parametrize("norm_first", [True, False])
-def test_a_fresh_stack_ends_in_a_norm(norm_first: bool) -> None:
-    """Post-norm layers end in their own, a pre-norm stack gets one."""
-    layers = fresh_layers(3, norm_first=norm_first, d_model=8, d_ff=12)
-    assert len(layers) == (4 if norm_first else 3)
-    x = nn.Sequential(TokensAndPositions(20, 5, 8), *layers)(torch.randint(20, (2, 5)))
-    torch.testing.assert_close(x.mean(dim=-1), torch.zeros(2, 5), atol=1e-5, rtol=0)
 
 
 def test_cutting_residual_connections_leaves_the_sublayers() -> None:

@@ -47,15 +47,6 @@ def test_waves_are_the_columns_of_their_pair() -> None:
     assert [ax.get_ylabel() for ax in figure.axes] == ["pair 1", "pair 3"]
 
 
-def test_lines_name_every_curve() -> None:
-    """Each curve is in the legend, and a logarithmic axis is one."""
-    ax: Any = position_plots.lines(
-        (1, 2), {"a": (1, 10), "b": (2, 20)}, labels=("x", "y"), logarithmic=True
-    )
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
-    assert ax.get_yscale() == "log"
-
-
 def test_hands_point_to_sine_and_cosine() -> None:
     """Position 0 points up, and the hand turns clockwise."""
     table = encoding(2, 8)

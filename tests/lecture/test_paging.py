@@ -11,8 +11,8 @@ from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from test_pages import COURSE, made, slide_notebook
 
-from autograder.lecture import paging
-from autograder.lecture.pages import laid_out
+from autograder.lecture import breaks, pages, paging
+from autograder.lecture.pages import laid_out, solved_lesson
 from autograder.lecture.paging import KEPT, Piece, accompanied, kept, marked
 
 SIZE = (600).to_bytes(4, "big") + (300).to_bytes(4, "big")
@@ -143,6 +143,68 @@ def test_most_slides_have_something_to_look_at() -> None:
     seen = [one for slides in found.values() for one in slides]
     assert sum(seen) / len(seen) > 2 / 3
     assert all(sum(slides) / len(slides) > 0.5 for slides in found.values())
+
+
+def test_few_slides_are_nearly_empty() -> None:
+    """Fewer than one of twelve; each of them stands alone because its neighbours are full."""
+    slides = [slide for lesson in COURSE.lessons() for slide in paging.by_slide(divided(lesson))]
+    empty = [slide for slide in slides if sum(piece.height for piece in slide) < 190]
+    assert len(empty) < len(slides) / 12
+
+
+def divided(lesson: str) -> list[Piece]:
+    """Return the pieces of a lesson as they are divided into slides."""
+    text, notebook, folder = solved_lesson(COURSE, lesson)
+    pairs = pages.taught(zip(text.cells, notebook.cells, strict=True))
+    pieces = (piece for about, cell in pairs for piece in pages._exported(text, about, cell, folder))
+    return list(breaks.paged(piece for piece in pieces if piece.slide != "skip"))
+
+
+def starts(*pieces: Piece) -> list[int]:
+    """Return the places of the pieces that begin a slide."""
+    return [place for place, piece in enumerate(breaks.paged(pieces)) if piece.slide in paging.STARTS]
+
+
+def prose(source: str, height: float = 100, *, leads: bool = False, slide: str = "") -> Piece:
+    """Return prose."""
+    return Piece(new_markdown_cell(source), height, slide, leads=leads)
+
+
+def test_a_small_exercise_stands_with_what_it_is_about() -> None:
+    """Its author's wish for a slide is not a law; where there is much, it is granted."""
+    title, exercise = prose("## Masks", 200, slide="slide"), "### Exercise 1: `mask`\n\nReturn it."
+    assert starts(title, prose(exercise, 140, slide="subslide")) == [0]
+    assert starts(prose("## Masks", 450, slide="slide"), prose(exercise, 350, slide="subslide")) == [0, 1]
+
+
+def test_a_heading_of_a_section_begins_a_slide() -> None:
+    """However short the sections are."""
+    assert starts(prose("## A", 60, slide="slide"), prose("## B", 60, slide="slide")) == [0, 1]
+
+
+def test_a_sentence_that_announces_an_output_is_on_its_slide() -> None:
+    """The break comes before the sentence, even if the slide before it has room for it."""
+    output = new_output("stream", text="a line\n" * 15)
+    row = [prose("## A", 330, slide="slide"), prose("Here is the list:", leads=True), code(output)]
+    assert starts(*row) == [0, 1]
+
+
+def test_the_sentence_that_reads_a_picture_out_is_on_its_slide() -> None:
+    """Text before the picture makes room for it."""
+    assert starts(prose("## A", 400, slide="slide"), drawn(), prose("The line falls.", 84)) == [0, 1]
+
+
+def test_an_output_appears_after_the_question_that_it_answers() -> None:
+    """Whether the question has a folded answer of its own or not."""
+    for question in (ASKED, "**Predict.** Which is larger?", "Look. **Predict:** which?"):
+        row = list(breaks.paged([prose("## A", 60, slide="slide"), prose(question), drawn()]))
+        assert [piece.slide for piece in paging.revealed(row)] == ["slide", "", "fragment"]
+
+
+def test_no_heading_waits_for_an_answer() -> None:
+    """What follows an answer on its slide appears with it."""
+    row = [prose("## A", 60, slide="slide"), prose(ASKED, 60), drawn(), prose("### Exercise 1: `f`", 60)]
+    assert starts(*row) == [0, 3]
 
 
 def test_folded_text_takes_one_line() -> None:

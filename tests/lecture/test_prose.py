@@ -4,9 +4,7 @@ import pytest
 
 from autograder.lecture import prose
 
-FOLDED = (
-    "**Predict.** What now?\n\n<details><summary>Answer</summary>\n\nThis.\n\nThat.\n\n</details>"
-)
+FOLDED = "**Predict.** What now?\n\n<details><summary>Answer</summary>\n\nThis.\n\nThat.\n\n</details>"
 LONG = (
     "A dictionary answers only if the query equals a key. Attention compares it with all keys. "
     "It returns the **weighted mean** of the values. Every step can be differentiated, so a "
@@ -49,8 +47,7 @@ def test_items_of_a_list_keep_their_numbers_and_what_they_say() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["See Vaswani et al. (2017). It works.", "**Step 1.** Multiply. Then add (a. B)."],
+    "text", ["See Vaswani et al. (2017). It works.", "**Step 1.** Multiply. Then add (a. B)."]
 )
 def test_sentences_lose_nothing(text: str) -> None:
     """Joined again, they are the paragraph."""

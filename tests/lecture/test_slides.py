@@ -110,7 +110,9 @@ def test_every_slide_is_reached_and_fits(lesson: str, browser: Browser, tmp_path
     Nothing scrolls, is too small to read, or is missing; nothing is asked of a network, and no bar counts slides.
     """
     page, asked = opened(browser, slides.write_slides(COURSE, lesson, tmp_path))
-    total, bar = page.evaluate("[Reveal.getTotalSlides(), !!document.querySelector('.reveal .progress')?.offsetParent]")
+    total, bar = page.evaluate(
+        "[Reveal.getTotalSlides(), !!document.querySelector('.reveal .progress')?.offsetParent]"
+    )
     seen = [page.evaluate(LOOK)]
     while not page.evaluate(IS_LAST) and len(seen) < 4 * total:
         page.keyboard.press("ArrowRight")
@@ -153,7 +155,9 @@ class TestDeck:
 
     def test_speaker_notes_open_with_a_key(self, deck: Page) -> None:
         """`n` shows the prose in full below the slide, and hides it again."""
-        prose = next(cell.text for cell in read_lesson(COURSE.text(LESSON)).cells if "A soft lookup" in cell.text)
+        prose = next(
+            cell.text for cell in read_lesson(COURSE.text(LESSON)).cells if "A soft lookup" in cell.text
+        )
         deck.evaluate(GO_TO, "A soft lookup")
         notes = deck.locator(".speaker")
         assert not notes.is_visible()
@@ -164,7 +168,9 @@ class TestDeck:
 
     def test_the_speaker_window_follows_the_slides(self, deck: Page) -> None:
         """`s` opens a window with notes, the next slide, a clock and the time gone by; an arrow there moves on."""
-        headings = deck.evaluate("Reveal.getSlides().slice(0, 3).map((one) => one.querySelector('h1, h2')?.textContent)")
+        headings = deck.evaluate(
+            "Reveal.getSlides().slice(0, 3).map((one) => one.querySelector('h1, h2')?.textContent)"
+        )
         deck.evaluate("Reveal.slide(0, 0)")
         with deck.expect_popup() as opened:
             deck.keyboard.press("s")
@@ -172,11 +178,38 @@ class TestDeck:
         assert window.locator("#place").inner_text().startswith("1 of")
         assert re.fullmatch(r"\d\d:\d\d", window.locator("#clock").inner_text())
         assert re.fullmatch(r"00:0\d", window.locator("#elapsed").inner_text())
+        assert "3 · Attention" in window.locator("#current").inner_text()
         assert window.locator("#next img").is_visible()
         window.keyboard.press("ArrowRight")
         assert window.locator("#place").inner_text().startswith("2 of")
         assert headings[2] in window.locator("#next").inner_text()
         window.close()
+
+    def test_the_speaker_window_shows_an_answer_when_the_room_sees_it(self, deck: Page) -> None:
+        """The slide in it is as far as the one on the wall."""
+        deck.evaluate(
+            """() => { const section = document.querySelector('details.fragment').closest('section');
+                       const {h, v} = Reveal.getIndices(section); Reveal.slide(h, v, -1); }"""
+        )
+        with deck.expect_popup() as opened:
+            deck.keyboard.press("s")
+        answer = opened.value.locator("#current details.fragment p").first
+        assert not answer.is_visible()
+        deck.keyboard.press("ArrowRight")
+        assert answer.is_visible()
+        opened.value.close()
+
+    def test_the_rest_of_a_long_line_hangs_below_its_beginning(self, deck: Page) -> None:
+        """Four characters further in than the line itself, in code and in what it prints."""
+        indents = deck.evaluate(
+            """[...document.querySelectorAll('.page .highlight pre .line')].filter((one) => /^ {4}\\S/.test(one.textContent))
+               .map((one) => [parseFloat(getComputedStyle(one).paddingLeft), parseFloat(getComputedStyle(one).textIndent)])"""
+        )
+        assert indents
+        assert all(left == pytest.approx(-first) and left > 90 for left, first in indents)
+        assert not deck.evaluate(
+            "[...document.querySelectorAll('.page .highlight pre')].some((one) => !one.querySelector('.line'))"
+        )
 
     def test_every_slide_has_notes(self, deck: Page) -> None:
         """A lecturer who looks at the own screen always finds what to say."""
