@@ -270,52 +270,33 @@ check("transformer")
 # </details>
 
 # %% [markdown]
-# ## Try the frame
+# ## Try it
 #
-# First, encode once and decode twice. One memory serves any number of targets, of any length.
+# One memory serves any number of targets. A trained encoder can serve a second model, for example one with another target language. And the weights can be saved: `state_dict` is a dictionary of tensors, which you can load even after you move or rename your code.
 
 # %% demo
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 torch.manual_seed(1)
 sizes = {"d_model": 32, "num_heads": 4, "num_layers": 2, "d_ff": 64}
 model = Transformer(50, 60, **sizes).eval()
 src = torch.tensor([[5, 9, 4, 7, 6, 2, 0], [8, 3, 11, 2, 0, 0, 0]])
 memory = model.encode(src)
 for tgt in (torch.tensor([[1, 7, 9], [1, 4, 4]]), torch.tensor([[1, 5], [1, 6]])):
-    print("logits", tuple(model.decode(tgt, memory, src).shape), "from a memory of", tuple(memory.shape))
-
-# %% [markdown]
-# Second, reuse an encoder and save the weights. A trained encoder can serve a new model, for example one with another target language. To save a model, save its `state_dict`: a dictionary of tensors. You can load it even after you move or rename your code, which is not true of a pickled model object.
-
-# %% demo
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
-reused = Transformer(50, 80, **sizes, encoder=model.encoder)
-print("the encoder is shared:      ", reused.encoder is model.encoder)
+    print("logits", tuple(model.decode(tgt, memory, src).shape), "from memory", tuple(memory.shape))
+other = Transformer(50, 80, **sizes, encoder=model.encoder)  # another target vocabulary
+print("the encoder is shared:", other.encoder is model.encoder)
 with TemporaryDirectory() as folder:
     torch.save(model.state_dict(), Path(folder) / "weights.pt")
     fresh = Transformer(50, 60, **sizes).eval()
-    print("before loading, they agree: ", torch.allclose(fresh(src, tgt), model(src, tgt)))
     fresh.load_state_dict(torch.load(Path(folder) / "weights.pt", weights_only=True))
-    print("after loading, they agree:  ", torch.equal(fresh(src, tgt), model(src, tgt)))
+print("after loading, the logits agree:", torch.equal(fresh(src, tgt), model(src, tgt)))
 
 # %% [markdown]
 # ### How large should embeddings start?
 #
 # Xavier initialisation gives an $n_\text{out} \times n_\text{in}$ matrix entries of variance $2 / (n_\text{in} + n_\text{out})$. This keeps the size of signals about the same on the way up, and the size of gradients on the way down (Glorot and Bengio 2010, section 4.2.1). That argument is about matrices that multiply. An embedding is a lookup, and here it is added to positions whose size doesn't change: a column of sines or cosines has a root mean square of about $\sqrt{1/2} \approx 0.71$. What matters is therefore the ratio of the two. Compare three initialisations, after the factor $\sqrt{d_\text{model}}$.
-
-# %% demo
-def scale_of_embeddings(vocab_size, d_model):
-    """The size of the scaled embeddings, relative to the positions, for three ways to start."""
-    spread = {"nn.Embedding's own": 1.0, "Xavier-uniform": math.sqrt(2 / (vocab_size + d_model)),
-              "std d_model^(-1/2)": d_model**-0.5}
-    return [std * math.sqrt(d_model) / math.sqrt(0.5) for std in spread.values()]
-
-
-print(f"{'V':>7} {'d_model':>8}   nn.Embedding's own   Xavier-uniform   std d_model^(-1/2)")
-for vocab_size, d_model in ((50, 32), (3000, 96), (37000, 512)):
-    own, xavier, matched = scale_of_embeddings(vocab_size, d_model)
-    print(f"{vocab_size:7} {d_model:8} {own:20.2f} {xavier:16.2f} {matched:20.2f}")
 
 # %% [markdown]
 # Each number says how many times larger the token vectors are than the position vectors. PyTorch's default drowns out the positions. Xavier-uniform works for the small vocabularies of this sitting. For a large vocabulary it goes wrong in the other direction: with 3000 words the positions are about three times as large as the tokens. A standard deviation of $d_\text{model}^{-1/2}$ gives the same ratio for every vocabulary, so the language models of sitting 2 use it.
@@ -492,23 +473,18 @@ check("greedy-decode")
 #
 # **Label smoothing** (Szegedy et al. 2015, arXiv:1512.00567, section 7; Vaswani et al. 2017, section 5.4) asks for slightly less. The target becomes a mixture: $1 - \varepsilon$ on the right word, plus $\varepsilon$ spread evenly over **all V words, including the right one**. Nothing random is involved. It is a different target, not noise.
 
-# %% demo
-words = ["convolutions", "are", "dead", "alive", "."]
-right, epsilon = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0]), 0.1
-smoothed = (1 - epsilon) * right + epsilon / len(words)
-plots.bars({"target with ε = 0": right, "target with ε = 0.1": smoothed}, words);
-
 # %% [markdown]
 # With $\varepsilon = 0.1$ and five words, the target gives the right word 0.92 and each other word 0.02. What does the loss reward then? The next plot shows the loss as the probability of the right word rises, with the rest shared evenly among the other words.
 
 # %% demo
-chosen = torch.linspace(0.5, 0.999, 200)  # the probability of the right word
-others = (1 - chosen) / (len(words) - 1)
-curves = {f"ε = {e}": -((1 - e + e / 5) * chosen.log() + e * 4 / 5 * others.log()) for e in (0.0, 0.1)}
+chosen = torch.linspace(0.5, 0.999, 200)  # the probability of the right token, of five
+others = (1 - chosen) / 4
+curves = {f"ε = {e}": -((1 - e + e / 5) * chosen.log() + e * 4 / 5 * others.log())
+          for e in (0.0, 0.1)}
 plots.curves(chosen.tolist(), {name: curve.tolist() for name, curve in curves.items()},
-             labels=("probability of the right word", "loss"))
+             labels=("probability of the right token", "loss"))
 lowest = curves["ε = 0.1"].argmin()
-print(f"with ε = 0.1 the loss is lowest at {chosen[lowest]:.2f}, where it is {curves['ε = 0.1'][lowest]:.2f}")
+print(f"with ε = 0.1 the loss is lowest at {chosen[lowest]:.2f}")
 
 # %% [markdown]
 # Without smoothing, the curve falls all the way to the right: more confidence always pays. With smoothing, the loss is lowest at 0.92 and rises steeply after that, so overconfidence costs. The paper reports that this hurts perplexity, "as the model learns to be more unsure", but improves accuracy and BLEU (section 5.4).
@@ -633,9 +609,11 @@ check("noam-rate")
 
 # %% demo
 steps = list(range(1, 20002, 500))
-rates = {f"d_model {d}, warm-up {w}": [noam_rate(step, d, w) for step in steps]
+rates = {f"d_model {d}, warm-up {w}": [1000 * noam_rate(step, d, w) for step in steps]
          for d, w in ((512, 4000), (512, 8000), (256, 4000))}
-plots.curves(steps, rates, labels=("step", "learning rate"));
+axes = plots.curves([step / 1000 for step in steps], rates,
+                    labels=("thousands of steps", "learning rate · 1000"))
+axes.set_ylim(0, 1.5)
 
 # %% [markdown]
 # A longer warm-up gives a later and lower peak. A smaller model gets a higher rate at every step. In this lesson's runs, the rate is additionally divided by 2 or 3: their warm-up is short, which would make the peak of equation 3 too high. At $d_\text{model} = 64$ and 300 warm-up steps the peak is $(64 \cdot 300)^{-0.5} = 0.0072$, ten times that of the paper's base model.
@@ -754,32 +732,28 @@ check("train-step")
 # %% demo
 from coursework import tasks, training
 
-pairs = {"les convolutions sont mortes": "convolutions are dead", "les masques sont utiles": "masks are useful",
-         "les réseaux sont profonds": "networks are deep", "les masques sont profonds": "masks are deep",
-         "l'attention suffit": "attention is enough"}
+pairs = {"les convolutions sont mortes": "convolutions are dead",
+         "les masques sont utiles": "masks are useful",
+         "les réseaux sont profonds": "networks are deep",
+         "les masques sont profonds": "masks are deep", "l'attention suffit": "attention is enough"}
 
 
-def vocabulary_of(lines):
-    return [*tasks.SPECIALS, *sorted({word for line in lines for word in line.split()})]
+def in_ids(lines):
+    """The vocabulary of some lines, and the lines as padded ids."""
+    words = [*tasks.SPECIALS, *sorted({word for line in lines for word in line.split()})]
+    rows = [torch.tensor([*map(words.index, line.split()), 2]) for line in lines]
+    return words, nn.utils.rnn.pad_sequence(rows, batch_first=True)
 
 
-def in_ids(lines, vocabulary):
-    rows = [torch.tensor([*map(vocabulary.index, line.split()), 2]) for line in lines]
-    return nn.utils.rnn.pad_sequence(rows, batch_first=True)
-
-
-french, english = vocabulary_of(pairs), vocabulary_of(pairs.values())
-src, tgt = in_ids(pairs, french), in_ids(pairs.values(), english)
+(french, src), (english, tgt) = in_ids(list(pairs)), in_ids(list(pairs.values()))
 print("source", tuple(src.shape), "target", tuple(tgt.shape))
-
-# %% [markdown]
-# `training.train` calls your `train_step` with batches drawn from a seed, and sets the learning rate of each step. You can interrupt it with the stop button. If you give it the name of a `checkpoint` file, it picks up where it left off.
 
 # %% demo
 torch.manual_seed(2)
 tiny = Transformer(len(french), len(english), d_model=32, num_heads=4, num_layers=1, d_ff=64)
 adam = torch.optim.Adam(tiny.parameters(), betas=(0.9, 0.98), eps=1e-9)
-losses = training.train(tiny, adam, lambda *batch: train_step(tiny, *batch, adam), lambda _: (src, tgt), 150,
+losses = training.train(tiny, adam, lambda *batch: train_step(tiny, *batch, adam),
+                        lambda _: (src, tgt), 150,
                         rate=lambda step: noam_rate(step, 32, warmup=100) / 3)
 for line, ids in zip(pairs, greedy_decode(tiny, src, max_len=6)):
     print(f"{line:30}", " ".join(english[i] for i in ids.tolist() if i > 2))
@@ -840,23 +814,24 @@ def draw_numbers(generator):
 
 
 torch.manual_seed(0)
-speller = Transformer(len(tasks.DIGITS), len(tasks.WORDS), d_model=64, num_heads=4, num_layers=2, d_ff=128, dropout=0.0)
-speller.to(training.device())
+speller = Transformer(len(tasks.DIGITS), len(tasks.WORDS), d_model=64, num_heads=4,
+                      num_layers=2, d_ff=128, dropout=0.0).to(training.device())
 adam = torch.optim.Adam(speller.parameters(), betas=(0.9, 0.98), eps=1e-9)
-losses = training.train(speller, adam, lambda *batch: train_step(speller, *batch, adam, smoothing=0.1), draw_numbers,
-                        800, rate=lambda step: noam_rate(step, 64, warmup=300) / 2, checkpoint=None)
+losses = training.train(speller, adam,
+                        lambda *batch: train_step(speller, *batch, adam, smoothing=0.1),
+                        draw_numbers, 800, rate=lambda step: noam_rate(step, 64, warmup=300) / 2)
+speller.cpu();
 
 # %% demo
-speller.cpu()
 target = torch.full((len(tasks.WORDS),), 0.1 / len(tasks.WORDS))
 target[0] += 0.9
-entropy = -(target * target.log()).sum()
+floor = -(target * target.log()).sum()  # the entropy of the smoothed target
 smooth = [sum(losses[i : i + 20]) / 20 for i in range(0, len(losses), 20)]
 axes = plots.curves(range(0, len(losses), 20), {"training loss, ε = 0.1": smooth},
                     labels=("step", "mean loss per token"))
-axes.axhline(entropy, color=plots.WRONG, linestyle="--", linewidth=2, label=f"lowest possible loss, {entropy:.2f}")
+axes.axhline(floor, color=plots.WRONG, linestyle="--", label=f"lowest possible loss, {floor:.2f}")
 axes.legend(frameon=False)
-print(f"lowest possible loss {entropy:.3f}; mean of the last 20 steps {smooth[-1]:.3f}")
+print(f"lowest possible loss {floor:.3f}; mean of the last 20 steps {smooth[-1]:.3f}")
 
 # %% [markdown]
 # The loss comes down to its floor, the dashed line, but not to 0. With label smoothing, even a perfect prediction costs the entropy of the smoothed target, which is 0.66 for $\varepsilon = 0.1$ and 35 words. The bump near step 300 comes where the learning rate peaks, at the end of the warm-up. Steps that large can undo some of what was learned, and the model recovers as the rate falls.
@@ -865,7 +840,7 @@ print(f"lowest possible loss {entropy:.3f}; mean of the last 20 steps {smooth[-1
 
 # %% demo
 decoded = greedy_decode(speller, test_src, max_len=12)
-print(f"spelt out exactly, of {len(test)} unseen numbers: {tasks.exact(decoded, test_tgt):.1%}")
+print(f"of {len(test)} unseen numbers, {tasks.exact(decoded, test_tgt):.1%} are spelt out exactly")
 for number, row in list(zip(test.tolist(), decoded))[:5]:
     print(f"{number:5}  {tasks.say(row)}")
 
@@ -875,46 +850,34 @@ for number, row in list(zip(test.tolist(), decoded))[:5]:
 # The recipe has several parts: warm-up, label smoothing, and, in most later models, **gradient clipping**. Clipping rescales the gradients whenever their overall norm exceeds a limit (Pascanu et al. 2013, arXiv:1211.5063). Here is the complete training loop, written out, so that each part can be switched off.
 
 # %% demo
-def train_with(warmup=100, smoothing=0.0, clip=math.inf, steps=250):
-    """Train a three-layer speller on one recipe. Returns the model and the norm of each step's gradient."""
+def new_speller(num_layers):
+    """A small model with the same first weights each time, and its optimiser."""
     torch.manual_seed(3)
-    model = Transformer(len(tasks.DIGITS), len(tasks.WORDS), 48, num_heads=4, num_layers=3, d_ff=96, dropout=0.0)
-    adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
-    norms = []
-    for step in range(1, steps + 1):
-        src, tgt = draw_numbers(torch.Generator().manual_seed(step))
-        for group in adam.param_groups:  # without warm-up, the rate starts at its peak
-            group["lr"] = 0.7 * noam_rate(max(step, 0 if warmup else 100), 48, warmup or 100)
-        loss = label_smoothing_loss(model(src, shift_right(tgt)), tgt, smoothing)
-        adam.zero_grad()
-        loss.backward()
-        norms.append(nn.utils.clip_grad_norm_(model.parameters(), clip).item())
-        adam.step()
-    return model.eval(), norms
+    model = Transformer(len(tasks.DIGITS), len(tasks.WORDS), d_model=48, num_heads=4,
+                        num_layers=num_layers, d_ff=96, dropout=0.0)
+    return model, torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
 
-# %% [markdown]
-# **Predict, then reveal.** The next cell trains four models: without any of the three parts, then with one more part each time. Label smoothing changes the loss that is minimised. Do you expect it to lower the test loss, measured *without* smoothing?
-#
-# <details><summary>Answer</summary>
-#
-# No. It stops the model from becoming certain, so the unsmoothed loss ends higher, although the predictions are as good. Compare the last two rows below, and the paper's own remark on perplexity in section 5.4.
-#
-# </details>
+
+def train_with(warmup, smoothing, name):
+    """Train three layers with a rate that rises for 100 steps, or starts at its peak."""
+    model, adam = new_speller(num_layers=3)
+    first = 1 if warmup else 100
+    training.train(model, adam, lambda *batch: train_step(model, *batch, adam, smoothing),
+                   draw_numbers, 250, title=f"{name:>21}",
+                   rate=lambda step: 0.7 * noam_rate(max(step, first), 48, warmup=100))
+    return model.eval()
 
 # %% demo
-recipes = {"none of the three": {"warmup": 0}, "warm-up": {}, "warm-up, clipping": {"clip": 1.0},
-           "all three": {"clip": 1.0, "smoothing": 0.1}}
-ablation = {}
-print("recipe               exact   test loss   confidence   largest gradient")
-for name, recipe in recipes.items():
-    trained, norms = train_with(**recipe)
+recipes = {"neither": (False, 0.0), "warm-up": (True, 0.0), "warm-up and smoothing": (True, 0.1)}
+found = {name: train_with(*recipe, name) for name, recipe in recipes.items()}
+print("\nrecipe                 exact  test loss  confidence")
+for name, trained in found.items():
     with torch.no_grad():
         logits = trained(test_src, shift_right(test_tgt))
-    ablation[name] = (tasks.exact(greedy_decode(trained, test_src, 12), test_tgt),
-                      label_smoothing_loss(logits, test_tgt, 0.0).item(),
-                      logits.softmax(dim=-1).amax(dim=-1)[test_tgt != 0].mean().item(), max(norms))
-    exact, loss, confidence, largest = ablation[name]
-    print(f"{name:19} {exact:6.1%} {loss:11.3f} {confidence:12.2f} {largest:18.1f}")
+    exact = tasks.exact(greedy_decode(trained, test_src, 12), test_tgt)
+    loss = label_smoothing_loss(logits, test_tgt, smoothing=0.0).item()
+    confidence = logits.softmax(dim=-1).amax(dim=-1)[test_tgt != 0].mean().item()
+    print(f"{name:21} {exact:6.1%} {loss:10.3f} {confidence:11.2f}")
 
 # %% [markdown]
 # Read the table from the top. Without warm-up, this model spells hardly any number right: Adam's first steps are as large as the rate allows, and a post-norm model of three layers doesn't recover from them. With warm-up, in each of the three rows below, it spells more than nine in ten right. Clipping acts only when a gradient is larger than its limit of 1, and the last column shows that this happens. Label smoothing changes how *certain* the model is, from almost 1 to about 0.9, and raises the unsmoothed test loss.
@@ -938,31 +901,21 @@ for name, recipe in recipes.items():
 from coursework import broken_decoders
 
 
-def unshifted_step(model, src, tgt, optimiser):
-    """train_step, but the decoder is fed the target itself."""
-    model.train()
-    loss = label_smoothing_loss(model(src, tgt), tgt, 0.0)
-    optimiser.zero_grad()
-    loss.backward()
-    optimiser.step()
-    return loss.item()
-
-
-def two_accuracies(name, change=lambda model: model, step=train_step, feed=shift_right, steps=400):
-    """Train a small model. Returns its accuracy with teacher forcing, and that of whole decoded numbers."""
-    torch.manual_seed(3)
-    model = Transformer(len(tasks.DIGITS), len(tasks.WORDS), 48, num_heads=4, num_layers=1, d_ff=96, dropout=0.0)
+def two_accuracies(name, change=lambda model: model, step=train_step, feed=shift_right):
+    """Train a speller; its accuracy with teacher forcing, and that of whole decoded numbers."""
+    model, adam = new_speller(num_layers=1)
     model = change(model)
-    adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
-    training.train(model, adam, lambda *batch: step(model, *batch, adam), draw_numbers, steps,
-                   rate=lambda number: noam_rate(number, 48, warmup=150) / 2, title=f"{name:>16}")
+    training.train(model, adam, lambda *batch: step(model, *batch, adam), draw_numbers, 400,
+                   rate=lambda step: noam_rate(step, 48, warmup=150) / 2, title=f"{name:>16}")
     right = model.eval()(test_src, feed(test_tgt)).argmax(dim=-1) == test_tgt
-    return right[test_tgt != 0].float().mean().item(), tasks.exact(greedy_decode(model, test_src, 12), test_tgt)
+    decoded = tasks.exact(greedy_decode(model, test_src, 12), test_tgt)
+    return right[test_tgt != 0].float().mean().item(), decoded
 
 # %% demo
 kinds = {"correct": (), "no causal mask": (broken_decoders.without_causal_mask,),
          "one step too far": (broken_decoders.one_step_too_far,),
-         "not shifted": (lambda model: model, unshifted_step, lambda tgt: tgt),
+         "not shifted": (lambda model: model, broken_decoders.unshifted_step,
+                         lambda target: target),
          "no transpose": (broken_decoders.heads_without_transpose,)}
 found = torch.tensor([two_accuracies(name, *made) for name, made in kinds.items()])  # (5, 2)
 plots.heatmap(found, list(kinds), ["teacher-forced", "decoded"]);
@@ -1159,20 +1112,27 @@ def draw_reversals(generator):
 
 
 torch.manual_seed(0)
-mirror = LanguageModel(14, d_model=64, num_layers=2, num_heads=4, d_ff=128, max_len=16, dropout=0.0)
+mirror = LanguageModel(14, d_model=64, num_layers=2, num_heads=4, d_ff=128, max_len=16,
+                       dropout=0.0)
 start_weights(mirror)
 mirror.to(training.device())
 adam = torch.optim.Adam(mirror.parameters(), betas=(0.9, 0.98), eps=1e-9)
-losses = training.train(mirror, adam, lambda *batch: language_step(mirror, *batch, adam), draw_reversals, 800,
-                        rate=lambda step: 3e-3 * min(step / 100, 1) * (1 - step / 801))  # up, then down to 0
+losses = training.train(mirror, adam, lambda *batch: language_step(mirror, *batch, adam),
+                        draw_reversals, 800,  # the rate goes up, then down to 0
+                        rate=lambda step: 3e-3 * min(step / 100, 1) * (1 - step / 801))
 mirror.cpu().eval();
 
 # %% demo
 sequences = tasks.reversal(torch.Generator().manual_seed(99), 1000, length=6, symbols=10)
 right = (mirror(shift_right(sequences)).argmax(dim=-1) == sequences).float()  # (1000, 12)
-print(f"first half {right[:, :6].mean():.1%}, where chance is 10 %; second half {right[:, 6:].mean():.1%}")
 plots.bars({"accuracy at each position": right.mean(dim=0)}, [f"{place}" for place in range(12)],
-           marked=[f"{place}" for place in range(6)], top=1.1);
+           marked=[f"{place}" for place in range(6)], top=1.1)
+written = sequences[:, :6]  # only the first half is given
+for _ in range(6):
+    fed = F.pad(written, (1, 0), value=1)  # <sos> in front
+    written = torch.cat([written, mirror(fed)[:, -1:].argmax(dim=-1)], dim=1)
+print(f"teacher-forced: first half {right[:, :6].mean():.1%}, second half {right[:, 6:].mean():.1%}")
+print(f"decoded: all six right in {(written == sequences).all(dim=1).float().mean():.1%}")
 
 # %% [markdown]
 # The orange bars are the first half, and they stay at chance. The blue bars are the second half, and they reach 1. The model has learned what can be learned, and nothing else.
@@ -1199,12 +1159,12 @@ print(corpus.note)
 words = language.prepare(corpus.text, max_size=3000)
 inputs, targets = language_windows(words.learn, 48)
 test_inputs, test_targets = language_windows(words.test, 48)
-print(f"{len(words.vocabulary)} tokens in the vocabulary")
-print(f"{len(inputs)} windows for training, {len(test_inputs)} for testing")
 is_word = language.counted(words)  # (V,): words, but neither separators nor <unk>
 in_test, unknown = is_word[words.test].float().mean(), (words.test == 3).float().mean()
-print(f"of the test tokens, {in_test:.1%} are words and {unknown:.1%} are <unk>; the rest are separators")
-print(f"so {unknown / (unknown + in_test):.1%} of the test's words are <unk>")
+print(f"{len(words.vocabulary)} tokens in the vocabulary; "
+      f"{len(inputs)} windows for training, {len(test_inputs)} for testing")
+print(f"of the test tokens, {1 - in_test - unknown:.0%} are separators; "
+      f"of the words, {unknown / (unknown + in_test):.0%} are <unk>")
 
 # %% [markdown]
 # ### How good is good?
@@ -1232,12 +1192,14 @@ def draw_windows(generator):
 
 
 torch.manual_seed(0)
-bard = LanguageModel(len(words.vocabulary), d_model=96, num_layers=2, num_heads=4, d_ff=384, max_len=48)
+bard = LanguageModel(len(words.vocabulary), d_model=96, num_layers=2, num_heads=4, d_ff=384,
+                     max_len=48)
 start_weights(bard)
 bard.to(training.device())
 adam = torch.optim.Adam(bard.parameters(), betas=(0.9, 0.98), eps=1e-9)
-losses = training.train(bard, adam, lambda *batch: language_step(bard, *batch, adam), draw_windows, STEPS,
-                        rate=lambda step: 3e-3 * min(step / 100, 1) * (1 - step / (STEPS + 1)), checkpoint=None)
+losses = training.train(bard, adam, lambda *batch: language_step(bard, *batch, adam),
+                        draw_windows, STEPS, checkpoint=None,
+                        rate=lambda step: 3e-3 * min(step / 100, 1) * (1 - step / (STEPS + 1)))
 bard.cpu();
 
 # %% demo
@@ -1264,22 +1226,6 @@ for temperature in (0.3, 0.8, 1.5):
     print(f"temperature {temperature}:\n{language.wrapped(words.text(drawn.tolist()))}\n")
 
 # %% [markdown]
-# What does the temperature do to a single draw? Here are the eight tokens that the model finds likeliest as the first one of these samples, with their probabilities at four temperatures. The rest of the vocabulary shares what is left.
-
-# %% demo
-bard.eval()
-with torch.no_grad():
-    logits = bard(start[None])[0, -1]  # (V,)
-likeliest = logits.topk(8).indices  # (8,)
-shares = {f"temperature {t}": (logits / t).softmax(dim=-1)[likeliest] for t in (0.3, 0.8, 1.0, 1.5)}
-highest = max(share.max().item() for share in shares.values())
-plots.bars(shares, [words.vocabulary[id_] for id_ in likeliest.tolist()], top=1.2 * highest)
-for name, share in shares.items():
-    print(f"{name}: all other tokens together {1 - share.sum():.2f}")
-
-# %% [markdown]
-# The order of the tokens never changes. At 0.3, *will* takes about two thirds of the probability. At 1.5, the tokens outside the picture take more than four fifths of it together. Each of them is unlikely, but there are almost three thousand, so at a high temperature the text soon wanders off.
-#
 # **Try it.** Before you drag the slider: at which temperature do you expect the model to get stuck in a loop, and at which do you expect nonsense?
 
 # %% demo
@@ -1307,19 +1253,6 @@ from coursework.tracing import trace
 seen = trace(speller, test_src[:3], shift_right(test_tgt[:3]))
 for number, (name, tensor) in enumerate(seen.items(), start=1):
     print(f"{number:2}  {name:34} {tuple(tensor.shape)}")
-
-# %% [markdown]
-# Between tensors 2 and 3, each head also has queries, keys and values. They aren't among the fourteen, because `MultiHeadAttention` doesn't return them. Their shapes follow from lesson 4: queries, keys and values are `(B, H, S, K)` after splitting, the outputs of the heads are `(B, H, S, K)`, and merged they are `(B, S, D)` again, with $H \cdot K = D$. The next cell computes them for the first encoder layer.
-
-# %% demo
-x = seen["source vectors"]  # (B, S, D)
-layer = speller.encoder.layers[0].self_attention
-for name, project in {"queries": layer.w_q, "keys": layer.w_k, "values": layer.w_v}.items():
-    per_head = project(x).unflatten(-1, (4, -1)).transpose(1, 2)  # (B, H, S, K)
-    print(f"{name:18} {tuple(per_head.shape)}")
-per_head = seen["encoder: self-attention weights"] @ per_head  # the weights times the values
-print(f"{'output per head':18} {tuple(per_head.shape)}")
-print(f"{'merged':18} {tuple(per_head.transpose(1, 2).flatten(2).shape)}, then w_o gives tensor 4")
 
 # %% [markdown]
 # If the package torchview and the program graphviz are installed, the next cell draws the whole graph of the model. If a box has a name that isn't yours, such as one of PyTorch's own modules, it belongs to a stand-in from the first cell.
@@ -1529,11 +1462,18 @@ def chooser(**settings):
     return lambda logits: sample_next(logits, generator=generator, **settings)
 
 
-smollm.write(request, "always the likeliest", chat=True, tokens=30)
-smollm.write(request, "temperature 0.2", chat=True, tokens=30, choose=chooser(temperature=0.2))
-smollm.write(request, "temperature 1", chat=True, tokens=30, choose=chooser(temperature=1.0))
-smollm.write(request, "temperature 3", chat=True, tokens=30, choose=chooser(temperature=3.0))
-smollm.write(request, "temperature 3, top 5", chat=True, tokens=30, choose=chooser(temperature=3.0, top_k=5))
+smollm.write(request, "always the likeliest", chat=True, tokens=20)
+settings = {"temperature 0.2": {"temperature": 0.2}, "temperature 1": {"temperature": 1.0},
+            "temperature 3": {"temperature": 3.0},
+            "temperature 3, top 5": {"temperature": 3.0, "top_k": 5}}
+for name, setting in settings.items():
+    smollm.write(request, name, chat=True, tokens=20, choose=chooser(**setting))
+
+# %% demo
+opening = "My lord, I "
+drawn = language.sample(bard, words.ids(opening), 40, temperature=0.8, window=48, seed=5)
+print("yours:   ", words.text(drawn.tolist()).replace("\n", " ")[:90])
+smollm.write(opening.strip(), "SmolLM2", tokens=18, choose=chooser(temperature=0.8))
 
 # %% [markdown] slide="slide"
 # **Predict, then reveal.** `sample_next` divides by the temperature first and filters by `top_p` afterwards. What if the filter comes first, at a temperature of 2?
@@ -1555,8 +1495,9 @@ def filter_first(logits):
 
 
 drawn = torch.Generator().manual_seed(1)
-smollm.write(request, "temperature first", chat=True, tokens=30, choose=chooser(temperature=2.0, top_p=0.9))
-smollm.write(request, "filter first", chat=True, tokens=30, choose=filter_first)
+smollm.write(request, "temperature first", chat=True, tokens=20,
+             choose=chooser(temperature=2.0, top_p=0.9))
+smollm.write(request, "filter first", chat=True, tokens=20, choose=filter_first)
 
 # %% [markdown] slide="skip"
 # ## Where you stand
