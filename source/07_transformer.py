@@ -114,14 +114,12 @@ write(question, "any", chat=True, tokens=12,
 # %% [markdown] slide="slide"
 # ### Exercise 1: `Transformer` (5 points)
 #
-# Connect the two stacks. Keep `encode`, `decode` and `forward` separate, because decoding calls `encode` once and `decode` at every step.
+# Connect the two stacks. Keep `encode`, `decode` and `forward` separate, because decoding calls `encode` once and `decode` at every step. *15 minutes, medium.*
 #
 # - **Parts.** If `encoder` or `decoder` is `None`, the model builds its own from the given sizes. If one is passed in, use it as it is. Mind the order of arguments: build them with `Encoder(vocab_size, d_model, num_layers, num_heads, d_ff, max_len, dropout)`, and likewise `Decoder`. Call them with `encoder(ids, mask)` and `decoder(ids, memory, self_mask, memory_mask)`.
 # - **Masks.** Build them inside the model from the ids and `pad_id`. `padding_mask` and `target_mask` are in scope.
 # - **Initialisation.** Every matrix of a part that the model builds itself, embeddings included, starts Xavier-uniform (Glorot and Bengio 2010). A part that was passed in may already be trained, so leave its weights alone. The row of `<pad>` may start either way.
 # - **Output.** Return logits, without a softmax.
-#
-# *15 minutes, medium.*
 #
 # *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
@@ -364,9 +362,7 @@ for name, difference in rows.items():
 # %% [markdown]
 # ### Exercise 2: `greedy_decode` (3 points)
 #
-# Write at most `max_len` tokens for each row of `src`. A row ends with `<eos>`, which is part of the result. After that, the row holds `model.pad_id`, whatever the decoder predicts. Stop as soon as all rows have ended. `<sos>` starts every row and is not part of the result. Encode the source once, in `eval()` mode and without gradients, and leave the model in the mode it came in, even if it raises an exception.
-#
-# *12 minutes, medium.*
+# Write at most `max_len` tokens for each row of `src`. A row ends with `<eos>`, which is part of the result. After that, the row holds `model.pad_id`, whatever the decoder predicts. Stop as soon as all rows have ended. `<sos>` starts every row and is not part of the result. Encode the source once, in `eval()` mode and without gradients, and leave the model in the mode it came in, even if it raises an exception. *12 minutes, medium.*
 
 # %% solution greedy-decode
 def greedy_decode(
@@ -490,9 +486,7 @@ print(f"with ε = 0.1 the loss is lowest at {chosen[lowest]:.2f}")
 # %% [markdown]
 # ### Exercise 3: `label_smoothing_loss` (2 points)
 #
-# Return the cross-entropy against the smoothed target, averaged over all **real** tokens of the batch. `F.cross_entropy` does exactly this with its arguments `label_smoothing` and `ignore_index`. It isn't accepted here, and neither is `nn.CrossEntropyLoss`. You may use `F.log_softmax`, which avoids the overflow that taking the logarithm of a softmax risks.
-#
-# *10 minutes, medium.*
+# Return the cross-entropy against the smoothed target, averaged over all **real** tokens of the batch. `F.cross_entropy` does exactly this with its arguments `label_smoothing` and `ignore_index`. It isn't accepted here, and neither is `nn.CrossEntropyLoss`. You may use `F.log_softmax`, which avoids the overflow that taking the logarithm of a softmax risks. *10 minutes, medium.*
 
 # %% solution label-smoothing-loss
 def label_smoothing_loss(
@@ -562,9 +556,7 @@ check("label-smoothing-loss")
 #
 # ### Exercise 4: `noam_rate` (1 point)
 #
-# The name is that of Noam Shazeer, one of the authors. Steps count from 1, but PyTorch's schedulers also ask for step 0. Return any finite number there. Note that $0^{-0.5}$ is not one.
-#
-# *5 minutes, easy.*
+# The name is that of Noam Shazeer, one of the authors. Steps count from 1, but PyTorch's schedulers also ask for step 0. Return any finite number there. Note that $0^{-0.5}$ is not one. *5 minutes, easy.*
 
 # %% solution noam-rate
 def noam_rate(step: int, d_model: int, warmup: int = 4000) -> float:
@@ -629,9 +621,7 @@ axes.set_ylim(0, 1.5)
 # %% [markdown]
 # ### Exercise 5: `train_step` (3 points)
 #
-# `tgt` is padded, each of its sentences ends with `<eos>`, and it does **not** begin with `<sos>`. Switch the model to train mode, feed it the shifted target, compute `label_smoothing_loss` over the real tokens of `tgt`, and make one update. Return the loss as a `float`: the value that the gradients were computed from.
-#
-# *8 minutes, easy.*
+# `tgt` is padded, each of its sentences ends with `<eos>`, and it does **not** begin with `<sos>`. Switch the model to train mode, feed it the shifted target, compute `label_smoothing_loss` over the real tokens of `tgt`, and make one update. Return the loss as a `float`: the value that the gradients were computed from. *8 minutes, easy.*
 
 # %% solution train-step
 def train_step(
@@ -939,11 +929,9 @@ plots.heatmap(found, list(kinds), ["teacher-forced", "decoded"]);
 #
 # ### Exercise 6: `language_windows` (2 points)
 #
-# Cut a text of $N$ ids into windows of `length` tokens that do **not** overlap. The targets are the inputs one step later, so the last target of a window is the first input of the next. A text of $N$ ids has room for $W = \lfloor (N - 1) / \text{length} \rfloor$ windows. Drop a final window that is too short. A text that is too short for a single window gives tensors of shape `(0, length)`.
+# Cut a text of $N$ ids into windows of `length` tokens that do **not** overlap. The targets are the inputs one step later, so the last target of a window is the first input of the next. A text of $N$ ids has room for $W = \lfloor (N - 1) / \text{length} \rfloor$ windows. Drop a final window that is too short. A text that is too short for a single window gives tensors of shape `(0, length)`. *8 minutes, easy.*
 #
 # Why no overlap? Without it, each token is predicted exactly once per pass, and no target is counted twice. This has a price: the first tokens of each window are predicted with little context.
-#
-# *8 minutes, easy.*
 
 # %% solution language-windows
 def language_windows(ids: torch.Tensor, length: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -992,9 +980,7 @@ check("language-windows")
 # %% [markdown]
 # ### Exercise 7: `LanguageModel` (2 points)
 #
-# Stack a token embedding, positions, your causal decoder layers from lesson 6, a final norm, and a projection to the vocabulary. The layers are **pre-norm**: the output of the last one is a sum that no norm has been applied to. The `norm` before `project` takes care of that (Radford et al. 2019, section 2.3). Each layer builds its own causal mask.
-#
-# *10 minutes, easy.*
+# Stack a token embedding, positions, your causal decoder layers from lesson 6, a final norm, and a projection to the vocabulary. The layers are **pre-norm**: the output of the last one is a sum that no norm has been applied to. The `norm` before `project` takes care of that (Radford et al. 2019, section 2.3). Each layer builds its own causal mask. *10 minutes, easy.*
 #
 # *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
@@ -1272,7 +1258,7 @@ draw_model(speller, [test_src[:3], shift_right(test_tgt[:3])])
 # %% [markdown]
 # ### Exercise 8: the fourteen tensors (2 points)
 #
-# A `Transformer` with `d_model=48`, `num_heads=8`, `num_layers=3`, `d_ff=96`, a source vocabulary of 70 words and a target vocabulary of 90 words is trained on a batch of **3** sentences. Each has **9** source tokens and **6** target tokens, padding included. What are the shapes, batch first, of the tensors numbered in the figure at the top?
+# A `Transformer` with `d_model=48`, `num_heads=8`, `num_layers=3`, `d_ff=96`, a source vocabulary of 70 words and a target vocabulary of 90 words is trained on a batch of **3** sentences. Each has **9** source tokens and **6** target tokens, padding included. What are the shapes, batch first, of the tensors numbered in the figure at the top? *8 minutes, easy.*
 #
 # Fill in the dictionary and delete the `raise` line below it. Write shapes as tuples, for example `(2, 3, 5)`. The keys mean:
 #
@@ -1282,8 +1268,6 @@ draw_model(speller, [test_src[:3], shift_right(test_tgt[:3])])
 # - `"decoder_input"`, the ids that the decoder reads; `"target_vectors"`, with their positions added;
 # - in a decoder layer: `"decoder_weights"`, the weights of its self-attention; `"cross_weights"`, those of its cross-attention; `"cross_attended"`, the output of that attention; `"decoder_hidden"`, after the first linear layer of the feed-forward network;
 # - `"logits"` and `"probabilities"`.
-#
-# *8 minutes, easy.*
 
 # %% solution shape-trace
 answers = {
@@ -1392,7 +1376,7 @@ plots.curves(range(10, 210, 20), {"training loss": means}, labels=("step", "mean
 # %% [markdown]
 # ## Stretch: `sample_next`
 #
-# *Stretch: not counted. 15 minutes, hard.* Temperature changes every probability. Two other methods cut off the tail of unlikely words: **top-k** keeps the $k$ largest logits (Fan et al. 2018), and **top-p** keeps the smallest set of tokens whose probability reaches $p$ (Holtzman et al. 2020, arXiv:1904.09751, section 3). Write one function that does all three, in this order:
+# *15 minutes, hard. Stretch: not counted.* Temperature changes every probability. Two other methods cut off the tail of unlikely words: **top-k** keeps the $k$ largest logits (Fan et al. 2018), and **top-p** keeps the smallest set of tokens whose probability reaches $p$ (Holtzman et al. 2020, arXiv:1904.09751, section 3). Write one function that does all three, in this order:
 #
 # 1. Divide the logits by the temperature. Temperature 0 means: return the argmax.
 # 2. If `top_k` is given, keep the `top_k` largest logits. A `top_k` larger than V keeps all.

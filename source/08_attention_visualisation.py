@@ -1027,7 +1027,7 @@ for kind, layer in head_ablation.layers(speller):
 # %% [markdown]
 # ## Stretch: `silence_head`
 #
-# Now write the intervention yourself, as a **context manager**. *Stretch: not counted. 12 minutes, medium.*
+# Now write the intervention yourself, as a **context manager**. *12 minutes, medium. Stretch: not counted.*
 #
 # ```python
 # with silence_head(attention, head=2):
