@@ -17,6 +17,7 @@ from autograder.model.lesson_text import CellKind, LessonCell, LessonText, Regio
 
 WORDS_A_MINUTE = 200
 MINUTES_A_DEMO = 0.5
+LONGEST_SITTING = 120  # minutes; attention does not last longer
 TOLERANCE = 0.2  # of the minutes that were worked out
 
 CLAIM = re.compile(r"^\*\*Time\*\* (?P<claim>[^·\n]*)", re.MULTILINE)
@@ -71,8 +72,8 @@ def sittings(lesson: LessonText) -> list[Sitting]:
 def check_minutes(lesson: LessonText) -> None:
     """Raise LessonTextError if the time that a lesson claims is off by more than a fifth.
 
-    The claim is the line `**Time** about 90 minutes`, with a number for each sitting. A text without
-    one claims nothing.
+    A sitting of more than two hours is refused, too. The claim is the line `**Time** about 90 minutes`,
+    with a number for each sitting. A text without one claims nothing.
     """
     for cell in lesson.cells:
         if cell.kind is CellKind.PROSE and (found := CLAIM.search(cell.text)):
@@ -96,6 +97,11 @@ def _problem(claimed: list[int], found: list[Sitting]) -> str:
             return (
                 f"{which} claims {claim} minutes but takes {sitting}; "
                 f"write 'about {sitting.rounded} minutes', or shorten the text"
+            )
+        if sitting.rounded > LONGEST_SITTING:
+            return (
+                f"{which} takes {sitting}; a sitting should take at most {LONGEST_SITTING} minutes: "
+                "shorten it, or split the lesson with headings '# Sitting 1: …' and '# Sitting 2: …'"
             )
     return ""
 

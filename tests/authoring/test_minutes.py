@@ -119,3 +119,11 @@ def test_the_build_says_how_long_a_lesson_takes(tmp_path: Path) -> None:
     (line,) = times(course, [course.source_notebook(NAME)])
     assert line.startswith("01_small: about 0 minutes: 0 for ")
     assert not list(times(course, []))
+
+
+def test_a_sitting_takes_two_hours_at_most(tmp_path: Path) -> None:
+    """An honest claim does not help: the message says to shorten or to split."""
+    text = changed(TITLE, f"{TITLE}#\n# **Time** about 125 minutes\n")
+    text = changed("doubling (12.5 points)\n", "doubling (12.5 points)\n#\n# 125 minutes, hard.\n", text)
+    with pytest.raises(LessonTextError, match=r"takes about 125 minutes.* at most 120 minutes: shorten it"):
+        check_minutes(read_text(tmp_path, text))
