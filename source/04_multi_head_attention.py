@@ -9,12 +9,12 @@
 #
 # **You will be able to**
 #
-# - say what several heads can do that one head of the same total width cannot;
-# - take a sentence through two heads with pencil and paper, and name every shape on the way;
-# - split and merge heads without mixing up tokens, and recognise the symptoms of a wrong split or merge;
-# - write multi-head attention for any two sequences and any mask, on top of your attention from lesson 3;
-# - copy the weights of `nn.MultiheadAttention` into it and get the same numbers out;
-# - explain why eight heads need no more parameters than one, and recognise a head of a real BERT by what it does.
+# - take a sentence through two heads with pencil and paper, and name every shape;
+# - split and merge heads, and recognise the symptoms of a wrong split or merge;
+# - write multi-head attention for any two sequences and any mask;
+# - load the weights of `nn.MultiheadAttention` and get the same numbers out;
+# - say what several heads gain over one of the same total width, and what they cost;
+# - recognise a head of a real BERT by what it does.
 #
 # **Time** about 110 minutes · **Difficulty** medium; the ideas are easy, the shapes are not · **Before this** lesson 3
 #
@@ -26,20 +26,20 @@
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
 #
-# | exercise | points | minutes | difficulty | in the paper |
-# |---|---|---|---|---|
-# | `split_heads` | 2 | 10 | easy | 3.2.2, figure 2 (right); the layout is ours |
-# | `merge_heads` | 2 | 5 | easy | 3.2.2, "Concat" |
-# | `MultiHeadAttention` | 8 | 30 | hard | 3.2.2, with the uses of 3.2.3 |
-# | `load_from_torch` | 4 | 15 | medium | not in the paper: PyTorch's `nn.MultiheadAttention` |
-# | `parameter_count` | 2 | 5 | easy | 3.2.2, last sentence (there about computation) |
-# | shapes and choices | 2 | 10 | easy | 3.2.2 |
-# | stretch: `load_from_bert` | not counted | 15 | medium | not in the paper |
+# | exercise | points | in the paper |
+# |---|---|---|
+# | `split_heads` | 2 | 3.2.2, figure 2 (right); the layout is ours |
+# | `merge_heads` | 2 | 3.2.2, "Concat" |
+# | `MultiHeadAttention` | 8 | 3.2.2, with the uses of 3.2.3 |
+# | `load_from_torch` | 4 | not in the paper |
+# | `parameter_count` | 2 | 3.2.2, last sentence (there about computation) |
+# | shapes and choices | 2 | 3.2.2 |
+# | stretch: `load_from_bert` | not counted | not in the paper |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The tests you can see are a first check. Grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. They are a first check; grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 
 # %% [markdown]
-# This lesson builds on the attention you wrote in lesson 3. If your notebook `03_attention.ipynb` is in the folder next to this one, and your `scaled_dot_product_attention` agrees with PyTorch in a quick check, this lesson uses it. Otherwise it uses a stand-in that does the same and is built on PyTorch's own function. The next cell says which. Your score for this lesson does not depend on it.
+# This lesson builds on your `scaled_dot_product_attention` from lesson 3. If `03_attention.ipynb` is in the same folder and its function agrees with PyTorch's, the next cell loads it. Otherwise it loads a stand-in. The cell says which, and your score doesn't depend on it.
 
 # %% setup
 import math
@@ -65,7 +65,7 @@ torch.set_num_threads(1);  # tensors this small are fastest on one thread
 # %% [markdown] slide="slide"
 # ## What several heads are for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights and nine heads in each layer. First it answers as it was trained to. Then all nine heads of a layer attend as the first one does. Only the attention weights change; the values stay as they were.
+# Here is a real language model, SmolLM2, with 135 million trained weights and nine heads in each layer. First it answers as it was trained to. Then all nine heads of every layer attend as the first one does. Only the attention weights change; the values stay as they were.
 
 # %% demo
 from coursework.smollm import write
@@ -73,7 +73,7 @@ from coursework.smollm import write
 
 def as_the_first(q, k, v, mask):
     """Attend with the weights of head 0 in all heads: v is (1, 9, T, 64)."""
-    _, weights = scaled_dot_product_attention(q[:, :1], k[:, :1], v[:, :1], mask)  # (1, 1, T, T)
+    _, weights = scaled_dot_product_attention(q[:, :1], k[:, :1], v[:, :1], mask)
     return weights @ v
 
 
@@ -82,49 +82,133 @@ write(question, "nine heads", chat=True, tokens=12)
 write(question, "nine times the first", chat=True, tokens=12, attention=as_the_first)
 
 # %% [markdown]
-# ## One mixture is not enough
+# ## Splitting
 #
-# *The cat drank its milk.* To understand *drank*, a model has to answer two questions: **who** drank, and **what** was drunk? English gives the answer by order: the noun before the verb is the *who*, and the noun after it is the *what*. A head has one query per token, so a single head can only ask both questions at once.
+# Attention gives each query **one** mixture of the values. In multi-head attention, $H$ *heads* attend side by side, each with its own queries, keys and values. Each head works with only $K = D / H$ features, so that their outputs, laid side by side, are $D = d_{\text{model}}$ wide again. (The paper writes $h$ for $H$, and $d_k$ and $d_v$ for $K$.)
 #
-# Below, the keys have two features, "noun before the verb" and "noun after the verb", so they depend on the order of the words. The values say what a word is: (1, 0) for *cat*, (0, 1) for *milk*, (0, 0) for the rest.
+# In code, make the heads a **dimension** next to the batch. Your attention accepts any number of batch dimensions, so one call handles all heads of all samples.
+#
+# ![Splitting five tokens with six features into two heads. On the left x, with a row for each token. At the top right the right way: view as 5, 2, 3, then transpose. Head 0 holds features 0 to 2 of all five tokens, head 1 features 3 to 5, a row for each token. Below it the wrong way: view as 2, 5, 3 at once. Head 0 holds all features of the start token and of I, and half of like; its second row, which should be I, is the other half of the start token.](images/heads_split.svg)
+#
+# The wrong way has the right shape. `view` keeps the numbers in memory order and only changes where rows begin and end. In memory, the six features of `<sos>` come first, then those of *I*. The first 15 numbers are two and a half tokens, not head 0 of five tokens.
+
+# %% [markdown] slide="slide"
+# ### Exercise 1: `split_heads` (2 points)
+#
+# Turn `(B, S, D)` into `(B, H, S, K)` with $K = D / H$. Head $i$, counted from 0, gets the features $iK$ up to (but not including) $(i+1)K$ of every token.
+#
+# *10 minutes, easy.*
+
+# %% solution split-heads
+def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
+    """Give every head its own slice of the features (Vaswani et al. 2017, section 3.2.2).
+
+    x: (B, S, D). Returns: (B, H, S, K) with K = D / H; head i holds features i*K to (i+1)*K.
+    """
+    ### BEGIN SOLUTION
+    batch, length, d_model = x.shape
+    x = x.view(batch, length, num_heads, d_model // num_heads)  # (B, S, H, K)
+    return x.transpose(1, 2)  # (B, H, S, K)
+    ### END SOLUTION
+
+# %% test split-heads 2
+x = torch.arange(2 * 3 * 8.0).view(2, 3, 8)  # two sentences of three tokens
+heads = split_heads(x, 2)
+assert isinstance(heads, torch.Tensor), (
+    f"Expected a tensor, got {type(heads).__name__}. Is there a return statement?"
+)
+assert heads.shape == (2, 2, 3, 4), (
+    f"Two samples, two heads, three tokens, width 4: expected (2, 2, 3, 4), got {tuple(heads.shape)}."
+)
+assert torch.equal(heads[0, 0, 1], x[0, 1, :4]), (
+    f"Head 0 of token 1 should be the first half of that token, {x[0, 1, :4].tolist()}, "
+    f"got {heads[0, 0, 1].tolist()}. Which token do these numbers come from?"
+)
+assert torch.equal(heads[1, 1, 2], x[1, 2, 4:]), (
+    f"Head 1 of token 2 should be the second half of that token, got {heads[1, 1, 2].tolist()}."
+)
+print("split_heads: the visible tests pass")
 
 # %% demo
-def keys_and_values(sentence):
-    """The keys (5, 2) and values (5, 2) of a sentence of five words."""
-    place, verb = torch.arange(5), sentence.index("drank")
-    noun = torch.tensor([float(word in ("cat", "milk")) for word in sentence])
-    keys = 5 * torch.stack([noun * (place < verb), noun * (place > verb)], dim=-1)
-    values = torch.tensor([[float(word == "cat"), float(word == "milk")] for word in sentence])
-    return keys, values
-
-
-sentences = ["the cat drank its milk".split(), "the milk drank its cat".split()]
-who, what = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
-queries = torch.stack([who + what, who, what])  # (3, 2): one head asks both, or two heads ask one each
+check("split-heads")
 
 # %% [markdown]
-# **Predict, then reveal.** *The milk drank its cat* contains the same words in another order. Can a single head with the query "who and what?" tell the two sentences apart? Can two heads?
+# <details><summary>Hint 1: a nudge</summary>
 #
-# <details><summary>Answer</summary>
+# There are two steps. First cut only the last dimension in two, which leaves every number in its place. Then swap two whole dimensions.
 #
-# The single head cannot: it finds both nouns in both sentences, gives them the same weight, and its output is half cat, half milk either way. Two heads can: the first returns whoever is before the verb, the second whatever is after it. The next cell shows both.
+# </details>
+#
+# <details><summary>Hint 2: the first step</summary>
+#
+# A row of D features consists of H groups of K features, one group after the other. Which four sizes does the tensor have if you write only this down?
+#
+# </details>
+#
+# <details><summary>Hint 3: nearly there</summary>
+#
+# After the first step the sizes are (B, S, H, K), and you want (B, H, S, K). `transpose` swaps two dimensions; a second `view` would only change where rows begin and end.
 #
 # </details>
 
-# %% demo
-asked = ["one head", "head 0", "head 1"]  # who and what? who? what?
-read = [scaled_dot_product_attention(queries, *keys_and_values(s)) for s in sentences]
-figure = plots.heatmaps({" ".join(s): w for s, (_, w) in zip(sentences, read)}, asked, sentences[0])
-plots.relabel(figure.axes[1], asked, sentences[1])
-for sentence, (outputs, _) in zip(sentences, read):
-    single, first, second = outputs.tolist()
-    print(f"{' '.join(sentence)}:   one head ({single[0]:.2f}, {single[1]:.2f})   "
-          f"two heads ({first[0]:.2f}, {first[1]:.2f} | {second[0]:.2f}, {second[1]:.2f})")
+# %% [markdown]
+# ## Merging
+#
+# Merging is splitting in reverse, and the same mistake is possible. After attention, the features of one token lie in $H$ different places, one per head.
+#
+# ![Merging two heads of five tokens. On the left the two heads, with five rows each. The right way: transpose, then reshape; each row holds head 0 and head 1 of one token. The wrong way: reshape at once. Row 0, the start token, holds head 0 of the start token and head 0 of I; row 1, I, holds head 0 of like and of apples; row 2, like, holds head 0 of the end token and head 1 of the start token. All cells that come from a later token are framed: rows 0, 1 and 2 read tokens that come after them.](images/heads_merge.svg)
+#
+# A `reshape` straight to `(B, S, D)` reads them in memory order, so a row holds **one head of several tokens**. Under a causal mask, this is worse than a mix-up. The row of *I* now contains *like* and *apples*, which *I* must not see. Although the mask was perfect, the future has leaked.
 
 # %% [markdown]
-# In the first row of each picture, both nouns get a weight of 0.48, so the single head returns (0.48, 0.48) for both sentences: it knows that there is a cat and there is milk, but not who drank. With two heads, the outputs are (0.90, 0.03 | 0.03, 0.90) and (0.03, 0.90 | 0.90, 0.03), which differ. Each head has its own mixture, and the layers that follow read the two side by side. In the words of the paper, with a single head, averaging inhibits attending to information at different positions for different reasons (section 3.2.2).
+# ### Exercise 2: `merge_heads` (2 points)
 #
-# So you want several attentions at once, each with its own queries, keys and values. The paper makes this cost **nothing**: each of the $h$ heads works in a space of width $d_k = d_{\text{model}} / h$, and the outputs, laid side by side, are $d_{\text{model}}$ wide again.
+# Write the inverse of `split_heads`: `(B, H, S, K)` becomes `(B, S, D)`, with the heads of each token side by side, head 0 first.
+#
+# *5 minutes, easy.*
+
+# %% solution merge-heads
+def merge_heads(x: torch.Tensor) -> torch.Tensor:
+    """Lay the heads of each token side by side again: the inverse of split_heads.
+
+    x: (B, H, S, K). Returns: (B, S, D) with D = H * K.
+    """
+    ### BEGIN SOLUTION
+    batch, num_heads, length, width = x.shape
+    x = x.transpose(1, 2)  # (B, S, H, K)
+    return x.reshape(batch, length, num_heads * width)  # (B, S, D)
+    ### END SOLUTION
+
+# %% test merge-heads 2
+heads = torch.arange(2 * 3 * 2.0).view(1, 2, 3, 2)  # two heads, three tokens, width 2
+merged = merge_heads(heads)
+assert isinstance(merged, torch.Tensor), (
+    f"Expected a tensor, got {type(merged).__name__}. Is there a return statement?"
+)
+assert merged.shape == (1, 3, 4), (
+    f"Three tokens with two heads of width 2: expected (1, 3, 4), got {tuple(merged.shape)}."
+)
+assert torch.equal(merged[0, 0], torch.tensor([0.0, 1.0, 6.0, 7.0])), (
+    "Token 0 should be its head 0, [0, 1], followed by its head 1, [6, 7]; "
+    f"got {merged[0, 0].tolist()}. Which token do these numbers come from?"
+)
+print("merge_heads: the visible tests pass")
+
+# %% demo
+check("merge-heads")
+
+# %% [markdown]
+# <details><summary>Hint 1: a nudge</summary>
+#
+# Run `split_heads` backwards, starting with its last step.
+#
+# </details>
+#
+# <details><summary>Hint 2: "view size is not compatible"</summary>
+#
+# `transpose` doesn't move numbers in memory. It only changes the order in which they are read, and `view` refuses to form rows of numbers that are not next to each other. `reshape` copies where it has to, and `.contiguous()` before `.view` does the same by hand. The error is useful: it appears exactly where numbers must be moved.
+#
+# </details>
 
 # %% [markdown]
 # ## "I like apples", with numbers
@@ -199,164 +283,6 @@ print("output of like:", {name: round(number, 2) for name, number in zip(feature
 # <details><summary>Answer</summary>
 #
 # Head 1: it looked at the word before, *I*, and passed on what kind of word it is. Head 0 found the places of *I* and *apples*. But it averaged them, and the average, −0.17 and 0.65, is not the place of either word: even this head would need another one to keep its two answers apart.
-#
-# </details>
-
-# %% [markdown]
-# ## Splitting
-#
-# You could loop over the heads and take slices, as above. Instead, make the heads a **dimension** next to the batch. The attention of lesson 3 accepts any number of batch dimensions, so it handles all heads of all samples in one call. It still computes $B \cdot H$ small matrix products, but PyTorch runs them together, without a Python loop.
-#
-# ![Splitting five tokens with six features into two heads. On the left x, with a row for each token. At the top right the right way: view as 5, 2, 3, then transpose. Head 0 holds features 0 to 2 of all five tokens, head 1 features 3 to 5, a row for each token. Below it the wrong way: view as 2, 5, 3 at once. Head 0 holds all features of the start token and of I, and half of like; its second row, which should be I, is the other half of the start token.](images/heads_split.svg)
-#
-# The wrong way has the right shape. `view` keeps the numbers in memory order and only changes where rows begin and end. In memory, the six features of `<sos>` come first, then those of *I*. So the first 15 numbers are not "head 0 of five tokens", but "two and a half tokens".
-
-# %% [markdown] slide="slide"
-# ### Exercise 1: `split_heads` (2 points)
-#
-# Turn `(B, S, D)` into `(B, H, S, K)` with $K = D / H$. Head $h$, counted from 0, gets the features $hK$ up to (but not including) $(h+1)K$ of every token.
-#
-# *10 minutes, easy.*
-
-# %% solution split-heads
-def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """Give every head its own slice of the features (Vaswani et al. 2017, section 3.2.2).
-
-    x: (B, S, D). Returns: (B, H, S, K) with K = D / H; head h holds features h*K to (h+1)*K.
-    """
-    ### BEGIN SOLUTION
-    batch, length, d_model = x.shape
-    x = x.view(batch, length, num_heads, d_model // num_heads)  # (B, S, H, K)
-    return x.transpose(1, 2)  # (B, H, S, K)
-    ### END SOLUTION
-
-# %% test split-heads 2
-x = torch.arange(2 * 3 * 8.0).view(2, 3, 8)  # two sentences of three tokens
-heads = split_heads(x, 2)
-assert isinstance(heads, torch.Tensor), (
-    f"Expected a tensor, got {type(heads).__name__}. Is there a return statement?"
-)
-assert heads.shape == (2, 2, 3, 4), (
-    f"Two samples, two heads, three tokens, width 4: expected (2, 2, 3, 4), got {tuple(heads.shape)}."
-)
-assert torch.equal(heads[0, 0, 1], x[0, 1, :4]), (
-    f"Head 0 of token 1 should be the first half of that token, {x[0, 1, :4].tolist()}, "
-    f"got {heads[0, 0, 1].tolist()}. Which token do these numbers come from?"
-)
-assert torch.equal(heads[1, 1, 2], x[1, 2, 4:]), (
-    f"Head 1 of token 2 should be the second half of that token, got {heads[1, 1, 2].tolist()}."
-)
-print("split_heads: the visible tests pass")
-
-# %% demo
-check("split-heads")
-
-# %% [markdown]
-# <details><summary>Hint 1: a nudge</summary>
-#
-# There are two steps. First cut only the last dimension in two, which leaves every number in its place. Then swap two whole dimensions.
-#
-# </details>
-#
-# <details><summary>Hint 2: the first step</summary>
-#
-# A row of D features consists of H groups of K features, one group after the other. Which four sizes does the tensor have if you write only this down?
-#
-# </details>
-#
-# <details><summary>Hint 3: nearly there</summary>
-#
-# After the first step the sizes are (B, S, H, K), and you want (B, H, S, K). `transpose` swaps two dimensions; a second `view` would only change where rows begin and end.
-#
-# </details>
-
-# %% [markdown]
-# ### Loop or batch?
-#
-# Compare the loop over slices with one call on split heads. Both give the same numbers.
-
-# %% demo
-import time
-
-
-def head_by_head(q, k, v):
-    """Eight heads, one after the other."""
-    parts = zip(q.chunk(8, dim=-1), k.chunk(8, dim=-1), v.chunk(8, dim=-1))
-    return torch.stack([scaled_dot_product_attention(*part)[0] for part in parts], dim=1)
-
-
-def all_at_once(q, k, v):
-    """Eight heads in one call."""
-    return scaled_dot_product_attention(*(split_heads(part, 8) for part in (q, k, v)))[0]
-
-
-big = torch.randn(3, 4, 20, 64)  # q, k and v, each (B=4, S=20, D=64)
-for way in (head_by_head, all_at_once):
-    start = time.perf_counter()
-    for _ in range(100):
-        way(*big)
-    print(f"{way.__name__:12} {10 * (time.perf_counter() - start):.2f} ms")
-print("same numbers:", torch.allclose(head_by_head(*big), all_at_once(*big), atol=1e-6))
-
-# %% [markdown]
-# The arithmetic is the same, but the loop pays the overhead of a Python call for each head.
-
-# %% [markdown]
-# ## Merging
-#
-# Merging is splitting in reverse, and the same mistake is possible. After attention, the numbers of one token lie in H different places, one per head. A `reshape` straight to (B, S, D) reads them in memory order, so a row holds **one head of several tokens** instead of all heads of one token.
-#
-# ![Merging two heads of five tokens. On the left the two heads, with five rows each. The right way: transpose, then reshape; each row holds head 0 and head 1 of one token. The wrong way: reshape at once. Row 0, the start token, holds head 0 of the start token and head 0 of I; row 1, I, holds head 0 of like and of apples; row 2, like, holds head 0 of the end token and head 1 of the start token. All cells that come from a later token are framed: rows 0, 1 and 2 read tokens that come after them.](images/heads_merge.svg)
-#
-# Under a causal mask, this is worse than a mix-up. The row of *I* now contains *like* and *apples*, which *I* must not see. Although the mask was perfect, the future has leaked.
-
-# %% [markdown]
-# ### Exercise 2: `merge_heads` (2 points)
-#
-# Write the inverse of `split_heads`: `(B, H, S, K)` becomes `(B, S, D)`, with the heads of each token side by side, head 0 first.
-#
-# *5 minutes, easy.*
-
-# %% solution merge-heads
-def merge_heads(x: torch.Tensor) -> torch.Tensor:
-    """Lay the heads of each token side by side again: the inverse of split_heads.
-
-    x: (B, H, S, K). Returns: (B, S, D) with D = H * K.
-    """
-    ### BEGIN SOLUTION
-    batch, num_heads, length, width = x.shape
-    x = x.transpose(1, 2)  # (B, S, H, K)
-    return x.reshape(batch, length, num_heads * width)  # (B, S, D)
-    ### END SOLUTION
-
-# %% test merge-heads 2
-heads = torch.arange(2 * 3 * 2.0).view(1, 2, 3, 2)  # two heads, three tokens, width 2
-merged = merge_heads(heads)
-assert isinstance(merged, torch.Tensor), (
-    f"Expected a tensor, got {type(merged).__name__}. Is there a return statement?"
-)
-assert merged.shape == (1, 3, 4), (
-    f"Three tokens with two heads of width 2: expected (1, 3, 4), got {tuple(merged.shape)}."
-)
-assert torch.equal(merged[0, 0], torch.tensor([0.0, 1.0, 6.0, 7.0])), (
-    "Token 0 should be its head 0, [0, 1], followed by its head 1, [6, 7]; "
-    f"got {merged[0, 0].tolist()}. Which token do these numbers come from?"
-)
-print("merge_heads: the visible tests pass")
-
-# %% demo
-check("merge-heads")
-
-# %% [markdown]
-# <details><summary>Hint 1: a nudge</summary>
-#
-# Run `split_heads` backwards, starting with its last step.
-#
-# </details>
-#
-# <details><summary>Hint 2: "view size is not compatible"</summary>
-#
-# `transpose` doesn't move numbers in memory. It only changes the order in which they are read, and `view` refuses to form rows of numbers that are not next to each other. `reshape` copies where it has to, and `.contiguous()` before `.view` does the same by hand. The error is useful: it appears exactly where numbers must be moved.
 #
 # </details>
 
