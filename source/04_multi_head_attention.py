@@ -211,91 +211,15 @@ check("merge-heads")
 # </details>
 
 # %% [markdown]
-# ## "I like apples", with numbers
-#
-# The sentence *I like apples*, between `<sos>` and `<eos>`, has five tokens. With $d_{\text{model}} = 6$ and 2 heads, each head is $K = 3$ features wide. The numbers are chosen by hand so that you can read them. The first four features of a token say what kind of word it is. The last two say where it stands: a point on a circle, 45° further for each position, like one pair of the encoding in lesson 2.
-#
-# ![The way of I like apples, with start and end token, through two heads, from left to right. Tokens x, 1 by 5 by 6, go through w q, w k and w v, each from 6 to 6, to q, k and v of 1, 5, 6. Each is split into two heads: 1, 2, 5, 3. Attention runs in each head separately, with scores and weights of 5 by 5. The outputs of both heads are merged into 1, 5, 6, and w o, from 6 to 6, makes the output, 1, 5, 6.](images/heads_overview.svg)
-
-# %% demo
-sentence = ["<sos>", "I", "like", "apples", "<eos>"]
-features = ["marker", "pronoun", "verb", "noun", "cos", "sin"]
-kinds = {"<sos>": "marker", "I": "pronoun", "like": "verb", "apples": "noun", "<eos>": "marker"}
-angles = math.radians(45) * torch.arange(5)
-is_kind = [[float(kinds[word] == kind) for kind in features[:4]] for word in sentence]
-x = torch.cat([torch.tensor(is_kind), angles.cos()[:, None], angles.sin()[:, None]], dim=-1)[None]
-plots.heatmap(x[0], sentence, features, title="x", limits=(-1, 1));
-
-# %% [markdown]
-# Now the projections, written as in the paper: a token is a row vector, and the matrix stands on its right, $x W$. Each row of a matrix belongs to a feature of $x$. The first three columns belong to head 0 and the last three to head 1.
-
-# %% demo
-turn = 10 * math.sqrt(0.5)  # ten times the sine and the cosine of 45°
-w_q = torch.tensor([[0.0, 0, 0, 0, 0, 0],  # a marker asks for nothing
-                    [0.0, 4, 0, 0, 0, 0],  # head 0: a pronoun asks for the verb
-                    [3.0, 0, 4, 0, 0, 0],  # a verb asks for a pronoun and a noun
-                    [0.0, 4, 0, 0, 0, 0],  # a noun asks for the verb
-                    [0.0, 0, 0, turn, -turn, 0],  # head 1: the place, turned back by 45°
-                    [0.0, 0, 0, turn, turn, 0]])
-w_k = torch.eye(6)[:, [1, 2, 3, 4, 5, 0]]  # head 0: pronoun, verb, noun; head 1: cos, sin
-w_k[0] = 0  # markers cannot be found by their kind
-w_v = torch.eye(6)[:, [4, 5, 0, 1, 2, 3]]  # head 0: cos, sin, marker; head 1: pronoun, verb, noun
-w_o = w_v.T  # puts every feature back where it belongs
-
-q, k, v = x @ w_q, x @ w_k, x @ w_v  # each (1, 5, 6)
-labels = {"q": ["pronoun?", "verb?", "noun?", "cos?", "sin?", "–"],
-          "k": ["pronoun", "verb", "noun", "cos", "sin", "–"],
-          "v": ["cos", "sin", "marker", "pronoun", "verb", "noun"]}
-head_plots.by_head({"q": q[0], "k": k[0], "v": v[0]}, sentence, num_heads=2, limits=(-10, 10), columns=labels);
-
-# %% [markdown]
-# Read the rows of $q$. In head 0, *like* asks for a pronoun (3) and a noun (4), and *I* and *apples* ask for the verb. In head 1, each token asks for the place one step before its own.
-#
-# Then compare $k$ with $v$. Head 0 *compares* kinds of words, but it *passes on* places. Head 1 does the opposite. A head is not tied to "its" slice of $x$: it owns a slice of the **projected** vectors, and every number in that slice may depend on all six features of $x$.
-#
-# Now cut. Head 0 takes the first three columns of $q$, $k$ and $v$, and head 1 the last three. Each runs the attention of lesson 3 on its own part, with $\sqrt{d_k} = \sqrt 3$.
-
-# %% demo
-mixed, weights = [], []
-for h in (0, 1):
-    part = slice(3 * h, 3 * h + 3)  # features h·K to (h+1)·K
-    out, w = scaled_dot_product_attention(q[..., part], k[..., part], v[..., part])
-    mixed.append(out[0])  # (5, 3)
-    weights.append(w[0])  # (5, 5)
-titles = ["head 0: what belongs to me?", "head 1: the word before"]
-plots.heatmaps(dict(zip(titles, weights)), sentence, sentence);
-
-# %% [markdown]
-# The two heads read the same tokens in two different ways. In head 0, *like* divides its weight between *I* and *apples*, and both of them read *like*; the markers ask for nothing, so their weights are uniform. In head 1, each token gives most of its weight to the token before it. `<sos>` has no token before it and reads itself, the nearest place.
-#
-# Each head mixes its own values. The two results are laid side by side, and one last matrix, $W^O$, lets the heads' findings mix.
-
-# %% demo
-merged = torch.cat(mixed, dim=-1)  # (5, 6)
-output = merged @ w_o  # (5, 6)
-head_plots.by_head({"merged": merged}, sentence, num_heads=2, limits=(-1, 1), columns={"merged": labels["v"]})
-plots.heatmap(output, sentence, features, title="output", limits=(-1, 1))
-print("output of like:", {name: round(number, 2) for name, number in zip(features, output[2].tolist())})
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** In the row of *like*, the output says 0.73 under *pronoun*. Which head found this, and in which of its values was it?
-#
-# <details><summary>Answer</summary>
-#
-# Head 1: it looked at the word before, *I*, and passed on what kind of word it is. Head 0 found the places of *I* and *apples*. But it averaged them, and the average, −0.17 and 0.65, is not the place of either word: even this head would need another one to keep its two answers apart.
-#
-# </details>
-
-# %% [markdown]
 # ## Watching the future leak
 #
-# Which output depends on which token? You can measure it with the derivative of every output with respect to every input. Below are four tokens, two heads and a causal mask, so every cell to the right of the diagonal must be 0. (There are no projections here. They would change the numbers, but not which output depends on which token.)
+# Which output depends on which token? You can measure it with the derivative of every output with respect to every input. Take four tokens, two heads and a causal mask: every cell to the right of the diagonal must be 0. (Projections are left out. They change the numbers, but not which output depends on which token.)
 #
-# **Predict, then reveal.** The next cell leaves out the transpose in the split, in the merge, or in both. In which of the three cases does the future leak?
+# **Predict, then reveal.** Leave out the transpose in the split, in the merge, or in both. In which of the three cases does the future leak?
 #
 # <details><summary>Answer</summary>
 #
-# If exactly one transpose is missing. If both are missing, nothing leaks, but the result is wrong in another way, which the picture shows.
+# If exactly one transpose is missing. If both are missing, nothing leaks, but the result is wrong in another way.
 #
 # </details>
 
@@ -323,9 +247,9 @@ maps = {"right": influence(split, merge), "split without transpose": influence(o
 head_plots.leaks(maps, tokens);
 
 # %% [markdown]
-# If one transpose is missing, the future leaks: framed cells are outputs that depend on a token to their right. If **both** are missing, nothing leaks, and this mistake is the hardest to notice. Splitting and merging are still inverses of each other, every shape is right, and every test of causality passes. But look at *green*: it no longer depends on *I* or *like*, although it may attend to both. Head 0 got the first half of the sentence instead of the first half of the features.
+# Framed cells leak: these outputs depend on a token to their right. If **both** transposes are missing, nothing leaks, and this mistake is the hardest to notice. Splitting and merging are still inverses of each other, and every test of causality passes. But look at *green*: it no longer depends on *I* or *like*, although it may attend to both. Head 0 got the first half of the sentence instead of the first half of the features.
 #
-# Drag the slider to change one token. The change must not reach an output to its left, and it must reach those to its right.
+# Drag the slider to change one token. Outputs to its left must not change, and those to its right must.
 
 # %% demo
 from ipywidgets import IntSlider, interact
@@ -344,7 +268,83 @@ def change_token(position):
 #
 # <details><summary>Answer</summary>
 #
-# The loss falls suspiciously low, because positions in the first half of the text can read the token they are asked to predict. In one layer the second half is safe, as the heat map shows. During generation that token does not exist yet, so the model has learnt to rely on something that isn't there. Lesson 7 shows this on a trained model. Neither the shapes nor the loss reveal the mistake, but changing a later token does, in one line.
+# The loss falls lower than it should, because some positions can read the token they are asked to predict. It looks like success. During generation that token doesn't exist yet, so the model has learnt to rely on something that isn't there. Lesson 7 shows this on a trained model. A one-line test finds the mistake: change a later token, and compare the outputs before it.
+#
+# </details>
+
+# %% [markdown]
+# ## "I like apples", with numbers
+#
+# Take a sentence through two heads with your functions. *I like apples*, between `<sos>` and `<eos>`, has five tokens. With $D = 6$ and two heads, $K = 3$. The numbers are chosen by hand: the first four features of a token say what kind of word it is, and the last two give its position as a point on a circle, 45° further for each token, like one pair of the encoding in lesson 2.
+#
+# ![The way of I like apples, with start and end token, through two heads, from left to right. Tokens x, 1 by 5 by 6, go through w q, w k and w v, each from 6 to 6, to q, k and v of 1, 5, 6. Each is split into two heads: 1, 2, 5, 3. Attention runs in each head separately, with scores and weights of 5 by 5. The outputs of both heads are merged into 1, 5, 6, and w o, from 6 to 6, makes the output, 1, 5, 6.](images/heads_overview.svg)
+#
+# Only the split and the merge change the number of dimensions. Between them, the heads are part of the batch.
+
+# %% demo
+sentence = ["<sos>", "I", "like", "apples", "<eos>"]
+features = ["marker", "pronoun", "verb", "noun", "cos", "sin"]
+kinds = {"<sos>": "marker", "I": "pronoun", "like": "verb", "apples": "noun", "<eos>": "marker"}
+angles = math.radians(45) * torch.arange(5)
+is_kind = [[float(kinds[word] == kind) for kind in features[:4]] for word in sentence]
+x = torch.cat([torch.tensor(is_kind), angles.cos()[:, None], angles.sin()[:, None]], dim=-1)[None]
+plots.heatmap(x[0], sentence, features, title="x", limits=(-1, 1));
+
+# %% [markdown]
+# The projections are written as in the paper: a token is a row vector, and the matrix stands on its right, $x W$. Each row of a matrix belongs to a feature of $x$. The first three columns belong to head 0 and the last three to head 1.
+
+# %% demo
+turn = 10 * math.sqrt(0.5)  # ten times the sine and the cosine of 45°
+w_q = torch.tensor([[0.0, 0, 0, 0, 0, 0],  # a marker asks for nothing
+                    [0.0, 4, 0, 0, 0, 0],  # head 0: a pronoun asks for the verb
+                    [3.0, 0, 4, 0, 0, 0],  # a verb asks for a pronoun and a noun
+                    [0.0, 4, 0, 0, 0, 0],  # a noun asks for the verb
+                    [0.0, 0, 0, turn, -turn, 0],  # head 1: the place, turned back by 45°
+                    [0.0, 0, 0, turn, turn, 0]])
+w_k = torch.eye(6)[:, [1, 2, 3, 4, 5, 0]]  # head 0: pronoun, verb, noun; head 1: cos, sin
+w_k[0] = 0  # markers cannot be found by their kind
+w_v = torch.eye(6)[:, [4, 5, 0, 1, 2, 3]]  # head 0: cos, sin, marker; head 1: pronoun, verb, noun
+w_o = w_v.T  # puts every feature back where it belongs
+
+q, k, v = x @ w_q, x @ w_k, x @ w_v  # each (1, 5, 6)
+labels = {"q": ["pronoun?", "verb?", "noun?", "cos?", "sin?", "–"],
+          "k": ["pronoun", "verb", "noun", "cos", "sin", "–"],
+          "v": ["cos", "sin", "marker", "pronoun", "verb", "noun"]}
+head_plots.by_head({"q": q[0], "k": k[0], "v": v[0]}, sentence, num_heads=2, limits=(-10, 10), columns=labels);
+
+# %% [markdown]
+# Look at $q$ first. In head 0, *like* asks for a pronoun (3) and a noun (4), and *I* and *apples* ask for the verb. In head 1, each token asks for the position one step before its own.
+#
+# Now compare $k$ with $v$. Head 0 compares kinds of words, but it passes on positions. Head 1 does the opposite. A head is not tied to "its" slice of $x$: it owns a slice of the **projected** vectors, and every number in that slice may depend on all six features of $x$.
+
+# %% demo
+parts = [split_heads(part, 2) for part in (q, k, v)]
+mixed, weights = scaled_dot_product_attention(*parts)  # for both heads at once
+titles = ["head 0: what belongs to me?", "head 1: the word before"]
+plots.heatmaps(dict(zip(titles, weights[0])), sentence, sentence);
+
+# %% [markdown]
+# The two heads read the same tokens in two ways. In head 0, *like* divides its weight between *I* and *apples*, and both of them read *like*. The markers ask for nothing, so their weights are uniform. In head 1, each token gives most of its weight to the token before it; `<sos>` has none, and reads itself.
+#
+# Each head mixes its own values. Merging lays the two results side by side, and a last matrix, $W^O$, can combine what the heads have found.
+
+# %% demo
+merged = merge_heads(mixed)
+output = merged @ w_o
+names = {"merged": labels["v"]}
+head_plots.by_head({"merged": merged[0]}, sentence, num_heads=2, limits=(-1, 1), columns=names)
+plots.heatmap(output[0], sentence, features, title="output", limits=(-1, 1))
+print({name: round(number, 2) for name, number in zip(features, output[0, 2].tolist())})
+
+# %% [markdown]
+# In the first picture, a row holds what both heads found for one token. In the second, $W^O$ has put every feature back in its place (a trained one mixes them). The printed line is the row of *like*.
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** In the row of *like*, the output says 0.73 under *pronoun*. Which head found this?
+#
+# <details><summary>Answer</summary>
+#
+# Head 1: it attended to the word before, *I*, and passed on what kind of word that is. Head 0 found the positions of *I* and *apples*, but it averaged them. The average, −0.17 and 0.65, is not the position of either word.
 #
 # </details>
 
