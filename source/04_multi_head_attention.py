@@ -351,23 +351,23 @@ print({name: round(number, 2) for name, number in zip(features, output[0, 2].tol
 # %% [markdown]
 # ## Each head has its own weights
 #
-# The paper gives each head $i$ three matrices, $W_i^Q$, $W_i^K$ and $W_i^V$, each $d_{\text{model}} \times d_k$. For $d_{\text{model}} = 4$ and 2 heads, these are six matrices of 4 × 2, and there is one $W^O$ of 4 × 4. Programs store them as four matrices of 4 × 4, with the heads side by side. (The paper counts heads from 1; this course counts from 0, as the code does.)
+# The paper gives each head $i$ three matrices, $W_i^Q$, $W_i^K$ and $W_i^V$, each $D \times K$. For $D = 4$ and two heads, these are six matrices of 4 × 2, and there is one $W^O$ of 4 × 4. Programs store four matrices of 4 × 4, with the heads side by side. (The paper counts heads from 1, this course from 0.)
 #
 # ![On the left the paper's matrices for width 4 and two heads: W Q 0 and W Q 1, each 4 by 2, in two colours. In the middle both side by side as one 4 by 4 matrix W Q. On the right the weight of the layer w q in PyTorch, which is the transpose: its rows 0 and 1 belong to head 0, its rows 2 and 3 to head 1.](images/heads_weights.svg)
 #
-# `nn.Linear` computes $x W^\top$, so its `weight` is stored transposed, and each head owns some of its **rows**. One product with the large matrix, followed by a split, gives exactly what the small matrices give one by one.
+# `nn.Linear` computes $x W^\top$, so its `weight` is stored transposed, and each head owns some of its **rows**. One product with the large matrix, then a split, gives what the small matrices give one by one:
 
 # %% demo
 torch.manual_seed(1)
 x, layer = torch.randn(1, 3, 4), nn.Linear(4, 4)
 together = split_heads(layer(x), 2)  # (1, 2, 3, 2)
-for h in (0, 1):
-    rows = slice(2 * h, 2 * h + 2)
-    alone = x @ layer.weight[rows].T + layer.bias[rows]  # (1, 3, 2): this head's own 4 x 2 matrix
-    print(f"head {h}: {torch.allclose(together[:, h], alone, atol=1e-6)}")
+for head in (0, 1):
+    rows = slice(2 * head, 2 * head + 2)
+    alone = x @ layer.weight[rows].T + layer.bias[rows]  # (1, 3, 2), by this head's 4 x 2 matrix
+    print(f"head {head} agrees: {torch.allclose(together[:, head], alone, atol=1e-6)}")
 
 # %% [markdown]
-# The order of the two steps matters: **project first, then split**. A common mistake is to split $x$ first and let all heads share one small K × K layer. Such a model does learn something. But each head then sees only its own slice of the embedding, all heads do the same thing to their slices, and with two heads, three quarters of the weights of each projection are missing. To see the difference, change the *last* feature of each token and look at the scores.
+# So **project first, then split**. A common mistake is to split $x$ first and let all heads share one small K × K layer. Such a model does learn, but each head sees only its own slice of the embedding, and all heads treat their slices alike. To see the difference, change the *last* feature of every token, and look at the scores.
 
 # %% demo
 def scores_of_heads(x, project):
@@ -386,22 +386,22 @@ changed = x.clone()
 changed[..., -1] += 1.0  # the last feature of every token
 for name, project in ways.items():
     moved = (scores_of_heads(changed, project) - scores_of_heads(x, project)).abs().amax(dim=(1, 2))
-    print(f"{name}: the scores of head 0 change by up to {moved[0]:.2f}, those of head 1 by up to {moved[1]:.2f}")
+    print(f"{name}: scores change by up to {moved[0]:.2f} in head 0, {moved[1]:.2f} in head 1")
 
 # %% [markdown]
-# If you project first, both heads notice the change. If you split first, head 0 doesn't: the last feature is not in its slice.
+# If you split first, head 0 doesn't notice: the last feature is not in its slice.
 
 # %% [markdown]
 # ## Masks and heads
 #
-# A mask describes tokens, so it is the same for all heads. But the scores now have the shape `(B, H, T_q, T_k)`, and broadcasting aligns shapes from the right:
+# A mask describes tokens, so it is the same for all heads. But the scores have the shape `(B, H, T_q, T_k)`, and broadcasting aligns shapes from the right:
 #
 # | mask | broadcasts as | intended |
 # |---|---|---|
 # | causal, `(T_q, T_k)` | `(1, 1, T_q, T_k)` | the same |
 # | per sample, `(B, 1, T_k)` or `(B, T_q, T_k)` | `(1, B, …, T_k)`: the batch meets the **heads** | `(B, 1, …, T_k)` |
 #
-# In most cases the second row raises an error, and you are lucky. If there are as many samples as heads, it runs without one. Here are two samples and two heads; sample 1 has two tokens of padding.
+# Usually, a mask per sample then raises an error, which is the lucky case. With as many samples as heads, it runs. Here are two samples and two heads; sample 1 ends with two tokens of padding.
 
 # %% demo
 q, k, v = torch.randn(3, 2, 2, 4, 3)  # each (B=2, H=2, T=4, K=3)
@@ -414,24 +414,22 @@ first_query = {"(2, 1, 4)": silent[:, :, 0].flatten(0, 1), "(2, 1, 1, 4)": right
 plots.heatmaps(first_query, rows, ["k0", "k1", "k2", "k3"]);
 
 # %% [markdown]
-# On the right, the padding of sample 1 is hidden in both heads of sample 1. On the left, it is hidden in **head 1 of both samples**: sample 0 loses half of its tokens in one head, sample 1 reads padding in the other, and there is no error.
+# On the right, the padding is hidden in both heads of sample 1. On the left, it is hidden in **head 1 of both samples**: sample 0 loses half of its tokens in one head, and sample 1 reads padding in the other.
 
 # %% [markdown]
 # ## Exercise 3: `MultiHeadAttention` (8 points)
 #
-# $\text{MultiHead}(Q, K, V) = \text{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O$ (section 3.2.2). This is what the class has to do:
+# Write $\text{Concat}(\text{head}_0, \dots, \text{head}_{H-1})\, W^O$ (section 3.2.2) as a class:
 #
-# - **attributes** `w_q`, `w_k`, `w_v`, `w_o`: each is `nn.Linear(d_model, d_model)` with bias and its own weights, and weights are loaded by these names. If `d_model` is not divisible by `num_heads`, raise `ValueError`;
+# - **attributes** `w_q`, `w_k`, `w_v`, `w_o`: each is an `nn.Linear(d_model, d_model)` of its own, with bias. Raise `ValueError` if `d_model` is not divisible by `num_heads`;
 # - **forward(query, key, value, mask=None)** returns the output `(B, T_q, D)` *and* the weights of every head `(B, H, T_q, T_k)`. Query, key and value may be three different tensors, and $T_q$ may differ from $T_k$;
-# - **mask** is boolean, True = may attend, with shape `(T_q, T_k)` or `(B, 1 or T_q, T_k)`. It is the same for all heads, even if B equals H. A query that may attend to nothing gets zero weights. All heads then contribute zeros, and the output is the bias of `w_o`;
+# - **mask** is boolean, True = may attend, with shape `(T_q, T_k)` or `(B, 1 or T_q, T_k)`. It is the same for all heads, even if B equals H. A query that may attend to nothing gets zero weights, so its output is the bias of `w_o`;
 # - **dropout** acts on the weights, after the softmax and before they mix the values, in train mode only. You may return the weights before or after dropout.
 #
 # *30 minutes, hard.*
 
 # %% [markdown] slide="skip"
-# Your `scaled_dot_product_attention`, `split_heads` and `merge_heads` are in scope. There is no residual connection and no norm here; they come in lesson 5, around this class.
-#
-# **Build it in five steps, and run the test cell after each one.** It prints a line for every step that works, and stops at the first that doesn't.
+# **Build it in five steps, and run the test cell after each one.** It prints a line for every step that works, and stops at the first that doesn't. Residual connection and norm come in lesson 5, around this class.
 #
 # | step | write | the test then checks |
 # |---|---|---|
@@ -441,7 +439,7 @@ plots.heatmaps(first_query, rows, ["k0", "k1", "k2", "k3"]);
 # | 4 | the mask, for all heads of a sample | a causal mask, and padding when B = H |
 # | 5 | dropout on the weights | random in train mode, exact in eval mode |
 #
-# Step 5 needs a thought, because your attention of lesson 3 has no dropout. But it returns the weights, and mixing the values is one matrix product.
+# Step 5 needs some thought: `scaled_dot_product_attention` has no dropout, so the output it returns is mixed with all weights. Use the weights it returns, and mix again. (PyTorch's function has an argument `dropout_p` instead, and returns no weights.)
 #
 # *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
@@ -588,7 +586,7 @@ check("multi-head-attention")
 # %% [markdown]
 # ## Does it agree with PyTorch?
 #
-# PyTorch has the same layer, `nn.MultiheadAttention`. With the same weights it should give the same output, and there is no better test than that. Only the way in which the weights are stored is different:
+# With the same weights, PyTorch's `nn.MultiheadAttention` should give the same output, and there is no better test than that. Only its way of storing the weights is different:
 
 # %% demo
 theirs = nn.MultiheadAttention(embed_dim=6, num_heads=2, batch_first=True)
@@ -596,20 +594,20 @@ for name, parameter in theirs.named_parameters():
     print(f"{name:16} {tuple(parameter.shape)}")
 
 # %% [markdown]
-# `in_proj_weight` holds three matrices, one below the other: the first D rows make the queries, the next D the keys, and the last D the values (PyTorch documentation and source of `nn.MultiheadAttention`). `in_proj_bias` is stacked in the same order, and `out_proj` is an ordinary linear layer.
+# `in_proj_weight` holds three matrices, one below the other: the first D rows make the queries, the next D the keys, and the last D the values. `in_proj_bias` is stacked in the same order, and `out_proj` is an ordinary linear layer.
 #
-# **Predict, then reveal.** Some other programs stack the rows head by head: q, k and v of head 0, then q, k and v of head 1. The shape is also (3D, D). What happens if you copy such weights as if they were PyTorch's?
+# **Predict, then reveal.** Some other programs stack the rows head by head: q, k and v of head 0, then q, k and v of head 1. What happens if you copy such weights as if they were PyTorch's?
 #
 # <details><summary>Answer</summary>
 #
-# You get no error and wrong numbers: some of the rows for the keys end up among the queries. The shape of a tensor doesn't say what its rows mean, so you have to look it up. The test is always the same: same input, same output.
+# You get no error and wrong numbers: some of the rows for the keys end up among the queries. A shape doesn't say what its rows mean. The test is always the same: same input, same output.
 #
 # </details>
 
 # %% [markdown]
 # ### Exercise 4: `load_from_torch` (4 points)
 #
-# Copy every weight and bias of `theirs` into `mine`, a `MultiHeadAttention` of the same size, so that both give the same output. Copy them, don't share them: if `theirs` is trained afterwards, `mine` must not change. `mine` must stay trainable and keep its own parameters.
+# Copy every weight and bias of `theirs` into `mine`, a `MultiHeadAttention` of the same size, so that both give the same output. Copy, don't share: if `theirs` is trained afterwards, `mine` must not change. `mine` must stay trainable and keep its own parameters.
 #
 # *15 minutes, medium.*
 
@@ -677,7 +675,7 @@ check("load-from-torch")
 # %% [markdown]
 # ### A hundred comparisons
 #
-# Compare the two layers on random sizes, with four kinds of masks in turn: none, one for all samples, one for each sample, and padding. PyTorch's layer has its own ideas about masks: True means "must not attend", hence the `~`; a mask for each sample must be repeated for each head; and padding is a separate argument.
+# Compare the two layers on random sizes and four kinds of masks. PyTorch's layer uses other conventions: True means "must not attend", hence the `~`; a mask for each sample is repeated for each head; padding is a separate argument; and the weights are averaged over the heads unless you tell it not to.
 
 # %% demo
 def draw_masks(kind, batch, t_q, t_k, heads):
@@ -689,13 +687,11 @@ def draw_masks(kind, batch, t_q, t_k, heads):
     mask[..., 0] = True  # no query is left with nothing: PyTorch's layer would give NaN
     if kind == 3:
         return mask, {"key_padding_mask": ~mask[:, 0]}  # (B, T_k)
-    theirs = ~mask if kind == 1 else ~mask.repeat_interleave(heads, dim=0)  # (B * H, T_q, T_k)
-    return mask, {"attn_mask": theirs}
+    if kind == 1:
+        return mask, {"attn_mask": ~mask}
+    return mask, {"attn_mask": ~mask.repeat_interleave(heads, dim=0)}  # (B * H, T_q, T_k)
 
-# %% [markdown]
-# PyTorch also averages the weights over the heads unless you tell it not to.
 
-# %% demo
 def compare(trials=100):
     """The largest difference from nn.MultiheadAttention, in outputs and weights, for each kind of mask."""
     worst = [0.0] * 4
@@ -718,7 +714,7 @@ for kind, largest in zip(("no mask", "one mask for all", "a mask per sample", "p
     print(f"{kind:18} 25 comparisons, largest difference {largest:.1e}")
 
 # %% [markdown]
-# Only rounding is left. From here on, you can trust your layer as much as PyTorch's, and you know what is inside.
+# Only rounding is left. From here on, you can trust your layer as much as PyTorch's.
 
 # %% [markdown]
 # ## What do more heads cost?
@@ -727,7 +723,7 @@ for kind, largest in zip(("no mask", "one mask for all", "a mask per sample", "p
 #
 # <details><summary>Answer</summary>
 #
-# None. The four matrices are D × D in both; the number of heads only decides where the projected vectors are cut. The products cost the same as well: the scores take $h \cdot T^2 \cdot (D/h) = T^2 D$ multiplications for any $h$ (section 3.2.2 says the same about the total cost). The number of weights to store grows with $h$, because there are $h \cdot T^2$ of them, and the heads become narrower.
+# None. The four matrices are D × D in both; the number of heads only decides where the projected vectors are cut. The products cost the same as well: the scores take $H \cdot T^2 \cdot (D/H) = T^2 D$ multiplications for any $H$. (The paper calls the total cost "similar".) But there are more weights to store: $H \cdot T^2$ of them.
 #
 # </details>
 
@@ -774,21 +770,22 @@ check("parameter-count")
 for heads in (1, 2, 4, 8, 16):
     made = MultiHeadAttention(512, heads)
     counted = sum(p.numel() for p in made.parameters())
-    print(f"heads: {heads:2}, each {512 // heads:3} wide: {counted:,} counted, {parameter_count(512, heads):,} by formula")
+    formula = parameter_count(512, heads)
+    print(f"heads: {heads:2}, each {512 // heads:3} wide: {counted:,} counted, {formula:,} by formula")
 
 # %% [markdown]
-# If heads cost nothing, why not use 512 of them? A head of width 1 compares tokens by the product of two numbers, so its $T \times T$ matrix of scores has rank 1 (biases aside). In the paper's experiments a single head was 0.9 BLEU worse than the best setting, and quality also dropped with too many heads (section 6.2, table 3, rows A).
+# Why not use 512 heads, then? A head of width 1 compares tokens by the product of two numbers, so its $T \times T$ matrix of scores has rank 1. In the paper's experiments a single head was 0.9 BLEU worse than the best setting, and quality also dropped with too many heads (section 6.2, table 3, rows A).
 
 # %% [markdown]
 # ## One head or two: an experiment
 #
-# Here is a task with two questions: each token has to name **the token before it, and the first token of the sequence**. Two layers are trained on it. They have the same number of parameters, but one has a single head and the other has two.
+# What do several heads gain? Take a task with two questions: each token has to name **the token before it, and the first token of the sequence**. Two layers are trained on it. They have the same width and the same number of parameters, but one has a single head and the other has two.
 #
-# **Predict, then reveal.** Will the single head fail completely? And will the two heads divide the work between them, although nothing tells them to?
+# **Predict, then reveal.** Will the single head fail completely? And will the two heads divide the work between them?
 #
 # <details><summary>Answer</summary>
 #
-# The single head gets some answers right, but not all. The two heads do divide the work. The next cell trains both layers.
+# The single head gets some answers right, but not all. The two heads do divide the work.
 #
 # </details>
 
@@ -821,7 +818,7 @@ looks = {"one head": alone[1][0], "head 0 of 2": pair[1][0], "head 1 of 2": pair
 plots.heatmaps(looks, places, places);
 
 # %% [markdown]
-# (Positions 0 and 1 are not part of the task: position 0 has no token before it, and for position 1 both answers are the same.) The single head has to divide its weight between two positions and pass on one mixture of both, so it often confuses which token came from where. The two heads have **specialised** without being told to: one reads the first position, the other the position before.
+# The single head divides its weight between two positions and passes on one mixture of both, so it often confuses which token came from where. The two heads have **specialised**: one reads the first position, the other the position before. In the paper's words, several heads attend "to information from different representation subspaces at different positions. With a single attention head, averaging inhibits this" (section 3.2.2). Rows 0 and 1 are not part of the task: position 0 has no token before it, and for position 1 both answers are the same.
 
 # %% [markdown]
 # ## A head of a real BERT
