@@ -823,7 +823,7 @@ plots.heatmaps(looks, places, places);
 # %% [markdown]
 # ## A head of a real BERT
 #
-# Does this happen in real models? Load a small BERT with 6 layers of 12 heads, all-MiniLM-L6-v2. It was pretrained on text and then tuned to compare sentences. Nobody told its heads what to do.
+# Does this happen in real models? Load a small BERT with 6 layers of 12 heads, all-MiniLM-L6-v2. Its parent of 12 layers was trained to mimic the attention in the *last* layer of a larger model (Wang et al. 2020, arXiv:2002.10957). Every second layer was kept, and the result was tuned to compare sentences. Nothing in this training names a role for the heads of the first layer, layer 0.
 
 # %% demo
 from coursework.bert_layers import read_sentence
@@ -831,17 +831,17 @@ from coursework.pretrained_bert import load_bert
 
 loaded = load_bert()
 print(loaded.note)
-reading = read_sentence(loaded, "The cat drank its milk because it was thirsty.")
+reading = read_sentence(loaded, "The cat drank its milk.")
 head_plots.gallery(reading.weights, reading.tokens);
 
 # %% [markdown]
-# These are the heads of layer 0, each with queries down and keys across; darker cells are larger weights. The tokens are `[CLS]`, the words, the full stop and `[SEP]`.
+# In each head of layer 0, queries go down and keys across; darker cells are larger weights.
 #
 # **Predict, then reveal.** Which of these heads does what head 1 did for *I like apples*: read the token before?
 #
 # <details><summary>Answer</summary>
 #
-# Head 2: its dark cells lie just below the diagonal. The next cell shows its numbers. (If the note above says that a small model took the place of BERT, its heads have other roles.)
+# Head 2: its dark cells lie just below the diagonal. (If the note says that a small model took the place of BERT, its heads have other roles.)
 #
 # </details>
 
@@ -852,7 +852,7 @@ before = reading.weights[head].diagonal(-1)  # the weight of token i − 1 for t
 print(f"weight on the token before: {before.min():.2f} to {before.max():.2f}")
 
 # %% [markdown]
-# In every row but the first, nearly all the weight is on the token before. BERT has learnt the kind of head that you built by hand. Head 4 does something else. Look at its row *drank*:
+# In every row but the first, nearly all the weight is on the token before: the kind of head that you built by hand. Head 4 does something else in the row *drank*:
 
 # %% demo
 if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know these words
@@ -861,54 +861,46 @@ if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know the
     print("layer 0, head 4, drank:", ", ".join(f"{token} {weight:.2f}" for weight, token in largest))
 
 # %% [markdown]
-# In BERT, *drank* gives 0.93 of its weight to *milk*, its object. (This is a single sentence, so don't conclude too much from it. Lesson 8 measures heads more carefully.)
+# In BERT, *drank* gives 0.94 of its weight to *milk*, its object. A single sentence proves little; lesson 8 measures heads more carefully.
 
 # %% [markdown]
 # ### What heads come to specialise in
 #
-# Others have looked at many heads in large models, and some roles appear again and again:
+# In large models, some roles appear again and again:
 #
 # - **positional** heads read the token before or after (Voita et al. 2019, arXiv:1905.09418, in translation; Clark et al. 2019, arXiv:1906.04341, in BERT);
-# - **syntactic** heads link words by one particular relation. Both papers find heads for subjects, direct objects and modifiers of nouns; Clark et al. also find heads that link a noun to its determiner, and a word to an earlier mention of the same thing;
-# - some heads attend to **rare words** (Voita et al. 2019), and many attend mostly to separators such as `[SEP]`, perhaps when they find nothing to do (Clark et al. 2019).
+# - **syntactic** heads link words by one relation, such as a verb and its object (both papers), or a noun and its determiner (Clark et al.);
+# - some heads attend to **rare words** (Voita et al.), and many attend mostly to separators such as `[SEP]` (Clark et al.).
 #
-# Many heads can be removed at little cost: Voita et al. removed 38 of the 48 encoder heads of an English–Russian model and lost 0.15 BLEU. The specialised heads were the last to go. You will look for such heads yourself in lesson 8.
+# Many heads can be removed at little cost: Voita et al. removed 38 of the 48 encoder heads of an English–Russian model and lost 0.15 BLEU. The specialised heads were the last to go.
 
 # %% [markdown]
 # ## Exercise 6: shapes and choices (2 points)
 #
-# *I like apples* once more, without `<sos>` and `<eos>`: a batch of **one** sentence with **three** tokens, `d_model` 6 and 2 heads, through your `MultiHeadAttention` as self-attention. Fill in the dictionary and delete the `raise` line below it. Write shapes as tuples of numbers, including the batch, for example `(1, 2)`.
+# A batch of **four** sentences of **five** tokens, such as `<sos>` *I like apples* `<eos>`, passes through a layer with `d_model` 6 and 2 heads, as self-attention. Fill in the dictionary and delete the `raise` line below it. Write shapes as tuples of numbers, including the batch.
 #
-# - `"q"`: the queries, straight out of `w_q`;
 # - `"q_heads"`: the queries after `split_heads`;
 # - `"scores"`: the scores of all heads;
 # - `"mixed"`: the heads' outputs before they are merged;
-# - `"merged"`: the same after `merge_heads`;
-# - `"output"`: what comes out of `w_o`.
+# - `"merged"`: the same after `merge_heads`.
 #
-# With three tokens and heads of width three, some of these shapes look alike. Answer three of them again for the **five** tokens `<sos>` *I like apples* `<eos>`:
+# Now a layer of width **4** with **2** heads, in the paper's notation $x W$, with the matrix on the right:
 #
-# - `"five_q_heads"`, `"five_scores"`, `"five_mixed"`.
+# - `"head_w_q"`: the shape of the matrix $W_i^Q$ that makes the queries of **one** head;
+# - `"w_o"`: the shape of the matrix $W^O$;
+# - `"projections"`: how many matrices $W_i^Q$, $W_i^K$ and $W_i^V$ the layer has, **all heads together**, as a number.
 #
-# *10 minutes, easy.*
+# *10 minutes, easy*, with the three questions that follow.
 
 # %% [markdown]
-# Now a layer of width **4** with **2** heads, in the paper's notation: a token is a row vector, and the matrix stands on its right, $x W$. Write shapes as tuples again.
-#
-# - `"head_w_q"`: the matrix $W_i^Q$ that makes the queries of **one** head;
-# - `"head_w_v"`: the matrix $W_i^V$ that makes the values of **one** head;
-# - `"w_o"`: the matrix $W^O$ after the heads are merged;
-# - `"projections"`: how many matrices such as $W_i^Q$, $W_i^K$ and $W_i^V$ this layer has for queries, keys and values, **all heads together**, as a number.
-
-# %% [markdown]
-# The remaining answers are letters, such as `"A"`.
+# Answer these with a letter, such as `"A"`.
 #
 # `"sees"`: which features of a token $x$ can influence the scores of head 1?
 #
 # - A: those of the second half of $x$
 # - B: all of them
 # - C: one, since there are two heads
-# - D: those that head 0 leaves over
+# - D: those that head 0 doesn't use
 #
 # `"more_heads"`: `d_model` stays the same and the number of heads doubles. What happens to the number of parameters?
 #
@@ -926,17 +918,11 @@ if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know the
 
 # %% solution head-shapes
 answers = {
-    "q": None,
     "q_heads": None,
     "scores": None,
     "mixed": None,
     "merged": None,
-    "output": None,
-    "five_q_heads": None,
-    "five_scores": None,
-    "five_mixed": None,
     "head_w_q": None,
-    "head_w_v": None,
     "w_o": None,
     "projections": None,
     "sees": None,
@@ -945,17 +931,11 @@ answers = {
 }
 ### BEGIN SOLUTION
 answers = {
-    "q": (1, 3, 6),
-    "q_heads": (1, 2, 3, 3),
-    "scores": (1, 2, 3, 3),
-    "mixed": (1, 2, 3, 3),
-    "merged": (1, 3, 6),
-    "output": (1, 3, 6),
-    "five_q_heads": (1, 2, 5, 3),
-    "five_scores": (1, 2, 5, 5),
-    "five_mixed": (1, 2, 5, 3),
+    "q_heads": (4, 2, 5, 3),
+    "scores": (4, 2, 5, 5),
+    "mixed": (4, 2, 5, 3),
+    "merged": (4, 5, 6),
     "head_w_q": (4, 2),
-    "head_w_v": (4, 2),
     "w_o": (4, 4),
     "projections": 6,
     "sees": "B",
@@ -965,13 +945,12 @@ answers = {
 ### END SOLUTION
 
 # %% test head-shapes 2
-walk, matrices = ("q", "q_heads", "scores", "mixed", "merged", "output"), ("head_w_q", "head_w_v", "w_o")
-longer, letters = ("five_q_heads", "five_scores", "five_mixed"), ("sees", "more_heads", "sharing")
-missing = {*walk, *longer, *matrices, *letters, "projections"} - set(answers)
+shapes, letters = ("q_heads", "scores", "mixed", "merged", "head_w_q", "w_o"), ("sees", "more_heads", "sharing")
+missing = {*shapes, *letters, "projections"} - set(answers)
 assert not missing, f"These entries are missing from answers: {sorted(missing)}."
 empty = [key for key, answer in answers.items() if answer is None]
 assert not empty, f"Still to be answered: {empty}."
-for key in (*walk, *longer, *matrices):
+for key in shapes:
     assert isinstance(answers[key], tuple | list) and len(answers[key]) in (2, 3, 4), (
         f"answers['{key}'] should be the numbers of a shape; got {answers[key]!r}."
     )
@@ -987,7 +966,7 @@ print("answers: complete, and in the right form")
 # %% [markdown]
 # <details><summary>Hint 1: shapes</summary>
 #
-# With three tokens, the width of a head happens to equal the number of tokens. Write the letters first, B, H, $T_q$, $T_k$, K, and put in the numbers at the end. The worked example at the top had five tokens.
+# Write the letters first, B, H, $T_q$, $T_k$, K, and put in the numbers at the end.
 #
 # </details>
 #
@@ -1000,7 +979,7 @@ print("answers: complete, and in the right form")
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# Each of SmolLM2's 30 layers splits its queries, of width 576, into nine heads of width 64. Its keys and values have only three heads, each shared by three query heads: *grouped-query attention* (Ainslie et al. 2023, arXiv:2305.13245), which keeps less in memory. Your two functions do the splitting and the merging.
+# Each of SmolLM2's 30 layers splits its queries, of width 576, into nine heads of width 64. Its keys and values have only three heads, each shared by three query heads: *grouped-query attention* (Ainslie et al. 2023, arXiv:2305.13245), which saves memory. Here your two functions split and merge.
 
 # %% demo
 write(question, "on your heads", chat=True, tokens=12, split=split_heads, merge=merge_heads)
@@ -1016,7 +995,7 @@ write(question, "on your heads", chat=True, tokens=12, split=split_heads, merge=
 #
 # <details><summary>Answer</summary>
 #
-# C. This change in one middle layer isn't enough to alter this answer. In A, the shapes are right, but a head gets features of several positions, mixed up. In B, six of the nine query heads compare their queries with keys, and read values, that they weren't trained with, in every layer. Neither A nor B raises an error.
+# C. A change in one middle layer isn't enough to alter this answer. In A, a head gets features of several positions, mixed up. In B, six of the nine query heads use keys and values that they weren't trained with, in every layer. Neither raises an error.
 #
 # </details>
 
@@ -1039,7 +1018,7 @@ write(question, "C, one key head in layer 12", chat=True, tokens=12, split=one_k
 # %% [markdown]
 # ## Stretch: `load_from_bert`, not counted
 #
-# BERT's attention is multi-head attention, so your `MultiHeadAttention` can run with BERT's weights. In `theirs`, which is `bert.encoder.layer[i].attention`, the four linear layers are called `theirs.self.query`, `theirs.self.key`, `theirs.self.value` and `theirs.output.dense`. Copy their weights and biases into `mine`, so that `mine(x, x, x)` gives what BERT's layer gives before its residual connection. As in exercise 4, copy and don't share.
+# BERT's attention is multi-head attention, so your `MultiHeadAttention` can run with BERT's weights. In `theirs`, which is `bert.encoder.layer[i].attention`, the four linear layers are called `theirs.self.query`, `theirs.self.key`, `theirs.self.value` and `theirs.output.dense`. Copy their weights and biases into `mine`, so that `mine(x, x, x)` gives what BERT's layer gives before its residual connection. As in exercise 4, copy, don't share.
 #
 # *15 minutes, medium. Stretch: not counted.*
 
@@ -1095,7 +1074,7 @@ check("load-from-bert")
 # </details>
 
 # %% [markdown]
-# Now run your layer with BERT's weights on the sentence, and compare. `theirs.self` returns the merged heads and the weights; `theirs.output.dense` is BERT's $W^O$.
+# Now run your layer with BERT's weights on the sentence. `theirs.self` returns the merged heads and the weights; `theirs.output.dense` is BERT's $W^O$.
 
 # %% demo
 x, theirs = reading.x, reading.attention  # (1, 12, 384), and layer 0's attention
@@ -1109,7 +1088,7 @@ largest = max((output - expected).abs().max().item(), (weights - their_weights).
 print(f"shape {tuple(output.shape)}, largest difference {largest:.1e}, below 1e-5: {largest < 1e-5}")
 
 # %% [markdown]
-# The class that you wrote in exercise 3 computes what BERT computes, to within rounding.
+# Your class computes what BERT computes, to within rounding.
 
 # %% [markdown] slide="skip"
 # ## Where you stand
@@ -1122,22 +1101,20 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You have built the layer that every Transformer is made of. You can take it apart head by head, you know why its shapes are what they are and which mistakes they hide, and it agrees with PyTorch's layer on a hundred random inputs, and with a real BERT.
+# You have built the layer that every Transformer is made of, and it agrees with PyTorch's on a hundred random inputs. You know why its shapes are what they are, and which mistakes they hide.
 #
-# Attention can only mix values, though, and a mixture is linear in them. **Lesson 5** adds a small network that works on each token separately, wraps both in residual connections and norms, and stacks the result into an encoder.
+# Attention only takes weighted sums of its values, though. **Lesson 5** adds a small network that works on each token separately, wraps both in residual connections and norms, and stacks the result into an encoder.
 #
-# **Read on**: Vaswani et al. 2017, sections 3.1 and 3.3. For heads and what they are worth: Voita et al. 2019, arXiv:1905.09418; Michel et al. 2019, *Are Sixteen Heads Really Better than One?*, arXiv:1905.10650.
+# **Read on**: Vaswani et al. 2017, sections 3.1 and 3.3; Michel et al. 2019, *Are Sixteen Heads Really Better than One?*, arXiv:1905.10650.
 
 # %% [markdown]
 # ### Glossary
 #
 # | term | meaning |
 # |---|---|
-# | head | one attention among several that run side by side, with its own projections; counted from 0 |
+# | head | one of several attentions that run side by side, with its own projections; counted from 0 |
 # | H, K | number of heads, and width of a head: $K = D / H$ |
 # | split, merge | from (B, S, D) to (B, H, S, K), and back |
 # | $W_i^Q$, $W_i^K$, $W_i^V$ | the projections of head $i$; in PyTorch, rows of `w_q`, `w_k` and `w_v` |
 # | $W^O$, `w_o` | the projection after the merge, which mixes what the heads found |
 # | leak | an output that depends on a token the mask should have hidden |
-# | parity test | same weights, same input: do two implementations give the same output? |
-# | positional head | a head that reads a fixed offset, such as the token before |
