@@ -16,7 +16,7 @@
 # - say what several heads gain over one of the same total width, and what they cost;
 # - recognise a head of a real BERT by what it does.
 #
-# **Time** about 110 minutes · **Difficulty** medium; the ideas are easy, the shapes are not · **Before this** lesson 3
+# **Time** about 105 minutes · **Difficulty** medium; the ideas are easy, the shapes are not · **Before this** lesson 3
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.2.2 and 3.2.3.
 
@@ -225,12 +225,12 @@ check("merge-heads")
 
 # %% demo
 tokens = ["I", "like", "green", "apples"]
-causal = torch.ones(4, 4, dtype=torch.bool).tril()
 
 
 def influence(split, merge):
     """How strongly each output depends on each token: (4, 4), outputs down, tokens across."""
     torch.manual_seed(0)
+    causal = torch.ones(4, 4, dtype=torch.bool).tril()
 
     def attend(x):
         q, k, v = (split(part) for part in (x / 2, x, x))  # each (1, 2, 4, 3)
@@ -890,7 +890,7 @@ if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know the
 # - `"w_o"`: the shape of the matrix $W^O$;
 # - `"projections"`: how many matrices $W_i^Q$, $W_i^K$ and $W_i^V$ the layer has, **all heads together**, as a number.
 #
-# *10 minutes, easy*, with the three questions that follow.
+# *10 minutes, easy*, including the three questions after this cell.
 
 # %% [markdown]
 # Answer these with a letter, such as `"A"`.
@@ -1014,6 +1014,44 @@ def one_key_head(x, num_heads):
 write(question, "A, without the transpose", chat=True, tokens=12, split=reshaped)
 write(question, "B, one key head", chat=True, tokens=12, split=one_key_head)
 write(question, "C, one key head in layer 12", chat=True, tokens=12, split=one_key_head, layers=[12])
+
+# %% [markdown] slide="slide"
+# ## What's wrong here?
+#
+# The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
+
+# %% [markdown] slide="subslide"
+# ### Case: no leak, and no sense
+#
+# A fellow student wrote these two functions, and trained a model with them that works well. Nothing leaks. Then SmolLM2's weights are loaded into the same code.
+
+# %% demo
+def cut(x, heads):
+    """From (B, S, D) to (B, H, S, K)."""
+    return x.unflatten(-1, (heads, -1)).movedim(-2, 1)
+
+
+def join(x):
+    """From (B, H, S, K) to (B, S, D)."""
+    return x.movedim(1, -1).flatten(-2)
+
+
+theirs = influence(lambda x: cut(x, 2), join)
+head_plots.leaks({"yours": influence(split, merge), "theirs": theirs}, tokens)
+write(question, "on their heads", chat=True, tokens=12, split=cut, merge=join)
+
+# %% [markdown]
+# Both maps are the same: every output depends on the tokens that it may attend to. But the answer should be the one about Paris. Which of the two functions is wrong, and why did their own model work?
+#
+# <details><summary>Answer</summary>
+#
+# **The mistake.** `join` moves the heads to the very end, so the features of the heads alternate: feature 0 of every head, then feature 1 of every head. Use `x.movedim(1, -2).flatten(-2)`.
+#
+# **Why this symptom.** All features stay with their token, so nothing leaks. A model trained with `join` learns a $W^O$ whose columns have the same order. SmolLM2's $W^O$ expects the features head by head.
+#
+# **A test that finds it.** `torch.equal(join(cut(x, 2)), x)`. Without a transpose in both functions this test passes, and the map finds the mistake: you need both.
+#
+# </details>
 
 # %% [markdown]
 # ## Stretch: `load_from_bert`, not counted
