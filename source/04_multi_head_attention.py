@@ -135,19 +135,19 @@ check("split-heads")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# There are two steps. First cut only the last dimension in two, which leaves every number in its place. Then swap two whole dimensions.
+# First cut only the last dimension in two, which leaves every number in its place. Then swap two whole dimensions.
 #
 # </details>
 #
 # <details><summary>Hint 2: the first step</summary>
 #
-# A row of D features consists of H groups of K features, one group after the other. Which four sizes does the tensor have if you write only this down?
+# A row of D features is H groups of K features. Which four sizes does the tensor then have?
 #
 # </details>
 #
 # <details><summary>Hint 3: nearly there</summary>
 #
-# After the first step the sizes are (B, S, H, K), and you want (B, H, S, K). `transpose` swaps two dimensions; a second `view` would only change where rows begin and end.
+# After the first step the sizes are (B, S, H, K), and you want (B, H, S, K). `transpose` swaps two dimensions.
 #
 # </details>
 
@@ -206,14 +206,14 @@ check("merge-heads")
 #
 # <details><summary>Hint 2: "view size is not compatible"</summary>
 #
-# `transpose` doesn't move numbers in memory. It only changes the order in which they are read, and `view` refuses to form rows of numbers that are not next to each other. `reshape` copies where it has to, and `.contiguous()` before `.view` does the same by hand. The error is useful: it appears exactly where numbers must be moved.
+# `transpose` doesn't move numbers in memory, and `view` refuses to form rows of numbers that are not next to each other. `reshape` copies where it has to; so does `.contiguous()` before `.view`.
 #
 # </details>
 
 # %% [markdown]
 # ## Watching the future leak
 #
-# Which output depends on which token? You can measure it with the derivative of every output with respect to every input. Take four tokens, two heads and a causal mask: every cell to the right of the diagonal must be 0. (Projections are left out. They change the numbers, but not which output depends on which token.)
+# Which output depends on which token? You can measure it with the derivative of every output with respect to every input. Take four tokens, two heads and a causal mask: every cell to the right of the diagonal must be 0. (Projections are left out: they don't change which output depends on which token.)
 #
 # **Predict, then reveal.** Leave out the transpose in the split, in the merge, or in both. In which of the three cases does the future leak?
 #
@@ -247,7 +247,7 @@ maps = {"right": influence(split, merge), "split without transpose": influence(o
 head_plots.leaks(maps, tokens);
 
 # %% [markdown]
-# Framed cells leak: these outputs depend on a token to their right. If **both** transposes are missing, nothing leaks, and this mistake is the hardest to notice. Splitting and merging are still inverses of each other, and every test of causality passes. But look at *green*: it no longer depends on *I* or *like*, although it may attend to both. Head 0 got the first half of the sentence instead of the first half of the features.
+# Framed cells leak: these outputs depend on a token to their right. If **both** transposes are missing, nothing leaks, and this mistake is the hardest to notice. Every test of causality passes. But *green* no longer depends on *I* or *like*, although it may attend to both. Head 0 got the first half of the sentence instead of the first half of the features.
 #
 # Drag the slider to change one token. Outputs to its left must not change, and those to its right must.
 
@@ -268,7 +268,7 @@ def change_token(position):
 #
 # <details><summary>Answer</summary>
 #
-# The loss falls lower than it should, because some positions can read the token they are asked to predict. It looks like success. During generation that token doesn't exist yet, so the model has learnt to rely on something that isn't there. Lesson 7 shows this on a trained model. A one-line test finds the mistake: change a later token, and compare the outputs before it.
+# The loss falls lower than it should, because some positions can read the token they are asked to predict. It looks like success. During generation that token doesn't exist yet, and the model fails. Lesson 7 shows this on a trained model. To find the mistake, change a later token and compare the outputs before it.
 #
 # </details>
 
@@ -291,7 +291,7 @@ x = torch.cat([torch.tensor(is_kind), angles.cos()[:, None], angles.sin()[:, Non
 plots.heatmap(x[0], sentence, features, title="x", limits=(-1, 1));
 
 # %% [markdown]
-# The projections are written as in the paper: a token is a row vector, and the matrix stands on its right, $x W$. Each row of a matrix belongs to a feature of $x$. The first three columns belong to head 0 and the last three to head 1.
+# The projections are written as in the paper: a token is a row vector, and the matrix stands on its right, $x W$. Each row of a matrix belongs to a feature of $x$. Columns 0 to 2 belong to head 0, columns 3 to 5 to head 1.
 
 # %% demo
 turn = 10 * math.sqrt(0.5)  # ten times the sine and the cosine of 45°
@@ -315,7 +315,7 @@ head_plots.by_head({"q": q[0], "k": k[0], "v": v[0]}, sentence, num_heads=2, lim
 # %% [markdown]
 # Look at $q$ first. In head 0, *like* asks for a pronoun (3) and a noun (4), and *I* and *apples* ask for the verb. In head 1, each token asks for the position one step before its own.
 #
-# Now compare $k$ with $v$. Head 0 compares kinds of words, but it passes on positions. Head 1 does the opposite. A head is not tied to "its" slice of $x$: it owns a slice of the **projected** vectors, and every number in that slice may depend on all six features of $x$.
+# Now compare $k$ with $v$. Head 0 compares kinds of words, but it passes on positions. Head 1 does the opposite. A head owns a slice of the **projected** vectors, not of $x$: every number in its slice may depend on all six features of $x$.
 
 # %% demo
 parts = [split_heads(part, 2) for part in (q, k, v)]
@@ -324,9 +324,9 @@ titles = ["head 0: what belongs to me?", "head 1: the word before"]
 plots.heatmaps(dict(zip(titles, weights[0])), sentence, sentence);
 
 # %% [markdown]
-# The two heads read the same tokens in two ways. In head 0, *like* divides its weight between *I* and *apples*, and both of them read *like*. The markers ask for nothing, so their weights are uniform. In head 1, each token gives most of its weight to the token before it; `<sos>` has none, and reads itself.
+# In head 0, *like* divides its weight between *I* and *apples*, and both of them read *like*. The markers ask for nothing, so their weights are uniform. In head 1, each token gives most of its weight to the token before it; `<sos>` has none, and reads itself.
 #
-# Each head mixes its own values. Merging lays the two results side by side, and a last matrix, $W^O$, can combine what the heads have found.
+# Merging lays the two results side by side, and a last matrix, $W^O$, can combine them.
 
 # %% demo
 merged = merge_heads(mixed)
@@ -337,7 +337,7 @@ plots.heatmap(output[0], sentence, features, title="output", limits=(-1, 1))
 print({name: round(number, 2) for name, number in zip(features, output[0, 2].tolist())})
 
 # %% [markdown]
-# In the first picture, a row holds what both heads found for one token. In the second, $W^O$ has put every feature back in its place (a trained one mixes them). The printed line is the row of *like*.
+# In a row of the first picture are both heads' findings for one token. In the second, $W^O$ has put every feature back in its place; a trained one mixes them. The printed line is the row of *like*.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** In the row of *like*, the output says 0.73 under *pronoun*. Which head found this?
@@ -351,7 +351,7 @@ print({name: round(number, 2) for name, number in zip(features, output[0, 2].tol
 # %% [markdown]
 # ## Each head has its own weights
 #
-# The paper gives each head $i$ three matrices, $W_i^Q$, $W_i^K$ and $W_i^V$, each $D \times K$. For $D = 4$ and two heads, these are six matrices of 4 × 2, and there is one $W^O$ of 4 × 4. Programs store four matrices of 4 × 4, with the heads side by side. (The paper counts heads from 1, this course from 0.)
+# The paper gives each head $i$ three matrices, $W_i^Q$, $W_i^K$ and $W_i^V$, each $D \times K$. For $D = 4$ and two heads, these are six matrices of 4 × 2, and there is one $W^O$ of 4 × 4. Programs store four matrices of 4 × 4, with the heads side by side.
 #
 # ![On the left the paper's matrices for width 4 and two heads: W Q 0 and W Q 1, each 4 by 2, in two colours. In the middle both side by side as one 4 by 4 matrix W Q. On the right the weight of the layer w q in PyTorch, which is the transpose: its rows 0 and 1 belong to head 0, its rows 2 and 3 to head 1.](images/heads_weights.svg)
 #
@@ -367,7 +367,7 @@ for head in (0, 1):
     print(f"head {head} agrees: {torch.allclose(together[:, head], alone, atol=1e-6)}")
 
 # %% [markdown]
-# So **project first, then split**. A common mistake is to split $x$ first and let all heads share one small K × K layer. Such a model does learn, but each head sees only its own slice of the embedding, and all heads treat their slices alike. To see the difference, change the *last* feature of every token, and look at the scores.
+# So **project first, then split**. A common mistake is to split $x$ first and let all heads share one small K × K layer. Such a model does learn, but each head sees only its own slice of the embedding. Change the *last* feature of every token, and look at the scores:
 
 # %% demo
 def scores_of_heads(x, project):
@@ -409,12 +409,12 @@ padding = torch.tensor([[True, True, True, True], [True, True, False, False]])[:
 
 _, silent = scaled_dot_product_attention(q, k, v, padding)  # aligned with the heads
 _, right = scaled_dot_product_attention(q, k, v, padding[:, None])  # (2, 1, 1, 4)
-rows = [f"sample {b}, head {h}" for b in (0, 1) for h in (0, 1)]
+rows = [f"({sample}, {head})" for sample in (0, 1) for head in (0, 1)]
 first_query = {"(2, 1, 4)": silent[:, :, 0].flatten(0, 1), "(2, 1, 1, 4)": right[:, :, 0].flatten(0, 1)}
 plots.heatmaps(first_query, rows, ["k0", "k1", "k2", "k3"]);
 
 # %% [markdown]
-# On the right, the padding is hidden in both heads of sample 1. On the left, it is hidden in **head 1 of both samples**: sample 0 loses half of its tokens in one head, and sample 1 reads padding in the other.
+# Rows are (sample, head). On the right, the padding is hidden in both heads of sample 1. On the left, it is hidden in **head 1 of both samples**: sample 0 loses half of its tokens in one head, and sample 1 reads padding in the other.
 
 # %% [markdown]
 # ## Exercise 3: `MultiHeadAttention` (8 points)
@@ -439,7 +439,7 @@ plots.heatmaps(first_query, rows, ["k0", "k1", "k2", "k3"]);
 # | 4 | the mask, for all heads of a sample | a causal mask, and padding when B = H |
 # | 5 | dropout on the weights | random in train mode, exact in eval mode |
 #
-# Step 5 needs some thought: `scaled_dot_product_attention` has no dropout, so the output it returns is mixed with all weights. Use the weights it returns, and mix again. (PyTorch's function has an argument `dropout_p` instead, and returns no weights.)
+# Step 5 needs some thought: `scaled_dot_product_attention` has no dropout, so the output it returns is mixed with all weights. Use the weights it returns, and mix again.
 #
 # *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
@@ -567,19 +567,19 @@ check("multi-head-attention")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge (step 2)</summary>
 #
-# Project, split, attend, merge, project: the overview picture shows the program. Print the shape after each line and compare it with the picture.
+# Project, split, attend, merge, project: the picture in "I like apples" shows the program. Print the shape after each line and compare.
 #
 # </details>
 #
 # <details><summary>Hint 2: which length is which? (steps 2 and 3)</summary>
 #
-# There are $T_q$ queries, and $T_k$ keys and values. Don't pass a length around; `split_heads` reads it from its argument, so the same function works for all three.
+# There are $T_q$ queries, and $T_k$ keys and values. Don't pass a length around; `split_heads` reads it from its argument.
 #
 # </details>
 #
 # <details><summary>Hint 3: mask and dropout (steps 4 and 5)</summary>
 #
-# A mask with three dimensions starts with the batch, and needs a dimension of size 1 after it for the heads. A mask with two dimensions broadcasts as it is. For dropout, create an `nn.Dropout` in `__init__`, which knows about train and eval mode. Apply it to the weights that the attention returned, and multiply the result by the values of each head.
+# A mask with three dimensions starts with the batch, and needs a dimension of size 1 after it for the heads. A mask with two dimensions broadcasts as it is. For dropout, create an `nn.Dropout` in `__init__`, which knows about train and eval mode. Apply it to the weights, and multiply the result by the values of each head.
 #
 # </details>
 
@@ -600,7 +600,7 @@ for name, parameter in theirs.named_parameters():
 #
 # <details><summary>Answer</summary>
 #
-# You get no error and wrong numbers: some of the rows for the keys end up among the queries. A shape doesn't say what its rows mean. The test is always the same: same input, same output.
+# You get no error and wrong numbers: some of the rows for the keys end up among the queries. A shape doesn't say what its rows mean; a comparison of outputs does.
 #
 # </details>
 
@@ -656,7 +656,7 @@ check("load-from-torch")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# You have to copy eight tensors: a weight and a bias for each of the four layers. Write down where each of them is in `theirs`.
+# There are eight tensors: a weight and a bias for each of four layers. Write down where each of them is in `theirs`.
 #
 # </details>
 #
@@ -668,7 +668,7 @@ check("load-from-torch")
 #
 # <details><summary>Hint 3: "a leaf Variable that requires grad is being used in an in-place operation"</summary>
 #
-# `copy_` writes into an existing parameter, so the parameter object stays the same. Autograd complains because it would have to record this. Switch recording off around the copies: `with torch.no_grad():`.
+# `copy_` writes into an existing parameter, and autograd would have to record this. Switch recording off: `with torch.no_grad():`.
 #
 # </details>
 
@@ -714,7 +714,7 @@ for kind, largest in zip(("no mask", "one mask for all", "a mask per sample", "p
     print(f"{kind:18} 25 comparisons, largest difference {largest:.1e}")
 
 # %% [markdown]
-# Only rounding is left. From here on, you can trust your layer as much as PyTorch's.
+# Only rounding is left. You can trust your layer as much as PyTorch's.
 
 # %% [markdown]
 # ## What do more heads cost?
@@ -779,7 +779,7 @@ for heads in (1, 2, 4, 8, 16):
 # %% [markdown]
 # ## One head or two: an experiment
 #
-# What do several heads gain? Take a task with two questions: each token has to name **the token before it, and the first token of the sequence**. Two layers are trained on it. They have the same width and the same number of parameters, but one has a single head and the other has two.
+# What do several heads gain? Take a task with two questions: each token has to name **the token before it, and the first token of the sequence**. Two layers are trained on it. They have the same width and number of parameters, but one has a single head and the other two.
 #
 # **Predict, then reveal.** Will the single head fail completely? And will the two heads divide the work between them?
 #
@@ -818,12 +818,12 @@ looks = {"one head": alone[1][0], "head 0 of 2": pair[1][0], "head 1 of 2": pair
 plots.heatmaps(looks, places, places);
 
 # %% [markdown]
-# The single head divides its weight between two positions and passes on one mixture of both, so it often confuses which token came from where. The two heads have **specialised**: one reads the first position, the other the position before. In the paper's words, several heads attend "to information from different representation subspaces at different positions. With a single attention head, averaging inhibits this" (section 3.2.2). Rows 0 and 1 are not part of the task: position 0 has no token before it, and for position 1 both answers are the same.
+# The single head divides its weight between two positions and passes on one mixture of both, so it often confuses which token came from where. The two heads have **specialised**: one reads the first position, the other the position before. In the paper's words, several heads attend "to information from different representation subspaces at different positions. With a single attention head, averaging inhibits this" (section 3.2.2). (Rows 0 and 1 are not part of the task.)
 
 # %% [markdown]
 # ## A head of a real BERT
 #
-# Does this happen in real models? Load a small BERT with 6 layers of 12 heads, all-MiniLM-L6-v2. Its parent of 12 layers was trained to mimic the attention in the *last* layer of a larger model (Wang et al. 2020, arXiv:2002.10957). Every second layer was kept, and the result was tuned to compare sentences. Nothing in this training names a role for the heads of the first layer, layer 0.
+# Does this happen in real models? Load a small BERT with 6 layers of 12 heads, all-MiniLM-L6-v2. Its parent of 12 layers learnt to mimic the attention in the *last* layer of a larger model (Wang et al. 2020, arXiv:2002.10957). Every second layer was kept, then tuned to compare sentences. Nothing in this training names a role for the heads of layer 0.
 
 # %% demo
 from coursework.bert_layers import read_sentence
@@ -872,7 +872,7 @@ if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know the
 # - **syntactic** heads link words by one relation, such as a verb and its object (both papers), or a noun and its determiner (Clark et al.);
 # - some heads attend to **rare words** (Voita et al.), and many attend mostly to separators such as `[SEP]` (Clark et al.).
 #
-# Many heads can be removed at little cost: Voita et al. removed 38 of the 48 encoder heads of an English–Russian model and lost 0.15 BLEU. The specialised heads were the last to go.
+# Many heads can be removed at little cost: Voita et al. removed 38 of the 48 encoder heads of an English–Russian model and lost 0.15 BLEU.
 
 # %% [markdown]
 # ## Exercise 6: shapes and choices (2 points)
@@ -972,7 +972,7 @@ print("answers: complete, and in the right form")
 #
 # <details><summary>Hint 2: choices</summary>
 #
-# Something you ran settled each of them: the loop over rows of `layer.weight`, the change of the last feature, the table of counted parameters.
+# Each is settled by something you ran: the rows of `layer.weight`, the change of the last feature, the counted parameters.
 #
 # </details>
 
@@ -1023,7 +1023,7 @@ write(question, "C, one key head in layer 12", chat=True, tokens=12, split=one_k
 # %% [markdown] slide="subslide"
 # ### Case: no leak, and no sense
 #
-# A fellow student wrote these two functions, and trained a model with them that works well. Nothing leaks. Then SmolLM2's weights are loaded into the same code.
+# A fellow student trained a model with these two functions, and it works well. Then SmolLM2's weights are loaded into the same code.
 
 # %% demo
 def cut(x, heads):
@@ -1041,7 +1041,7 @@ head_plots.leaks({"yours": influence(split, merge), "theirs": theirs}, tokens)
 write(question, "on their heads", chat=True, tokens=12, split=cut, merge=join)
 
 # %% [markdown]
-# Both maps are the same: every output depends on the tokens that it may attend to. But the answer should be the one about Paris. Which of the two functions is wrong, and why did their own model work?
+# Both maps are the same, and nothing leaks. But the answer should be *Paris*. Which of the two functions is wrong, and why did their own model work?
 #
 # <details><summary>Answer</summary>
 #
@@ -1101,13 +1101,13 @@ check("load-from-bert")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# This is exercise 4 again, and easier, because nothing is stacked: four linear layers go to four linear layers. Write down the pairs.
+# This is exercise 4 without the stacking: four linear layers go to four linear layers. Write down the pairs.
 #
 # </details>
 #
 # <details><summary>Hint 2: nearly there</summary>
 #
-# Loop over the four pairs, and copy `weight` and `bias` with `copy_`, under `torch.no_grad()`. The layer that BERT calls `output.dense` comes after the heads are merged.
+# Loop over the pairs, and copy `weight` and `bias` with `copy_`, under `torch.no_grad()`. BERT's `output.dense` comes after the merge.
 #
 # </details>
 
@@ -1139,7 +1139,7 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You have built the layer that every Transformer is made of, and it agrees with PyTorch's on a hundred random inputs. You know why its shapes are what they are, and which mistakes they hide.
+# You have built the layer that every Transformer is made of, and it agrees with PyTorch's on a hundred random inputs. You know which mistakes its shapes hide.
 #
 # Attention only takes weighted sums of its values, though. **Lesson 5** adds a small network that works on each token separately, wraps both in residual connections and norms, and stacks the result into an encoder.
 #
@@ -1152,7 +1152,5 @@ check()
 # |---|---|
 # | head | one of several attentions that run side by side, with its own projections; counted from 0 |
 # | H, K | number of heads, and width of a head: $K = D / H$ |
-# | split, merge | from (B, S, D) to (B, H, S, K), and back |
 # | $W_i^Q$, $W_i^K$, $W_i^V$ | the projections of head $i$; in PyTorch, rows of `w_q`, `w_k` and `w_v` |
 # | $W^O$, `w_o` | the projection after the merge, which mixes what the heads found |
-# | leak | an output that depends on a token the mask should have hidden |
