@@ -9,7 +9,7 @@
 #
 # **You will be able to**
 #
-# - take a sentence through two heads with pencil and paper, and name every shape;
+# - take a sentence through two heads, and name every shape;
 # - split and merge heads, and recognise the symptoms of a wrong split or merge;
 # - write multi-head attention for any two sequences and any mask;
 # - load the weights of `nn.MultiheadAttention` and get the same numbers out;
@@ -36,10 +36,10 @@
 # | shapes and choices | 2 | 3.2.2 |
 # | stretch: `load_from_bert` | not counted | not in the paper |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. They are a first check; grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. Grading uses other sizes and numbers. `skip("NAME")` puts a working version in place; the exercise then counts as unanswered.
 
 # %% [markdown]
-# This lesson builds on your `scaled_dot_product_attention` from lesson 3. If `03_attention.ipynb` is in the same folder and its function agrees with PyTorch's, the next cell loads it. Otherwise it loads a stand-in. The cell says which, and your score doesn't depend on it.
+# The next cell loads your `scaled_dot_product_attention` from `03_attention.ipynb`, if that is in the same folder and agrees with PyTorch. Otherwise it loads a stand-in, and says so. Your score doesn't depend on it.
 
 # %% setup
 import math
@@ -158,7 +158,7 @@ check("split-heads")
 #
 # ![Merging two heads of five tokens. On the left the two heads, with five rows each. The right way: transpose, then reshape; each row holds head 0 and head 1 of one token. The wrong way: reshape at once. Row 0, the start token, holds head 0 of the start token and head 0 of I; row 1, I, holds head 0 of like and of apples; row 2, like, holds head 0 of the end token and head 1 of the start token. All cells that come from a later token are framed: rows 0, 1 and 2 read tokens that come after them.](images/heads_merge.svg)
 #
-# A `reshape` straight to `(B, S, D)` reads them in memory order, so a row holds **one head of several tokens**. Under a causal mask, this is worse than a mix-up. The row of *I* now contains *like* and *apples*, which *I* must not see. Although the mask was perfect, the future has leaked.
+# A `reshape` straight to `(B, S, D)` reads them in memory order, so a row holds **one head of several tokens**. Under a causal mask, this is worse than a mix-up. The row of *I* now contains *like* and *apples*: although the mask was perfect, the future has leaked.
 
 # %% [markdown]
 # ### Exercise 2: `merge_heads` (2 points)
@@ -213,7 +213,7 @@ check("merge-heads")
 # %% [markdown]
 # ## Watching the future leak
 #
-# Which output depends on which token? You can measure it with the derivative of every output with respect to every input. Take four tokens, two heads and a causal mask: every cell to the right of the diagonal must be 0. (Projections are left out: they don't change which output depends on which token.)
+# Which output depends on which token? You can measure it with the derivative of every output with respect to every input. With a causal mask, every cell to the right of the diagonal must be 0. (Projections are left out: they don't change which output depends on which token.)
 #
 # **Predict, then reveal.** Leave out the transpose in the split, in the merge, or in both. In which of the three cases does the future leak?
 #
@@ -263,14 +263,8 @@ def change_token(position):
     plt.suptitle(f"“{tokens[position]}” changes; the orange bars must be 0")
     plt.show()
 
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** You train a model with the wrong merge to predict the next word. What happens to its training loss? And what happens when it generates a text?
-#
-# <details><summary>Answer</summary>
-#
-# The loss falls lower than it should, because some positions can read the token they are asked to predict. It looks like success. During generation that token doesn't exist yet, and the model fails. Lesson 7 shows this on a trained model. To find the mistake, change a later token and compare the outputs before it.
-#
-# </details>
+# %% [markdown]
+# A model trained with the wrong merge has a lower loss than it should, which looks like success: some positions can read the token they are asked to predict. It fails when it generates, because that token doesn't exist yet (lesson 7 shows it). So test your layer by changing a later token.
 
 # %% [markdown]
 # ## "I like apples", with numbers
@@ -344,7 +338,7 @@ print({name: round(number, 2) for name, number in zip(features, output[0, 2].tol
 #
 # <details><summary>Answer</summary>
 #
-# Head 1: it attended to the word before, *I*, and passed on what kind of word that is. Head 0 found the positions of *I* and *apples*, but it averaged them. The average, −0.17 and 0.65, is not the position of either word.
+# Head 1: it attended to *I* and passed on its kind. Head 0 averaged the positions of *I* and *apples*, and the average, −0.17 and 0.65, is not the position of either word.
 #
 # </details>
 
@@ -394,7 +388,7 @@ for name, project in ways.items():
 # %% [markdown]
 # ## Masks and heads
 #
-# A mask describes tokens, so it is the same for all heads. But the scores have the shape `(B, H, T_q, T_k)`, and broadcasting aligns shapes from the right:
+# A mask is the same for all heads. But scores have the shape `(B, H, T_q, T_k)`, and broadcasting aligns shapes from the right:
 #
 # | mask | broadcasts as | intended |
 # |---|---|---|
@@ -414,7 +408,7 @@ first_query = {"(2, 1, 4)": silent[:, :, 0].flatten(0, 1), "(2, 1, 1, 4)": right
 plots.heatmaps(first_query, rows, ["k0", "k1", "k2", "k3"]);
 
 # %% [markdown]
-# Rows are (sample, head). On the right, the padding is hidden in both heads of sample 1. On the left, it is hidden in **head 1 of both samples**: sample 0 loses half of its tokens in one head, and sample 1 reads padding in the other.
+# Rows are (sample, head). On the right, the padding is hidden in both heads of sample 1. On the left, it is hidden in **head 1 of both samples**, and sample 1 reads padding in head 0.
 
 # %% [markdown]
 # ## Exercise 3: `MultiHeadAttention` (8 points)
@@ -429,7 +423,7 @@ plots.heatmaps(first_query, rows, ["k0", "k1", "k2", "k3"]);
 # *30 minutes, hard.*
 
 # %% [markdown] slide="skip"
-# **Build it in five steps, and run the test cell after each one.** It prints a line for every step that works, and stops at the first that doesn't. Residual connection and norm come in lesson 5, around this class.
+# **Build it in five steps, and run the test cell after each one.** It prints a line for every step that works, and stops at the first that doesn't.
 #
 # | step | write | the test then checks |
 # |---|---|---|
@@ -675,7 +669,7 @@ check("load-from-torch")
 # %% [markdown]
 # ### A hundred comparisons
 #
-# Compare the two layers on random sizes and four kinds of masks. PyTorch's layer uses other conventions: True means "must not attend", hence the `~`; a mask for each sample is repeated for each head; padding is a separate argument; and the weights are averaged over the heads unless you tell it not to.
+# Compare the two layers on random sizes and masks. PyTorch's layer uses other mask conventions: True means "must not attend", hence the `~`; a mask per sample is repeated for each head; and padding is a separate argument.
 
 # %% demo
 def draw_masks(kind, batch, t_q, t_k, heads):
@@ -723,7 +717,7 @@ for kind, largest in zip(("no mask", "one mask for all", "a mask per sample", "p
 #
 # <details><summary>Answer</summary>
 #
-# None. The four matrices are D × D in both; the number of heads only decides where the projected vectors are cut. The products cost the same as well: the scores take $H \cdot T^2 \cdot (D/H) = T^2 D$ multiplications for any $H$. (The paper calls the total cost "similar".) But there are more weights to store: $H \cdot T^2$ of them.
+# None. The four matrices are D × D in both; the number of heads only decides where the projected vectors are cut. The scores take $H \cdot T^2 \cdot (D/H) = T^2 D$ multiplications for any $H$, but there are more weights to store: $H \cdot T^2$. The paper calls the total cost "similar".
 #
 # </details>
 
@@ -774,14 +768,14 @@ for heads in (1, 2, 4, 8, 16):
     print(f"heads: {heads:2}, each {512 // heads:3} wide: {counted:,} counted, {formula:,} by formula")
 
 # %% [markdown]
-# Why not use 512 heads, then? A head of width 1 compares tokens by the product of two numbers, so its $T \times T$ matrix of scores has rank 1. In the paper's experiments a single head was 0.9 BLEU worse than the best setting, and quality also dropped with too many heads (section 6.2, table 3, rows A).
+# Why not use 512 heads, then? A head of width 1 compares tokens by the product of two numbers: its matrix of scores has rank 1. In the paper, one head was 0.9 BLEU worse than the best setting, and too many heads were worse, too (table 3, rows A).
 
 # %% [markdown]
 # ## One head or two: an experiment
 #
 # What do several heads gain? Take a task with two questions: each token has to name **the token before it, and the first token of the sequence**. Two layers are trained on it. They have the same width and number of parameters, but one has a single head and the other two.
 #
-# **Predict, then reveal.** Will the single head fail completely? And will the two heads divide the work between them?
+# **Predict, then reveal.** Will the single head fail completely? Will the two heads divide the work?
 #
 # <details><summary>Answer</summary>
 #
@@ -841,7 +835,7 @@ head_plots.gallery(reading.weights, reading.tokens);
 #
 # <details><summary>Answer</summary>
 #
-# Head 2: its dark cells lie just below the diagonal. (If the note says that a small model took the place of BERT, its heads have other roles.)
+# Head 2: its dark cells lie just below the diagonal. (In the small model that replaces a missing BERT, heads have other roles.)
 #
 # </details>
 
@@ -861,7 +855,7 @@ if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know the
     print("layer 0, head 4, drank:", ", ".join(f"{token} {weight:.2f}" for weight, token in largest))
 
 # %% [markdown]
-# In BERT, *drank* gives 0.94 of its weight to *milk*, its object. A single sentence proves little; lesson 8 measures heads more carefully.
+# In BERT, *drank* gives 0.94 of its weight to *milk*, its object. (Lesson 8 measures heads more carefully.)
 
 # %% [markdown]
 # ### What heads come to specialise in
@@ -979,7 +973,7 @@ print("answers: complete, and in the right form")
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# Each of SmolLM2's 30 layers splits its queries, of width 576, into nine heads of width 64. Its keys and values have only three heads, each shared by three query heads: *grouped-query attention* (Ainslie et al. 2023, arXiv:2305.13245), which saves memory. Here your two functions split and merge.
+# SmolLM2 splits its queries, of width 576, into nine heads. Its keys and values have only three heads, each shared by three query heads: *grouped-query attention* (Ainslie et al. 2023, arXiv:2305.13245), which saves memory. Now your two functions split and merge.
 
 # %% demo
 write(question, "on your heads", chat=True, tokens=12, split=split_heads, merge=merge_heads)
@@ -1056,7 +1050,7 @@ write(question, "on their heads", chat=True, tokens=12, split=cut, merge=join)
 # %% [markdown]
 # ## Stretch: `load_from_bert`, not counted
 #
-# BERT's attention is multi-head attention, so your `MultiHeadAttention` can run with BERT's weights. In `theirs`, which is `bert.encoder.layer[i].attention`, the four linear layers are called `theirs.self.query`, `theirs.self.key`, `theirs.self.value` and `theirs.output.dense`. Copy their weights and biases into `mine`, so that `mine(x, x, x)` gives what BERT's layer gives before its residual connection. As in exercise 4, copy, don't share.
+# Your `MultiHeadAttention` can run with BERT's weights. In `theirs`, which is `bert.encoder.layer[i].attention`, the four linear layers are called `theirs.self.query`, `theirs.self.key`, `theirs.self.value` and `theirs.output.dense`. Copy their weights and biases into `mine`, so that `mine(x, x, x)` gives what BERT's layer gives before its residual connection. As in exercise 4, copy, don't share.
 #
 # *15 minutes, medium. Stretch: not counted.*
 
@@ -1153,4 +1147,4 @@ check()
 # | head | one of several attentions that run side by side, with its own projections; counted from 0 |
 # | H, K | number of heads, and width of a head: $K = D / H$ |
 # | $W_i^Q$, $W_i^K$, $W_i^V$ | the projections of head $i$; in PyTorch, rows of `w_q`, `w_k` and `w_v` |
-# | $W^O$, `w_o` | the projection after the merge, which mixes what the heads found |
+# | $W^O$, `w_o` | the projection after the merge |
