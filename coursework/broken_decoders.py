@@ -8,6 +8,7 @@ a source and a target of the same length.
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 
@@ -79,6 +80,16 @@ def heads_without_transpose(model: Any, num_heads: int = 4) -> Any:
     for layer in model.decoder.layers:
         layer.self_attention = HeadsMixedUp(layer.self_attention, num_heads)
     return model
+
+
+def unshifted_step(model: Any, src: Tensor, tgt: Tensor, optimiser: torch.optim.Optimizer) -> float:
+    """Make one update of a Transformer whose decoder is fed the target itself. Returns the loss."""
+    model.train()
+    loss = F.cross_entropy(model(src, tgt).transpose(1, 2), tgt, ignore_index=model.pad_id)
+    optimiser.zero_grad()
+    torch.autograd.backward(loss)
+    optimiser.step()
+    return loss.item()
 
 
 def _with_self_mask(model: Any, diagonal: int | None) -> Any:

@@ -13,6 +13,7 @@ them. `WORKED` is the paragraph of lesson 08; we looked at its answers while we 
 """
 
 import copy
+import math
 import re
 import tomllib
 from collections.abc import Callable
@@ -30,6 +31,8 @@ from coursework.pretrained_bert import NotHereError, load_shipped
 
 FAR: Final = 5.0
 LONGEST: Final = 15  # tokens in an answer
+NONE: Final = "no answer"
+ROOM: Final = 512  # tokens of question, paragraph and special tokens: BERT has no more positions
 RANK: Final = 8
 FROZEN: Final = 2  # layers at the bottom that get no update
 ADAPTED: Final = ("query", "key", "value", "output.dense", "intermediate.dense")
@@ -86,16 +89,23 @@ class SpanModel(nn.Module):
                 weight.copy_(stored[name])
 
 
+class TooLongError(ValueError):
+    """A question and a paragraph have more tokens than the reader takes; the message says how many."""
+
+
 @dataclass(frozen=True)
 class Logits:
     """A paragraph in tokens, with start and end logits (S,).
 
-    `places` says where each token stands in the paragraph.
+    `no_answer` is the sum that a span has to beat: the start and end logits of [CLS], which stands for "the
+    paragraph doesn't say" (Devlin et al. 2019, section 4.3). `places` says where each token stands in the
+    paragraph.
     """
 
     tokens: list[str]
     starts: Tensor
     ends: Tensor
+    no_answer: float
     places: list[tuple[int, int]]
     paragraph: str
 
@@ -106,7 +116,10 @@ class Logits:
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads a question and a paragraph; `note` says in a line what it is, `trained` whether it learned to."""
+    """Reads a question and a paragraph; `note` says in a line what it is, `trained` whether it learnt to.
+
+    `read` raises TooLongError for more than `ROOM` tokens.
+    """
 
     note: str
     trained: bool
@@ -133,19 +146,28 @@ def normalised(answer: str) -> str:
 
 
 def is_right(answer: str, accepted: tuple[str, ...]) -> bool:
-    """Return whether an answer is one of the accepted ones, articles and prepositions aside."""
-    return normalised(answer) in map(normalised, accepted)
+    """Return whether an answer is one of the accepted ones, articles and prepositions aside.
+
+    Where none is accepted, the right answer is NONE.
+    """
+    return normalised(answer) in map(normalised, accepted or (NONE,))
 
 
 def _trained(model: SpanModel, tokeniser: Any) -> Callable[[str, str], Logits]:
     def read(question: str, paragraph: str) -> Logits:
         encoding = tokeniser(question, paragraph, return_tensors="pt", return_offsets_mapping=True)
         places = encoding.pop("offset_mapping")[0].tolist()
+        if len(places) > ROOM:
+            raise TooLongError(
+                f"question and paragraph have {len(places)} tokens, but the reader takes at most {ROOM}: "
+                "shorten the paragraph, or ask about one part of it at a time"
+            )
         with torch.no_grad():
             starts, ends = model(**encoding)[0].unbind(dim=-1)  # (S,) each
         second = [place for place, part in enumerate(encoding.sequence_ids(0)) if part == 1]
         spots = [(places[place][0], places[place][1]) for place in second]
-        return Logits([paragraph[a:b] for a, b in spots], starts[second], ends[second], spots, paragraph)
+        tokens, no_answer = [paragraph[a:b] for a, b in spots], float(starts[0] + ends[0])
+        return Logits(tokens, starts[second], ends[second], no_answer, spots, paragraph)
 
     return read
 
@@ -154,7 +176,7 @@ def _by_words(question: str, paragraph: str) -> Logits:
     """Find the sentence that shares most words with the question, and prefer its words that are new.
 
     With c the running total of a token's score, start logits are −c before the token and end logits
-    are c behind it: their sum over a span is the sum of the scores in it.
+    are c behind it: their sum over a span is the sum of the scores in it. It always finds some answer.
     """
     asked = {word[:5] for word in re.findall(r"\w{4,}", question.lower())}
     places = [found.span() for found in re.finditer(r"\w+|[^\w\s]", paragraph)]
@@ -166,11 +188,11 @@ def _by_words(question: str, paragraph: str) -> Logits:
     score = torch.where(inside, 0.5 - shared, 0.0)
     total = F.pad(score.cumsum(dim=0), (1, 0))  # (S + 1,)
     lowered = FAR * ~inside
-    return Logits(tokens, -total[:-1] - lowered, total[1:] - lowered, places, paragraph)
+    return Logits(tokens, -total[:-1] - lowered, total[1:] - lowered, -math.inf, places, paragraph)
 
 
 class Passage(NamedTuple):
-    """A paragraph, and questions with the answers that count as right."""
+    """A paragraph, and questions with the answers that count as right: none where it doesn't say."""
 
     paragraph: str
     questions: dict[str, tuple[str, ...]]

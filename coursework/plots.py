@@ -87,21 +87,6 @@ def heatmaps(
     return figure
 
 
-def heatmap_with_sums(weights: Tensor, rows: Sequence[str], columns: Sequence[str]) -> Figure:
-    """Draw weights (R, C) with the sum of each row on the right and of each column below."""
-    figure, ((ax,),) = panels(1, 1, 3.4 + 0.8 * len(columns), 2.2 + 0.55 * len(rows))
-    heatmap(weights, rows, columns, ax=ax)
-    right, below = len(columns) + 0.1, len(rows) + 0.1
-    sums = [(right, -0.9, "row sum", QUERY), (-1.6, below, "column sum", WRONG)]
-    sums += [(right, row, f"{total:.2f}", QUERY) for row, total in enumerate(weights.sum(dim=-1).tolist())]
-    sums += [
-        (column, below, f"{total:.2f}", WRONG) for column, total in enumerate(weights.sum(dim=-2).tolist())
-    ]
-    for x, y, text, colour in sums:  # outside the frame
-        ax.text(x, y, text, color=colour, ha="center", va="center", weight="bold", clip_on=False)
-    return figure
-
-
 def relabel(ax: Axes, rows: Sequence[str], columns: Sequence[str], *, slope: int = 35) -> None:
     """Label every row and column of a matrix, keys on top, as one reads it; `slope` in degrees."""
     ax.set_yticks(range(len(rows)), rows)

@@ -654,7 +654,7 @@ check("learned-position")
 # %% [markdown]
 # ## Computed or learnt?
 #
-# | | sinusoidal encoding | learnt embedding |
+# | property | sinusoidal encoding | learnt embedding |
 # |---|---|---|
 # | parameters | none | max_len · $d_\mathrm{model}$: 262,144 for 512 positions of width 512 |
 # | positions beyond those trained on | defined, but unfamiliar to the model | missing, or never trained |

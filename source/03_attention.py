@@ -9,14 +9,13 @@
 #
 # **You will be able to**
 #
-# - explain attention as a lookup that returns a mixture, and say what queries, keys and values are;
-# - follow one word through the matrices, from its embedding to its output;
+# - explain attention as a lookup that returns a mixture, and follow one word through its matrices;
 # - predict every shape in an attention call, even when the two sequences have different lengths;
 # - derive the factor $1/\sqrt{d_k}$, and show what happens without it;
 # - build masks, apply them in the right place, and handle a query that may attend to nothing;
 # - write scaled dot-product attention, check it against PyTorch's, and wrap it in a layer.
 #
-# **Time** about 115 minutes · **Difficulty** medium · **Before this** lessons 1 and 2
+# **Time** about 110 minutes · **Difficulty** medium · **Before this** lessons 1 and 2
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.2.1 and 3.2.3.
 
@@ -26,18 +25,18 @@
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
 #
-# | exercise | points | minutes | difficulty | in the paper |
-# |---|---|---|---|---|
-# | `softmax` | 2 | 10 | easy | 3.2.1, equation 1 |
-# | `attention_scores` | 3 | 10 | easy | 3.2.1, equation 1 and its footnote on variance |
-# | `causal_mask` | 2 | 5 | easy | 3.2.3, third point |
-# | `padding_mask` | 2 | 5 | easy | not described; needed for the batches of 5.1 |
-# | `scaled_dot_product_attention` | 5 | 20 | medium | 3.2.1, equation 1 and figure 2 (left) |
-# | `SelfAttentionHead` | 4 | 15 | medium | 3.2.3, with the projections of 3.2.2 |
-# | shapes and choices | 2 | 10 | easy | 3.2.1 |
-# | stretch: `attention_cost` | not counted | 10 | medium | 4, table 1 |
+# | exercise | points | in the paper |
+# |---|---|---|
+# | `softmax` | 2 | 3.2.1, equation 1 |
+# | `attention_scores` | 3 | 3.2.1, equation 1 and its footnote on variance |
+# | `causal_mask` | 2 | 3.2.3, third point |
+# | `padding_mask` | 2 | not described; needed for the batches of 5.1 |
+# | `scaled_dot_product_attention` | 5 | 3.2.1, equation 1 and figure 2 (left) |
+# | `SelfAttentionHead` | 4 | 3.2.3, with the projections of 3.2.2 |
+# | shapes and choices | 2 | 3.2.1 |
+# | stretch: `attention_cost` | not counted | 4, table 1 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The tests you can see are a first check. Grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. They are a first check; grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 
 # %% setup
 import math
@@ -65,24 +64,19 @@ from coursework.smollm import write
 
 question = "What is the capital of France?"
 write(question, "with attention", chat=True, tokens=12)
-write(question, "without attention", chat=True, tokens=12, attention=lambda q, k, v, mask: v)
+only_itself = {"attention": lambda q, k, v, mask: v}
+write(question, "without attention", chat=True, tokens=12, **only_itself)
 
 # %% [markdown]
 # ## A soft lookup
 #
-# A Python dictionary answers a query only if the query equals one of its keys. Attention is a dictionary that always answers. It compares the query with **every** key, turns the comparisons into weights that sum to 1, and returns the **weighted mean of the values**. Every step can be differentiated, so a network can learn the vectors involved.
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** A mango costs 2.50, an apple 1.00 and a lemon 0.50. The query asks for something rather sweet and rather large, and equals none of the three keys. Will the answer be one of these prices?
+# A Python dictionary answers a query only if the query equals one of its keys. Attention is a lookup that always answers. It compares the query with **every** key, turns these scores into weights that sum to 1, and returns the **weighted mean of the values**. Every step can be differentiated, so a network can learn the vectors involved.
 #
-# <details><summary>Answer</summary>
+# A mango costs 2.50, an apple 1.00 and a lemon 0.50. The query asks for something rather sweet and rather large, and equals none of the three keys:
 #
-# No. The answer is a weighted mean of all three prices. The mango matches best, so the answer is close to its price, but a little lower.
-#
-# </details>
-
-# %% [markdown] slide="subslide"
 # ![Two lookups side by side, each with a query, three keys with their values, and an answer. On the left a dictionary: the query mango equals one key, and only its value 2.50 is returned. On the right attention: the query rather sweet is compared with all three keys; arrows as wide as the weights 0.81, 0.18 and 0.01 carry the values 2.50, 1.00 and 0.50 into the answer 2.22.](images/attention_retrieval.svg)
+#
+# The mango matches best and gets about four fifths of the weight, so the answer lies between the prices, close to the mango's. Here are the scores and the weights that the softmax makes of them:
 
 # %% demo
 fruit = ["mango", "apple", "lemon"]
@@ -96,165 +90,11 @@ plots.bars({"score of each key": fruit_scores, "weight of each key": fruit_weigh
 print(f"price returned: {fruit_weights @ prices:.2f}")
 
 # %% [markdown]
-# The left panel shows how well each key matches the query; the right panel shows the weights the softmax makes of these scores. The mango gets about four fifths of the weight, and the lemon almost none.
-#
-# Now edit the query yourself. Drag it slowly towards the lemon, at −1 and 0.5: the price slides and never jumps. Then make both numbers as large as you can: nearly all the weight goes to one key, and the mixture becomes an ordinary lookup. Remember this, because the same thing goes wrong when $d_k$ is large. (The sliders need a running kernel.)
-
-# %% demo
-from ipywidgets import FloatSlider, IntSlider, interact
-
-
-@interact(
-    sweet=FloatSlider(value=1.5, min=-6, max=6, step=0.25, continuous_update=False),
-    large=FloatSlider(value=1.0, min=-6, max=6, step=0.25, continuous_update=False),
-)
-def look_up(sweet, large):
-    """Edit the query, and see the weights and the price."""
-    found = torch.softmax(fruit_keys @ torch.tensor([sweet, large]), dim=-1)  # (3,)
-    plots.bars({f"weights; price {found @ prices:.2f}": found}, fruit, top=1.15)
-    plt.show()
-
-# %% [markdown]
-# ## Queries, keys and values
-#
-# In a Transformer, all three are vectors computed from tokens, each by its own projection:
-#
-# - the **query** of a token says what the token is looking for;
-# - the **key** of a token says what it can be found by;
-# - the **value** of a token is what it passes on when it is found.
-#
-# In **self-attention**, all three come from the same sequence. In **cross-attention**, the queries come from one sequence, with $T_q$ tokens, and the keys and values come from another, with $T_k$ tokens. When a model translates, each French word being generated attends to the English sentence (section 3.2.3).
-#
-# ![Two panels; in each, tokens with a query on the left, and tokens with a key and a value on the right. On the left self-attention, from one sequence: the, cat, drank and milk each have a query, and the same four tokens each have a key and a value. On the right cross-attention, from two sequences: the two French tokens le and chat have queries, the four English tokens the, cat, drank and milk have keys and values. In each panel, arrows lead from one query to all four keys.](images/attention_sources.svg)
-
-# %% [markdown]
-# ## Follow one word
-#
-# Take *the cat drank its milk*, and follow the word *its* from its embedding $x$ through its query $q$ to its output $z$. The numbers are chosen by hand so that you can check them with a pencil. There are five tokens with $d_{\text{model}} = 6$ features each; queries and keys have $d_k = 4$ features, values $d_v = 2$.
-
-# %% demo
-words = ["the", "cat", "drank", "its", "milk"]
-features = ["animal", "drink", "verb", "article", "possessive", "past"]
-x = torch.tensor([[0.0, 0, 0, 1, 0, 0],  # the
-                  [1.0, 0, 0, 0, 0, 0],  # cat
-                  [0.0, 0, 1, 0, 0, 1],  # drank
-                  [0.0, 0, 0, 0, 1, 0],  # its
-                  [0.0, 1, 0, 0, 0, 0]])  # milk: x is (5, 6)
-
-# A row for each feature of x. A column for each thing to ask about: an animal, a drink, a verb, a small word.
-w_q = torch.tensor([[0.0, 0, 3, 0], [0, 0, 3, 0], [3, 2, 0, 0], [2, 2, 0, 0], [3, 1, 0, 0], [0, 0, 0, 0]])
-w_k = torch.tensor([[2.0, 0, 0, 0], [0, 2, 0, 0], [0, 0, 2, 0], [0, 0, 0, 2], [0, 0, 0, 2], [0, 0, 0, 0]])
-w_v = torch.tensor([[4.0, 3.0], [5.0, 0.0], [1.0, 3.0], [0.0, 0.0], [2.0, 0.5], [0.0, 1.0]])
-
-queries, keys, values = x @ w_q, x @ w_k, x @ w_v  # (5, 4), (5, 4), (5, 2)
-
-# %% [markdown]
-# **Step 1: from $x$ to $q$.** The embedding of *its* is one row of $x$. Multiplied by $W^Q$, it becomes the query of *its*.
-
-# %% demo
-its = words.index("its")
-Matrix = matrix_plots.Matrix
-matrix_plots.equation(
-    Matrix("$x$", x[its : its + 1], ["its"], features), "×",
-    Matrix("$W^Q$", w_q, features, ["animal?", "drink?", "verb?", "small?"], plots.QUERY), "=",
-    Matrix("$q$", queries[its : its + 1], ["its"], ["animal?", "drink?", "verb?", "small?"], plots.QUERY),
-);
-
-# %% [markdown]
-# Only the feature *possessive* of *its* is 1, so its query is the row *possessive* of $W^Q$: a possessive looks for an animal (3), its owner, and a little for a drink (1).
-#
-# **Step 2: keys and values.** Every token gets a key and a value in the same way, from $W^K$ and $W^V$.
-
-# %% demo
-matrix_plots.equation(
-    Matrix("$K = x W^K$", keys, words, ["animal", "drink", "verb", "small"], plots.KEY), "",
-    Matrix("$V = x W^V$", values, words, ["$v_0$", "$v_1$"], plots.VALUE),
-);
-
-# %% [markdown]
-# *cat* can be found by *animal*, *milk* by *drink*, and so on. The values need not mean the same as the keys, and need not be as wide.
-#
-# **Predict, then reveal.** Multiply the query of *its* by the key of each word. Which two words get a score above 0?
-#
-# <details><summary>Answer</summary>
-#
-# *cat*, with $3 \cdot 2 = 6$, and *milk*, with $1 \cdot 2 = 2$. The other keys are 0 wherever the query isn't.
-#
-# </details>
-
-# %% [markdown]
-# **Step 3: scores.** The query meets all keys in a single product $q K^\top$. Dividing by $\sqrt{d_k} = 2$ gives the scores, and the softmax turns them into weights.
-
-# %% demo
-its_scores = queries[its : its + 1] @ keys.T / 2  # (1, 5)
-its_weights = torch.softmax(its_scores, dim=-1)  # (1, 5)
-matrix_plots.equation(
-    Matrix("$q$", queries[its : its + 1], ["its"], [""] * 4, plots.QUERY), "×",
-    Matrix("$K^T$", keys.T, [""] * 4, words, plots.KEY), "/ 2 =",
-    Matrix("scores", its_scores, [""], words), "softmax →", Matrix("weights", its_weights, [""], words),
-)
-print({word: round(weight, 2) for word, weight in zip(words, its_weights[0].tolist())})
-
-# %% [markdown]
-# The weights sum to 1, and *cat* gets 0.78 of it. **Step 4: the output.** The weights multiply the values: $z$ is 0.78 times the value of *cat*, plus 0.11 times the value of *milk*, plus 0.04 times each of the others.
-
-# %% demo
-z = its_weights @ values  # (1, 2)
-matrix_plots.equation(
-    Matrix("weights", its_weights, ["its"], words), "×",
-    Matrix("$V$", values, words, ["$v_0$", "$v_1$"], plots.VALUE), "=",
-    Matrix("$z$", z, ["its"], ["$z_0$", "$z_1$"], plots.WRONG),
-)
-plots.mixture(values, its_weights[0], words);
-
-# %% [markdown]
-# The second picture draws the five values as points and the output as a star. Each value pulls the star towards itself as strongly as its weight, so the star is near *cat*. A weighted mean cannot leave the region that the values span. This is one reason why a feed-forward layer follows attention (lesson 5).
-#
-# **All words at once.** No other word has to wait for *its*. Stack the queries into a matrix, and the same four steps give every output.
-
-# %% demo
-all_weights = torch.softmax(queries @ keys.T / 2, dim=-1)  # (5, 5): a row for each query
-plots.heatmap(all_weights, words, words, title="weights: queries down, keys across")
-print(all_weights @ values)  # (5, 2): row 3 is z
-
-# %% [markdown]
-# Row *its* of the picture holds the weights you have just computed, and the matching row of the output is $z$. *drank* reads mostly *cat* and *milk*, because its query asks for an animal and a drink. No row waits for another, which is where the parallelism of attention comes from.
-
-# %% [markdown]
-# ### The shapes
-#
-# ![Two matrix products, drawn to scale. Q with T q rows and d k columns times K transposed with d k rows and T k columns gives the scores, T q by T k. The softmax of each row turns scores into weights. The weights, T q by T k, times V, with T k rows and d v columns, gives the output, T q by d v. Matching sides share a colour.](images/attention_shapes.svg)
-#
-# Every query gets one output, so the output has as many rows as $Q$. Each output is a mixture of values, so it is as wide as $V$. The shapes must meet only two conditions:
-#
-# 1. **queries are as wide as keys**, $d_q = d_k$, because otherwise there is no dot product;
-# 2. **there are as many values as keys**, because each weight belongs to one key *and* one value.
-#
-# Nothing else has to agree. $T_q$ may differ from $T_k$, $d_v$ may differ from $d_k$, and $d_k$ may be smaller or larger than the width $d_{\text{model}}$ of the tokens. Any number of batch dimensions may come first; they are carried through unchanged.
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** A decoder with 5 tokens attends to a sentence of 7 tokens. How many key vectors, value vectors and output vectors are there?
-#
-# <details><summary>Answer</summary>
-#
-# There are 7 keys and 7 values, one of each for every token that can be read. There are 5 outputs, one for every query. The number of values does not depend on the number of queries.
-#
-# </details>
-#
-# **And** could $d_k$ be 512 if $d_{\text{model}}$ is 64?
-#
-# <details><summary>Answer</summary>
-#
-# Yes. `nn.Linear(64, 512)` is a valid projection. It costs more without being able to express more: apart from the biases, the matrix of scores has a rank of at most $d_{\text{model}}$, so $d_k = 64$ can express the same scores.
-#
-# </details>
-
-# %% [markdown]
 # ## From scores to weights
 #
-# Scores can be any real numbers. The softmax makes weights of them that are positive and sum to 1: it exponentiates each score and divides by the sum. If you write it exactly like that, it **breaks for large scores**, because $e^{89}$ is already too large for float32, and infinity divided by infinity is NaN.
+# Scores can be any real numbers. The softmax exponentiates each score and divides by the sum, so the weights are positive and sum to 1. Written exactly like that, it **breaks for large scores**: $e^{89}$ is already too large for float32, and infinity divided by infinity is NaN.
 #
-# The fix costs nothing. If you subtract the same number $c$ from every score of a row, numerator and denominator are both multiplied by $e^{-c}$, so the weights stay the same. Choose $c$ as the **largest score of the row**. The largest exponent is then 0, nothing can overflow, and the sum is at least 1.
+# The cure: subtract the **largest score of the row** from every score of that row. If you subtract any number $c$, numerator and denominator are both multiplied by $e^{-c}$, so the weights stay the same. With the maximum, the largest exponent is 0, nothing can overflow, and the sum is at least 1.
 
 # %% demo
 scores = torch.tensor([100.0, 99.0, 98.0])
@@ -262,19 +102,12 @@ print("exp(88), exp(89):   ", torch.tensor([88.0, 89.0]).exp())
 print("exp / sum:          ", scores.exp() / scores.exp().sum())
 print("98 subtracted first:", (scores - 98).exp() / (scores - 98).exp().sum())
 
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** Could you subtract the maximum of the whole tensor instead of the maximum of each row?
-#
-# <details><summary>Answer</summary>
-#
-# Only if all rows are of similar size. Suppose one row lies around 0 and another around 500. With the global maximum, every entry of the first row becomes $e^{-500}$, which float32 rounds to 0, and 0 divided by 0 is NaN. Each row is a distribution of its own and needs its own maximum.
-#
-# </details>
-
 # %% [markdown] slide="slide"
 # ### Exercise 1: `softmax` (2 points)
 #
-# Every weight in this course passes through this function. Write it with your own exponential and sum; `torch.softmax`, `F.softmax`, `nn.Softmax` and similar functions are not accepted here. It must work along any dimension and stay finite for entries of ±10 000, even if some rows lie far from others. An entry of −∞ gets a weight of exactly 0. No row consists only of −∞. A network learns through this function, so gradients must reach `x`: use PyTorch operations only.
+# Every weight in this course passes through this function. It must work along any dimension and stay finite for entries of ±10 000, even if some rows lie far from others. An entry of −∞ gets a weight of exactly 0. No row consists only of −∞. A network learns through this function, so gradients must reach `x`: use PyTorch operations only.
+#
+# *Not accepted here:* `torch.softmax`, `F.softmax`, `nn.Softmax` and similar functions; write the exponential and the sum yourself.
 #
 # *10 minutes, easy.*
 
@@ -338,54 +171,160 @@ check("softmax")
 #
 # </details>
 
-# %% [markdown]
-# ## How to compare a query with a key
-#
-# The dot product is one of several **score functions**. Each takes a query and a key and returns a number.
-#
-# | name | score | learnt | source |
-# |---|---|---|---|
-# | dot product | $q \cdot k$ | – | Luong et al. 2015, arXiv:1508.04025 |
-# | scaled dot product | $q \cdot k / \sqrt{d_k}$ | – | Vaswani et al. 2017, section 3.2.1 |
-# | bilinear ("general") | $q^\top W k$ | $W$ | Luong et al. 2015, section 3.1 |
-# | additive | $v^\top \tanh(W_1 q + W_2 k)$ | $v$, $W_1$, $W_2$ | Bahdanau et al. 2015, arXiv:1409.0473 |
-# | cosine | $q \cdot k / (\lVert q \rVert \lVert k \rVert)$ | – | Graves et al. 2014, arXiv:1410.5401, section 3.3.1 (there with a factor β) |
-#
-# Bilinear and additive scores accept queries and keys of different widths. The paper chose the dot product because it is a single matrix product, which is much faster in practice and needs less memory (section 3.2.1).
-
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** Compare a query with a key that equals it, and with a key that points the same way but is twice as long. Which score functions give the longer key a higher score?
+# **Predict, then reveal.** Would it do to subtract the maximum of the whole tensor instead of that of each row?
 #
 # <details><summary>Answer</summary>
 #
-# The dot product and the scaled dot product double, and here they are positive, so they rise. The bilinear score doubles as well, but if it is negative, it falls. The additive score changes, although the tanh keeps it bounded. The cosine ignores length.
+# Only if all rows are of similar size. Suppose one row lies around 0 and another around 500. With the global maximum, every entry of the first row becomes $e^{-500}$, which float32 rounds to 0, and 0 divided by 0 is NaN. Each row is a distribution of its own and needs its own maximum.
 #
 # </details>
 
+# %% [markdown]
+# **Play with the lookup.** Drag the query slowly towards the lemon, at −1 and 0.5: the price slides and never jumps. Then make both numbers as large as you can: nearly all the weight goes to one key, and the mixture becomes an ordinary lookup. Remember this for later. (The sliders need a running kernel.)
+
 # %% demo
-def score_functions(q, k):
-    """q (d,), k (N, d): five scores for each of the N keys."""
-    torch.manual_seed(0)
-    w, w1, w2 = (torch.randn(q.size(0), q.size(0)) for _ in range(3))
-    return {
-        "dot product": k @ q,
-        "scaled": k @ q / math.sqrt(q.size(0)),
-        "bilinear": k @ w.T @ q,
-        "additive": torch.tanh(q @ w1.T + k @ w2.T) @ torch.ones(q.size(0)),
-        "cosine": F.cosine_similarity(k, q, dim=-1),
-    }
+from ipywidgets import FloatSlider, interact
 
 
-q = torch.tensor([1.0, 1.0, 0.0, 0.0])
-k = torch.stack([q, 2 * q, torch.tensor([0.0, 0.0, 1.0, 1.0]), -q])
-table = torch.stack(list(score_functions(q, k).values()))  # (5, 4)
-names = ["same", "twice as long", "at right angles", "opposite"]
-plots.heatmap(table, list(score_functions(q, k)), names, limits=(-4, 4));
+@interact(
+    sweet=FloatSlider(value=1.5, min=-6, max=6, step=0.25, continuous_update=False),
+    large=FloatSlider(value=1.0, min=-6, max=6, step=0.25, continuous_update=False),
+)
+def look_up(sweet, large):
+    """Edit the query, and see the weights and the price."""
+    found = torch.softmax(fruit_keys @ torch.tensor([sweet, large]), dim=-1)  # (3,)
+    plots.bars({f"weights; price {found @ prices:.2f}": found}, fruit, top=1.15)
+    plt.show()
 
 # %% [markdown]
-# Compare the first two columns. The dot product doubles with the length of the key, so a long key gets a score that is large in absolute value for nearly every query. The cosine doesn't change. Here $W$, $W_1$ and $W_2$ are random, so the signs in the rows *bilinear* and *additive* mean nothing yet; training gives them a meaning.
+# ## Queries, keys and values
 #
-# The dot product of a Transformer is really a bilinear score. With $q = W_q x$ and $k = W_k y$, the score is $x^\top (W_q^\top W_k)\, y$: the learnt matrix sits in the projections.
+# In a Transformer, queries, keys and values are vectors computed from tokens, each by its own projection:
+#
+# - the **query** of a token says what the token is looking for;
+# - the **key** of a token says what it can be found by;
+# - the **value** of a token is what it passes on when it is found.
+#
+# In **self-attention**, all three come from the same sequence. In **cross-attention**, the queries come from one sequence, with $T_q$ tokens, and the keys and values come from another, with $T_k$ tokens. When a model translates, each French word being generated attends to the English sentence (section 3.2.3). The picture shows both.
+#
+# ![Two panels; in each, tokens with a query on the left, and tokens with a key and a value on the right. On the left self-attention, from one sequence: the, cat, drank and milk each have a query, and the same four tokens each have a key and a value. On the right cross-attention, from two sequences: the two French tokens le and chat have queries, the four English tokens the, cat, drank and milk have keys and values. In each panel, arrows lead from one query to all four keys.](images/attention_sources.svg)
+
+# %% [markdown]
+# ## Follow one word
+#
+# Take *the cat drank its milk*, and follow the word *its* from its embedding $x$ through its query $q$ to its output $z$. The numbers are chosen by hand, so that you can check them with a pencil: five tokens with $d_{\text{model}} = 6$ features each, queries and keys with $d_k = 4$, values with $d_v = 2$.
+
+# %% demo
+words = ["the", "cat", "drank", "its", "milk"]
+features = ["animal", "drink", "verb", "article", "possessive", "past"]
+x = torch.tensor([[0.0, 0, 0, 1, 0, 0],  # the
+                  [1.0, 0, 0, 0, 0, 0],  # cat
+                  [0.0, 0, 1, 0, 0, 1],  # drank
+                  [0.0, 0, 0, 0, 1, 0],  # its
+                  [0.0, 1, 0, 0, 0, 0]])  # milk: x is (5, 6)
+
+# A row for each feature of x. A column for each thing to ask about: an animal, a drink, a verb, a small word.
+w_q = torch.tensor([[0.0, 0, 3, 0], [0, 0, 3, 0], [3, 2, 0, 0], [2, 2, 0, 0], [3, 1, 0, 0], [0, 0, 0, 0]])
+w_k = torch.tensor([[2.0, 0, 0, 0], [0, 2, 0, 0], [0, 0, 2, 0], [0, 0, 0, 2], [0, 0, 0, 2], [0, 0, 0, 0]])
+w_v = torch.tensor([[4.0, 3.0], [5.0, 0.0], [1.0, 3.0], [0.0, 0.0], [2.0, 0.5], [0.0, 1.0]])
+
+queries, keys, values = x @ w_q, x @ w_k, x @ w_v  # (5, 4), (5, 4), (5, 2)
+
+# %% [markdown]
+# **Step 1: from $x$ to $q$.** The embedding of *its* is one row of $x$. Multiplied by $W^Q$, it becomes the query of *its*.
+
+# %% demo
+its = words.index("its")
+Matrix = matrix_plots.Matrix
+matrix_plots.equation(
+    Matrix("$x$", x[its : its + 1], ["its"], features), "×",
+    Matrix("$W^Q$", w_q, features, ["animal?", "drink?", "verb?", "small?"], plots.QUERY), "=",
+    Matrix("$q$", queries[its : its + 1], ["its"], ["animal?", "drink?", "verb?", "small?"], plots.QUERY),
+);
+
+# %% [markdown]
+# Only the feature *possessive* of *its* is 1, so its query is the row *possessive* of $W^Q$: it looks for an animal (3), the owner, and a little for a drink (1).
+#
+# **Step 2: keys and values.** Every token gets a key and a value in the same way, from $W^K$ and $W^V$.
+
+# %% demo
+matrix_plots.equation(
+    Matrix("$K = x W^K$", keys, words, ["animal", "drink", "verb", "small"], plots.KEY), "",
+    Matrix("$V = x W^V$", values, words, ["$v_0$", "$v_1$"], plots.VALUE),
+);
+
+# %% [markdown]
+# *cat* can be found by *animal*, *milk* by *drink*, and so on. The values need not mean the same as the keys, and need not be as wide.
+#
+# **Predict, then reveal.** Multiply the query of *its* by the key of each word. Which two words get a score above 0?
+#
+# <details><summary>Answer</summary>
+#
+# *cat*, with $3 \cdot 2 = 6$, and *milk*, with $1 \cdot 2 = 2$. The other keys are 0 wherever the query isn't.
+#
+# </details>
+
+# %% [markdown]
+# **Step 3: scores.** The query meets all keys in a single product $q K^\top$. Dividing by $\sqrt{d_k} = 2$ gives the scores, and the softmax turns them into weights.
+
+# %% demo
+its_scores = queries[its : its + 1] @ keys.T / 2  # (1, 5)
+its_weights = torch.softmax(its_scores, dim=-1)  # (1, 5)
+matrix_plots.equation(
+    Matrix("$q$", queries[its : its + 1], ["its"], [""] * 4, plots.QUERY), "×",
+    Matrix("$K^T$", keys.T, [""] * 4, words, plots.KEY), "/ 2 =",
+    Matrix("scores", its_scores, [""], words), "softmax →", Matrix("weights", its_weights, [""], words),
+)
+print({word: round(weight, 2) for word, weight in zip(words, its_weights[0].tolist())})
+
+# %% [markdown]
+# The weights sum to 1, and *cat* gets 0.78.
+#
+# **Step 4: the output.** The weights multiply the values: $z$ is 0.78 times the value of *cat*, plus 0.11 times the value of *milk*, plus 0.04 times each of the others.
+
+# %% demo
+z = its_weights @ values  # (1, 2)
+matrix_plots.equation(
+    Matrix("weights", its_weights, ["its"], words), "×",
+    Matrix("$V$", values, words, ["$v_0$", "$v_1$"], plots.VALUE), "=",
+    Matrix("$z$", z, ["its"], ["$z_0$", "$z_1$"], plots.WRONG),
+)
+plots.mixture(values, its_weights[0], words);
+
+# %% [markdown]
+# The points are the five values, and the star is the output. Each value pulls the star towards itself as strongly as its weight, so the star is near *cat*. A weighted mean cannot leave the convex hull of the values. This is one reason why a feed-forward layer follows attention (lesson 5).
+#
+# **All words at once.** No other word has to wait for *its*. Stack the queries into a matrix, and the same four steps give every output.
+
+# %% demo
+all_weights = torch.softmax(queries @ keys.T / 2, dim=-1)  # (5, 5): a row for each query
+plots.heatmap(all_weights, words, words, title="weights: queries down, keys across")
+print(all_weights @ values)  # (5, 2): row 3 is z
+
+# %% [markdown]
+# Row *its* of the picture holds the weights you have just seen, and row 3 of the printed outputs is $z$. *drank* reads mostly *cat* and *milk*, because its query asks for an animal and a drink. No row waits for another: that is where the parallelism of attention comes from.
+
+# %% [markdown]
+# ### The shapes
+#
+# ![Two matrix products, drawn to scale. Q with T q rows and d k columns times K transposed with d k rows and T k columns gives the scores, T q by T k. The softmax of each row turns scores into weights. The weights, T q by T k, times V, with T k rows and d v columns, gives the output, T q by d v. Matching sides share a colour.](images/attention_shapes.svg)
+#
+# Every query gets one output, and each output is a mixture of values: the result has as many rows as $Q$ and is as wide as $V$. The shapes must meet only two conditions:
+#
+# 1. **queries are as wide as keys**, $d_q = d_k$, because otherwise there is no dot product;
+# 2. **there are as many values as keys**, because each weight belongs to one key *and* one value.
+#
+# Nothing else has to agree: $T_q$ may differ from $T_k$, $d_v$ from $d_k$, and $d_k$ may be smaller or larger than $d_{\text{model}}$. Any number of batch dimensions may come first; they are carried through unchanged.
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** A decoder with 5 tokens attends to a sentence of 7 tokens. How many key vectors, value vectors and output vectors are there?
+#
+# <details><summary>Answer</summary>
+#
+# There are 7 keys and 7 values, one of each for every token that can be read. There are 5 outputs, one for every query. The number of values does not depend on the number of queries.
+#
+# </details>
 
 # %% [markdown]
 # ## Why divide by $\sqrt{d_k}$
@@ -395,7 +334,7 @@ plots.heatmap(table, list(score_functions(q, k)), names, limits=(-4, 4));
 # - mean $E[q_i]\,E[k_i] = 0$,
 # - variance $E[q_i^2]\,E[k_i^2] - 0 = 1 \cdot 1 = 1$.
 #
-# The score $q \cdot k$ is a sum of $d_k$ such products. The variances of independent terms add up, so $\operatorname{Var}(q \cdot k) = d_k$, and a typical score is about as large as $\sqrt{d_k}$. Dividing by $\sqrt{d_k}$ divides the variance by $d_k$ and brings it back to 1 for any width. (The paper gives this argument in a footnote to section 3.2.1.)
+# The score $q \cdot k$ is a sum of $d_k$ such products. The variances of independent terms add up, so $\operatorname{Var}(q \cdot k) = d_k$, and dividing by $\sqrt{d_k}$ brings it back to 1 for any width. (The argument is in a footnote to section 3.2.1.)
 
 # %% demo
 for d_k in (4, 64, 1024):
@@ -438,31 +377,28 @@ plots.distributions({"without scaling": raw, r"with $1/\sqrt{d_k}$": scaled}, ti
 # %% [markdown]
 # Each panel shows the 16 weights from largest to smallest, averaged over 300 random queries. The top row *saturates*: the wider the vectors, the closer the largest weight comes to 1. The bottom row looks the same at every width.
 #
-# If the model had learnt that choice, a saturated softmax would be fine. At the start of training, though, the scores are random, so the winner is random too, and the model can barely learn to pick a different one. To see why, look at the derivative of weight $w_i$ with respect to score $s_j$: it is $w_i(1 - w_i)$ if $i = j$, and $-w_i w_j$ otherwise. If one weight is close to 1 and the rest are close to 0, all of these products are close to 0, and almost no gradient flows back to the queries and keys.
+# If the model had learnt that choice, a saturated softmax would be fine. At the start of training, though, the scores are random, so the winner is random too, and the model can barely learn to pick another. The reason is the derivative of weight $w_i$ with respect to score $s_j$: it is $w_i(1 - w_i)$ if $i = j$, and $-w_i w_j$ otherwise. If one weight is close to 1 and the others are close to 0, all of these products are close to 0. The next cell measures how much gradient reaches a query.
 
 # %% demo
-def slope_at_largest(d_k):
-    """The mean of w(1 − w) at the largest weight, without and with the scale."""
-    largest = sorted_weights(d_k)[..., 0]  # (trials, 2)
-    return (largest * (1 - largest)).mean(dim=0).tolist()
+def gradients_at_queries(d_k, scale, trials=400):
+    """The norm of the gradient of the largest of 16 weights with respect to the query: (trials,)."""
+    generator = torch.Generator().manual_seed(7)
+    q = torch.randn(trials, d_k, 1, generator=generator).requires_grad_()
+    k = torch.randn(trials, 16, d_k, generator=generator)
+    softmax(scale * (k @ q)[..., 0]).amax(dim=-1).sum().backward()
+    return q.grad.norm(dim=(1, 2))
 
 
-widths = (1, 4, 16, 64, 256, 1024)
-raw, scaled = zip(*(slope_at_largest(d_k) for d_k in widths))
-axes = ("$d_k$", "slope at the largest weight")
+widths = (4, 16, 64, 256, 1024)
+raw = [gradients_at_queries(d_k, 1).median() for d_k in widths]
+scaled = [gradients_at_queries(d_k, 1 / math.sqrt(d_k)).median() for d_k in widths]
+print("median without scaling:", [f"{value:.4f}" for value in raw])
+print("median with scaling:   ", [f"{value:.4f}" for value in scaled])
+axes = ("$d_k$", "median gradient at the query")
 plots.curves(widths, {r"with $1/\sqrt{d_k}$": scaled, "without scaling": raw}, labels=axes, base=2);
 
 # %% [markdown]
-# Up to about $d_k = 16$, leaving out the factor does no harm: both slopes lie between 0.13 and 0.21. For larger $d_k$, the slope without scaling falls towards 0, and the gradient falls with it. The paper reports the same effect: for small $d_k$, dot-product and additive attention perform equally well; for large $d_k$, the unscaled dot product falls behind (section 3.2.1). Try it with the slider, which needs a running kernel.
-
-# %% demo
-@interact(d_k=IntSlider(value=64, min=2, max=512, step=2, continuous_update=False))
-def saturation(d_k):
-    """Drag d_k: the upper distribution collapses, the lower one keeps its shape."""
-    without, with_scale = sorted_weights(d_k).mean(dim=0)
-    named = {"without scaling": [without], r"with $1/\sqrt{d_k}$": [with_scale]}
-    plots.distributions(named, [f"$d_k = {d_k}$"])
-    plt.show()
+# With the factor, a typical query gets a gradient between 0.16 and 0.19 at every width. Without it, the gradient is larger at first, because nothing divides the keys, and then collapses: 0.07 at $d_k = 256$, and 0.0002 at 1024. (The *mean* does not fall: at 1024, a few queries with two keys nearly level get huge gradients, and all others get next to none.) The paper saw the effect in training: without the factor, the dot product falls behind additive attention for large $d_k$ (section 3.2.1).
 
 # %% [markdown]
 # ### Exercise 2: `attention_scores` (3 points)
@@ -526,12 +462,27 @@ check("attention-scores")
 # </details>
 
 # %% [markdown]
+# ### Other scores
+#
+# The dot product is one of several ways to compare a query with a key. The paper chose it because it is a single matrix product, which is fast and needs little memory (section 3.2.1).
+#
+# | name | score | learnt | source |
+# |---|---|---|---|
+# | dot product | $q \cdot k$ | – | Luong et al. 2015, arXiv:1508.04025 |
+# | scaled dot product | $q \cdot k / \sqrt{d_k}$ | – | Vaswani et al. 2017, section 3.2.1 |
+# | bilinear ("general") | $q^\top W k$ | $W$ | Luong et al. 2015, section 3.1 |
+# | additive | $v^\top \tanh(W_1 q + W_2 k)$ | $v$, $W_1$, $W_2$ | Bahdanau et al. 2015, arXiv:1409.0473 |
+# | cosine | $q \cdot k / (\lVert q \rVert \lVert k \rVert)$ | – | Graves et al. 2014, arXiv:1410.5401, section 3.3.1 (there with a factor β) |
+#
+# Bilinear and additive scores accept queries and keys of different widths. The cosine ignores length; with the dot product, a key twice as long gets a score twice as large. A Transformer's score is bilinear in its tokens: with $q = W_q x$ and $k = W_k y$, it is $x^\top (W_q^\top W_k)\, y$ before scaling. The learnt matrix sits in the projections.
+
+# %% [markdown]
 # ## Who may attend to whom: masks
 #
-# A **mask** is a boolean tensor with the shape of the scores: row $i$, column $j$ says whether query $i$ may attend to key $j$. In this course, **True means "may attend"**. There are two reasons to block attention:
+# A **mask** is a boolean tensor with the shape of the scores: row $i$, column $j$ says whether query $i$ may attend to key $j$. In this course, **True means "may attend"**. Two things are blocked:
 #
-# - **causality**: a decoder that generates a text from left to right must not read the tokens it has yet to generate (section 3.2.3);
-# - **padding**: the sentences of a batch are filled up to the same length with `<pad>` tokens, which carry no information.
+# - **the future**: a decoder that generates from left to right must not read tokens that it has yet to generate (section 3.2.3);
+# - **padding**: the `<pad>` tokens that fill the sentences of a batch up to the same length.
 
 # %% [markdown]
 # ### Exercise 3: `causal_mask` (2 points)
@@ -646,9 +597,9 @@ print("combined:", tuple(both.shape))
 plots.masks({"causal": causal, "padding": padding[0].expand(6, 6), "both": both[0]}, tokens, tokens);
 
 # %% [markdown]
-# The combination has the gaps of both. The two `<pad>` rows are not empty, which does no harm: no real token reads their output.
+# The combined mask blocks whatever either one blocks. The two `<pad>` rows are not empty, which does no harm: no real token reads their output.
 #
-# PyTorch has **two conventions**, and a mask in the wrong one raises no error. In this course and in `F.scaled_dot_product_attention`, True means "may attend". In `nn.MultiheadAttention`, `nn.Transformer` and its layers, True means "must **not** attend". One character, `~`, converts between them. All of them also accept a float mask, which is *added* to the scores: 0 allows and −∞ blocks. (PyTorch documentation.)
+# PyTorch has **two conventions**, and a mask in the wrong one raises no error. In this course and in `F.scaled_dot_product_attention`, True means "may attend". In `nn.MultiheadAttention`, `nn.Transformer` and its layers, True means "must **not** attend"; `~` converts between them. All of them also accept a float mask, which is *added* to the scores: 0 allows and −∞ blocks. (PyTorch documentation.)
 
 # %% [markdown]
 # ### Where the mask goes
@@ -675,7 +626,7 @@ ways = {
     "scores + mask": softmax(scores + allowed),
 }
 for name, weights in ways.items():
-    print(f"{name:26} sum {weights.sum():.2f}, on blocked keys {weights[~allowed].sum():.2f}")
+    print(f"{name:26} sum {weights.sum():.2f}, blocked keys {weights[~allowed].sum():.2f}")
 plots.bars(ways, ["k0", "k1", "k2", "k3", "k4"], marked=["k3", "k4"], top=0.6);
 
 # %% [markdown]
@@ -685,7 +636,7 @@ plots.bars(ways, ["k0", "k1", "k2", "k3", "k4"], marked=["k3", "k4"], top=0.6);
 # - **Scores × mask**: a blocked score becomes 0, which is an ordinary score, and $e^0 = 1$.
 # - **Scores + mask**: the allowed scores rise by 1, and the blocked keys keep some weight.
 #
-# You need a score whose exponential is 0. So the mask acts **before the softmax**, and the value is **−∞** (section 3.2.3), or a number far below *every* score.
+# You need a score whose exponential is 0. So the mask acts **before the softmax**, and fills in **−∞** (section 3.2.3), or a number far below *every* score.
 
 # %% demo
 for fill in (-10.0, -1e9, -torch.inf):
@@ -699,26 +650,7 @@ for dtype in (torch.float32, torch.float16):
 # %% [markdown]
 # A fill of −10 is the *largest* score when the others lie near −200, so the blocked key gets all the weight. −10⁹ works in float32, but float16 cannot represent it. `torch.finfo(scores.dtype).min` and −∞ work in any type.
 #
-# **If every key of a row is blocked**, any fill goes wrong. With −∞, the softmax computes −∞ − (−∞), which is NaN, and a single NaN in the loss spreads to every parameter in one optimiser step. With a finite fill all scores are equal, and the blocked keys share the weight. In this course, **a query that may attend to nothing gets zero weights and a zero output**.
-
-# %% [markdown]
-# ### The same word under a causal mask
-#
-# Return to *its*. If the model reads from left to right, *milk* has not been read yet when *its* is processed.
-
-# %% demo
-scaled = attention_scores(queries[3:4], keys)[0]  # (5,): the scores of "its"
-masked = scaled.clone()
-masked[4] = -torch.inf  # "milk" comes later
-panels = {"scores": scaled, "scores, masked": masked}
-panels |= {"weights without a mask": softmax(scaled), "weights under the mask": softmax(masked)}
-plots.bars(panels, words, marked=["milk"])
-for name, row in (("without a mask", scaled), ("under the mask", masked)):
-    (v0, v1), cat = (softmax(row) @ values).tolist(), softmax(row)[1]
-    print(f"{name}: weight of cat {cat:.2f}, z = ({v0:.2f}, {v1:.2f})")
-
-# %% [markdown]
-# With the mask, *milk* gets exactly 0. Its weight goes to the other words in proportion to what they had, so *cat* rises from 0.78 to 0.87, and $z$ moves closer to the value of *cat*, (4, 3).
+# **If every key of a row is blocked**, every fill value fails. With −∞, the softmax computes −∞ − (−∞), which is NaN, and a single NaN in the loss spreads to every parameter in one optimiser step. With a finite fill all scores are equal, and the blocked keys share the weight. In this course, **a query that may attend to nothing gets zero weights and a zero output**.
 
 # %% [markdown]
 # ## Exercise 5: `scaled_dot_product_attention` (5 points)
@@ -828,16 +760,17 @@ no_cat = torch.ones(5, 5, dtype=torch.bool)
 no_cat[3, 1] = False  # "its" may not attend to "cat"
 chosen = {"no mask": None, "causal": causal_mask(5), "its may not read cat": no_cat}
 kept = {name: scaled_dot_product_attention(queries, keys, values, m)[1] for name, m in chosen.items()}
-plots.heatmaps(kept, words, words);
+plots.heatmaps(kept, words, words)
+print("weight of cat in row its:", {name: round(found[3, 1].item(), 2) for name, found in kept.items()})
 
 # %% [markdown]
-# The causal mask clears the upper triangle and leaves *the* nothing to read but itself. On the right only one cell is blocked, and only one row changes: *its* now gives nearly half of its weight to *milk*, the second-best match.
+# The causal mask clears the upper triangle and leaves the first word, *the*, only itself to read. *its* loses *milk*, and the weight of *cat* rises from 0.78 to 0.87. On the right only one cell is blocked, and only one row changes: *its* now gives nearly half of its weight to *milk*, the second-best match.
 #
-# **Predict, then click.** With a running kernel you can click on any cell below. What happens to the output of *milk* if you block every cell in its row? What happens to the row *its* if you block *cat* in the row *drank*?
+# **Predict, then click.** With a running kernel you can click on any cell below. What happens to the output of *milk* if you block every cell in its row?
 #
 # <details><summary>Answer</summary>
 #
-# The row *milk* has no weight left, and its output is (0, 0). Nothing happens to the row *its*: each query has its own row of the mask and its own softmax.
+# The row has no weight left, and the output is (0, 0). No other row changes: each query has its own row of the mask and its own softmax.
 #
 # </details>
 
@@ -857,7 +790,7 @@ def show_attention(mask):
 # %% [markdown]
 # ## A hundred comparisons
 #
-# A wrong implementation can pass a few examples by luck: square matrices hide a missing transpose, and $d_k = T_k$ hides a wrong scale. So compare it with PyTorch's function on a hundred random inputs, half of them with a mask. The five sizes of each comparison are drawn without repetition, so no two are ever equal.
+# A wrong implementation can pass a few examples by luck. Square matrices hide a missing transpose, and $d_k = T_k$ hides a wrong scale. So compare it with PyTorch's function on a hundred random inputs, half of them with a mask, and with five sizes of which no two are equal.
 
 # %% demo
 def compare(trials=100):
@@ -879,7 +812,9 @@ worst, empty = compare()
 print(f"100 comparisons, {empty} queries with nothing to attend to; largest difference {worst:.1e}")
 
 # %% [markdown]
-# The remaining difference is rounding: float32 keeps about seven digits, and the two functions add in a different order. The empty rows agree as well. PyTorch 2.13, which this course uses, returns zeros where nothing is allowed. `nn.MultiheadAttention` is different: if you ask it for its weights, such a row is NaN.
+# The remaining difference is rounding: float32 keeps about seven digits, and the two functions add in a different order. The empty rows agree as well: PyTorch 2.13, which this course uses, returns zeros where nothing is allowed.
+#
+# `nn.MultiheadAttention` takes masks in the other convention. The next cell gives it a causal mask, converted on the left and as it is on the right.
 
 # %% demo
 theirs = nn.MultiheadAttention(embed_dim=8, num_heads=1, batch_first=True).eval()
@@ -890,52 +825,16 @@ _, unconverted = theirs(x, x, x, attn_mask=mask)  # (1, 4, 4)
 plots.heatmaps({"attn_mask=~mask": converted[0], "attn_mask=mask": unconverted[0]}, "0123", "0123");
 
 # %% [markdown]
-# The right picture also shows what the wrong convention does. Without `~`, each position sees only what comes *after* it, and the last one sees nothing, hence the NaN.
-
-# %% [markdown]
-# ## What does attention cost?
-#
-# There is one score for every query and every key. In self-attention, a text that is twice as long has four times as many scores. Measure it:
-
-# %% demo
-import time
-
-torch.set_num_threads(1)
-for length in (512, 1024, 2048):
-    q, k, v = torch.randn(3, length, 64)  # each (length, 64)
-    seconds = []
-    for _ in range(5):
-        start = time.perf_counter()
-        _, weights = scaled_dot_product_attention(q, k, v)
-        seconds.append(time.perf_counter() - start)
-    memory = weights.numel() * weights.element_size() / 2**20
-    print(f"{length:5} tokens: {1000 * min(seconds):6.1f} ms, {memory:5.1f} MiB of weights")
-print(f" 8192 tokens would need {8192**2 * 4 / 2**20:.0f} MiB")
-
-# %% [markdown]
-# From each line to the next, the memory grows by a factor of 4, and the time by about as much or more. At 8192 tokens, the weights of a single head fill 256 MiB: $8192^2$ numbers of 4 bytes. Recurrent layers grow linearly with the length (the paper compares them in table 1).
-
-# %% [markdown]
-# ## Rows are distributions, columns are not
-#
-# Each query distributes a weight of 1 over the keys, so each row sums to 1. The sum of a column is the total attention that one key *receives*. It can be anything between 0 and the number of queries.
-
-# %% demo
-torch.manual_seed(1)
-q, k, v = torch.randn(3, 5, 16)  # each (5, 16)
-_, weights = scaled_dot_product_attention(q, k, v, causal_mask(5))
-plots.heatmap_with_sums(weights, words, words)
-print("column sums:", {word: round(total, 2) for word, total in zip(words, weights.sum(dim=-2).tolist())})
-
-# %% [markdown]
-# Every row sum is 1. The column sums differ widely: *cat* receives 2.20, while *milk* receives only 0.05, because under the causal mask no other word may read it.
+# On the right, each position sees only what comes *after* it. The last one sees nothing, and its row is NaN: unlike your function, this layer does not handle empty rows when it returns weights.
 
 # %% [markdown] slide="subslide"
+# **Rows are distributions, columns are not.** Each query distributes a weight of 1 over the keys, so each row sums to 1. A column sums to the attention that its key *receives*: anything between 0 and the number of queries.
+#
 # **Predict, then reveal.** Suppose you take the softmax over `dim=-2` by mistake, under a causal mask. Every shape is right. What do the sums look like, and why does the future leak?
 #
 # <details><summary>Answer</summary>
 #
-# The columns sum to 1, and the rows don't. The weight of an early query is now divided by a sum that contains the scores of all *later* queries for the same key. So later tokens change earlier outputs, although every blocked cell is exactly 0. You can detect this by changing the last token and comparing the first outputs.
+# The columns sum to 1, and the rows don't. The weight of an early query is now divided by a sum that contains the scores of all *later* queries for the same key. So later tokens change earlier outputs, although every blocked cell is exactly 0. To detect it, change the last token and compare the first outputs.
 #
 # </details>
 
@@ -1027,29 +926,7 @@ check("self-attention-head")
 # </details>
 
 # %% [markdown]
-# ## Attention ignores the order
-#
-# **Predict, then reveal.** Shuffle the tokens of a sentence and run the head again, without a mask. What happens to the output?
-#
-# <details><summary>Answer</summary>
-#
-# The same vectors come out, shuffled in the same way. Attention is *permutation-equivariant*: a score depends on two tokens, but not on their positions, and a sum over keys doesn't depend on their order.
-#
-# </details>
-
-# %% demo
-torch.manual_seed(5)
-head, x = SelfAttentionHead(d_model=8), 2 * torch.randn(1, 5, 8)
-order = torch.tensor([3, 0, 4, 2, 1])
-_, before = scaled_dot_product_attention(head.w_q(x), head.w_k(x), head.w_v(x))
-_, after = scaled_dot_product_attention(*(w(x[:, order]) for w in (head.w_q, head.w_k, head.w_v)))
-print("shuffled in, shuffled out:", torch.allclose(head(x)[:, order], head(x[:, order]), atol=1e-5))
-figure = plots.heatmaps({"as written": before[0], "shuffled": after[0]}, words, words)
-shuffled = [words[i] for i in order]
-plots.relabel(figure.axes[1], shuffled, shuffled)
-
-# %% [markdown]
-# The right picture contains the same numbers as the left one, with rows and columns reordered. For such a layer, "dog bites man" and "man bites dog" are the same set of words. This is why lesson 2 adds positions to the embeddings: once the position is part of $x$, moving a token changes its vector. (A causal mask also breaks the symmetry: the first position sees one token, and the last sees all.)
+# **Attention ignores the order.** Nothing in your head knows where a token stands: without a mask, shuffled tokens give the same outputs, shuffled in the same way. Attention is *permutation-equivariant*, as lesson 2 showed. A causal mask breaks the symmetry, because the first position reads one token and the last reads all.
 
 # %% [markdown]
 # ## Exercise 7: shapes and choices (2 points)
@@ -1148,7 +1025,7 @@ print("answers: complete, and in the right form")
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# SmolLM2 has 30 layers of nine heads each. Every layer calls scaled dot-product attention with queries, keys and values of shape `(1, 9, T, 64)` and a causal mask, like those you wrote. So your functions can take the place of its own, in all layers at once.
+# SmolLM2 has 30 layers of nine heads each. Each calls scaled dot-product attention with queries, keys and values of shape `(1, 9, T, 64)` and a causal mask. Your functions can take the place of its own, in all layers at once.
 
 # %% demo
 mine = {"attention": scaled_dot_product_attention, "mask": causal_mask}
@@ -1159,7 +1036,7 @@ write(question, "on your code", chat=True, tokens=12, **mine)
 #
 # **Predict, then reveal.** Now break it on purpose, one mistake at a time, and ask again. Four mistakes give these four answers. Which comes from the model **without scaling**, and which from the model **without a mask**?
 #
-# | | the model says |
+# | answer | the model says |
 # |---|---|
 # | A | `----------------` |
 # | B | *The capital of France is the capital of France.* |
@@ -1195,6 +1072,64 @@ write(question, "softmax over queries", chat=True, tokens=16, attention=over_que
 
 # %% [markdown]
 # None of the four raises an error, and all shapes are right. Only the text shows that something is wrong, and it shows it at once. Try a mistake of your own, and ask something else.
+
+# %% [markdown] slide="slide"
+# ## What's wrong here?
+#
+# The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
+
+# %% [markdown] slide="subslide"
+# ### Case 1: the words to come are read
+#
+# A classmate wrote attention with `einsum`, and drew its weights for the five words under the causal mask.
+
+# %% demo
+def attend(q, k, v, mask):
+    scores = torch.einsum("...id,...jd->...ij", q, k) / math.sqrt(q.size(-1))
+    scores = scores.masked_fill(mask.logical_not(), 1e-9)
+    shares = softmax(scores, dim=-1)
+    return torch.einsum("...ij,...jd->...id", shares, v), shares
+
+
+leaking = attend(queries, keys, values, causal_mask(5))[1]
+plots.heatmap(leaking, words, words, title="weights under the causal mask")
+write(question, "with this attention", chat=True, tokens=16, attention=attend, mask=causal_mask)
+
+# %% [markdown]
+# Above the diagonal every weight should be 0, but *the* reads all five words. Each row sums to 1, and the real model still answers: a text that reads well does not prove a mask. Which line is wrong, and why is the error large for *the* and small for *its*?
+#
+# <details><summary>Answer</summary>
+#
+# **The mistake.** `1e-9` is a billionth, not minus a billion: a minus sign is missing, and `-1e9` was meant.
+#
+# **Why this symptom.** A blocked key gets a score of nearly 0, and $e^0 = 1$ competes with the others. In the row of *its*, the score of *cat* is 3, so the blocked word gets little; in the row of *the*, the scores are smaller or 0, so the blocked words get a large share.
+#
+# **A test that finds it.** `assert (weights[..., ~mask] == 0).all()`, or change the last token: the first outputs must not move.
+#
+# </details>
+
+# %% [markdown]
+# ## What does attention cost?
+#
+# There is one score for every query and every key. In self-attention, a text that is twice as long has four times as many scores. Measured:
+
+# %% demo
+import time
+
+torch.set_num_threads(1)
+for length in (512, 1024, 2048):
+    q, k, v = torch.randn(3, length, 64)  # each (length, 64)
+    seconds = []
+    for _ in range(5):
+        start = time.perf_counter()
+        _, weights = scaled_dot_product_attention(q, k, v)
+        seconds.append(time.perf_counter() - start)
+    memory = weights.numel() * weights.element_size() / 2**20
+    print(f"{length:5} tokens: {1000 * min(seconds):6.1f} ms, {memory:5.1f} MiB of weights")
+print(f" 8192 tokens would need {8192**2 * 4 / 2**20:.0f} MiB")
+
+# %% [markdown]
+# From each line to the next, the memory grows by a factor of 4, and the time by about as much or more. At 8192 tokens, the weights of a single head fill 256 MiB: $8192^2$ numbers of 4 bytes. Recurrent layers grow linearly with the length (the paper compares them in table 1).
 
 # %% [markdown]
 # ## Stretch: `attention_cost`, not counted
@@ -1266,7 +1201,7 @@ check()
 #
 # You have built the operation at the heart of the Transformer: a lookup that returns a mixture. You know why its scores are scaled, where its mask goes and what each dimension means, and your function agrees with PyTorch's on a hundred random inputs.
 #
-# A single head has one set of weights, so each token reads one mixture per layer. A verb that needs both its subject *and* its object has to average the two. **Lesson 4** runs several heads side by side, each with its own projections. The idea is easy; keeping track of the shapes is the hard part.
+# A single head reads one mixture per token. **Lesson 4** runs several heads side by side, each with its own projections. The idea is easy; keeping track of the shapes is the hard part.
 #
 # **Read on**: Vaswani et al. 2017, section 3.2.2. For where attention came from: Bahdanau et al. 2015, arXiv:1409.0473, section 3.
 
@@ -1278,10 +1213,7 @@ check()
 # | query, key, value | three projections of a token: what it looks for, what it can be found by, and what it passes on |
 # | score | how well a query matches a key; here $q \cdot k / \sqrt{d_k}$ |
 # | weights | the softmax of a query's scores: positive, with a sum of 1 |
-# | self-attention, cross-attention | queries from the same sequence as keys and values, or from another one |
 # | $T_q$, $T_k$, $d_k$, $d_v$ | number of queries, number of keys (and values), width of queries and keys, width of values |
 # | mask | a boolean tensor that says which keys each query may attend to; True = may attend |
-# | causal mask | the mask $j \le i$: a position attends to itself and to earlier positions |
-# | padding | `<pad>` tokens that fill the sentences of a batch up to the same length |
 # | saturated softmax | one weight near 1 and the rest near 0, so that almost no gradient flows |
 # | permutation-equivariant | if the inputs are shuffled, the outputs are shuffled in the same way |

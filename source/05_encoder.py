@@ -609,7 +609,13 @@ check("encoder")
 # %% [markdown]
 # ## Does it match PyTorch?
 #
-# Here are three of your layers, and three `nn.TransformerEncoderLayer` with copies of their weights. They read two sentences of different lengths. PyTorch's padding mask uses the opposite convention (lesson 3), so `~` converts it.
+# Here are three of your layers, and three `nn.TransformerEncoderLayer` with copies of their weights. They read two sentences of different lengths. PyTorch's padding mask uses the opposite convention (lesson 3), so `~` converts it. The differences that remain are rounding errors of float32.
+#
+# <details><summary>More: what if you forget <code>batch_first=True</code>?</summary>
+#
+# PyTorch's layers take the length first, `(S, B, D)`, unless you pass `batch_first=True`. If you forget it, nothing complains: both `(2, 6, 8)` and `(6, 2, 8)` are valid inputs. The layer then mistakes the two sentences for two *positions*, and its attention mixes sentences instead of tokens. To notice, change sentence 1 and look at the output of sentence 0.
+#
+# </details>
 
 # %% demo
 encoder = Encoder(vocab_size=20, d_model=8, num_layers=3, num_heads=2, d_ff=12).eval()
@@ -622,15 +628,6 @@ for number, (twin, output) in enumerate(zip(twins, ours)):
     theirs = twin(theirs, src_key_padding_mask=~mask[:, 0])  # (2, 6, 8)
     difference = (theirs - output).abs().max()
     print(f"after layer {number}: largest difference {difference:.1e}")
-
-# %% [markdown]
-# The differences are rounding errors of float32.
-#
-# <details><summary>More: what if you forget <code>batch_first=True</code>?</summary>
-#
-# PyTorch's layers take the length first, `(S, B, D)`, unless you pass `batch_first=True`. If you forget it, nothing complains: both `(2, 6, 8)` and `(6, 2, 8)` are valid inputs. The layer then mistakes the two sentences for two *positions*, and its attention mixes sentences instead of tokens. To notice, change sentence 1 and look at the output of sentence 0.
-#
-# </details>
 
 # %% [markdown]
 # ## Does it match a real BERT?
@@ -831,7 +828,7 @@ for name, layers in outputs.items():
 #
 # <details><summary>Answer</summary>
 #
-# With residual connections the task is solved. Without them the accuracy reaches about 0.14. That encoder has learnt *which* tokens are in the sequence, but not *where*: it gives the same answer at all eight positions, and that answer is usually one of the eight.
+# With residual connections the task is solved. Without them the accuracy reaches about 0.13. That encoder has learnt *which* tokens are in the sequence, but not *where*: it gives the same answer at all eight positions, and that answer is usually one of the eight.
 #
 # </details>
 
@@ -1047,15 +1044,13 @@ class ShortNorm(nn.Module):
 
 
 hides = padding_mask(padded)  # (1, 1, 9)
-symptom = {"your norms": moves(sentence, padded, None, hides)}
+print("your norms: ", *(f"{far:.2f}" for far in moves(sentence, padded, None, hides)))
 for layer in encoder.layers:
     layer.norm1, layer.norm2 = ShortNorm(), ShortNorm()
-symptom["the short norms"] = moves(sentence, padded, None, hides)
-rows = torch.stack(list(symptom.values()))  # (2, 6)
-plots.heatmap(rows, list(symptom), words, limits=limits, title="3 × <pad> are added, and masked");
+print("short norms:", *(f"{far:.2f}" for far in moves(sentence, padded, None, hides)))
 
 # %% [markdown]
-# Three masked padding tokens should move nothing, as in the top row. **Which line is wrong, and why doesn't the mask help?**
+# The numbers say how far each output moves when three masked padding tokens are added. They should all be 0, as in the first row. **Which line is wrong, and why doesn't the mask help?**
 #
 # <details><summary>Answer</summary>
 #

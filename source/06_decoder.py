@@ -1044,12 +1044,11 @@ def continue_text(model, text, tokens=12):
 
 try:
     continue_text(smollm.load(), "The capital of France is")
-    continue_text(smollm.load(), "Once upon a time, there was a")
 except smollm.NotInstalledError as problem:
     print(problem)
 
 # %% [markdown]
-# The loop writes *Paris* after the first text and *small* after the second, as it should, and then only dashes. **What does the model see at the second step?**
+# The loop writes *Paris*, as it should, and then only dashes. **What does the model see at the second step?**
 #
 # <details><summary>Answer</summary>
 #

@@ -14,7 +14,7 @@
 # - decode a batch greedily, even when its sentences end at different steps;
 # - write the paper's training recipe: shifted targets, label smoothing and warm-up;
 # - train models that spell out numbers, reverse sequences and imitate Shakespeare;
-# - tell a model that has learned its task from one that reads the answer off its input.
+# - tell a model that has learnt its task from one that copies the answer from its input.
 #
 # **Time** two sittings, about 70 minutes and 50 minutes, with a break between them · **Difficulty** medium · **Before this** lessons 5 and 6
 #
@@ -23,7 +23,7 @@
 # %% [markdown] slide="subslide"
 # ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. Lesson 7 is highlighted: the frame around everything, which stands for the whole model, its training and the text that it generates.](images/map_07.svg)
 #
-# Lessons 1 to 6 built the parts. In this lesson you put the frame around them, train the result, and let it write.
+# Lessons 1 to 6 built the parts. In this lesson you connect them, train the result, and let it write.
 
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
@@ -40,10 +40,10 @@
 # | 2 | the fourteen tensors | 2 | 8 | 3.1 to 3.5 |
 # | 2 | `sample_next` | stretch | 15 | not in the paper: Holtzman et al. 2020, section 3 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. These visible tests are a first check. Grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
 # %% [markdown]
-# This lesson uses parts from all the earlier ones. If your earlier notebooks are next to this one, and a part of yours agrees with PyTorch in a quick check, your part is used. Otherwise a stand-in with the same behaviour takes its place. The next cell tells you which. Your grade for this lesson doesn't depend on it.
+# The next cell loads your parts from earlier lessons, where they are next to this notebook and pass a quick check, and stand-ins for the others. Your grade doesn't depend on it.
 
 # %% setup
 import math
@@ -88,19 +88,18 @@ write(question, "any", chat=True, tokens=12,
 
 # %% [markdown]
 # # Sitting 1: build it, decode with it, train it
-#
+
+# %% [markdown]
 # ## The complete model
 #
-# The encoder turns a source sentence into a **memory**, one vector per source token. The decoder writes the target from left to right. At every position it reads the target so far, attends to the memory, and scores each word of the target vocabulary as the next one. You have built both stacks. What's missing is the frame that connects them.
+# The encoder turns a source sentence into a **memory**, one vector per source token. The decoder reads the target so far, attends to the memory, and scores each token of the target vocabulary as the next one. You have built both stacks; now connect them.
 #
 # ![The Transformer with the fourteen tensors of this lesson, numbered. On the left the encoder, from bottom to top: 1 source ids, B by S; 2 source vectors, B by S by D; in each layer 3 the weights of self-attention, B by H by S by S, 4 the output of self-attention, B by S by D, and 5 the hidden features of the feed-forward network, B by S by F, then the second linear layer, the residual connection and the norm; at the top 6 the memory, B by S by D. On the right the decoder: 7 decoder input, B by T; 8 target vectors, B by T by D; in each layer 9 the weights of self-attention, B by H by T by T, 10 the weights of cross-attention, B by H by T by S, 11 the output of cross-attention, B by T by D, and 12 the hidden features, B by T by F, then again the second linear layer, the residual connection and the norm; then 13 logits and 14 probabilities, both B by T by V. An arrow leads from the memory to cross-attention.](images/transformer_tensors.svg)
 #
-# Only one arrow connects the two halves. Everything the decoder knows about the source reaches it through cross-attention, and all decoder layers read the same memory: the output of the **last** encoder layer (section 3.1).
+# Only one arrow connects the two halves. All decoder layers read the same memory: the output of the **last** encoder layer (section 3.1).
 
 # %% [markdown]
 # ### Which mask goes where
-#
-# The model contains three kinds of attention. Each uses its own mask.
 #
 # | attention | queries | keys | hidden keys |
 # |---|---|---|---|
@@ -110,28 +109,17 @@ write(question, "any", chat=True, tokens=12,
 #
 # ![Three masks as grids, for a source of seven tokens of which the last two are padding, and a target of five of which the last is padding. Encoder self-attention: seven by seven, the last two columns crossed out. Decoder self-attention: five by five, a lower triangle with the last column crossed out. Cross-attention: five rows by seven columns, the last two columns crossed out.](images/transformer_masks.svg)
 #
-# Your model will build all three masks from the token ids. The caller passes ids only, so it can't pass a wrong mask.
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** Suppose you forget the mask in cross-attention, and only there. The loss still falls, and the translations look fine. When does the bug show?
-#
-# <details><summary>Answer</summary>
-#
-# It shows when a sentence shares a batch with a longer one. The shorter sentence is padded, so its memory ends in vectors of `<pad>`, and cross-attention reads them. The translation now depends on how much padding the sentence got: translated alone, it comes out differently. One test catches this at once: append two pads to the source and compare the logits.
-#
-# </details>
+# Your model builds all three from the token ids, so a caller can't pass a wrong one.
 
 # %% [markdown] slide="slide"
 # ### Exercise 1: `Transformer` (5 points)
 #
-# Connect the two stacks. Keep `encode`, `decode` and `forward` separate, because decoding calls `encode` once and `decode` at every step.
+# Connect the two stacks. Keep `encode`, `decode` and `forward` separate, because decoding calls `encode` once and `decode` at every step. *15 minutes, medium.*
 #
 # - **Parts.** If `encoder` or `decoder` is `None`, the model builds its own from the given sizes. If one is passed in, use it as it is. Mind the order of arguments: build them with `Encoder(vocab_size, d_model, num_layers, num_heads, d_ff, max_len, dropout)`, and likewise `Decoder`. Call them with `encoder(ids, mask)` and `decoder(ids, memory, self_mask, memory_mask)`.
 # - **Masks.** Build them inside the model from the ids and `pad_id`. `padding_mask` and `target_mask` are in scope.
 # - **Initialisation.** Every matrix of a part that the model builds itself, embeddings included, starts Xavier-uniform (Glorot and Bengio 2010). A part that was passed in may already be trained, so leave its weights alone. The row of `<pad>` may start either way.
 # - **Output.** Return logits, without a softmax.
-#
-# *15 minutes, medium.*
 #
 # *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
@@ -269,56 +257,43 @@ check("transformer")
 #
 # </details>
 
-# %% [markdown]
-# ## Try the frame
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** Suppose you forget the mask in cross-attention, and only there. The loss still falls, and the translations look fine. When does the bug show?
 #
-# First, encode once and decode twice. One memory serves any number of targets, of any length.
+# <details><summary>Answer</summary>
+#
+# It shows when a sentence shares a batch with a longer one. The shorter sentence is padded, so its memory ends in vectors of `<pad>`, and cross-attention reads them. The translation now depends on how much padding the sentence got: translated alone, it comes out differently. One test catches this at once: append two pads to the source and compare the logits.
+#
+# </details>
+
+# %% [markdown]
+# ## Try it
+#
+# One memory serves any number of targets. A trained encoder can serve a second model, for example one with another target language. And the weights can be saved: `state_dict` is a dictionary of tensors, which you can load even after you move or rename your code.
 
 # %% demo
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 torch.manual_seed(1)
 sizes = {"d_model": 32, "num_heads": 4, "num_layers": 2, "d_ff": 64}
 model = Transformer(50, 60, **sizes).eval()
 src = torch.tensor([[5, 9, 4, 7, 6, 2, 0], [8, 3, 11, 2, 0, 0, 0]])
 memory = model.encode(src)
 for tgt in (torch.tensor([[1, 7, 9], [1, 4, 4]]), torch.tensor([[1, 5], [1, 6]])):
-    print("logits", tuple(model.decode(tgt, memory, src).shape), "from a memory of", tuple(memory.shape))
-
-# %% [markdown]
-# Second, reuse an encoder and save the weights. A trained encoder can serve a new model, for example one with another target language. To save a model, save its `state_dict`: a dictionary of tensors. You can load it even after you move or rename your code, which is not true of a pickled model object.
-
-# %% demo
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
-reused = Transformer(50, 80, **sizes, encoder=model.encoder)
-print("the encoder is shared:      ", reused.encoder is model.encoder)
+    print("logits", tuple(model.decode(tgt, memory, src).shape), "from memory", tuple(memory.shape))
+other = Transformer(50, 80, **sizes, encoder=model.encoder)  # another target vocabulary
+print("the encoder is shared:", other.encoder is model.encoder)
 with TemporaryDirectory() as folder:
     torch.save(model.state_dict(), Path(folder) / "weights.pt")
     fresh = Transformer(50, 60, **sizes).eval()
-    print("before loading, they agree: ", torch.allclose(fresh(src, tgt), model(src, tgt)))
     fresh.load_state_dict(torch.load(Path(folder) / "weights.pt", weights_only=True))
-    print("after loading, they agree:  ", torch.equal(fresh(src, tgt), model(src, tgt)))
+print("after loading, the logits agree:", torch.equal(fresh(src, tgt), model(src, tgt)))
 
 # %% [markdown]
 # ### How large should embeddings start?
 #
-# Xavier initialisation gives an $n_\text{out} \times n_\text{in}$ matrix entries of variance $2 / (n_\text{in} + n_\text{out})$. This keeps the size of signals about the same on the way up, and the size of gradients on the way down (Glorot and Bengio 2010, section 4.2.1). That argument is about matrices that multiply. An embedding is a lookup, and here it is added to positions whose size doesn't change: a column of sines or cosines has a root mean square of about $\sqrt{1/2} \approx 0.71$. What matters is therefore the ratio of the two. Compare three initialisations, after the factor $\sqrt{d_\text{model}}$.
-
-# %% demo
-def scale_of_embeddings(vocab_size, d_model):
-    """The size of the scaled embeddings, relative to the positions, for three ways to start."""
-    spread = {"nn.Embedding's own": 1.0, "Xavier-uniform": math.sqrt(2 / (vocab_size + d_model)),
-              "std d_model^(-1/2)": d_model**-0.5}
-    return [std * math.sqrt(d_model) / math.sqrt(0.5) for std in spread.values()]
-
-
-print(f"{'V':>7} {'d_model':>8}   nn.Embedding's own   Xavier-uniform   std d_model^(-1/2)")
-for vocab_size, d_model in ((50, 32), (3000, 96), (37000, 512)):
-    own, xavier, matched = scale_of_embeddings(vocab_size, d_model)
-    print(f"{vocab_size:7} {d_model:8} {own:20.2f} {xavier:16.2f} {matched:20.2f}")
-
-# %% [markdown]
-# Each number says how many times larger the token vectors are than the position vectors. PyTorch's default drowns out the positions. Xavier-uniform works for the small vocabularies of this sitting. For a large vocabulary it goes wrong in the other direction: with 3000 words the positions are about three times as large as the tokens. A standard deviation of $d_\text{model}^{-1/2}$ gives the same ratio for every vocabulary, so the language models of sitting 2 use it.
+# Xavier initialisation suits matrices that multiply (Glorot and Bengio 2010, section 4.2.1). An embedding is a lookup, and here positions are added to it, so what counts is the ratio of the two. Each sine–cosine pair of the positions has a root mean square of $\sqrt{1/2} \approx 0.71$. After the factor $\sqrt{d_\text{model}}$, Xavier-uniform embeddings are $\sqrt{4 d_\text{model} / (V + d_\text{model})}$ times as large: 1.3 times for 50 tokens and $d_\text{model} = 32$, but only 0.35 times for 3000 tokens and $d_\text{model} = 96$. A standard deviation of $d_\text{model}^{-1/2}$ gives the ratio 1.4 for every vocabulary, so the language models of sitting 2 use it. PyTorch's default, a standard deviation of 1, drowns out the positions.
 
 # %% [markdown]
 # ### The same weights in `torch.nn.Transformer`
@@ -371,15 +346,15 @@ for name, difference in rows.items():
 # The difference in the first row is rounding. Every other row is a model that runs without an error, returns the right shapes, and computes something else. The last row compares memories, the others compare logits.
 
 # %% [markdown]
-# ## Decoding: one word at a time
+# ## Decoding: one token at a time
 #
-# A trained decoder predicts the next word after *every* position at once. To write a sentence you need only the last position: take the most likely word, append it, and run the decoder again. This is **greedy decoding**. The model is **autoregressive** (section 3.1): each output becomes part of the next input.
+# A trained decoder predicts the next token after *every* position at once. To write, you need only the last position: take the most likely token, append it, and run the decoder again. This is **greedy decoding**. The model is **autoregressive** (section 3.1): each output becomes part of the next input.
 #
 # ![Greedy decoding in four steps. The source les convolutions sont mortes is encoded once into a memory. Step 0: the decoder reads sos and the memory, and predicts convolutions. Step 1: it reads sos convolutions, and predicts are. Step 2: it reads sos convolutions are, and predicts dead. Step 3: it reads all four, and predicts eos, which ends the sentence.](images/transformer_greedy.svg)
 #
-# Published code often contains one of these four bugs:
+# Four bugs to avoid:
 #
-# - It feeds back only the **last word**. The decoder forgets what it has written, and treats every word as the first.
+# - It feeds back only the **last token**. The decoder forgets what it has written, and treats every token as the first.
 # - It **encodes the source at every step**, although the source never changes.
 # - It stops the batch when the **first** sentence ends, or lets finished sentences go on.
 # - It leaves **dropout on**, so the same sentence is translated differently each time.
@@ -387,15 +362,13 @@ for name, difference in rows.items():
 # %% [markdown]
 # ### Exercise 2: `greedy_decode` (3 points)
 #
-# Write at most `max_len` tokens for each row of `src`. A row ends with `<eos>`, which is part of the result. After that, the row holds `model.pad_id`, whatever the decoder predicts. Stop as soon as all rows have ended. `<sos>` starts every row and is not part of the result. Encode the source once, in `eval()` mode and without gradients, and leave the model in the mode it came in.
-#
-# *12 minutes, medium.*
+# Write at most `max_len` tokens for each row of `src`. A row ends with `<eos>`, which is part of the result. After that, the row holds `model.pad_id`, whatever the decoder predicts. Stop as soon as all rows have ended. `<sos>` starts every row and is not part of the result. Encode the source once, in `eval()` mode and without gradients, and leave the model in the mode it came in, even if it raises an exception. *12 minutes, medium.*
 
 # %% solution greedy-decode
 def greedy_decode(
     model: nn.Module, src: torch.Tensor, max_len: int, sos_id: int = 1, eos_id: int = 2
 ) -> torch.Tensor:
-    """Append the most likely next word until every sentence has ended.
+    """Append the most likely next token until every sentence has ended.
 
     model: has encode(src), decode(tgt, memory, src) and pad_id; src: LongTensor (B, S).
     Returns: LongTensor (B, at most max_len), without the leading <sos>.
@@ -488,39 +461,32 @@ check("greedy-decode")
 # %% [markdown]
 # ## The loss: label smoothing
 #
-# At every position the model outputs a distribution over V words, and one word is right. Cross-entropy is $-\log p$, where $p$ is the probability of the right word. It reaches zero only at $p = 1$, so it keeps pushing the logits apart, however good they already are.
+# At every position the model outputs a distribution over V tokens, and one of them is right. Cross-entropy is $-\log p$, where $p$ is the probability of the right token. It reaches zero only at $p = 1$, so it keeps pushing the logits apart, however good they already are.
 #
-# **Label smoothing** (Szegedy et al. 2015, arXiv:1512.00567, section 7; Vaswani et al. 2017, section 5.4) asks for slightly less. The target becomes a mixture: $1 - \varepsilon$ on the right word, plus $\varepsilon$ spread evenly over **all V words, including the right one**. Nothing random is involved. It is a different target, not noise.
-
-# %% demo
-words = ["convolutions", "are", "dead", "alive", "."]
-right, epsilon = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0]), 0.1
-smoothed = (1 - epsilon) * right + epsilon / len(words)
-plots.bars({"target with ε = 0": right, "target with ε = 0.1": smoothed}, words);
+# **Label smoothing** (Szegedy et al. 2015, arXiv:1512.00567, section 7; Vaswani et al. 2017, section 5.4) asks for slightly less. The target becomes a mixture: $1 - \varepsilon$ on the right token, plus $\varepsilon$ spread evenly over **all V tokens, including the right one**. Nothing random is involved. It is a different target, not noise.
 
 # %% [markdown]
-# With $\varepsilon = 0.1$ and five words, the target gives the right word 0.92 and each other word 0.02. What does the loss reward then? The next plot shows the loss as the probability of the right word rises, with the rest shared evenly among the other words.
+# With $\varepsilon = 0.1$ and five tokens, the target gives the right token 0.92 and each other token 0.02. The plot shows the loss as the probability of the right token rises, with the rest shared evenly among the others.
 
 # %% demo
-chosen = torch.linspace(0.5, 0.999, 200)  # the probability of the right word
-others = (1 - chosen) / (len(words) - 1)
-curves = {f"ε = {e}": -((1 - e + e / 5) * chosen.log() + e * 4 / 5 * others.log()) for e in (0.0, 0.1)}
+chosen = torch.linspace(0.5, 0.999, 200)  # the probability of the right token, of five
+others = (1 - chosen) / 4
+curves = {f"ε = {e}": -((1 - e + e / 5) * chosen.log() + e * 4 / 5 * others.log())
+          for e in (0.0, 0.1)}
 plots.curves(chosen.tolist(), {name: curve.tolist() for name, curve in curves.items()},
-             labels=("probability of the right word", "loss"))
+             labels=("probability of the right token", "loss"))
 lowest = curves["ε = 0.1"].argmin()
-print(f"with ε = 0.1 the loss is lowest at {chosen[lowest]:.2f}, where it is {curves['ε = 0.1'][lowest]:.2f}")
+print(f"with ε = 0.1 the loss is lowest at {chosen[lowest]:.2f}")
 
 # %% [markdown]
 # Without smoothing, the curve falls all the way to the right: more confidence always pays. With smoothing, the loss is lowest at 0.92 and rises steeply after that, so overconfidence costs. The paper reports that this hurts perplexity, "as the model learns to be more unsure", but improves accuracy and BLEU (section 5.4).
 #
-# Label smoothing is one of two regularisers in the paper; the other is dropout (section 5.4). Adam and warm-up are not regularisers. They decide how the training loss is minimised. The ablation in sitting 2 switches warm-up and label smoothing on and off.
+# The paper's other regulariser is dropout, on the output of every sublayer and on the sums of embeddings and positions (section 5.4 announces three and names these uses). Adam and warm-up are not regularisers: they decide how the training loss is minimised.
 
 # %% [markdown]
 # ### Exercise 3: `label_smoothing_loss` (2 points)
 #
-# Return the cross-entropy against the smoothed target, averaged over all **real** tokens of the batch. `F.cross_entropy` does exactly this with its arguments `label_smoothing` and `ignore_index`. It isn't accepted here, and neither is `nn.CrossEntropyLoss`. You may use `F.log_softmax`, which avoids the overflow that taking the logarithm of a softmax risks.
-#
-# *10 minutes, medium.*
+# Return the cross-entropy against the smoothed target, averaged over all **real** tokens of the batch. `F.cross_entropy` does exactly this with its arguments `label_smoothing` and `ignore_index`. It isn't accepted here, and neither is `nn.CrossEntropyLoss`. You may use `F.log_softmax`, which avoids the overflow that taking the logarithm of a softmax risks. *10 minutes, medium.*
 
 # %% solution label-smoothing-loss
 def label_smoothing_loss(
@@ -590,9 +556,7 @@ check("label-smoothing-loss")
 #
 # ### Exercise 4: `noam_rate` (1 point)
 #
-# The name is that of Noam Shazeer, one of the authors. Steps count from 1, but PyTorch's schedulers also ask for step 0. Return any finite number there. Note that $0^{-0.5}$ is not one.
-#
-# *5 minutes, easy.*
+# The name is that of Noam Shazeer, one of the authors. Steps count from 1, but PyTorch's schedulers also ask for step 0. Return any finite number there. Note that $0^{-0.5}$ is not one. *5 minutes, easy.*
 
 # %% solution noam-rate
 def noam_rate(step: int, d_model: int, warmup: int = 4000) -> float:
@@ -633,17 +597,21 @@ check("noam-rate")
 
 # %% demo
 steps = list(range(1, 20002, 500))
-rates = {f"d_model {d}, warm-up {w}": [noam_rate(step, d, w) for step in steps]
+rates = {f"d_model {d}, warm-up {w}": [1000 * noam_rate(step, d, w) for step in steps]
          for d, w in ((512, 4000), (512, 8000), (256, 4000))}
-plots.curves(steps, rates, labels=("step", "learning rate"));
+axes = plots.curves([step / 1000 for step in steps], rates,
+                    labels=("thousands of steps", "learning rate · 1000"))
+axes.set_ylim(0, 1.5)
 
 # %% [markdown]
-# A longer warm-up gives a later and lower peak. A smaller model gets a higher rate at every step. In this lesson's runs, the rate is additionally divided by 2 or 3: their warm-up is short, which would make the peak of equation 3 too high. At $d_\text{model} = 64$ and 300 warm-up steps the peak is $(64 \cdot 300)^{-0.5} = 0.0072$, ten times that of the paper's base model.
+# A longer warm-up gives a later and lower peak. A smaller model gets a higher rate at every step. This lesson's runs divide the rate by 2 or 3, because their short warm-up would make the peak too high.
+#
+# Why warm up at all? In a post-norm model, training with a high rate from the first step often fails; a pre-norm model trains without warm-up. Xiong et al. (2020, arXiv:2002.04745) trace this to large gradients near the output of a fresh post-norm model. Liu et al. (2020, arXiv:2004.08249) disagree about the cause: each post-norm layer depends so heavily on its sublayers that small changes of the weights become large changes of the output. Sitting 2 shows the failure itself.
 
 # %% [markdown]
 # ## One training step
 #
-# During training the target is known, so the model can be trained at all positions at once. At each position the decoder reads the **right** words so far, whatever it would have predicted itself. This is **teacher forcing**, and the causal mask makes it legitimate: no position can see the word it has to predict. The decoder's input is the target **shifted right**: at position $t$ it sees the words before $t$ and has to predict word $t$.
+# During training the target is known, so the model can be trained at all positions at once. At each position the decoder reads the **right** tokens so far, whatever it would have predicted itself. This is **teacher forcing**, and the causal mask makes it legitimate: no position can see the token it has to predict. The decoder's input is the target **shifted right**: at position $t$ it sees the tokens before $t$ and has to predict token $t$.
 #
 # | position | 0 | 1 | 2 | 3 |
 # |---|---|---|---|---|
@@ -653,9 +621,7 @@ plots.curves(steps, rates, labels=("step", "learning rate"));
 # %% [markdown]
 # ### Exercise 5: `train_step` (3 points)
 #
-# `tgt` is padded, each of its sentences ends with `<eos>`, and it does **not** begin with `<sos>`. Switch the model to train mode, feed it the shifted target, compute `label_smoothing_loss` over the real tokens of `tgt`, and make one update. Return the loss as a `float`: the value that the gradients were computed from.
-#
-# *8 minutes, easy.*
+# `tgt` is padded, each of its sentences ends with `<eos>`, and it does **not** begin with `<sos>`. Switch the model to train mode, feed it the shifted target, compute `label_smoothing_loss` over the real tokens of `tgt`, and make one update. Return the loss as a `float`: the value that the gradients were computed from. *8 minutes, easy.*
 
 # %% solution train-step
 def train_step(
@@ -742,50 +708,46 @@ check("train-step")
 #
 # <details><summary>Hint 2: input and target</summary>
 #
-# The model reads `shift_right(tgt)`, and the loss compares with `tgt` itself. If you feed `tgt` unshifted, position $t$ sees the word it should predict. The loss drops to nothing, because the model has learned to copy.
+# The model reads `shift_right(tgt)`, and the loss compares with `tgt` itself. If you feed `tgt` unshifted, position $t$ sees the word it should predict. The loss drops to nothing, because the model has learnt to copy.
 #
 # </details>
 
 # %% [markdown]
 # ## A first translation: "convolutions are dead"
 #
-# Here are five sentence pairs, enough to be learned by heart in a few seconds. First, turn them into ids.
+# Here are five sentence pairs, few enough to memorise in a few seconds. First, turn them into ids.
 
 # %% demo
 from coursework import tasks, training
 
-pairs = {"les convolutions sont mortes": "convolutions are dead", "les masques sont utiles": "masks are useful",
-         "les réseaux sont profonds": "networks are deep", "les masques sont profonds": "masks are deep",
-         "l'attention suffit": "attention is enough"}
+pairs = {"les convolutions sont mortes": "convolutions are dead",
+         "les masques sont utiles": "masks are useful",
+         "les réseaux sont profonds": "networks are deep",
+         "les masques sont profonds": "masks are deep", "l'attention suffit": "attention is enough"}
 
 
-def vocabulary_of(lines):
-    return [*tasks.SPECIALS, *sorted({word for line in lines for word in line.split()})]
+def in_ids(lines):
+    """The vocabulary of some lines, and the lines as padded ids."""
+    words = [*tasks.SPECIALS, *sorted({word for line in lines for word in line.split()})]
+    rows = [torch.tensor([*map(words.index, line.split()), 2]) for line in lines]
+    return words, nn.utils.rnn.pad_sequence(rows, batch_first=True)
 
 
-def in_ids(lines, vocabulary):
-    rows = [torch.tensor([*map(vocabulary.index, line.split()), 2]) for line in lines]
-    return nn.utils.rnn.pad_sequence(rows, batch_first=True)
-
-
-french, english = vocabulary_of(pairs), vocabulary_of(pairs.values())
-src, tgt = in_ids(pairs, french), in_ids(pairs.values(), english)
+(french, src), (english, tgt) = in_ids(list(pairs)), in_ids(list(pairs.values()))
 print("source", tuple(src.shape), "target", tuple(tgt.shape))
-
-# %% [markdown]
-# `training.train` calls your `train_step` with batches drawn from a seed, and sets the learning rate of each step. You can interrupt it with the stop button. If you give it the name of a `checkpoint` file, it picks up where it left off.
 
 # %% demo
 torch.manual_seed(2)
 tiny = Transformer(len(french), len(english), d_model=32, num_heads=4, num_layers=1, d_ff=64)
 adam = torch.optim.Adam(tiny.parameters(), betas=(0.9, 0.98), eps=1e-9)
-losses = training.train(tiny, adam, lambda *batch: train_step(tiny, *batch, adam), lambda _: (src, tgt), 150,
+losses = training.train(tiny, adam, lambda *batch: train_step(tiny, *batch, adam),
+                        lambda _: (src, tgt), 150,
                         rate=lambda step: noam_rate(step, 32, warmup=100) / 3)
 for line, ids in zip(pairs, greedy_decode(tiny, src, max_len=6)):
     print(f"{line:30}", " ".join(english[i] for i in ids.tolist() if i > 2))
 
 # %% [markdown]
-# Now follow greedy decoding step by step. Each row of the picture is one step. Its label is what has been written so far, and its cells show the probability of each possible next word. This model has learned five sentences by heart and is almost certain of every word. So the logits are divided by 3 before the softmax, which flattens the distribution and lets you see the runners-up.
+# Now follow greedy decoding step by step. Each row of the picture is one step. Its label is what has been written so far, and its cells show the probability of each possible next word. This model has memorised five sentences and is almost certain of every token. So the logits are divided by 3 before the softmax, which flattens the distribution and lets you see the runners-up.
 
 # %% demo
 written, rows = ["<sos>"], []
@@ -823,11 +785,11 @@ axes.tick_params(axis="x", rotation=60)
 # </details>
 
 # %% [markdown]
-# # Sitting 2: what has the model learned?
+# # Sitting 2: what has the model learnt?
 #
 # ## Numbers in words
 #
-# The first translation was learned by heart. Now take a task with something to generalise: `4 0 7` becomes *four hundred and seven*. There are 10 000 numbers from 0 to 9999. The model trains on 9000 of them, and is tested on the other 1000.
+# The first translation was memorised. Now take a task with something to generalise: `4 0 7` becomes *four hundred and seven*. There are 10 000 numbers from 0 to 9999. The model trains on 9000 of them, and is tested on the other 1000.
 
 # %% demo
 learn, test = tasks.numbers(seed=0)
@@ -840,97 +802,95 @@ def draw_numbers(generator):
 
 
 torch.manual_seed(0)
-speller = Transformer(len(tasks.DIGITS), len(tasks.WORDS), d_model=64, num_heads=4, num_layers=2, d_ff=128, dropout=0.0)
-speller.to(training.device())
+speller = Transformer(len(tasks.DIGITS), len(tasks.WORDS), d_model=64, num_heads=4,
+                      num_layers=2, d_ff=128, dropout=0.0).to(training.device())
 adam = torch.optim.Adam(speller.parameters(), betas=(0.9, 0.98), eps=1e-9)
-losses = training.train(speller, adam, lambda *batch: train_step(speller, *batch, adam, smoothing=0.1), draw_numbers,
-                        800, rate=lambda step: noam_rate(step, 64, warmup=300) / 2, checkpoint=None)
+losses = training.train(speller, adam,
+                        lambda *batch: train_step(speller, *batch, adam, smoothing=0.1),
+                        draw_numbers, 800, rate=lambda step: noam_rate(step, 64, warmup=300) / 2)
+speller.cpu();
 
 # %% demo
-speller.cpu()
 target = torch.full((len(tasks.WORDS),), 0.1 / len(tasks.WORDS))
 target[0] += 0.9
-entropy = -(target * target.log()).sum()
+floor = -(target * target.log()).sum()  # the entropy of the smoothed target
 smooth = [sum(losses[i : i + 20]) / 20 for i in range(0, len(losses), 20)]
 axes = plots.curves(range(0, len(losses), 20), {"training loss, ε = 0.1": smooth},
                     labels=("step", "mean loss per token"))
-axes.axhline(entropy, color=plots.WRONG, linestyle="--", linewidth=2, label=f"lowest possible loss, {entropy:.2f}")
+axes.axhline(floor, color=plots.WRONG, linestyle="--", label=f"lowest possible loss, {floor:.2f}")
 axes.legend(frameon=False)
-print(f"lowest possible loss {entropy:.3f}; mean of the last 20 steps {smooth[-1]:.3f}")
+print(f"lowest possible loss {floor:.3f}; mean of the last 20 steps {smooth[-1]:.3f}")
 
 # %% [markdown]
-# The loss comes down to its floor, the dashed line, but not to 0. With label smoothing, even a perfect prediction costs the entropy of the smoothed target, which is 0.66 for $\varepsilon = 0.1$ and 35 words. The bump near step 300 comes where the learning rate peaks, at the end of the warm-up. Steps that large can undo some of what was learned, and the model recovers as the rate falls.
+# The loss comes down to its floor, the dashed line, but not to 0. With label smoothing, even a perfect prediction costs the entropy of the smoothed target, which is 0.66 for $\varepsilon = 0.1$ and 35 words. The bump near step 300 comes where the learning rate peaks, at the end of the warm-up. Steps that large can undo some of what was learnt, and the model recovers as the rate falls.
 #
 # A loss alone doesn't say whether the model can write. So let it decode numbers that it has never seen:
 
 # %% demo
 decoded = greedy_decode(speller, test_src, max_len=12)
-print(f"spelt out exactly, of {len(test)} unseen numbers: {tasks.exact(decoded, test_tgt):.1%}")
+print(f"of {len(test)} unseen numbers, {tasks.exact(decoded, test_tgt):.1%} are spelt out exactly")
 for number, row in list(zip(test.tolist(), decoded))[:5]:
     print(f"{number:5}  {tasks.say(row)}")
 
 # %% [markdown]
 # ## What does each part of the recipe do?
 #
-# The recipe has several parts: warm-up, label smoothing, and, in most later models, **gradient clipping**. Clipping rescales the gradients whenever their overall norm exceeds a limit (Pascanu et al. 2013, arXiv:1211.5063). Here is the complete training loop, written out, so that each part can be switched off.
+# Two parts of the recipe can be switched off: warm-up and label smoothing. `train_with` trains the same three layers each time.
 
 # %% demo
-def train_with(warmup=100, smoothing=0.0, clip=math.inf, steps=250):
-    """Train a three-layer speller on one recipe. Returns the model and the norm of each step's gradient."""
+def new_speller(num_layers):
+    """A small model with the same first weights each time, and its optimiser."""
     torch.manual_seed(3)
-    model = Transformer(len(tasks.DIGITS), len(tasks.WORDS), 48, num_heads=4, num_layers=3, d_ff=96, dropout=0.0)
-    adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
-    norms = []
-    for step in range(1, steps + 1):
-        src, tgt = draw_numbers(torch.Generator().manual_seed(step))
-        for group in adam.param_groups:  # without warm-up, the rate starts at its peak
-            group["lr"] = 0.7 * noam_rate(max(step, 0 if warmup else 100), 48, warmup or 100)
-        loss = label_smoothing_loss(model(src, shift_right(tgt)), tgt, smoothing)
-        adam.zero_grad()
-        loss.backward()
-        norms.append(nn.utils.clip_grad_norm_(model.parameters(), clip).item())
-        adam.step()
-    return model.eval(), norms
+    model = Transformer(len(tasks.DIGITS), len(tasks.WORDS), d_model=48, num_heads=4,
+                        num_layers=num_layers, d_ff=96, dropout=0.0)
+    return model, torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
 
-# %% [markdown]
-# **Predict, then reveal.** The next cell trains four models: without any of the three parts, then with one more part each time. Label smoothing changes the loss that is minimised. Do you expect it to lower the test loss, measured *without* smoothing?
+
+def train_with(warmup, smoothing, name):
+    """Train three layers with a rate that rises for 100 steps, or starts at its peak."""
+    model, adam = new_speller(num_layers=3)
+    first = 1 if warmup else 100
+    training.train(model, adam, lambda *batch: train_step(model, *batch, adam, smoothing),
+                   draw_numbers, 250, title=f"{name:>21}",
+                   rate=lambda step: 0.7 * noam_rate(max(step, first), 48, warmup=100))
+    return model.eval()
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** Three models are trained: with neither part, with warm-up, and with both. Label smoothing changes the loss that is minimised. Do you expect it to lower the test loss, measured *without* smoothing?
 #
 # <details><summary>Answer</summary>
 #
-# No. It stops the model from becoming certain, so the unsmoothed loss ends higher, although the predictions are as good. Compare the last two rows below, and the paper's own remark on perplexity in section 5.4.
+# No. It stops the model from becoming certain, so the unsmoothed loss ends higher, although the predictions are as good. Compare the last two rows of the table, and the paper's own remark on perplexity in section 5.4.
 #
 # </details>
 
 # %% demo
-recipes = {"none of the three": {"warmup": 0}, "warm-up": {}, "warm-up, clipping": {"clip": 1.0},
-           "all three": {"clip": 1.0, "smoothing": 0.1}}
-ablation = {}
-print("recipe               exact   test loss   confidence   largest gradient")
-for name, recipe in recipes.items():
-    trained, norms = train_with(**recipe)
+recipes = {"neither": (False, 0.0), "warm-up": (True, 0.0), "warm-up and smoothing": (True, 0.1)}
+found = {name: train_with(*recipe, name) for name, recipe in recipes.items()}
+print("\nrecipe                 exact  test loss  confidence")
+for name, trained in found.items():
     with torch.no_grad():
         logits = trained(test_src, shift_right(test_tgt))
-    ablation[name] = (tasks.exact(greedy_decode(trained, test_src, 12), test_tgt),
-                      label_smoothing_loss(logits, test_tgt, 0.0).item(),
-                      logits.softmax(dim=-1).amax(dim=-1)[test_tgt != 0].mean().item(), max(norms))
-    exact, loss, confidence, largest = ablation[name]
-    print(f"{name:19} {exact:6.1%} {loss:11.3f} {confidence:12.2f} {largest:18.1f}")
+    exact = tasks.exact(greedy_decode(trained, test_src, 12), test_tgt)
+    loss = label_smoothing_loss(logits, test_tgt, smoothing=0.0).item()
+    confidence = logits.softmax(dim=-1).amax(dim=-1)[test_tgt != 0].mean().item()
+    print(f"{name:21} {exact:6.1%} {loss:10.3f} {confidence:11.2f}")
 
 # %% [markdown]
-# Read the table from the top. Without warm-up, this model spells hardly any number right: Adam's first steps are as large as the rate allows, and a post-norm model of three layers doesn't recover from them. With warm-up, in each of the three rows below, it spells more than nine in ten right. Clipping acts only when a gradient is larger than its limit of 1, and the last column shows that this happens. Label smoothing changes how *certain* the model is, from almost 1 to about 0.9, and raises the unsmoothed test loss.
+# Without warm-up, this model spells hardly any number right: Adam's first steps are as large as the rate allows, and a post-norm model of three layers doesn't recover from them. With warm-up it spells more than nine in ten right. Label smoothing changes how *certain* the model is, from almost 1 to about 0.9, and raises the unsmoothed test loss.
 #
-# This is one seed on one small task, and another seed can move an accuracy by several percent. So trust the large effects, in the first row and in the confidence of the last. Don't rank the last three rows by their accuracy.
+# This is one seed on one small task, so trust the large effects and don't rank the last two rows by their accuracy.
 
 # %% [markdown]
 # ## Can it write, or only copy?
 #
-# The training loss is measured with teacher forcing: the model reads the right words. A model that can see the word it should predict reaches a very low loss and has learned nothing. So measure two accuracies of every model: the **teacher-forced** one, position by position, and that of the numbers it **decodes** on its own. The next cells train the correct model and four broken ones, all in the same way.
+# The training loss is measured with teacher forcing: the model reads the right words. A model that can see the word it should predict reaches a very low loss and has learnt nothing. So measure two accuracies of every model: the **teacher-forced** one, position by position, and that of the numbers it **decodes** on its own. The next cells train the correct model and four broken ones, all in the same way.
 #
 # **Predict, then reveal.** One model has no causal mask. One can see a single step too far. One is fed the target without shifting it. The fourth has the right mask and the right input, but merges its heads with a `reshape` alone, without the `transpose`. Which gets the best teacher-forced accuracy, and which decodes best?
 #
 # <details><summary>Answer</summary>
 #
-# All four broken models can see the word they should predict, so all four reach almost 100 % with teacher forcing. None can write: when they decode, the word they have learned to copy isn't there yet. The fourth is the most dangerous. Its mask is correct, but without the transpose, position $t$ is assembled from the outputs of *other* positions, later ones included.
+# All four broken models can see the token they should predict, so all four reach almost 100 % with teacher forcing. None can write: when they decode, the token they have learnt to copy isn't there yet. The fourth is the most dangerous. Its mask is correct, but without the transpose, position $t$ is assembled from the outputs of *other* positions, later ones included.
 #
 # </details>
 
@@ -938,37 +898,27 @@ for name, recipe in recipes.items():
 from coursework import broken_decoders
 
 
-def unshifted_step(model, src, tgt, optimiser):
-    """train_step, but the decoder is fed the target itself."""
-    model.train()
-    loss = label_smoothing_loss(model(src, tgt), tgt, 0.0)
-    optimiser.zero_grad()
-    loss.backward()
-    optimiser.step()
-    return loss.item()
-
-
-def two_accuracies(name, change=lambda model: model, step=train_step, feed=shift_right, steps=400):
-    """Train a small model. Returns its accuracy with teacher forcing, and that of whole decoded numbers."""
-    torch.manual_seed(3)
-    model = Transformer(len(tasks.DIGITS), len(tasks.WORDS), 48, num_heads=4, num_layers=1, d_ff=96, dropout=0.0)
+def two_accuracies(name, change=lambda model: model, step=train_step, feed=shift_right):
+    """Train a speller; its accuracy with teacher forcing, and that of whole decoded numbers."""
+    model, adam = new_speller(num_layers=1)
     model = change(model)
-    adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
-    training.train(model, adam, lambda *batch: step(model, *batch, adam), draw_numbers, steps,
-                   rate=lambda number: noam_rate(number, 48, warmup=150) / 2, title=f"{name:>16}")
+    training.train(model, adam, lambda *batch: step(model, *batch, adam), draw_numbers, 400,
+                   rate=lambda step: noam_rate(step, 48, warmup=150) / 2, title=f"{name:>16}")
     right = model.eval()(test_src, feed(test_tgt)).argmax(dim=-1) == test_tgt
-    return right[test_tgt != 0].float().mean().item(), tasks.exact(greedy_decode(model, test_src, 12), test_tgt)
+    decoded = tasks.exact(greedy_decode(model, test_src, 12), test_tgt)
+    return right[test_tgt != 0].float().mean().item(), decoded
 
 # %% demo
 kinds = {"correct": (), "no causal mask": (broken_decoders.without_causal_mask,),
          "one step too far": (broken_decoders.one_step_too_far,),
-         "not shifted": (lambda model: model, unshifted_step, lambda tgt: tgt),
+         "not shifted": (lambda model: model, broken_decoders.unshifted_step,
+                         lambda target: target),
          "no transpose": (broken_decoders.heads_without_transpose,)}
 found = torch.tensor([two_accuracies(name, *made) for name, made in kinds.items()])  # (5, 2)
 plots.heatmap(found, list(kinds), ["teacher-forced", "decoded"]);
 
 # %% [markdown]
-# The left column is 1.00, or very close to it, for all five models, so the teacher-forced accuracy can't tell the correct model from the broken ones. The right column can. For this reason, nothing in this lesson counts as learned until it has been decoded.
+# The left column is 1.00, or very close to it, for all five models, so the teacher-forced accuracy can't tell the correct model from the broken ones. The right column can. So decode before you believe that a model has learnt its task.
 
 # %% [markdown]
 # ## Decoder-only models
@@ -979,11 +929,9 @@ plots.heatmap(found, list(kinds), ["teacher-forced", "decoded"]);
 #
 # ### Exercise 6: `language_windows` (2 points)
 #
-# Cut a text of $N$ ids into windows of `length` tokens that do **not** overlap. The targets are the inputs one step later, so the last target of a window is the first input of the next. A text of $N$ ids has room for $W = \lfloor (N - 1) / \text{length} \rfloor$ windows. Drop a final window that is too short. A text that is too short for a single window gives tensors of shape `(0, length)`.
+# Cut a text of $N$ ids into windows of `length` tokens that do **not** overlap. The targets are the inputs one step later, so the last target of a window is the first input of the next. A text of $N$ ids has room for $W = \lfloor (N - 1) / \text{length} \rfloor$ windows. Drop a final window that is too short. A text that is too short for a single window gives tensors of shape `(0, length)`. *8 minutes, easy.*
 #
 # Why no overlap? Without it, each token is predicted exactly once per pass, and no target is counted twice. This has a price: the first tokens of each window are predicted with little context.
-#
-# *8 minutes, easy.*
 
 # %% solution language-windows
 def language_windows(ids: torch.Tensor, length: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -1032,9 +980,7 @@ check("language-windows")
 # %% [markdown]
 # ### Exercise 7: `LanguageModel` (2 points)
 #
-# Stack a token embedding, positions, your causal decoder layers from lesson 6, a final norm, and a projection to the vocabulary. The layers are **pre-norm**: the output of the last one is a sum that no norm has been applied to. The `norm` before `project` takes care of that (Radford et al. 2019, section 2.3). Each layer builds its own causal mask.
-#
-# *10 minutes, easy.*
+# Stack a token embedding, positions, your causal decoder layers from lesson 6, a final norm, and a projection to the vocabulary. The layers are **pre-norm**: the output of the last one is a sum that no norm has been applied to. The `norm` before `project` takes care of that (Radford et al. 2019, section 2.3). Each layer builds its own causal mask. *10 minutes, easy.*
 #
 # *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
@@ -1127,7 +1073,7 @@ check("language-model")
 # </details>
 
 # %% [markdown]
-# ## Reversal: what can be learned, and what can't
+# ## Reversal: what can be learnt, and what can't
 #
 # A decoder-only model reads `x` and continues with `x` reversed: six random symbols, then the same six backwards. Nothing predicts the first six. All the model can do there is guess, and it will be right one time in ten. The last six are fully determined. A model that did well on the **first** half would be cheating.
 
@@ -1159,23 +1105,30 @@ def draw_reversals(generator):
 
 
 torch.manual_seed(0)
-mirror = LanguageModel(14, d_model=64, num_layers=2, num_heads=4, d_ff=128, max_len=16, dropout=0.0)
+mirror = LanguageModel(14, d_model=64, num_layers=2, num_heads=4, d_ff=128, max_len=16,
+                       dropout=0.0)
 start_weights(mirror)
 mirror.to(training.device())
 adam = torch.optim.Adam(mirror.parameters(), betas=(0.9, 0.98), eps=1e-9)
-losses = training.train(mirror, adam, lambda *batch: language_step(mirror, *batch, adam), draw_reversals, 800,
-                        rate=lambda step: 3e-3 * min(step / 100, 1) * (1 - step / 801))  # up, then down to 0
+losses = training.train(mirror, adam, lambda *batch: language_step(mirror, *batch, adam),
+                        draw_reversals, 800,  # the rate goes up, then down to 0
+                        rate=lambda step: 3e-3 * min(step / 100, 1) * (1 - step / 801))
 mirror.cpu().eval();
 
 # %% demo
 sequences = tasks.reversal(torch.Generator().manual_seed(99), 1000, length=6, symbols=10)
 right = (mirror(shift_right(sequences)).argmax(dim=-1) == sequences).float()  # (1000, 12)
-print(f"first half {right[:, :6].mean():.1%}, where chance is 10 %; second half {right[:, 6:].mean():.1%}")
 plots.bars({"accuracy at each position": right.mean(dim=0)}, [f"{place}" for place in range(12)],
-           marked=[f"{place}" for place in range(6)], top=1.1);
+           marked=[f"{place}" for place in range(6)], top=1.1)
+written = sequences[:, :6]  # only the first half is given
+for _ in range(6):
+    fed = F.pad(written, (1, 0), value=1)  # <sos> in front
+    written = torch.cat([written, mirror(fed)[:, -1:].argmax(dim=-1)], dim=1)
+print(f"teacher-forced: first half {right[:, :6].mean():.1%}, second half {right[:, 6:].mean():.1%}")
+print(f"decoded: all six right in {(written == sequences).all(dim=1).float().mean():.1%}")
 
 # %% [markdown]
-# The orange bars are the first half, and they stay at chance. The blue bars are the second half, and they reach 1. The model has learned what can be learned, and nothing else.
+# The orange bars are the first half, and they stay at chance. The blue bars are the second half, and they reach 1. When it decodes from the first half alone, it gets the second half right as well. The model has learnt what can be learnt, and nothing else.
 #
 # **Predict, then reveal.** The training loss of this model stops falling near 1.15. Is something wrong?
 #
@@ -1188,7 +1141,7 @@ plots.bars({"accuracy at each position": right.mean(dim=0)}, [f"{place}" for pla
 # %% [markdown]
 # ## A little Shakespeare
 #
-# The corpus is Shakespeare, if the package with his works is installed. Otherwise it's a play that a program makes up. The next cell prints which one you have and what was cut. The text is split at word boundaries, as in lesson 1. The vocabulary keeps the 3000 most frequent tokens of the training part, and everything else becomes `<unk>`. The last tenth of the text is for testing. With Shakespeare, that is mostly plays the model has never read: the works come in the order of their titles, so the test part runs from *Troilus and Cressida* to *The Winter's Tale*.
+# The corpus is Shakespeare, or a play that a program makes up where his works aren't installed. The text is split at word boundaries, as in lesson 1. The vocabulary keeps the 3000 most frequent tokens of the training part, and everything else becomes `<unk>`. The last tenth of the text is for testing. With Shakespeare, that is mostly plays the model has never read: the works come in the order of their titles, so the test part runs from *Troilus and Cressida* to *The Winter's Tale*.
 
 # %% demo
 from coursework import language
@@ -1199,12 +1152,12 @@ print(corpus.note)
 words = language.prepare(corpus.text, max_size=3000)
 inputs, targets = language_windows(words.learn, 48)
 test_inputs, test_targets = language_windows(words.test, 48)
-print(f"{len(words.vocabulary)} tokens in the vocabulary")
-print(f"{len(inputs)} windows for training, {len(test_inputs)} for testing")
 is_word = language.counted(words)  # (V,): words, but neither separators nor <unk>
 in_test, unknown = is_word[words.test].float().mean(), (words.test == 3).float().mean()
-print(f"of the test tokens, {in_test:.1%} are words and {unknown:.1%} are <unk>; the rest are separators")
-print(f"so {unknown / (unknown + in_test):.1%} of the test's words are <unk>")
+print(f"{len(words.vocabulary)} tokens in the vocabulary; "
+      f"{len(inputs)} windows for training, {len(test_inputs)} for testing")
+print(f"of the test tokens, {1 - in_test - unknown:.0%} are separators; "
+      f"of the words, {unknown / (unknown + in_test):.0%} are <unk>")
 
 # %% [markdown]
 # ### How good is good?
@@ -1232,12 +1185,14 @@ def draw_windows(generator):
 
 
 torch.manual_seed(0)
-bard = LanguageModel(len(words.vocabulary), d_model=96, num_layers=2, num_heads=4, d_ff=384, max_len=48)
+bard = LanguageModel(len(words.vocabulary), d_model=96, num_layers=2, num_heads=4, d_ff=384,
+                     max_len=48)
 start_weights(bard)
 bard.to(training.device())
 adam = torch.optim.Adam(bard.parameters(), betas=(0.9, 0.98), eps=1e-9)
-losses = training.train(bard, adam, lambda *batch: language_step(bard, *batch, adam), draw_windows, STEPS,
-                        rate=lambda step: 3e-3 * min(step / 100, 1) * (1 - step / (STEPS + 1)), checkpoint=None)
+losses = training.train(bard, adam, lambda *batch: language_step(bard, *batch, adam),
+                        draw_windows, STEPS, checkpoint=None,
+                        rate=lambda step: 3e-3 * min(step / 100, 1) * (1 - step / (STEPS + 1)))
 bard.cpu();
 
 # %% demo
@@ -1250,12 +1205,12 @@ print(f"the model's perplexity: on all tokens {every:.1f}, on known words {reach
 print("baselines on known words: " + ", ".join(f"{name} {value:.0f}" for name, value in baselines.items()))
 
 # %% [markdown]
-# Compare the two numbers for the model. On all tokens of Shakespeare, its perplexity is about 18. That sounds as if it hesitated between 18 words, but most of those tokens are separators. On known words, the honest number is about ten times as high, a little below 200. Knowing only how frequent each word is gives 528, and counting which word follows which gives 276. So a minute of training clearly beats the counts, because the model can use more than one previous word.
+# Compare the two numbers for the model. On all tokens of Shakespeare, its perplexity is about 18. That sounds as if it hesitated between 18 words, but most of those tokens are separators. On known words, the honest number is about ten times as high, a little below 200. Knowing only how frequent each word is gives 528, and counting which word follows which gives 276. So a minute of training clearly beats the counts, although the comparison handicaps the model: its softmax also spends probability on separators and `<unk>`, while the baselines share all of theirs among known words.
 
 # %% [markdown]
 # ## Sampling
 #
-# Now let it write. Greedy decoding suits translation, where one answer is right. For free text it tends to repeat itself, so we **sample**: draw the next token from the model's distribution. Divide the logits by a **temperature** first. Below 1, likely tokens become likelier; above 1, the distribution flattens. Each sample continues the words *My lord, I*.
+# Now let it write. Greedy decoding suits translation, where one answer is right. For free text it tends to repeat itself, so we **sample**: draw the next token from the model's distribution. Divide the logits by a **temperature** first. Below 1, likely tokens become likelier; above 1, the distribution flattens. Each sample continues *My lord, I*. (`sample` never draws `<unk>`, which stands for about one word in six of the test text.)
 
 # %% demo
 start = words.ids("My lord, I ")
@@ -1264,22 +1219,6 @@ for temperature in (0.3, 0.8, 1.5):
     print(f"temperature {temperature}:\n{language.wrapped(words.text(drawn.tolist()))}\n")
 
 # %% [markdown]
-# What does the temperature do to a single draw? Here are the eight tokens that the model finds likeliest as the first one of these samples, with their probabilities at four temperatures. The rest of the vocabulary shares what is left.
-
-# %% demo
-bard.eval()
-with torch.no_grad():
-    logits = bard(start[None])[0, -1]  # (V,)
-likeliest = logits.topk(8).indices  # (8,)
-shares = {f"temperature {t}": (logits / t).softmax(dim=-1)[likeliest] for t in (0.3, 0.8, 1.0, 1.5)}
-highest = max(share.max().item() for share in shares.values())
-plots.bars(shares, [words.vocabulary[id_] for id_ in likeliest.tolist()], top=1.2 * highest)
-for name, share in shares.items():
-    print(f"{name}: all other tokens together {1 - share.sum():.2f}")
-
-# %% [markdown]
-# The order of the tokens never changes. At 0.3, *will* takes about two thirds of the probability. At 1.5, the tokens outside the picture take more than four fifths of it together. Each of them is unlikely, but there are almost three thousand, so at a high temperature the text soon wanders off.
-#
 # **Try it.** Before you drag the slider: at which temperature do you expect the model to get stuck in a loop, and at which do you expect nonsense?
 
 # %% demo
@@ -1294,7 +1233,7 @@ def write(temperature):
     print(language.wrapped(words.text(drawn.tolist())))
 
 # %% [markdown]
-# At temperature 0.3 the text goes round in circles with the most frequent words: *the world of the earth of the world*. (Your samples may differ.) At 1.5 it is close to nonsense, and words run together. In between you can see what the model has learned: that words and separators alternate, that a verse line begins with a capital, and that a speech begins with a name on a line of its own. You can also see what it hasn't learned. The sentences mean nothing, and it doesn't keep track of who is on stage. To train for longer, raise `STEPS`. Name a file in `checkpoint=` so that you can interrupt the run and continue it later.
+# At temperature 0.3 the text goes round in circles with the most frequent words: *the world of the earth of the world*. (Your samples may differ.) At 1.5 it is close to nonsense, and words run together. In between you can see what the model has learnt: that words and separators alternate, that a verse line begins with a capital, and that a speech begins with a name on a line of its own. You can also see what it hasn't learnt. The sentences mean nothing, and it doesn't keep track of who is on stage. To train for longer, raise `STEPS`. Name a file in `checkpoint=` so that you can interrupt the run and continue it later.
 
 # %% [markdown]
 # ## The fourteen tensors, traced
@@ -1309,19 +1248,6 @@ for number, (name, tensor) in enumerate(seen.items(), start=1):
     print(f"{number:2}  {name:34} {tuple(tensor.shape)}")
 
 # %% [markdown]
-# Between tensors 2 and 3, each head also has queries, keys and values. They aren't among the fourteen, because `MultiHeadAttention` doesn't return them. Their shapes follow from lesson 4: queries, keys and values are `(B, H, S, K)` after splitting, the outputs of the heads are `(B, H, S, K)`, and merged they are `(B, S, D)` again, with $H \cdot K = D$. The next cell computes them for the first encoder layer.
-
-# %% demo
-x = seen["source vectors"]  # (B, S, D)
-layer = speller.encoder.layers[0].self_attention
-for name, project in {"queries": layer.w_q, "keys": layer.w_k, "values": layer.w_v}.items():
-    per_head = project(x).unflatten(-1, (4, -1)).transpose(1, 2)  # (B, H, S, K)
-    print(f"{name:18} {tuple(per_head.shape)}")
-per_head = seen["encoder: self-attention weights"] @ per_head  # the weights times the values
-print(f"{'output per head':18} {tuple(per_head.shape)}")
-print(f"{'merged':18} {tuple(per_head.transpose(1, 2).flatten(2).shape)}, then w_o gives tensor 4")
-
-# %% [markdown]
 # If the package torchview and the program graphviz are installed, the next cell draws the whole graph of the model. If a box has a name that isn't yours, such as one of PyTorch's own modules, it belongs to a stand-in from the first cell.
 
 # %% demo
@@ -1332,7 +1258,7 @@ draw_model(speller, [test_src[:3], shift_right(test_tgt[:3])])
 # %% [markdown]
 # ### Exercise 8: the fourteen tensors (2 points)
 #
-# A `Transformer` with `d_model=48`, `num_heads=8`, `num_layers=3`, `d_ff=96`, a source vocabulary of 70 words and a target vocabulary of 90 words is trained on a batch of **3** sentences. Each has **9** source tokens and **6** target tokens, padding included. What are the shapes, batch first, of the tensors numbered in the figure at the top?
+# A `Transformer` with `d_model=48`, `num_heads=8`, `num_layers=3`, `d_ff=96`, a source vocabulary of 70 words and a target vocabulary of 90 words is trained on a batch of **3** sentences. Each has **9** source tokens and **6** target tokens, padding included. What are the shapes, batch first, of the tensors numbered in the figure at the top? *8 minutes, easy.*
 #
 # Fill in the dictionary and delete the `raise` line below it. Write shapes as tuples, for example `(2, 3, 5)`. The keys mean:
 #
@@ -1342,8 +1268,6 @@ draw_model(speller, [test_src[:3], shift_right(test_tgt[:3])])
 # - `"decoder_input"`, the ids that the decoder reads; `"target_vectors"`, with their positions added;
 # - in a decoder layer: `"decoder_weights"`, the weights of its self-attention; `"cross_weights"`, those of its cross-attention; `"cross_attended"`, the output of that attention; `"decoder_hidden"`, after the first linear layer of the feed-forward network;
 # - `"logits"` and `"probabilities"`.
-#
-# *8 minutes, easy.*
 
 # %% solution shape-trace
 answers = {
@@ -1407,10 +1331,52 @@ print("answers: complete, and in the right format")
 #
 # </details>
 
+# %% [markdown] slide="slide"
+# ## What's wrong here?
+#
+# The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
+
+# %% [markdown] slide="subslide"
+# ### Case 1: a loss that stops falling
+#
+# A student trains a number speller. The loss falls at first and then flattens out far above 0, whatever the learning rate.
+
+# %% demo
+class Speller(nn.Module):
+    """Scores the next word of a number."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner, self.pad_id = inner, inner.pad_id
+
+    def forward(self, digits, fed):
+        return self.inner(digits, fed).softmax(dim=-1)  # (B, T, V)
+
+
+inner, adam = new_speller(num_layers=1)
+broken = Speller(inner)
+stuck = training.train(broken, adam, lambda *batch: train_step(broken, *batch, adam),
+                       draw_numbers, 200, rate=lambda step: noam_rate(step, 48, 150) / 2)
+means = [sum(stuck[i : i + 20]) / 20 for i in range(0, 200, 20)]
+plots.curves(range(10, 210, 20), {"training loss": means}, labels=("step", "mean loss per token"));
+
+# %% [markdown]
+# The loss of the correct model goes to almost 0. Which line is wrong, and why can this loss never come below a certain value?
+#
+# <details><summary>Answer</summary>
+#
+# **The mistake.** `forward` returns probabilities, and the loss takes a softmax again. Remove `.softmax(dim=-1)`.
+#
+# **Why this symptom.** Probabilities lie between 0 and 1, so the second softmax sees "logits" that differ by at most 1. Even a certain and right model gives the right one of V tokens only $e / (e + V - 1)$. With 35 tokens, the loss can't fall below $\ln(e + 34) - 1 \approx 2.6$.
+#
+# **A test that finds it.** The outputs at a position must not sum to 1: `model(src, fed).sum(-1)`.
+#
+# </details>
+
 # %% [markdown]
 # ## Stretch: `sample_next`
 #
-# *Stretch: not counted. 15 minutes, hard.* Temperature changes every probability. Two other methods cut off the tail of unlikely words: **top-k** keeps the $k$ largest logits (Fan et al. 2018), and **top-p** keeps the smallest set of words whose probability reaches $p$ (Holtzman et al. 2020, arXiv:1904.09751, section 3). Write one function that does all three, in this order:
+# *15 minutes, hard. Stretch: not counted.* Temperature changes every probability. Two other methods cut off the tail of unlikely words: **top-k** keeps the $k$ largest logits (Fan et al. 2018), and **top-p** keeps the smallest set of tokens whose probability reaches $p$ (Holtzman et al. 2020, arXiv:1904.09751, section 3). Write one function that does all three, in this order:
 #
 # 1. Divide the logits by the temperature. Temperature 0 means: return the argmax.
 # 2. If `top_k` is given, keep the `top_k` largest logits. A `top_k` larger than V keeps all.
@@ -1529,11 +1495,21 @@ def chooser(**settings):
     return lambda logits: sample_next(logits, generator=generator, **settings)
 
 
-smollm.write(request, "always the likeliest", chat=True, tokens=30)
-smollm.write(request, "temperature 0.2", chat=True, tokens=30, choose=chooser(temperature=0.2))
-smollm.write(request, "temperature 1", chat=True, tokens=30, choose=chooser(temperature=1.0))
-smollm.write(request, "temperature 3", chat=True, tokens=30, choose=chooser(temperature=3.0))
-smollm.write(request, "temperature 3, top 5", chat=True, tokens=30, choose=chooser(temperature=3.0, top_k=5))
+smollm.write(request, "always the likeliest", chat=True, tokens=20)
+settings = {"temperature 0.2": {"temperature": 0.2}, "temperature 1": {"temperature": 1.0},
+            "temperature 3": {"temperature": 3.0},
+            "temperature 3, top 5": {"temperature": 3.0, "top_k": 5}}
+for name, setting in settings.items():
+    smollm.write(request, name, chat=True, tokens=20, choose=chooser(**setting))
+
+# %% [markdown]
+# Your model and SmolLM2 continue the same words, both at a temperature of 0.8. Yours has the vocabulary of the plays and little sense; the larger one has learnt what a sentence is about.
+
+# %% demo
+opening = "My lord, I "
+drawn = language.sample(bard, words.ids(opening), 40, temperature=0.8, window=48, seed=5)
+print("yours:   ", words.text(drawn.tolist()).replace("\n", " ")[:90])
+smollm.write(opening.strip(), "SmolLM2", tokens=18, choose=chooser(temperature=0.8))
 
 # %% [markdown] slide="slide"
 # **Predict, then reveal.** `sample_next` divides by the temperature first and filters by `top_p` afterwards. What if the filter comes first, at a temperature of 2?
@@ -1555,8 +1531,9 @@ def filter_first(logits):
 
 
 drawn = torch.Generator().manual_seed(1)
-smollm.write(request, "temperature first", chat=True, tokens=30, choose=chooser(temperature=2.0, top_p=0.9))
-smollm.write(request, "filter first", chat=True, tokens=30, choose=filter_first)
+smollm.write(request, "temperature first", chat=True, tokens=20,
+             choose=chooser(temperature=2.0, top_p=0.9))
+smollm.write(request, "filter first", chat=True, tokens=20, choose=filter_first)
 
 # %% [markdown] slide="skip"
 # ## Where you stand
@@ -1569,7 +1546,7 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You have built the complete model of the paper, and it agrees with PyTorch's own up to rounding. You have trained it, and you can tell whether a model has learned its task: decode from it, compare it with a baseline, and work out the lowest possible loss before you judge a loss.
+# You have built the complete model of the paper, and it agrees with PyTorch's own up to rounding. You have trained it, and you can tell whether a model has learnt its task: decode from it, compare it with a baseline, and work out the lowest possible loss before you judge a loss.
 #
 # One question is still open: what do the heads attend to while the model does all this? **Lesson 8** makes attention visible, in your own trained model and in a pretrained one, and asks what such pictures show and what they don't.
 #
@@ -1581,12 +1558,12 @@ check()
 # | term | meaning |
 # |---|---|
 # | memory | the output of the last encoder layer, `(B, S, D)`, which every cross-attention reads |
-# | teacher forcing | training with the right words as the decoder's input, whatever it predicted |
+# | teacher forcing | training with the right tokens as the decoder's input, whatever it predicted |
 # | autoregressive | each output becomes part of the next input |
-# | greedy decoding | always take the most likely next word |
-# | label smoothing | a target that gives $1 - \varepsilon$ to the right word and spreads $\varepsilon$ over all words |
+# | greedy decoding | always take the most likely next token |
+# | label smoothing | a target that gives $1 - \varepsilon$ to the right token and spreads $\varepsilon$ over all tokens |
 # | warm-up | raising the learning rate over the first steps |
-# | gradient clipping | rescaling the gradients when their norm exceeds a limit |
+# | gradient clipping | rescaling the gradients when their norm exceeds a limit, as `language_step` does |
 # | language model | a model that predicts the next token of a text |
 # | perplexity | $\exp$ of the mean loss per token |
 # | temperature | the number that logits are divided by before sampling |

@@ -9,14 +9,12 @@
 #
 # **You will be able to**
 #
-# - collect the attention weights of a running model, layer by layer and head by head, without changing the model;
-# - draw them so that the pictures can be read and compared;
-# - find the head that attends to the previous token, and the one that links a word to itself across two sentences: first by a score, then by eye;
-# - measure how spread out a head's attention is, and follow information through several layers;
-# - answer questions about a paragraph by picking the answer span yourself;
-# - silence heads and layers, and say what an attention map shows and what it doesn't.
+# - collect and draw the attention weights of a running model;
+# - find a head that does a given job, first by a score, then by eye;
+# - pick the answer to a question from a paragraph;
+# - silence heads, and say what an attention map shows and what it doesn't.
 #
-# **Time** about 120 minutes · **Difficulty** medium · **Before this** lessons 6 and 7
+# **Time** about 115 minutes · **Difficulty** medium · **Before this** lessons 6 and 7
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, section 4 and the figures of its appendix; Clark et al. 2019, *What Does BERT Look At?*, arXiv:1906.04341.
 
@@ -37,13 +35,12 @@
 # | `attention_entropy` | 2 | 5 | Clark et al. 2019, section 3.3 |
 # | `attention_rollout` | 3 | 12 | Abnar and Zuidema 2020, arXiv:2005.00928 |
 # | `best_span` | 2 | 10 | Devlin et al. 2019, section 4.2 |
-# | `silence_head` | stretch | 12 | Michel et al. 2019, arXiv:1905.10650 |
 # | what a head does | 2 | 15 | written; Jain and Wallace 2019, arXiv:1902.10186 |
+# | `silence_head` | stretch | 12 | Michel et al. 2019, arXiv:1905.10650 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. These visible tests are a first check. Grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
-
-# %% [markdown]
-# The first model you look into is your own Transformer from lesson 7, if that notebook is next to this one and passes a quick check. Otherwise a stand-in takes its place. The next cell tells you which. Your grade for this lesson doesn't depend on it.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook; the exercise then counts as unanswered.
+#
+# The next two cells load your Transformer from lesson 7 and a pretrained `bert`. If one isn't there, a stand-in takes its place, and the cell says so. Your grade doesn't depend on it.
 
 # %% setup
 import math
@@ -68,58 +65,43 @@ Transformer = parts["Transformer"]
 
 torch.manual_seed(8);
 
-# %% [markdown]
-# The second model was trained by others, on a great deal of text. It is a small BERT, loaded here as `bert`, and its `tokeniser` comes with it. Nothing is downloaded. If its files aren't installed, a much smaller model is trained on the spot. The line below tells you which one you have, and how to get the real one.
-
-# %% demo
+# %% demo slide="skip"
 from coursework import attention_plots, check, hand_in, plots, skip
 from coursework.pretrained_bert import load_bert
 
 plots.use_style()
-bert, tokeniser, note = load_bert()  # load_bert("bert-base-uncased") if that is in your cache
+bert, tokeniser, note = load_bert()  # or load_bert("bert-base-uncased"), if it is cached
 print(note)
 
 # %% [markdown] slide="slide"
 # ## What a head can be for
 #
-# Here is a real language model, SmolLM2, with 270 heads. It continues a text of made-up names that repeats itself. Then eight of its heads are silenced (each passes on only its average output), and it can no longer look up what came next the first time. At the end of this lesson you will find these eight with a tool that you write.
+# SmolLM2, a real language model, has 270 heads. It continues a text of made-up names that repeats itself. Then eight heads are silenced (each passes on only its average output), and it can no longer look up what came next the first time. At the end of this lesson you will find these eight with a tool that you write.
 
 # %% demo
 from coursework.smollm import silence, write
 
 names = "Zorblat Quimfen Drosk Velmar Hilgan. Zorblat Quimfen"
-eight = {(17, 3), (17, 4), (17, 5), (18, 6), (18, 7), (23, 2), (23, 7), (24, 4)}  # each a layer and a head
+# layer and head of each
+eight = {(17, 3), (17, 4), (17, 5), (18, 6), (18, 7), (23, 2), (23, 7), (24, 4)}
 write(names, "all heads", tokens=8)
 write(names, "without eight", tokens=8, heads=silence(eight))
 
 # %% [markdown]
 # ## What an attention map is
 #
-# In lesson 3, every query got a row of **weights**: how much it takes from each key. Stack the rows and you have a matrix, which can be drawn as it is. That makes attention popular for explaining models. It is also a reason to be careful, as you will see at the end.
+# Stack the **weights** of all queries, and you have a matrix that can be drawn as it is.
 #
 # ![An attention map as a grid of weights. Five queries down: sos, four, hundred, and, seven. Five keys across: 4, 0, 7, eos, pad. The row of the query hundred is framed: its weights 0.05, 0.45, 0.40, 0.10 and 0.00 sum to 1. The column of the key 0 is framed: it sums to 1.40, and can sum to anything. The column of padding is all zeros.](images/visualisation_map.svg)
 #
-# Three rules help you read such a map:
-#
-# 1. **A row is a query.** It sums to 1. A column can sum to anything: a key may be attended to by all queries, or by none.
-# 2. **Row $i$ is about computing position $i$, not about word $i$.** Above the first layer, the vector at a position is already a mixture of several words.
-# 3. **Each head of each layer has its own map.** A model with 6 layers of 12 heads has 72 maps, and their mean need not look like any of them.
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** A translation model has 2 encoder layers and 2 decoder layers, with 4 heads each. It reads 5 tokens and writes 7. How many maps does one forward pass compute, and what are their shapes?
-#
-# <details><summary>Answer</summary>
-#
-# It computes 24. Each of the 2 encoder layers has 4 maps of 5 by 5. Each of the 2 decoder layers has 4 maps of 7 by 7, and 4 more of 7 by 5, where it attends to the source. Stacked, they are `(2, 4, 5, 5)`, `(2, 4, 7, 7)` and `(2, 4, 7, 5)`.
-#
-# </details>
+# 1. **A row is a query.** It sums to 1. A column can sum to anything.
+# 2. **Row $i$ belongs to position $i$, not to token $i$.** Above the first layer, the vector at a position is already a mixture of several tokens.
+# 3. **Each head of each layer has its own map.** Their mean need not look like any of them.
 
 # %% [markdown]
 # ## Forward hooks
 #
-# The weights exist for a moment inside `forward`, and are then discarded. You could rewrite the model so that it returns them, but then you would be looking at a different model. PyTorch offers a better way. A **forward hook** is a function that PyTorch calls after a module has run. It receives the module, its arguments and its result.
-#
-# Every attention module in our models returns a pair, `(output, weights)`, so a hook on it sees the weights. `register_forward_hook` returns a handle, and `handle.remove()` removes the hook.
+# The weights exist for a moment inside `forward`, and are then discarded. A **forward hook** is a function that PyTorch calls after a module has run, with the module, its arguments and its result. Every attention module in our models returns a pair, `(output, weights)`, so a hook on it sees the weights. `register_forward_hook` returns a handle, and `handle.remove()` removes the hook.
 
 # %% demo
 attention = MultiHeadAttention(8, 2)
@@ -134,27 +116,16 @@ attention(x, x, x)  # the hook is gone
 output, weights = heard[0]
 print(f"recorded {len(heard)} call: output {tuple(output.shape)}, weights {tuple(weights.shape)}")
 
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** A function registers a hook and never removes it. You call the function a hundred times. What happens?
-#
-# <details><summary>Answer</summary>
-#
-# Every forward pass now runs a hundred hooks, and each keeps tensors alive. The results stay correct, but the model gets slower and memory fills up, without any error message. A function that registers hooks should remove them again, even if the model raises an exception. That is what `try … finally` is for.
-#
-# </details>
-
 # %% [markdown] slide="slide"
 # ### Exercise 1: `attention_maps` (4 points)
 #
-# Run a Transformer on one source and one target, and return the weights of all its attention modules: a dictionary with the keys `"encoder"`, `"decoder"` (its self-attention) and `"cross"`.
+# Run a Transformer on one source and one target, and return the weights of all its attention modules: a dictionary with the keys `"encoder"`, `"decoder"` (its self-attention) and `"cross"`. *15 minutes, medium.*
 #
 # - `src` and `tgt` are a **batch of one**, and `tgt` is the decoder's input, so it already begins with `<sos>`. Drop the batch dimension in what you return.
 # - Return the weights of the model as it really runs, **with its own masks**: padding is hidden, and so is the future. Who builds the masks?
-# - **Turn dropout off** while you record. Afterwards, leave the model in the mode it came in, and leave **no hook** behind, even if the model raises an exception.
+# - **Turn dropout off** while you record. Afterwards, leave the model in the mode it came in, and leave **no hook** behind, even if the model raises an exception: that is what `try … finally` is for.
 #
 # The layers are `model.encoder.layers` and `model.decoder.layers`. Each has a `self_attention`, and the decoder's layers have a `cross_attention` as well.
-#
-# *15 minutes, medium.*
 
 # %% solution attention-maps
 def attention_maps(
@@ -253,17 +224,36 @@ check("attention-maps")
 #
 # </details>
 
-# %% [markdown]
-# ## A model to look into
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** A translation model has 2 encoder layers and 2 decoder layers, with 4 heads each. It reads 5 tokens and writes 7. How many maps does one forward pass compute, and what are their shapes?
 #
-# There is nothing to see in untrained weights. So train a small Transformer, in a few seconds, on a task from lesson 7: spelling out numbers. `4 0 7` becomes *four hundred and seven*.
+# <details><summary>Answer</summary>
+#
+# It computes 24. Each encoder layer has 4 maps of 5 by 5. Each decoder layer has 4 maps of 7 by 7, and 4 more of 7 by 5, where it attends to the source. Stacked, they are `(2, 4, 5, 5)`, `(2, 4, 7, 7)` and `(2, 4, 7, 5)`.
+#
+# </details>
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** A function registers a hook and never removes it. You call the function a hundred times. What happens?
+#
+# <details><summary>Answer</summary>
+#
+# Every forward pass now runs a hundred hooks, and each keeps tensors alive. The results stay correct, but the model gets slower and memory fills up, without any error message.
+#
+# </details>
+
+# %% [markdown]
+# ## A model to look inside
+#
+# Untrained weights show nothing. So train a small Transformer, in a few seconds, on a task from lesson 7: `4 0 7` becomes *four hundred and seven*.
 
 # %% demo
 from coursework import tasks, training
 
 learn, test = tasks.numbers(seed=0)
 torch.manual_seed(0)
-speller = Transformer(len(tasks.DIGITS), len(tasks.WORDS), 48, num_heads=4, num_layers=2, d_ff=96, dropout=0.0)
+speller = Transformer(len(tasks.DIGITS), len(tasks.WORDS), d_model=48, num_heads=4,
+                      num_layers=2, d_ff=96, dropout=0.0)
 adam = torch.optim.Adam(speller.parameters(), betas=(0.9, 0.98), eps=1e-9)
 
 
@@ -288,7 +278,7 @@ speller.eval();
 # %% demo
 @torch.no_grad()
 def spell(model, src, steps=12):
-    """Decode greedily: words (B, at most `steps`) for digits (B, S). The model is in eval mode."""
+    """Decode greedily: words (B, at most `steps`) for digits (B, S), in eval mode."""
     written, memory = torch.ones(len(src), 1, dtype=torch.long), model.encode(src)
     for _ in range(steps):
         word = model.decode(written, memory, src)[:, -1].argmax(dim=-1)
@@ -305,32 +295,28 @@ def exact(model, numbers):
     return sum(mine == tasks.say(right) for mine, right in zip(written, tgt)) / len(numbers)
 
 
-src, tgt = tasks.translation(torch.tensor([4073]))
 print(f"unseen numbers spelt out exactly: {exact(speller, test[:400]):.1%}")
-print("4073:", tasks.say(spell(speller, src)[0]))
-
-# %% [markdown]
-# The model has learned its task: it spells out numbers that it has never seen. Now record its attention while it writes 4073.
-
-# %% demo
+src, tgt = tasks.translation(torch.tensor([4073]))
 read = shift_right(tgt)  # the decoder's input: <sos> and all words but the last
 maps = attention_maps(speller, src, read)
 digits = [tasks.DIGITS[i] for i in src[0]]
 words = [tasks.WORDS[i] for i in read[0]]
-for name, weights in maps.items():
-    print(f"{name:8} {tuple(weights.shape)}")
-for name, row in {"source": digits, "reads": words, "predicts": [tasks.WORDS[i] for i in tgt[0]]}.items():
-    print(f"{name:8}", *row)
+print("source  ", *digits)
+print("reads   ", *words)
+print("predicts", tasks.say(spell(speller, src)[0]))
+print({name: tuple(weights.shape) for name, weights in maps.items()})
 
 # %% [markdown]
+# The model spells out numbers that it has never seen. `maps` now holds its attention while it writes 4073.
+#
 # ## Drawing a map
 #
-# You can't read a map of 100 numbers, but you can look at a picture of it. Four small choices decide whether the picture is readable, and each is easy to get wrong:
+# Four choices decide whether a picture of a map can be read:
 #
-# - Put **queries down and keys across**, with the first query at the top, so that a text reads from the top.
+# - Put **queries down and keys across**, with the first query at the top.
 # - **Label every token**, even if there are many, and even if a token occurs twice.
 # - Label rows with queries and columns with keys. In cross-attention, these are **different tokens**.
-# - Use **one colour scale, from 0 to 1**, for all pictures. By default, a plotting library stretches the colours to the largest weight in the picture. Then a head that attends everywhere looks as sharp as one that attends to a single word.
+# - Use **one colour scale, from 0 to 1**, for all pictures.
 
 # %% demo
 sharp = torch.eye(6).roll(1, dims=1) * 0.9 + 0.1 / 6
@@ -338,14 +324,12 @@ faint = 1 / 6 + 0.02 * (torch.eye(6) - 1 / 6)
 attention_plots.scales({"one key gets 0.92": sharp, "all keys get 0.16 to 0.18": faint});
 
 # %% [markdown]
-# Both rows show the same two heads. In the top row, each picture has a colour scale of its own, and the two heads look equally sharp. In the bottom row, both use the scale from 0 to 1, and you can see that the right head attends to all keys almost equally.
+# Both rows show the same two heads. In the top row, each picture stretches the colours to its own largest weight, so both heads look equally sharp. On the scale from 0 to 1, you can see that the right head attends to all keys almost equally.
 
 # %% [markdown]
 # ### Exercise 2: `plot_attention` (3 points)
 #
-# Draw one map as a **seaborn heat map** that follows the four rules. Use `sns.heatmap`; seaborn is in scope as `sns`. Draw on the Axes passed as `ax`, or create your own if there are none. Return the Axes.
-#
-# *10 minutes, easy.*
+# Draw one map as a **seaborn heat map** that follows the four rules. Use `sns.heatmap`; seaborn is in scope as `sns`. Draw on the Axes passed as `ax`, or create your own if there are none. Return the Axes. *10 minutes, easy.*
 
 # %% solution plot-attention
 def plot_attention(
@@ -416,85 +400,76 @@ check("plot-attention")
 # </details>
 
 # %% [markdown]
-# **Predict.** The next picture shows the cross-attention of your number speller, as drawn by your function: layers down, heads across. Each row is the word that the decoder has just read, and it is about to predict the next one. Before you look: which digit would you attend to after *four*, and which after *thousand*?
+# **Predict, then reveal.** Your function is about to draw the cross-attention of the number speller. Each row is the word that the decoder has just read, and it is about to predict the next one. Which digit would you attend to after *four*, and which after *seventy*?
+#
+# <details><summary>Answer</summary>
+#
+# After *four* comes *thousand*, which no single digit says: how many digits follow does. After *seventy* comes *three*, so the 3 is a good guess. Compare with layer 1 below.
+#
+# </details>
 
 # %% demo
 attention_plots.grid(maps["cross"], words, digits, draw=plot_attention, title="cross-attention");
 
 # %% [markdown]
-# Look at layer 1, head 3. At `<sos>` it attends to the 4, the digit to be spelt out next. At *four* it attends to `<eos>`: to write *thousand*, the model needs to know how many digits follow. At *and* it attends to the 7, and at *seventy* to the 3. The other heads of layer 1 share this diagonal, some sharply and some less so. Training with another seed, or on another machine, may distribute the work differently.
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** In the decoder's self-attention, what is row 0 of every map, whatever the model has learned?
-#
-# <details><summary>Answer</summary>
-#
-# It has a single 1, at `<sos>`, because position 0 may attend only to itself. So this row says nothing about the model. More generally, be careful when you compare rows of a causal map: row $i$ divides its weight among $i + 1$ keys.
-#
-# </details>
+# Look at layer 1, head 3. At `<sos>` it attends to the 4, the digit to be spelt out next. At *four* it attends to `<eos>`, at *and* to the 7, and at *seventy* to the 3. That the model needs to know how many digits follow *four* would explain the weight on `<eos>`, but a map can't show why a weight is there. (On another machine, other heads may do this.)
 
 # %% demo
 attention_plots.grid(maps["encoder"], digits, digits, draw=plot_attention, title="encoder self-attention")
 attention_plots.grid(maps["decoder"], words, words, draw=plot_attention, title="decoder self-attention");
 
 # %% [markdown]
-# The encoder's maps fill the whole square: every digit may attend to every other. The decoder's maps are empty above the diagonal, which is the causal mask at work. Row 0 is the same in all of them.
+# The encoder's maps fill the whole square: every digit may attend to every other. The decoder's maps are empty above the diagonal, which is the causal mask at work. Row 0 of each holds a single 1 at `<sos>`, whatever the model has learnt, because position 0 may attend only to itself.
 
 # %% [markdown]
 # ## All heads at once: bertviz
 #
-# The package **bertviz** (Vig 2019, arXiv:1906.05714) draws the same weights as lines between two columns of tokens. The drawings below are bertviz's own, packaged so that they need no network.
+# The package **bertviz** (Vig 2019, arXiv:1906.05714) draws the same weights as lines between two columns of tokens. Its **head view** shows one layer, with one colour per head; darker lines mean larger weights.
 #
-# The **head view** shows one layer, with one colour per head. Try three things:
-#
-# 1. Hover over a word on the left. The lines show what it attends to, and darker lines mean larger weights.
-# 2. Double-click a colour at the top to show that head alone. Click a colour to switch a single head on or off.
-# 3. Choose *Cross* in the menu. The words are now on the left and the digits on the right.
+# 1. Hover over a word on the left to see what it attends to.
+# 2. Double-click a colour at the top to show that head alone.
+# 3. Choose *Cross* in the menu: words on the left, digits on the right.
 
 # %% demo
 from coursework.attention_views import head_view, model_view
 
-own = {"encoder_attention": list(maps["encoder"][:, None]), "decoder_attention": list(maps["decoder"][:, None]),
-       "cross_attention": list(maps["cross"][:, None]), "encoder_tokens": digits, "decoder_tokens": words}
+own = {f"{kind}_attention": list(weights[:, None]) for kind, weights in maps.items()}
+own |= {"encoder_tokens": digits, "decoder_tokens": words}
 head_view(**own, layer=1)
-
-# %% [markdown]
-# The **model view** shows every head of every layer as a small tile, layers down and heads across. Click a tile to enlarge it. Use this view to find tiles that stand out, such as parallel lines or a fan that ends at one token. Then go back to the head view for the details.
-
-# %% demo
-model_view(**own, display_mode="light")
 
 # %% [markdown]
 # ## A pretrained model: BERT and MiniLM
 #
-# BERT is an encoder (Devlin et al. 2019). Its only mask hides padding, so every token can attend to every other. It was trained to fill in words that had been masked out, and it reads **pairs** of sentences, laid out as one sequence:
+# BERT is an encoder (Devlin et al. 2019). Its only mask hides padding, so every token can attend to every other. It reads **pairs** of sentences, laid out as one sequence:
 #
 # `[CLS] the cat sat on the mat [SEP] the cat lay on the rug [SEP]`
 #
-# The model you have loaded, **all-MiniLM-L6-v2**, has the architecture of BERT and another history, in three steps. MiniLM (Wang et al. 2020, arXiv:2002.10957) is a small model trained to imitate the self-attention of a larger one. Of its 12 layers, every second one was kept. The result was tuned on a billion pairs of sentences, so that sentences with similar meanings get similar vectors (model card of sentence-transformers/all-MiniLM-L6-v2). In that last step, it read each sentence on its own.
+# In addition to token and position, each position gets a **segment id** (the library calls it `token_type_ids`): 0 up to the first `[SEP]`, and 1 after it. Given two texts, the tokeniser prepares all of this.
 #
-# Keep this in mind when you compare its heads with those that Clark et al. (2019) found. They studied the original BERT-base, with 12 layers of 12 heads. What holds for one of these models may not hold for the other.
+# Your model, **all-MiniLM-L6-v2**, has the architecture of BERT but another history: it has learnt to imitate the attention of a larger model (Wang et al. 2020, arXiv:2002.10957), and was then tuned so that sentences with similar meanings get similar vectors. What Clark et al. (2019) found in the original BERT may not hold for it.
 #
-# In addition to word and position, each token gets a **segment id** that says which sentence it belongs to (the library calls it `token_type_ids`): 0 up to the first `[SEP]`, and 1 after it. Given two texts, the tokeniser prepares all of this.
+# <details><summary>More: where MiniLM comes from</summary>
+#
+# MiniLM was trained to imitate the self-attention of a larger model. Of its 12 layers, every second one was kept. The result was tuned on a billion pairs of texts, among them pairs of questions and answers from SQuAD 2.0, Natural Questions, TriviaQA and SearchQA (model card of sentence-transformers/all-MiniLM-L6-v2). In that last step, it read each text on its own. Clark et al. studied BERT-base, with 12 layers of 12 heads.
+#
+# </details>
 
 # %% demo
 encoding = tokeniser("The cat sat on the mat", "The cat lay on the rug", return_tensors="pt")
+print("tokens", *tokeniser.convert_ids_to_tokens(encoding["input_ids"][0].tolist()))
 for name, row in encoding.items():
-    print(f"{name:15} {row[0].tolist()}")
-print("tokens         ", *tokeniser.convert_ids_to_tokens(encoding["input_ids"][0].tolist()))
+    print(f"{name}\n   {row[0].tolist()}")
 
 # %% [markdown]
 # ### Exercise 3: `sentence_pair_attention` (3 points)
 #
-# Let the model read the pair, and return three things in the form that bertviz expects:
+# Let the model read the pair, and return three things in the form that bertviz expects. *10 minutes, easy.*
 #
-# - `attentions`: **one** tensor `(L, H, S, S)`. If you call the model with `output_attentions=True`, it returns a tuple of L tensors `(1, H, S, S)`. (For this, the model has to be loaded with `attn_implementation="eager"`, as `load_bert` does. The faster implementations never store the full weights.)
+# - `attentions`: **one** tensor `(L, H, S, S)`. If you call the model with `output_attentions=True`, it returns a tuple of L tensors `(1, H, S, S)`. (This works because `load_bert` uses `attn_implementation="eager"`. The faster implementations never store the full weights.)
 # - `tokens`: the list of all S tokens as strings, special tokens included.
 # - `sentence_b_start`: the index of the first token of sentence `b`.
 #
 # Pass the model **everything** that the tokeniser returns. One word can become several tokens, so count tokens, not words.
-#
-# *10 minutes, easy.*
 
 # %% solution sentence-pair-attention
 def sentence_pair_attention(
@@ -565,29 +540,21 @@ check("sentence-pair-attention")
 # </details>
 
 # %% [markdown]
-# Here is the pair in the head view. Hover over *cat* on the left, and use the menu to restrict the view to *Sentence A -> Sentence B*. In layer 0, most of the weight goes to `[CLS]` and `[SEP]`. Double-click the colours one after another: does any head show another pattern?
+# The **model view** shows every head of every layer as a small tile, layers down and heads across. Click a tile to enlarge it. Look for slanted parallel lines (each token attends to its neighbour), for a fan that closes on one token (usually `[CLS]` or `[SEP]`), and for a grey haze. Which kind is the most common?
 
 # %% demo
 pair = ("The cat sat on the mat", "The cat lay on the rug")
 attentions, tokens, start = sentence_pair_attention(bert, tokeniser, *pair)
-head_view(list(attentions[:, None]), tokens, start, layer=0)
-
-# %% [markdown]
-# Now all heads of the model in the model view. Look for three kinds of tiles: slanted parallel lines (each token attends to its neighbour), a fan that closes on one token (usually `[CLS]` or `[SEP]`), and a grey haze (attention spread over everything). Which kind is the most common?
-
-# %% demo
 model_view(list(attentions[:, None]), tokens, start, display_mode="light")
 
 # %% [markdown]
 # ## Finding a head by its score
 #
-# Looking at every map doesn't scale, and you tend to see what you hope to see. Ask a definite question instead: compute a number for every head, and look only at the heads that score high. Clark et al. (2019, section 3.1) did this for BERT. Some heads attend to the previous token, some to the next one, and a great many to `[SEP]`.
+# Looking at every map doesn't scale, and you tend to see what you hope to see. Ask a definite question instead: compute a number for every head, and look only at the heads that score high.
 #
 # ### Exercise 4: `previous_token_score` (1 point)
 #
-# For every head of every layer, return the mean of the weights that position $i$ gives to position $i - 1$, over all $i \geq 1$. Position 0 has no previous token, so leave it out of the mean altogether.
-#
-# *5 minutes, easy.*
+# For every head of every layer, return the mean of the weights that position $i$ gives to position $i - 1$, over all $i \geq 1$. Position 0 has no previous token, so leave it out of the mean altogether. *5 minutes, easy.*
 
 # %% solution previous-token-score
 def previous_token_score(attentions: torch.Tensor) -> torch.Tensor:
@@ -635,13 +602,14 @@ check("previous-token-score")
 # %% demo
 back = previous_token_score(attentions)  # (L, H)
 layer, head = divmod(back.argmax().item(), back.size(1))
-attention_plots.scores(back, f"previous-token score: the best is layer {layer}, head {head} with {back.max():.0%}")
+title = f"previous-token score: best is layer {layer}, head {head}, with {back.max():.0%}"
+attention_plots.scores(back, title)
 plot_attention(attentions[layer, head], tokens, tokens);
 
 # %% [markdown]
-# The framed score belongs to a head that gives almost all of its weight to the previous token, and its map confirms it: a dark line just below the main diagonal. Clark et al. found such heads in BERT as well. Lesson 2 showed why they can exist: with sinusoidal positions, a shift by one position is a fixed linear map. BERT's positions are learned, and they can do the same.
+# The framed head gives almost all of its weight to the previous token, and its map confirms it: a dark line just below the main diagonal. Clark et al. found such heads in BERT as well.
 #
-# Now a less mechanical question: is there a head that links **the same word across the two sentences**? The score follows the same idea. It is the mean weight from one occurrence of a word to the other, in both directions, over all words that occur once in each sentence. (*The* occurs twice in each, so it has two counterparts to choose from.)
+# Now a less mechanical question: is there a head that links **the same word across the two sentences**? The score is the mean weight from one occurrence of a word to the other, in both directions, over all words that occur once in each sentence.
 
 # %% demo
 def same_word_score(attentions, tokens, start):
@@ -654,19 +622,14 @@ def same_word_score(attentions, tokens, start):
 
 same = same_word_score(attentions, tokens, start)
 layer, head = divmod(same.argmax().item(), same.size(1))
-attention_plots.scores(same, f"same word, other sentence: the best is layer {layer}, head {head} with {same.max():.0%}")
+title = f"same word, other sentence: best is layer {layer}, head {head}, with {same.max():.0%}"
+attention_plots.scores(same, title)
 plot_attention(attentions[layer, head], tokens, tokens);
 
 # %% [markdown]
-# Again, the map agrees with the score: *cat* attends to *cat* and *on* to *on*, in both directions. Here is the same head in the head view. Choose *Sentence A -> Sentence B* and hover over *cat*.
-
-# %% demo
-head_view(list(attentions[:, None]), tokens, start, layer=layer, heads=[head], include_layers=[layer])
-
-# %% [markdown]
-# What about words that have no counterpart? A row has to sum to 1, so a head with nothing to do has to attend *somewhere*. A token without meaning of its own is a good place: look at the columns of `[CLS]` and `[SEP]`. In BERT it is mostly `[SEP]`, and Clark et al. call this a "no-op" (section 3.2).
+# Again, the map agrees with the score: *cat* attends to *cat* and *on* to *on*, in both directions. Words without a counterpart have to attend *somewhere*, because a row sums to 1: look at the columns of `[CLS]` and `[SEP]`. Clark et al. call this a "no-op" (section 3.2).
 #
-# **A warning.** You have asked one question of all heads and kept the best answer. Among 72 heads, one will always look like something. A finding needs a second sentence, chosen *before* you look. So here is the head that was found on the first pair, tested on two pairs that played no part in finding it.
+# **A warning.** You have asked one question of all heads and kept the best answer. Among 72 heads, one will always look like something. A finding needs a second sentence, chosen *before* you look. Here is the head on two pairs that played no part in finding it.
 
 # %% demo
 pairs = [("The cat sat on the mat", "The cat lay on the rug"),
@@ -674,11 +637,11 @@ pairs = [("The cat sat on the mat", "The cat lay on the rug"),
          ("My sister plays the piano", "The piano belongs to my sister")]
 for a, b in pairs:
     again = same_word_score(*sentence_pair_attention(bert, tokeniser, a, b))
-    rank = (again > again[layer, head]).sum() + 1
-    print(f"{again[layer, head]:.0%}, rank {rank}; the median head has {again.median():.0%}:  {a} / {b}")
+    mine, rank = again[layer, head], (again > again[layer, head]).sum() + 1
+    print(f"{mine:.0%}, rank {rank}; the median head has {again.median():.0%}:  {a}")
 
 # %% [markdown]
-# With the real model, the head keeps rank 1 on both new pairs, far above the median head. Its score falls, though: 78 % on the pair it was found on, 58 % and 32 % on the new ones. That is typical. The score that made you pick a head is always an optimistic one.
+# With the real model, the head keeps rank 1 on both new pairs, far above the median head. Its score falls, though: 78 % on the pair it was found on, 58 % and 32 % on the new ones. That is typical. A score that made you pick a head is, on average, too high.
 
 # %% [markdown]
 # ## Sharp or spread out: entropy
@@ -689,9 +652,7 @@ for a, b in pairs:
 #
 # ### Exercise 5: `attention_entropy` (2 points)
 #
-# Return one entropy per query, for any number of leading dimensions. Weights can be **exactly 0**: in a causal map, about half of them are. In the limit, $0 \cdot \ln 0 = 0$. In floating-point arithmetic, it is NaN.
-#
-# *5 minutes, easy.*
+# Return one entropy per query, for any number of leading dimensions. Weights can be **exactly 0**: in a causal map, about half of them are. In the limit, $0 \cdot \ln 0 = 0$. In floating-point arithmetic, it is NaN. *5 minutes, easy.*
 
 # %% solution attention-entropy
 def attention_entropy(weights: torch.Tensor) -> torch.Tensor:
@@ -742,14 +703,12 @@ special = [place for place, token in enumerate(tokens) if token in ("[CLS]", "[S
 attention_plots.by_layer(attentions[..., special].sum(dim=-1).mean(dim=-1), "weight on [CLS] and [SEP]");
 
 # %% [markdown]
-# Each dot is a head, and the line connects the means of the layers. Heads close to the dotted line attend to all tokens almost equally. For BERT, Clark et al. report broad heads in the lower layers, and more than half of the attention on `[SEP]` in the middle layers (sections 3.2 and 3.3). Both hold here, roughly: layer 0 is broad, and in layers 1 to 4 more than half of the weight goes to the special tokens. Two things differ. The last layer is as broad as the first. And layer 0 has one head with an entropy close to 0: the previous-token head from above.
-#
-# Note that low entropy isn't the same as carrying information. A head that gives all its weight to one special token is as sharp as a head can be.
+# Each dot is a head, and the line connects the means of the layers. Two findings of Clark et al. (sections 3.2 and 3.3) hold here, roughly: layer 0 is broad, close to the entropy of equal weights, and in layers 1 to 4 more than half of the weight goes to the special tokens. A head that gives all its weight to one of them is as sharp as a head can be, so low entropy doesn't mean that it carries information.
 
 # %% [markdown]
 # ## Through several layers: rollout
 #
-# A map is about the *positions of its own layer*. What stands at position 5 above layer 2 has been mixed three times, so a map of layer 3 doesn't say which **words** are read. Abnar and Zuidema (2020) trace the mixing back to the words, with a simple model of a layer:
+# A map is about the *positions of its own layer*, and what stands at a position has been mixed in every layer below. Abnar and Zuidema (2020) trace the mixing back to the tokens, with a simple model of a layer:
 #
 # - Average the heads of a layer: $A$ is the mean over heads.
 # - Half of what a position holds arrives through the residual connection, unmixed: $\frac{1}{2} A + \frac{1}{2} I$.
@@ -757,13 +716,13 @@ attention_plots.by_layer(attentions[..., special].sum(dim=-1).mean(dim=-1), "wei
 # - The layers follow one another, so **multiply** their matrices, with later ones on the left.
 #
 # ![Two layers of three positions, with the paths from position 2 at the top down to word 0. Position 2 above layer 1 takes 0.3, 0.2 and 0.5 from the three positions above layer 0, and these take 0.8, 0.3 and 0.2 from word 0. Beside it, the matrix of layer 1 times the matrix of layer 0 is the rollout. Position 2, word 0: 0.3 times 0.8 plus 0.2 times 0.3 plus 0.5 times 0.2 is 0.40.](images/visualisation_rollout.svg)
+#
+# Position 2 at the top takes $0.3 \cdot 0.8 + 0.2 \cdot 0.3 + 0.5 \cdot 0.2 = 0.40$ from token 0: every path counts.
 
 # %% [markdown]
 # ### Exercise 6: `attention_rollout` (3 points)
 #
-# Return the rollout of all L layers. Row $i$ gives the share of position $i$, at the top, that comes from each word. The rows of $\frac{1}{2} A + \frac{1}{2} I$ often sum to 1 already. Renormalise them anyway, because a query that may attend to nothing has a row of zeros.
-#
-# *12 minutes, medium.*
+# Return the rollout of all L layers. Row $i$ gives the share of position $i$, at the top, that comes from each token. The rows of $\frac{1}{2} A + \frac{1}{2} I$ often sum to 1 already. Renormalise them anyway, because a query that may attend to nothing has a row of zeros. *12 minutes, medium.*
 
 # %% solution attention-rollout
 def attention_rollout(attentions: torch.Tensor) -> torch.Tensor:
@@ -839,22 +798,22 @@ for ax, (title, weights) in zip(axes, pictures.items()):
     print(f"{title:30} on the token itself {own:.0%}, on [CLS] and [SEP] {on_special:.0%}")
 
 # %% [markdown]
-# The left picture is what is most often shown as "the attention of the model". The right one, the rollout, is almost a single stripe at `[CLS]`. With the real model, 74 % of the rollout falls on the special tokens, against 30 % in the last layer alone. The reason is the multiplication: a token that gets some weight in *every* layer gains with every factor. What a position is sure to keep of its own word is only $(1/2)^L$, one half per layer.
+# The left picture is what is most often shown as "the attention of the model". The right one, the rollout, is almost a single stripe at `[CLS]`. With the real model, 74 % of the rollout falls on the special tokens, against 30 % in the last layer alone: a token that gets some weight in *every* layer accumulates weight with each multiplication.
 #
-# The rollout is a model of the model. It knows nothing of the values, the output projection or the feed-forward network, and it assumes that attention to `[CLS]` matters as much as attention to a word. Abnar and Zuidema found that it agrees better than raw attention with what happens when words are masked out. They don't claim more.
+# The rollout is a model of the model. It knows nothing of the values, the output projection or the feed-forward network. Abnar and Zuidema found that it agrees better than raw attention with what happens when tokens are masked out. They don't claim more.
 
 # %% [markdown]
 # ## Answering questions about a paragraph
 #
-# A model for **extractive question answering** reads a question and a paragraph as a pair. For each token it returns two logits: how well an answer could *start* here, and how well it could *end* here (Devlin et al. 2019, section 4.2). What remains is to pick the span. You can't simply take the best start and the best end separately: the end may come before the start, or a page after it.
+# A model for **extractive question answering** reads a question and a paragraph as a pair. For each token it returns two logits: how likely the answer is to *start* here, and how likely to *end* here (Devlin et al. 2019, section 4.2). What remains is to pick the span. You can't simply take the best start and the best end separately: the end may come before the start.
 #
 # ![The question Who kept the light, and the paragraph Tom Reed and later Ada Holm kept the light, with a start logit and an end logit for each token. The highest start logit, 3.0, is at Ada, and the highest end logit, 3.1, at Reed. Their sum is 6.1, but this pair ends before it starts. The best span is Tom Reed, with 2.9 + 3.1 = 6.0; the next best is Ada Holm, with 3.0 + 2.8 = 5.8. All other logits are negative.](images/visualisation_span.svg)
 #
+# The best start, *Ada*, and the best end, *Reed*, make no span. *Tom Reed*, with 2.9 + 3.1 = 6.0, is the best that is one.
+#
 # ### Exercise 7: `best_span` (2 points)
 #
-# Return `(start, end)`, the indices of the first and last token of the best span. It has the highest sum `start_logits[start] + end_logits[end]` among all spans with start ≤ end < start + `max_length`. Logits can be negative, even all of them.
-#
-# *10 minutes, medium.*
+# Return `(start, end)`, the indices of the first and last token of the best span. It has the highest sum `start_logits[start] + end_logits[end]` among all spans with start ≤ end < start + `max_length`. Logits can be negative, even all of them. *10 minutes, medium.*
 
 # %% solution best-span
 def best_span(start_logits: torch.Tensor, end_logits: torch.Tensor, max_length: int) -> tuple[int, int]:
@@ -914,32 +873,38 @@ check("best-span")
 # %% [markdown]
 # ### A reader
 #
-# The reader below is `bert` with a **span head**: one linear layer that turns each token's vector into a start logit and an end logit. The head alone isn't enough, because this BERT was tuned to compare sentences. So the linear layers of its top four layers also get small trained corrections, **low-rank updates** (LoRA: Hu et al. 2021, arXiv:2106.09685). A matrix $W$ becomes $W + BA$, where $A$ has only 8 rows and $B$ only 8 columns.
+# The reader is `bert` with a **span head**: one linear layer that turns each token's vector into a start logit and an end logit. The head alone isn't enough, because this BERT was tuned to compare sentences. So the linear layers of its top four layers also get small trained corrections, **low-rank updates** (LoRA: Hu et al. 2021, arXiv:2106.09685). A matrix $W$ becomes $W + BA$, where $A$ has only 8 rows and $B$ only 8 columns.
 #
 # ![The reader from left to right: question and paragraph go through layers 0 and 1, then through layers 2 to 5, whose matrices are W + BA, then through the span head, which gives a start logit and an end logit for each token. Below, one such matrix: a square W, plus a narrow B with 8 columns times a flat A with 8 rows. W stays as it is. What we trained is orange: B and A in layers 2 to 5, and the span head.](images/visualisation_reader.svg)
 #
-# We trained the head and the updates with `python -m tools.train_span_head`, a program in the repository of this course. The training paragraphs are synthetic: a program writes facts such as "The red mill was built in 1653 by Clara Benford" and asks *who*, *when*, *where*, *what*, *why* and *how many*. No paragraph written by a person was used for training.
+# Only the orange parts were trained, with `python -m tools.train_span_head` in the repository of this course, on synthetic paragraphs: a program writes facts such as "The red mill was built in 1653 by Clara Benford" and asks *who*, *when*, *where*, *what*, *why* and *how many*. The frozen MiniLM below them has met human questions: its tuning used SQuAD 2.0, Natural Questions, TriviaQA and SearchQA.
+#
+# In one training example of five, the paragraph doesn't hold the answer, and the right span is the `[CLS]` token. `no_answer` is its sum of logits. If no span beats it, the reader says so (Devlin et al. 2019, section 4.3).
 
 # %% demo
 import textwrap
 
-from coursework.extractive_qa import LONGEST, UNSEEN, WORKED, is_right, load_reader
+from coursework.extractive_qa import (
+    LONGEST, NONE, UNSEEN, WORKED, TooLongError, is_right, load_reader,
+)
 
 reader = load_reader()
-print(textwrap.fill(reader.note, 100), textwrap.fill(WORKED.paragraph, 100), sep="\n\n")
 
 
 def answer(question, paragraph):
-    """The answer, as text, that your `best_span` picks."""
+    """The text of the span that your `best_span` picks, or that there is none."""
     logits = reader.read(question, paragraph)
-    return logits.text(*best_span(logits.starts, logits.ends, max_length=LONGEST))
+    start, end = best_span(logits.starts, logits.ends, max_length=LONGEST)
+    beaten = logits.starts[start] + logits.ends[end] < logits.no_answer
+    return NONE if beaten else logits.text(start, end)
 
-# %% demo
+
+print(textwrap.fill(reader.note, 88), textwrap.fill(WORKED.paragraph, 88), sep="\n\n")
 for question in WORKED.questions:
-    print(f"{question:58} {answer(question, WORKED.paragraph)}")
+    print(f"\n{question}\n    {answer(question, WORKED.paragraph)}", end="")
 
 # %% [markdown]
-# Now look at the logits behind one of these answers.
+# Here are the logits behind one of these answers.
 
 # %% demo
 question = "Who built the lighthouse?"
@@ -948,71 +913,89 @@ picked = best_span(logits.starts, logits.ends, max_length=LONGEST)
 attention_plots.span(logits.tokens, logits.starts, logits.ends, picked, "logit");
 
 # %% [markdown]
-# The shaded tokens are the span with the highest sum. The start logits peak at *Ada* and the end logits at *Holm*. A second, lower peak of the start logits stands at *the*: "the engineer Ada Holm" would be an answer as well.
-#
+# The shaded tokens are the span with the highest sum. The start logits peak at *Ada* and the end logits at *Holm*.
+
+# %% [markdown]
+# **Your own paragraph.** Paste a paragraph and ask about it. Ask something that it doesn't say, too.
+
+# %% demo
+paragraph = """Marie Curie was born in Warsaw in 1867. She moved to Paris to study physics,
+because women could not enrol at the university of Warsaw. In 1903 she shared the Nobel
+Prize in Physics with her husband Pierre and Henri Becquerel."""
+questions = ["Where was Marie Curie born?", "Why did she move to Paris?", "Who was her sister?"]
+try:
+    for question in questions:
+        print(f"{question:32} {answer(question, paragraph)}")
+except TooLongError as problem:
+    print(problem)
+
+# %% [markdown]
 # ### How good is it?
 #
-# We looked at the paragraph above while we built the reader, so it proves little. A fair test needs texts that had no influence on the reader. The next cell asks 36 questions about six paragraphs that were written by hand before the training and used only for this measurement. An answer counts if it matches one of the accepted answers, apart from articles and prepositions.
+# One paragraph proves little. A fair test needs texts that had no influence on the reader. The next cell asks 48 questions about eight paragraphs that were written by hand before the training and used only for this measurement. Eight of the questions have no answer. An answer counts if it matches one of the accepted ones, apart from articles and prepositions.
 
 # %% demo
 asked = [(question, accepted, answer(question, passage.paragraph))
          for passage in UNSEEN for question, accepted in passage.questions.items()]
-wrong = [(question, accepted, given) for question, accepted, given in asked if not is_right(given, accepted)]
+wrong = [each for each in asked if not is_right(each[2], each[1])]
 print(f"{len(asked) - len(wrong)} of {len(asked)} questions answered correctly")
+for name, kind in {"why": lambda question, accepted, given: question.startswith("Why"),
+                   "no answer": lambda question, accepted, given: not accepted}.items():
+    all_of_it, missed = (sum(kind(*each) for each in some) for some in (asked, wrong))
+    print(f"    {name}: {all_of_it - missed} of {all_of_it}")
 for question, accepted, given in wrong:
-    print(f"{question:45} answered: {given:32} accepted: {accepted[0]}")
+    print(f"{question}\n    answered: {given[:38]:40} accepted: {(*accepted, NONE)[0][:32]}")
 
 # %% [markdown]
-# The trained reader gets 30 of 36 right, or 83 %. With so few questions, this is a rough figure: another six paragraphs could easily give 75 % or 90 %. It is far better than the reader that compares words, and far from a reader trained on a hundred thousand human questions.
-#
-# Look at one failure. "Who counts the penguins?" gets the answer "once a year". The sentence is *Penguins on Stack Island are counted once a year by two biologists from Lima*. In the training data, a passive verb is followed at once by its agent, or by a time that begins with *in* or *on*. The reader has never seen a phrase such as *once a year* in that place, and takes it for the agent. The same holds for "Who planted the bushes?": the right sentence says so in a relative clause, *who planted forty bushes*, and the program that wrote the training data knows no such clauses. Synthetic data teaches what its author thought of.
+# The trained reader gets 36 of 48 right, or 75 %. With so few questions, this is a rough figure: another eight paragraphs could easily give 65 % or 85 %. *Who*, *where*, *when* and *how many* mostly hold. Only 2 of 6 *why* questions are answered: reasons come in more forms than the program that wrote the training data knows, and some answers are cut short ("tobacco" for "to buy tobacco"). Where the paragraph has no answer, the reader says so in 6 of 8 cases; in the others it offers something nearby. Synthetic data teaches what its author thought of.
 
 # %% [markdown]
 # ## What attention does not explain
 #
-# A map shows where a head attends. It is tempting to conclude that what gets much attention is what matters. You can test that on your own model, because you can **intervene**: silence one head, and see how many numbers are still spelt out exactly. `head_ablation.without` returns a copy of the model in which the given heads of one attention add nothing to the output.
+# It is tempting to conclude that what gets much attention is what matters. You can test that on your own model, because you can **intervene**: silence one head, and see how many numbers are still spelt out exactly.
 #
-# **Predict.** Before you run the next cell: does the sharpest head in your pictures matter most? And what happens if you silence *all* heads of a layer?
+# A silenced head gives the same output at every position: its mean, measured on 200 training numbers. (Zeros would be a cruder test. The layers above would get vectors unlike any they have seen, and that alone could do damage.) `head_ablation.without` returns a copy of the model with some heads silenced.
+#
+# **Predict.** Does the sharpest head in your pictures matter most? And what happens if you silence *all* heads of a layer?
 
 # %% demo
 from coursework import head_ablation
 
-whole = exact(speller, test[:100])
+sources, targets = tasks.translation(learn[:200])
+means = head_ablation.mean_outputs(speller, sources, shift_right(targets))
 rows = []  # kind of attention, layer, head, mean entropy on 4073, accuracy without the head
 for kind, layer, head in head_ablation.heads(speller):
     spread = attention_entropy(maps[kind])[layer, head].mean().item()
-    silenced = head_ablation.without(speller, kind, layer, [head])
+    silenced = head_ablation.without(speller, kind, layer, [head], means)
     rows.append((kind, layer, head, spread, exact(silenced, test[:100])))
-attention_plots.ablation([(kind, spread, left) for kind, _, _, spread, left in rows], whole);
+attention_plots.ablation([(kind, spread, left) for kind, _, _, spread, left in rows],
+                         exact(speller, test[:100]));
 
 # %% [markdown]
-# Each dot is a head. Its place from left to right is how sharply it attends on 4073 (left is sharper). Its height is how many of 100 other numbers are spelt out exactly without it. If a sharp map meant an important head, the dots would rise from left to right. They don't. Most heads, sharp or not, can be silenced without harm. The one that the model needs most is a broad head of the encoder: without it, only about three quarters of the numbers come out right.
+# Each dot is a head. Its place from left to right is how spread out its attention on 4073 is. Its height is how many of 100 other numbers are spelt out exactly without it. If a sharp map meant an important head, the dots would rise from left to right. They don't. Nearly all heads, sharp or not, can be silenced without harm. The one that the model needs most is a broad head of the encoder: without it, only about two thirds of the numbers come out right. The next is the sharpest of all, in the decoder.
 
 # %% demo
 print("silenced                 exactly right   lowest of its single heads")
 for kind, layer in head_ablation.layers(speller):
-    silenced = head_ablation.without(speller, kind, layer, range(4))
+    silenced = head_ablation.without(speller, kind, layer, range(4), means)
     lowest = min(left for *place, _, _, left in rows if place == [kind, layer])
-    print(f"{kind:8} layer {layer}, all heads {exact(silenced, test[:100]):14.0%} {lowest:22.0%}")
+    left = exact(silenced, test[:100])
+    print(f"{kind:8} layer {layer}, all heads {left:14.0%} {lowest:22.0%}")
 
 # %% [markdown]
-# Compare the two columns. In decoder layer 1, you can silence any single head and lose next to nothing, but without all four the accuracy drops almost to 0. So its heads are redundant: the model can spare each of them, because others do the same work. In encoder layer 1, hardly anything depends on the attention: without any of its heads, the accuracy stays close to 100 %. Only a measurement can tell these two cases apart. In the maps, both layers look equally busy.
-#
-# These numbers come from one model and 100 test numbers. Yours may differ.
+# Compare the two columns. In decoder layer 1, you can silence any single head and lose next to nothing, but without all four, only about one number in eight comes out right: each head can be spared as long as the others are there. In encoder layer 1, hardly anything depends on the attention: without any of its heads, the accuracy stays close to 100 %. In the maps, both layers look equally busy. Only a measurement tells them apart. (One model, 100 test numbers: yours may differ.)
 
 # %% [markdown]
 # ## Is attention explanation?
 #
-# There is a debate about this question, and it's worth knowing:
-#
-# - Jain and Wallace (2019, *Attention is not Explanation*) replaced the attention weights of trained text classifiers by quite different ones, and found that the prediction often stayed the same.
-# - Wiegreffe and Pinter (2019, *Attention is not not Explanation*, arXiv:1908.04626) replied that you can't exchange the weights of a model that was trained with its own. They proposed tests in which attention does better than chance.
-# - Clark et al. (2019) stay with what can be measured: which heads match which relation between words, on labelled text.
+# - Jain and Wallace (2019, *Attention is not Explanation*) replaced the attention weights of trained text classifiers with very different ones, and found that the prediction often stayed the same.
+# - Wiegreffe and Pinter (2019, *Attention is not not Explanation*, arXiv:1908.04626) replied that weights can't be exchanged at will, because the model was trained with its own. They proposed four tests, among them how much the weights vary between seeds, and training with weights that are pushed away from the usual ones. Such adversarial weights did worse when a simpler model had to use them.
+# - Clark et al. (2019) stick to what can be measured: which heads match which relation between words, on labelled text.
 #
 # A map is evidence of **where information could have come from**. Whether it did come from there, and whether it mattered, are separate questions. To answer them, you intervene.
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** In a sentiment model, the last layer puts 80 % of the weight of `[CLS]` on the word *not*. Does the model decide because of *not*?
+# **Predict, then reveal.** In a sentiment model, the last layer puts 80 % of the weight of `[CLS]` on the position of the word *not*. Does the model decide because of *not*?
 #
 # <details><summary>Answer</summary>
 #
@@ -1023,13 +1006,11 @@ for kind, layer in head_ablation.layers(speller):
 # %% [markdown]
 # ### Exercise 8: what a head does (2 points, written)
 #
-# Pick **one** head, of `bert` or of the number speller, and write 80 to 150 words:
+# Pick **one** head, of `bert` or of the number speller, and write 80 to 150 words. *15 minutes, medium.*
 #
-# 1. which head it is, and what it seems to do;
-# 2. your evidence: a score, with a number, *and* at least one sentence or number other than the one with which you found it;
-# 3. why this doesn't yet explain the model's output, and what experiment would tell you more.
-#
-# *15 minutes, medium.*
+# 1. Say which head it is, and what it seems to do.
+# 2. Give your evidence: a score, with a number, *and* at least one sentence or number other than the one with which you found it.
+# 3. Say why this doesn't yet explain the model's output, and what experiment would tell you more. Say what you would compare it with.
 
 # %% written reading-attention 2 [markdown]
 # **Question.** Which head of `bert` or of the number speller did you look at, what does it seem to do, what is your evidence, and why does this not yet explain the model's output?
@@ -1046,10 +1027,12 @@ for kind, layer in head_ablation.layers(speller):
 # %% [markdown]
 # ## Stretch: `silence_head`
 #
-# *Stretch: not counted. 12 minutes, medium.* Now write the intervention yourself, as a **context manager**:
+# Now write the intervention yourself, as a **context manager**. *12 minutes, medium. Stretch: not counted.*
 #
-#     with silence_head(attention, head=2):
-#         …  # here, head 2 adds nothing to the output
+# ```python
+# with silence_head(attention, head=2):
+#     ...  # here, head 2 adds nothing to the output
+# ```
 #
 # `attention` is a `MultiHeadAttention` with `num_heads` heads. Inside the `with` block, the given head contributes nothing to the output; the output bias and the other heads stay. Afterwards, everything is as it was, bit for bit, even if the block raises an exception.
 #
@@ -1191,11 +1174,11 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You have looked inside your own Transformer and inside one that others trained. You have found heads by a score and checked them by eye. And you know three ways in which a pretty picture misleads: stretched colours, positions mistaken for words, and attention mistaken for reasons.
+# You have looked inside your own Transformer and inside one that others trained. You have found heads by a score, checked them by eye, and tested them by taking them away. And you know three ways in which a pretty picture misleads: stretched colours, positions mistaken for tokens, and attention mistaken for reasons.
 #
-# This is the last lesson. You have built every part of a Transformer yourself, from the lookup of a token to the picture of what it attends to.
+# You have now built every part of a Transformer yourself, from the lookup of a token to the picture of what it attends to.
 #
-# **Read on**: Clark et al. 2019, arXiv:1906.04341, on what the heads of BERT do. Abnar and Zuidema 2020, arXiv:2005.00928, on rollout and attention flow. Vig 2019, arXiv:1906.05714, on bertviz. Michel et al. 2019, arXiv:1905.10650, on how many heads can be removed. Jain and Wallace 2019, arXiv:1902.10186, with Wiegreffe and Pinter 2019, arXiv:1908.04626, for the debate.
+# **Read on**: Clark et al. 2019, arXiv:1906.04341, on what the heads of BERT do. Vig 2019, arXiv:1906.05714, on bertviz. Michel et al. 2019, arXiv:1905.10650, on how many heads can be removed. Wang et al. 2023, arXiv:2211.00593, on mean ablation and on circuits of heads.
 
 # %% [markdown]
 # ## Glossary
@@ -1209,4 +1192,4 @@ check()
 # | rollout | the product of all layers' averaged maps, each mixed half and half with the identity |
 # | span head | a linear layer that gives each token a start logit and an end logit |
 # | low-rank update | a trained correction $BA$ to a matrix, with few rows in $A$ and few columns in $B$ |
-# | ablation, silencing | removing a part of a model to see what depends on it |
+# | mean ablation | replacing a head's output with its mean, to see what depends on the head |

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import DEFAULT, patch
 
+import autograder  # noqa: F401 - first, because it keeps nbformat from importing a parser that takes a second
+
+# isort: split
+
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.authoring.build import build
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import SubmissionError
 from autograder.model.report import CheckReport, ExerciseReport, Outcome, Report
@@ -85,6 +88,8 @@ RIGHT = {"double": "# right", "halve": "# right", "why": "Because."}
 
 def make_course(root: Path) -> Course:
     """Lay out a course with the tiny lesson built, and no submissions."""
+    from autograder.authoring.build import build  # it loads torch, which the workers of a pool do without
+
     course = Course(root)
     shutil.copy(Path(__file__).parents[1] / CONFIG, root / CONFIG)
     course.source.mkdir()

@@ -22,7 +22,7 @@ from autograder.authoring.notebook import (
     solution_notebook,
     was_run,
 )
-from autograder.authoring.release import generate, verify_release
+from autograder.authoring.release import generate_assignment, verify_release
 from autograder.authoring.rules import IMAGES, check_images, images_of, verify
 from autograder.authoring.validate import validate
 from autograder.lessons.loading import with_checks
@@ -94,7 +94,7 @@ def assemble(course: Course, name: str) -> Built:
             picture = (course.images / image).read_bytes()
             write(stage.source / name / IMAGES / image, picture)
             write(stage.solutions / IMAGES / image, picture)
-        verify_release(lesson, read_notebook(generate(stage.root, name) / f"{name}.ipynb"))
+        verify_release(lesson, read_notebook(generate_assignment(stage.root, name) / f"{name}.ipynb"))
         files = {path.relative_to(stage.root): path.read_bytes() for path in files_in(stage.root)}
     return Built(lesson, checks, files, solution_notebook(lesson))
 

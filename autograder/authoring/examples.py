@@ -25,7 +25,7 @@ from autograder.model.errors import CheckDefinitionError
 from autograder.model.exercise import Exercise, Lesson, Mistake
 from autograder.model.lesson_text import read_lesson
 from coursework import scope
-from coursework.engine import compare, observe, operations, parts
+from coursework.engine import compare, observe, operations, parts, products
 from coursework.engine import examples as engine_examples
 from coursework.engine.compare import is_right
 from coursework.engine.examples import SEED, Signature, matching, sign
@@ -95,7 +95,7 @@ def examples_current(root: Path, lesson: Lesson) -> bool:
 def made_from(lesson: Lesson) -> str:
     """Return a digest of all that examples are made from: inputs, answers, references, mistakes, our code."""
     digest = hashlib.sha256()
-    modules = (compare, draw, engine_examples, observe, operations, parts, *scope.HOMES)
+    modules = (compare, draw, engine_examples, observe, operations, parts, products, *scope.HOMES)
     ours = [Path(each.__file__ or "") for each in modules]
     folders = sorted({each.module.parent for each in lesson.exercises if each.module})
     references = [folder / "reference.py" for folder in folders]

@@ -25,7 +25,7 @@ from autograder.model.nbgrader_config import course_id, database_url, in_a_file,
 MOST_ERRORS = 1000  # errors of nbgrader's that are kept, to be reported only if it fails
 
 
-def generate(root: Path, lesson: str, gradebook: str = "", course: str = "") -> Path:
+def generate_assignment(root: Path, lesson: str, gradebook: str = "", course: str = "") -> Path:
     """Release a lesson of the course folder `root`, and return the folder it was released to.
 
     With a gradebook's address, the assignment is recorded there too; without, none is needed. Raises
@@ -69,7 +69,7 @@ def register(course: Course, lesson: str) -> None:
     with TemporaryDirectory() as folder:
         stage = Course(Path(folder).resolve())
         shutil.copytree(wanted.parent, stage.source / lesson)
-        generate(stage.root, lesson, database_url(course), course_id(course))
+        generate_assignment(stage.root, lesson, database_url(course), course_id(course))
 
 
 def _create_gradebook(course: Course) -> None:

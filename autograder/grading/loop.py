@@ -104,8 +104,8 @@ class GradingLoop:
         Returns what went wrong, by student.
         """
         if pool is None or not (pool.is_running or len(students) > ALONE):
-            return feedback_exporter.generate(self.course, self.lesson, students)
-        return feedback_exporter.generate(
+            return feedback_exporter.make_pages(self.course, self.lesson, students)
+        return feedback_exporter.make_pages(
             self.course, self.lesson, students, workers=pool.workers, spread=pool.spread
         )
 

@@ -23,17 +23,17 @@ MAX_CRASHES = 2
 SLOW_SECONDS = 20.0  # of processor time; checks that took longer together are not run again
 PROBE_SECONDS = 10
 EXAMPLE_SECONDS = 5.0
-# An answer that is wrong once in six calls passes a dozen checks and 8 more questions with probability 0.03,
-# and 16 questions, which are asked if a check failed, with 0.05. One that is found out has to pass each check
-# 20 times more: it keeps a check with probability 0.03.
-AGAIN_IF_PERFECT, AGAIN, OFTEN = 8, 16, 20
+# An answer that is wrong once in six calls passes 20 questions, checks included, with probability 0.03, and
+# the 16 that are asked again if a check failed with 0.05. One that is found out has to pass each check 20
+# times more: it keeps a check with probability 0.03.
+ENOUGH, FEWEST, MOST, AGAIN, OFTEN = 20, 3, 8, 16, 20
 CHANGED = (
     "Asked the same question again, your code gave a different answer; the first was right. An "
     "answer must depend neither on chance nor on what was called before."
 )
 NOT_RUN = "Not run, because an earlier check did not come to an end."
 
-_requests: WeakKeyDictionary[TestInput, dict[int, Request]] = WeakKeyDictionary()
+_requests: WeakKeyDictionary[TestInput, dict[tuple[int, float], Request]] = WeakKeyDictionary()
 
 
 @dataclass
@@ -42,6 +42,7 @@ class ExerciseRunner:
 
     Use it as a context manager: it keeps a probe open. A check that ends its probe fails, and the next one
     gets a new probe. After a time-out or `MAX_CRASHES` crashes, the remaining checks fail without being run.
+    A question may take the `share` of a check's seconds.
 
     Messages quote `source`, the student's cell. Each probe first runs `cells`, with the parts that
     `stand_ins` define in place: for a process that has not run the notebook. One that has and that `kept`
@@ -56,6 +57,7 @@ class ExerciseRunner:
     stand_ins: Mapping[str, str] | None = None
     cells: Sequence[str] = ()
     kept: bool = False
+    share: float = 1.0
     result: CheckResults = field(init=False)
     _probe: Probe | None = field(default=None, init=False)
 
@@ -115,7 +117,7 @@ class ExerciseRunner:
     def _judge(self, check: Check, test_input: TestInput, got: Observation) -> None:
         expected = self.oracle.expected(self.exercise, check, test_input)
         if got.ended:
-            verdict = Verdict(passed=False, message=describe_end(got.ended, check.seconds))
+            verdict = Verdict(passed=False, message=describe_end(got.ended, check.seconds * self.share))
         else:
             seen = Comparison(test_input.operation, got, expected, source=self.source)
             verdict = judge_check(self.exercise, check, seen)
@@ -124,11 +126,12 @@ class ExerciseRunner:
 
     def _request(self, check: Check, test_input: TestInput, turn: int = 0) -> Request:
         """Return what a check asks, packed once for a whole class; each turn in another random state."""
-        packed = _requests.setdefault(test_input, {})
-        if turn not in packed:
-            asked = test_input.operation, self.exercise.name, test_input.seed + turn, check.seconds
-            packed[turn] = Request(*asked)
-        return packed[turn]
+        packed, key = _requests.setdefault(test_input, {}), (turn, self.share)
+        if key not in packed:
+            seconds = check.seconds * self.share
+            asked = test_input.operation, self.exercise.name, test_input.seed + turn, seconds
+            packed[key] = Request(*asked)
+        return packed[key]
 
     def _ready_probe(self) -> Probe | None:
         """Return the probe, a new one if need be; None if the process did not survive a fork."""
@@ -136,12 +139,11 @@ class ExerciseRunner:
             excluded = self.exercise.excludes.names if self.exercise.excludes else ()
             lesson = self.oracle.lesson.name
             try:
+                seconds = PROBE_SECONDS * self.share
                 if self.kept:
-                    self._probe = self.process.turn(PROBE_SECONDS, self.exercise.id, lesson, excluded)
+                    self._probe = self.process.turn(seconds, self.exercise.id, lesson, excluded)
                 else:
-                    self._probe = self.process.probe(
-                        PROBE_SECONDS, self.stand_ins, self.cells, lesson, excluded
-                    )
+                    self._probe = self.process.probe(seconds, self.stand_ins, self.cells, lesson, excluded)
             except RunEndedError as ending:
                 self.result.endings.append(ending)
                 self._probe = None
@@ -162,7 +164,7 @@ class ExerciseRunner:
         evidence = self.result.evidence
         asked = [(n, item) for n, item in enumerate(evidence) if item.passed]
         asked.sort(key=lambda each: len(self._request(each[1].check, each[1].test_input).frame))
-        number = AGAIN_IF_PERFECT if self.result.perfect else AGAIN
+        number = min(max(ENOUGH - len(asked), FEWEST), MOST) if self.result.perfect else AGAIN
         few = [n for n, item in asked if item.test_input.operation.repeated][:number]
         for turn in range(1, OFTEN + 1):
             if self.result.changing:

@@ -22,7 +22,7 @@ from autograder.grading.outcomes import CheckResults
 from autograder.grading.runner import ExerciseRunner
 from autograder.judge.diagnose import diagnose
 from autograder.judge.oracle import Oracle
-from autograder.model.errors import RunCrashedError, RunEndedError
+from autograder.model.errors import RunCrashedError, RunEndedError, RunTimedOutError
 from autograder.model.exercise import Exercise
 from autograder.model.report import ExerciseReport, Report
 from autograder.probe.notes import Kind
@@ -45,6 +45,8 @@ ANSWER_SECONDS = 20.0
 OWN_CELL_SECONDS = 10.0  # for a cell that the student added
 OWN_CELLS_SECONDS = 40.0  # for all of those together; the rest is skipped
 LONG_SECONDS = 10.0  # after which an exercise is graded as soon as it is reached
+MANY_TIME_OUTS = 2  # after which each limit is shorter, so that the exercises below are graded as well
+SHORTER = 0.25
 TOTAL_SECONDS = 200.0  # after which no check is begun
 LAST_SECONDS = 240.0  # after which no answer is waited for
 
@@ -82,6 +84,7 @@ class GradingSession:
         # What is still to be graded alone when the notebook has been run, by exercise.
         self._alone: dict[str, Callable[..., ExerciseReport]] = {}
         self._own_seconds = 0.0
+        self._timed_out: set[str | int] = set()  # exercises, and indices of cells that are the student's own
         self._started = time.monotonic() if started is None else started
 
     def grade(self) -> list[ExerciseReport]:
@@ -118,6 +121,10 @@ class GradingSession:
     def _out_of_time(self) -> bool:
         return time.monotonic() > self._started + TOTAL_SECONDS
 
+    def _limit(self, seconds: float) -> float:
+        """Return how many seconds something may take that is given `seconds` in an ordinary submission."""
+        return seconds * (SHORTER if len(self._timed_out) >= MANY_TIME_OUTS else 1.0)
+
     def _run(self) -> Run:
         """Open a run that ends with the submission's time, whatever it is doing then."""
         return self._warm.run(self._started + LAST_SECONDS)
@@ -138,29 +145,31 @@ class GradingSession:
 
     def _run_cell(self, index: int, part: Part, run: Run) -> None:
         """Run one cell. One that ends the process is skipped from now on, and fails its exercise."""
+        seconds = self._limit(OWN_CELL_SECONDS if part.role is Role.OWN else ANSWER_SECONDS)
         try:
-            raised = self._timed(part, run)
+            raised = self._timed(part, run, seconds)
             if raised and _out_of_memory(raised):
                 run.close()  # what it still holds would be missing for the cells that follow
                 raise RunCrashedError("out of memory")
         except RunEndedError as ending:
             self._skipped.add(index)
+            if isinstance(ending, RunTimedOutError):
+                self._timed_out.add(part.exercise or index)
             if part.role is Role.SOLUTION and part.exercise:
-                self._alone[part.exercise] = partial(self._ended, ending=ending)
+                self._alone[part.exercise] = partial(self._ended, ending=ending, seconds=seconds)
         else:
             self._keep_exception(part, raised)
 
-    def _timed(self, part: Part, run: Run) -> dict[str, Any] | None:
-        """Run a cell within its limits, and return a description of the exception it raised."""
+    def _timed(self, part: Part, run: Run, seconds: float) -> dict[str, Any] | None:
+        """Run a cell within its limit, and return a description of the exception it raised."""
         own = part.role is Role.OWN
         if own and self._own_seconds > OWN_CELLS_SECONDS:
             return None
         used = run.seconds
         try:
-            seconds = OWN_CELL_SECONDS if own else ANSWER_SECONDS
             return run.cell(part.source, seconds, self.oracle.lesson.name)
         except RunEndedError:
-            self._own_seconds += OWN_CELL_SECONDS if own else 0.0
+            self._own_seconds += seconds if own else 0.0
             raise
         finally:
             self._own_seconds += run.seconds - used if own else 0.0
@@ -228,6 +237,7 @@ class GradingSession:
             return None
         with self._runner(exercise, run, kept=kept) as runner:
             first = runner.run()
+            self._timed_out |= {exercise.id} if first.timed_out else set()
             if not first.perfect and not self._out_of_time():
                 runner.try_examples()
         self.incidents.add(exercise.id, run.take_notes())
@@ -247,12 +257,12 @@ class GradingSession:
             return self._report(exercise, first, alone)
         return self._report(exercise, alone, *filter(None, [first]))
 
-    def _ended(self, exercise: Exercise, run: Run, ending: RunEndedError) -> ExerciseReport:
+    def _ended(self, exercise: Exercise, run: Run, ending: RunEndedError, seconds: float) -> ExerciseReport:
         """Grade an exercise whose cell ended the process, which an earlier cell may have caused."""
         alone = self._run_alone(exercise, run)
         if alone.merit:
             return self._report(exercise, alone)
-        return outcomes.cell_ended(exercise, ending, ANSWER_SECONDS)
+        return outcomes.cell_ended(exercise, ending, seconds)
 
     def _run_alone(self, exercise: Exercise, run: Run, first: CheckResults | None = None) -> CheckResults:
         """Run the checks without the notebook: the answer, the helpers it needs, and right parts.
@@ -263,6 +273,7 @@ class GradingSession:
         cells = [IMPORT_BASICS, *self._sources(exercise)]
         with self._runner(exercise, run, self.oracle.stand_ins(exercise), cells) as runner:
             alone = runner.run(first)
+            self._timed_out |= {exercise.id} if alone.timed_out else set()
             runner.try_examples()
         return alone
 
@@ -282,8 +293,10 @@ class GradingSession:
         *,
         kept: bool = False,
     ) -> ExerciseRunner:
-        source = self._answers[exercise.id].source
-        return ExerciseRunner(self.oracle, exercise, run, self._out_of_time, source, stand_ins, cells, kept)
+        source, share = self._answers[exercise.id].source, self._limit(1.0)
+        return ExerciseRunner(
+            self.oracle, exercise, run, self._out_of_time, source, stand_ins, cells, kept, share
+        )
 
     def _refusal(self, exercise: Exercise) -> Refusal | None:
         """Return what the answer, or a cell that it needs, is not to be written with; None for nothing."""

@@ -12,10 +12,12 @@ from coursework.engine.compare import ATOL, RTOL, difference, of_type, same_form
 from coursework.engine.describe import (
     Comparison,
     Explainer,
+    about_gradients,
     cell_of,
     changed_arguments,
     describe,
     entry_of,
+    listed,
     say_changed,
 )
 from coursework.engine.exceptions import say_raised
@@ -24,7 +26,6 @@ SENTENCES: Final[Mapping[str, Mapping[str, str]]] = yaml.safe_load(
     Path(__file__).with_name("sentences.yaml").read_text("utf-8")
 )
 PASSED = Verdict(passed=True)
-MANY = 3  # weights are listed by name up to this number
 
 
 def failed(message: str) -> Verdict:
@@ -166,21 +167,9 @@ def gradients_match(names: Sequence[str] = (), *, output: Judge | None = None) -
             return _not_trained(lost)
         if "output" in got and (said := of_output(entry_of(seen, "output")).message):
             return said
-        wrong = _wrong(got, seen.expected.value)
-        if lost := [path for path, gradient in wrong.items() if gradient is None]:
-            return f"No gradient reaches {_listed(lost, names)}: nothing is learnt there."
-        which, are = ("gradient", "is") if len(wrong) == 1 else ("gradients", "are")
-        return f"The {which} of {_listed([*wrong], names)} {are} wrong." if wrong else None
+        return about_gradients(names)(seen)
 
     return matches_reference(explainer, any_form=True)
-
-
-def _wrong(got: dict[str, Any], want: dict[str, Any]) -> dict[str, Any]:
-    """Return the gradients that are not as expected, by path or argument."""
-    mine, right = (value.get("gradients", value) for value in (got, want))
-    if isinstance(right, list):
-        mine, right = ({f"argument {n}": g for n, g in enumerate(each)} for each in (mine, right))
-    return {path: mine.get(path) for path, value in right.items() if difference(mine.get(path), value)}
 
 
 def unregistered(seen: Comparison) -> str | None:
@@ -192,13 +181,6 @@ def unregistered(seen: Comparison) -> str | None:
 def _not_trained(paths: Sequence[str]) -> str:
     missed = "it. Is it" if len(paths) == 1 else "them. Is each of them"
     return (
-        f"{_listed(paths)} cannot be trained: `parameters()` does not find {missed} an nn.Parameter, "
+        f"{listed(paths)} cannot be trained: `parameters()` does not find {missed} an nn.Parameter, "
         "in an nn.Module or an nn.ModuleList?"
     )
-
-
-def _listed(paths: Sequence[str], names: Sequence[str] = ()) -> str:
-    numbered = dict(enumerate(names))
-    named = [numbered.get(int(p.split()[1]), p) if p.startswith("argument ") else p for p in paths[:MANY]]
-    more = f" and {len(paths) - MANY} more" if len(paths) > MANY else ""
-    return ", ".join(f"`{name}`" for name in named) + more

@@ -14,7 +14,7 @@ MAX_MEMORY = 4 * 2**30  # bytes; a page that several processes share counts once
 MAX_SECONDS = 300.0  # of processor time, of all processes together
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICKS = os.sysconf("SC_CLK_TCK")
-STATE, PARENT, USER_TIME, SYSTEM_TIME, CHILDREN_USER, CHILDREN_SYSTEM = 0, 1, 11, 12, 13, 14
+PARENT, USER_TIME, SYSTEM_TIME, CHILDREN_USER, CHILDREN_SYSTEM = 1, 11, 12, 13, 14
 THREADS, STARTED, RESIDENT = 17, 19, 21  # positions after the name, which is in brackets
 
 
@@ -29,7 +29,6 @@ class Process:
     memory: int
     seconds: float
     of_children: float
-    computes: bool  # now, or when it next gets the processor
 
 
 class ResourceMonitor:
@@ -57,14 +56,16 @@ class ResourceMonitor:
         """Return how many threads a process and its descendants have, main threads included."""
         return sum(each.threads for each in self.family(ancestor))
 
-    def usage(self, ancestor: int) -> tuple[float, bool]:
+    def usage(self, ancestor: int) -> tuple[float, float | None]:
         """Return the processor time in seconds that a process and its descendants have used so far.
 
-        And whether any of them computes, rather than waiting for something or having been stopped.
+        And for how many seconds their threads had a processor or waited in line for one: for the rest they
+        slept, waited for something else, or were stopped. None if the kernel does not count that.
         """
         family = self.family(ancestor)
         seconds = sum(each.seconds + each.of_children for each in family)
-        return seconds, any(each.computes for each in family)
+        counted = os.access("self/schedstat", os.R_OK, dir_fd=self._proc)
+        return seconds, sum(self._runnable(each.pid) for each in family) if counted else None
 
     def family(self, ancestor: int) -> list[Process]:
         """Return a process and its descendants, as far as they live."""
@@ -87,6 +88,22 @@ class ResourceMonitor:
                 if line.startswith("Pss:"):
                     return int(line.split()[1]) * 1024
         return process.memory
+
+    def _runnable(self, pid: int) -> float:
+        """Return for how many seconds the threads of a process had a processor, or waited in line for one."""
+        nanoseconds = 0
+        with contextlib.suppress(OSError):  # it, or a thread of it, may have ended
+            for thread in self._threads(pid):
+                had, waited, _ = self._read(f"{pid}/task/{thread}/schedstat").split()
+                nanoseconds += int(had) + int(waited)
+        return nanoseconds / 1e9
+
+    def _threads(self, pid: int) -> list[str]:
+        folder = os.open(f"{pid}/task", os.O_RDONLY | os.O_DIRECTORY, dir_fd=self._proc)
+        try:
+            return os.listdir(folder)  # noqa: PTH208 - a descriptor, not a path
+        finally:
+            os.close(folder)
 
     def _processes(self) -> dict[int, Process]:
         found = {}
@@ -116,5 +133,4 @@ def _process(pid: int, stat: str) -> Process:
         memory=fields[RESIDENT] * PAGE,
         seconds=(fields[USER_TIME] + fields[SYSTEM_TIME]) / TICKS,
         of_children=(fields[CHILDREN_USER] + fields[CHILDREN_SYSTEM]) / TICKS,
-        computes=texts[STATE] in ("R", "D"),
     )

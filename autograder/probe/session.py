@@ -33,7 +33,7 @@ from autograder.probe import isolate, wire
 from autograder.probe.notes import AuditHook, Kind, Note, Notes
 from autograder.probe.originals import Originals
 from autograder.probe.shell import QuietShell, replace_input, replace_streams
-from coursework.engine import operations, parts  # noqa: F401 - loaded early: before any stand-in is deleted
+from coursework.engine import operations, parts, products  # noqa: F401 - loaded early: before any stand-in is deleted
 from coursework.engine.observe import describe, observe
 from coursework.engine.operation import hide_modules, make
 from coursework.exclusions import exclude

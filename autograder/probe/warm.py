@@ -112,9 +112,9 @@ def _serve(control: socket.socket, inherited: Inherited, programs: Programs) -> 
     """Carry out one command, and return its word.
 
     `run` comes with a channel, and is answered with the number of the run, that of its keeper; `stop` and
-    `used` come with that number. The answer to `used` is the processor time of its processes, and whether
-    one computes now: the kernel says so, and no run can hide it. `import` is followed by the names of
-    further modules.
+    `used` come with that number. The answer to `used` is the processor time of its processes, and for how
+    long they had or wanted some: the kernel says so, and no run can hide it. `import` is followed by the
+    names of further modules.
     """
     message, descriptors, _, _ = socket.recv_fds(control, wire.COMMAND_SIZE, 1)
     if not message:
@@ -134,8 +134,8 @@ def _serve(control: socket.socket, inherited: Inherited, programs: Programs) -> 
             os.waitpid(run, 0)  # until then its number is its own
     elif word == "used":
         with contextlib.closing(ResourceMonitor()) as monitor:
-            seconds, computes = monitor.usage(run)
-        wire.send(control, {"seconds": seconds, "computes": computes})
+            seconds, runnable = monitor.usage(run)
+        wire.send(control, {"seconds": seconds, "runnable": runnable})
     elif word == "import":
         _import(wire.receive(control)["modules"])
         inherited.remember()

@@ -127,7 +127,7 @@ def outdate(course: Course, student: str, lesson: str) -> None:
         os.utime(course.feedback_page(student, lesson), (0, 0))
 
 
-def generate(
+def make_pages(
     course: Course, lesson: str, students: Sequence[str], *, workers: int = 1, spread: Spread | None = None
 ) -> dict[str, str]:
     """Make the pages of these students; return what went wrong, by student.
@@ -136,16 +136,16 @@ def generate(
     `workers`; None is the result of one that died. A page that fails costs no points and stops no other page.
     """
     if spread is None:
-        results: Iterable[dict[str, str] | None] = [make_pages(course, lesson, students)]
+        results: Iterable[dict[str, str] | None] = [_make_in_turn(course, lesson, students)]
     else:
         shares = [students[start::workers] for start in range(min(workers, len(students)))]
-        results = spread(make_pages, [(course, lesson, share) for share in shares])
+        results = spread(_make_in_turn, [(course, lesson, share) for share in shares])
     problems = {student: problem for each in results for student, problem in (each or {}).items()}
     stale = [student for student in students if is_stale(course, student, lesson)]
     return {student: problems.get(student, "nbgrader made none") for student in stale}
 
 
-def make_pages(course: Course, lesson: str, students: Sequence[str]) -> dict[str, str]:
+def _make_in_turn(course: Course, lesson: str, students: Sequence[str]) -> dict[str, str]:
     """Make pages one after the other; return what went wrong, by student."""
     try:
         config = settings(course)

@@ -76,14 +76,15 @@ class WarmProcess:
             number = int(self._reply()["run"])
         return Run(self, ours, number, deadline)
 
-    def used(self, number: int) -> tuple[float, bool]:
-        """Return the processor time in seconds that a run has used, and whether it computes now.
+    def used(self, number: int) -> tuple[float, float | None]:
+        """Return the seconds of processor time that a run has used, and how long it had or wanted some.
 
-        Both as the kernel says.
+        Both as the kernel says; the second is None if it does not.
         """
         self._control.sendall(wire.command("used", number))
         reply = self._reply()
-        return float(reply["seconds"]), bool(reply["computes"])
+        runnable = reply["runnable"]
+        return float(reply["seconds"]), None if runnable is None else float(runnable)
 
     def _reply(self) -> Any:
         return wire.receive(self._control, time.monotonic() + START_SECONDS)

@@ -45,8 +45,8 @@ OUT_OF_TIME = (-signal.SIGPROF, 128 + signal.SIGPROF)  # as Python and as a shel
 class Keeper(Protocol):
     """What a run needs of the warm process that it was forked from."""
 
-    def used(self, number: int) -> tuple[float, bool]:
-        """Return the processor time in seconds that a run has used, and whether it computes now."""
+    def used(self, number: int) -> tuple[float, float | None]:
+        """Return the seconds of processor time that a run has used, and how long it had or wanted some."""
 
     def stop(self, number: int) -> None:
         """End a run, whatever it is doing."""
@@ -340,26 +340,27 @@ class Run:
     def _wait(self, speakers: Sequence[Process], deadline: float, seconds: float) -> Process:
         """Wait for the first byte from one of some processes, and look now and then at what the run does.
 
-        The run has a clock of its own, which code can switch off; this one it cannot. Raises TimeoutError
-        after the deadline, RunTimedOutError if the processor time is used up, and RunWaitedError if as much
-        time has gone by in which nothing was computed.
+        The run has a clock of its own, which code can switch off; this one it cannot. It counts the processor
+        time, and the time in which the run slept or waited although it could have computed. Raises
+        TimeoutError after the deadline, and once both together are over the limit RunTimedOutError if the
+        processor time alone is, RunWaitedError otherwise.
         """
         channels = [process.channel for process in speakers]
         first = last = None
-        idle = 0.0
+        slept = 0.0
         while not (ready := select.select(channels, [], [], LOOK_SECONDS)[0]):
             if time.monotonic() > deadline:
                 raise TimeoutError("no answer in time")
-            used, computes = self._warm.used(self._number)
-            first = used if first is None else first
-            if used - first > seconds + GRACE_SECONDS:
+            now = time.monotonic(), *self._warm.used(self._number)
+            first, last = first or now, last or now
+            slept += _slept(last, now)
+            used = now[1] - first[1]
+            if used + slept > seconds + GRACE_SECONDS:
+                if used <= seconds:
+                    raise RunWaitedError("computed little, and waited")
                 self._notes.append((Kind.TOO_MUCH, "processor time, with its own clock switched off"))
                 raise RunTimedOutError("used up its processor time")
-            if not computes:  # then it waited for as long as it did not compute since the last look
-                idle += max(0.0, LOOK_SECONDS - (used - (first if last is None else last)))
-            if idle > seconds:
-                raise RunWaitedError("waited, and computed nothing")
-            last = used
+            last = now
         return next(process for process in speakers if process.channel in ready)
 
     def ending(self, code: int) -> RunEndedError:
@@ -401,3 +402,13 @@ class Run:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+Look = tuple[float, float, float | None]  # the clock, and what `Keeper.used` returns
+
+
+def _slept(last: Look, now: Look) -> float:
+    """Return for how many seconds a run neither computed nor waited in line for a processor."""
+    if last[2] is None or now[2] is None:
+        return 0.0  # the kernel does not say: then only the wall clock ends what waits
+    return max(0.0, now[0] - last[0] - max(now[1] - last[1], now[2] - last[2]))

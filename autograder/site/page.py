@@ -4,6 +4,7 @@ Code is always that of the released notebook. An output is shown only below code
 solved one, so nothing that a model answer says or does by itself gets onto a page.
 """
 
+import copy
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -63,6 +64,7 @@ class LessonPage:
         """Take the released notebook, and the executed one with the model answers."""
         self.name = name
         self.sections: list[Section] = []
+        self.points = sum(cell.metadata.get("nbgrader", {}).get("points", 0) for cell in released.cells)
         self._given = {cell.id: cell for cell in solved.cells}
         self.blocks = list(self._blocks(released.cells))
 
@@ -70,6 +72,21 @@ class LessonPage:
     def title(self) -> str:
         """The lesson's own title."""
         return self.sections[0].title if self.sections else self.name
+
+    @property
+    def goals(self) -> list[Markup]:
+        """What one can do after the lesson, as its first list says."""
+        return [Markup(each.decode_contents()) for each in self._first_cell.select("ul > li")]  # noqa: S704 - cleaned
+
+    @property
+    def facts(self) -> Markup:
+        """How long the lesson takes, and what comes before it, as its beginning says."""
+        said = (each for each in self._first_cell("p") if each.get_text().startswith("Time"))
+        return next((Markup(each.decode_contents()) for each in said), NOTHING)  # noqa: S704 - cleaned
+
+    @property
+    def _first_cell(self) -> BeautifulSoup:
+        return BeautifulSoup(self.blocks[0].html if self.blocks else "", "html.parser")
 
     def _blocks(self, cells: list[Any]) -> Iterator[Block]:
         before = ""
@@ -91,11 +108,11 @@ class LessonPage:
             if part.name in HEADINGS:
                 part["id"] = self._new_section(part)
             elif part.name != "details":  # what is folded is not to be found before it is opened
-                self._found(part.get_text(" "))
+                self._found(_plain(part, " "))
         return Markup(page)  # noqa: S704 - cleaned by markdown2html
 
     def _new_section(self, heading: Tag) -> str:
-        title = heading.get_text()
+        title = _plain(heading)
         slug = "-".join(re.findall(r"\w+", title.lower())) or "section"
         taken = {section.id for section in self.sections}
         name = next(
@@ -117,6 +134,19 @@ class LessonPage:
         if is_solution(cell) or is_graded(cell) or only_checks(cell):
             return NOTHING
         return NOTHING.join(map(_output, given.outputs))
+
+
+def _plain(part: Tag, between: str = "") -> str:
+    """Return the text of a part, with the signs that MathML draws without a character."""
+    part = copy.copy(part)
+    for root in part("msqrt"):
+        root.insert(0, "√")
+    for fraction in part("mfrac"):
+        fraction.insert(1, "/")
+    for formula in part("math"):
+        formula.replace_with(formula.get_text())
+    part.smooth()
+    return part.get_text(between)
 
 
 def _code(source: str) -> Markup:

@@ -21,15 +21,17 @@ function matches(wanted) {
 // The text around the first word, with every word marked. Text only: nothing in it becomes markup.
 function excerpt(text, wanted) {
   const pattern = new RegExp(`(${wanted.map(escaped).join("|")})`, "gi");
-  const start = Math.max(0, text.search(pattern) - AROUND);
-  const piece = text.slice(start, start + 3 * AROUND);
+  const from = text.search(pattern) - AROUND;
+  const start = from > 0 ? text.lastIndexOf(" ", from) + 1 : 0;  // no word is cut
+  const space = text.indexOf(" ", start + 3 * AROUND), end = space < 0 ? text.length : space;
+  const piece = text.slice(start, end);
   const line = document.createElement("p");
   line.append(start ? "… " : "");
   piece.split(pattern).forEach((part, place) => {
     if (place % 2) line.append(Object.assign(document.createElement("mark"), {textContent: part}));
     else line.append(part);
   });
-  line.append(" …");
+  line.append(end < text.length ? " …" : "");
   return line;
 }
 

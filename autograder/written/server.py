@@ -31,7 +31,7 @@ from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandle
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError
 from autograder.model.text import visible
-from autograder.reports.feedback_exporter import generate, is_stale, outdate
+from autograder.reports.feedback_exporter import is_stale, make_pages, outdate
 from autograder.reports.publish import publish
 from autograder.reports.words import points
 from autograder.storage.attempts import ERROR_LOG, log_error
@@ -103,7 +103,7 @@ class PageMaker:
             with plain_io_errors(self._course):
                 for lesson in {lesson for lesson, _ in todo}:
                     students = sorted(student for each, student in todo if each == lesson)
-                    for student, problem in generate(self._course, lesson, students).items():
+                    for student, problem in make_pages(self._course, lesson, students).items():
                         self._tell(f"{student}: no feedback page ({problem}); the points are saved")
                 publish(self._course, self._course.lessons())
         except Exception as error:  # a page never stops the grading; the gradebook has the points

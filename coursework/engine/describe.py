@@ -20,6 +20,7 @@ from coursework.engine.operations import CallFunction, ModuleOperation
 UNFIT = (RuntimeError, LookupError, TypeError, AttributeError, ValueError)
 Pattern = Callable[[torch.Tensor, torch.Tensor], str | None]
 CLOSE = 1e-3  # numbers that a pattern takes for equal
+MOST_NAMED = 3  # paths in one sentence
 MOST_ROWS = 100  # more are not compared with each other
 
 
@@ -145,6 +146,32 @@ def say_changed(arguments: Sequence[str]) -> str:
         f"Your code modified {' and '.join(arguments)} in place (`+=`, `masked_fill_`, `append`, …). "
         "Make a new object instead."
     )
+
+
+def about_gradients(names: Sequence[str] = ()) -> Explainer:
+    """Return an explainer of wrong gradients; `names` are those of the arguments."""
+
+    def explainer(seen: Comparison) -> str | None:
+        mine, right = (each.value.get("gradients", each.value) for each in (seen.got, seen.expected))
+        if isinstance(right, list):
+            mine, right = ({f"argument {n}": g for n, g in enumerate(each)} for each in (mine, right))
+        wrong = {path: mine.get(path) for path, value in right.items() if difference(mine.get(path), value)}
+        if lost := [path for path, gradient in wrong.items() if gradient is None]:
+            return f"No gradient reaches {listed(lost, names)}: nothing is learnt there."
+        which, are = ("gradient", "is") if len(wrong) == 1 else ("gradients", "are")
+        return f"The {which} of {listed([*wrong], names)} {are} wrong." if wrong else None
+
+    return explainer
+
+
+def listed(paths: Sequence[str], names: Sequence[str] = ()) -> str:
+    """Return paths as code; an argument by its number goes by its name in `names`."""
+    numbered = dict(enumerate(names))
+    named = [
+        numbered.get(int(p.split()[1]), p) if p.startswith("argument ") else p for p in paths[:MOST_NAMED]
+    ]
+    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+    return ", ".join(f"`{name}`" for name in named) + more
 
 
 def entry_of(seen: Comparison, key: str) -> Comparison:

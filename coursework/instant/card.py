@@ -1,6 +1,6 @@
 """The card that a student sees: right, or the smallest example that is not, and what is wrong with it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -11,7 +11,14 @@ from jinja2 import Environment, FileSystemLoader, Template
 from torch.utils._pytree import tree_leaves
 
 from coursework.engine.compare import is_right
-from coursework.engine.describe import Comparison, changed_arguments, describe, say_changed
+from coursework.engine.describe import (
+    Comparison,
+    about_gradients,
+    changed_arguments,
+    describe,
+    entry_of,
+    say_changed,
+)
 from coursework.engine.draw import Picture, Table, TableCell, as_text, inputs_of, picture_of, tables_of
 from coursework.engine.examples import Example, ExampleSet
 from coursework.engine.observation import Observation
@@ -44,22 +51,24 @@ class Card:
     Attributes:
         name: what the exercise defines, such as `softmax`.
         passed: whether every example came out right.
+        headline: one sentence for the top of the card.
         title: the mistake that was recognised, or a sentence on what is wrong; empty if right.
         hint: what to look at; empty where nothing is known.
-        headline: one sentence for the top of the card.
         known: whether `title` names a known mistake.
         example: the example that shows it.
         printed: what the student's code printed meanwhile.
+        waits_for: the earlier exercise whose mistake alone keeps this one from being right, "" for none.
     """
 
     name: str
     passed: bool
+    headline: str
     title: str = ""
     hint: str = ""
-    headline: str = ""
     known: bool = False
     example: ShownExample | None = field(default=None, repr=False)
     printed: str = field(default="", repr=False)
+    waits_for: str = ""
 
     def _ipython_display_(self) -> None:
         """Do nothing: `check` has displayed the card already, also as the last line of a cell."""
@@ -121,13 +130,25 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
         title = title if title[-1:] in ".?!" else f"{title}."
     else:
         late = seen.raised is not None and seen.raised.kind == "TookTooLongError"
-        title = TOOK_TOO_LONG if late else describe(compared) or say_changed(changed)
+        title = TOOK_TOO_LONG if late else _what_is_wrong(compared, example) or say_changed(changed)
         hint = ""
     headline = f"{len(pairs) - len(wrong)} of {len(pairs)} examples come out right."
     if len(pairs) == 1:
         headline = "The example comes out wrong."
     shown = _shown(example, seen, [name.strip("`") for name in changed])
-    return Card(examples.name, False, title, hint, headline, mistake is not None, shown)
+    return Card(examples.name, False, headline, title, hint, mistake is not None, shown)
+
+
+def _what_is_wrong(compared: Comparison, example: Example) -> str:
+    """Describe a wrong result; of an output with its gradients, the output comes first."""
+    parts = example.expected.value
+    if not isinstance(parts, Mapping) or "gradients" not in parts:
+        return describe(compared)
+
+    def about(seen: Comparison) -> str | None:
+        return describe(entry_of(seen, "output")) or about_gradients(example.names)(seen)
+
+    return describe(compared, [about], any_form=True)
 
 
 def _size(example: Example) -> int:

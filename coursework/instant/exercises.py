@@ -43,6 +43,11 @@ class Exercise:
     stand_in: str = ""
 
     @property
+    def worth(self) -> str:
+        """The points, as in "2 points"."""
+        return f"{self.points:g} point{'' if self.points == 1 else 's'}" if self.points else "not counted"
+
+    @property
     def unwritten(self) -> str:
         """What to say where the exercise is not written yet: how to go on."""
         if not self.stand_in:
@@ -70,8 +75,12 @@ def exercises_of(lesson: str) -> tuple[Exercise, ...]:
 
 def every_exercise() -> list[Exercise]:
     """Return the exercises of all lessons, in the order of the course."""
-    lessons = sorted(path.stem for path in FOLDER.glob("*.json"))
-    return [each for lesson in lessons for each in exercises_of(lesson)]
+    return [each for lesson in every_lesson() for each in lesson]
+
+
+def every_lesson() -> list[tuple[Exercise, ...]]:
+    """Return the exercises of each lesson, in the order of the course."""
+    return [exercises_of(name) for name in sorted(path.stem for path in FOLDER.glob("*.json"))]
 
 
 def notebook_file(names: Mapping[str, Any]) -> Path | None:
@@ -87,11 +96,19 @@ def notebook_file(names: Mapping[str, Any]) -> Path | None:
 
 def saved_cells(file: Path) -> dict[str, str]:
     """Return the texts of the graded cells in a saved notebook by their ids; none if it cannot be read."""
+    about = [(cell.metadata.get("nbgrader", {}), cell.source) for cell in _cells(file)]
+    return {str(each["grade_id"]): source for each, source in about if "grade_id" in each}
+
+
+def saved_demos(file: Path) -> set[str]:
+    """Return the digests of the demos in a saved notebook; none if it cannot be read."""
+    return {digest_of(cell.source) for cell in _cells(file) if "demo" in cell.metadata.get("tags", [])}
+
+
+def _cells(file: Path) -> list[Any]:
     import nbformat
 
     try:
-        cells = nbformat.read(file, as_version=4).cells
+        return list(nbformat.read(file, as_version=4).cells)
     except (OSError, ValueError, nbformat.validator.NotebookValidationError):
-        return {}
-    about = [(cell.metadata.get("nbgrader", {}), cell.source) for cell in cells]
-    return {str(each["grade_id"]): source for each, source in about if "grade_id" in each}
+        return []

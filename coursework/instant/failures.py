@@ -12,11 +12,18 @@ from typing import Any
 
 from coursework.engine.exceptions import StudentCell, is_unfinished, say_raised
 from coursework.engine.observation import Observation
-from coursework.instant.exercises import Exercise
-from coursework.instant.notebook import cell_of
+from coursework.instant.exercises import Exercise, digest_of, notebook_file, saved_demos
+from coursework.instant.notebook import earlier_used, first_failing
 from coursework.instant.runs import Runs, described, names_bound
+from coursework.instant.sources import cell_of, used
 
-NEEDS = '`{lacking}` is missing here, because `{name}` is not written yet. Write it, or run `skip("{name}")`.'
+NEEDS = '`{lacking}` is missing here, because `{name}` is not {state} yet. {ways}, or run `skip("{name}")`.'
+WAYS = {"written": "Write it", "right": '`check("{name}")` says why: fix it'}
+BROKEN = (
+    '`{name}` is not right yet, so this cell cannot run. `check("{name}")` says why: fix it, or run '
+    '`skip("{name}")` to go on without it.'
+)
+FIRST = '`check("{first}")` fails first: fix that. `{name}` calls it.'
 ANOTHER = "in another of your cells"
 FAILS = "A visible test of `{name}` fails: {message}"
 SHORT = "{kind}: a visible test of `{name}` fails, as the card says."
@@ -57,6 +64,8 @@ def _shown(value: BaseException, runs: Runs) -> list[str]:
 def _lacking(value: BaseException, runs: Runs) -> tuple[str, str]:
     """Return a line on what is not written yet, with its name, if that is why a cell failed."""
     tested = runs.tested_exercise()
+    if tested and runs.is_skipped(tested):
+        return str(value), tested.name
     if tested and runs.is_unwritten(tested):
         return tested.unwritten, tested.name
     seen = Observation.of({"raised": described(value)}).raised
@@ -66,9 +75,26 @@ def _lacking(value: BaseException, runs: Runs) -> tuple[str, str]:
     if isinstance(value, NameError) and (lacking := value.name):
         if own := next((each for each in runs.exercises if each.name == lacking), None):
             return runs.undefined(own), lacking
-        name = runs.lacking.get(lacking, "")
-        return (NEEDS.format(lacking=lacking, name=name), name) if name else ("", "")
-    return "", ""
+        if name := runs.lacking.get(lacking, ""):
+            state = _state(name, runs)
+            ways = WAYS[state].format(name=name)
+            return NEEDS.format(lacking=lacking, name=name, state=state, ways=ways), name
+    broken = _broken(runs)
+    return (BROKEN.format(name=broken.name), broken.name) if broken else ("", "")
+
+
+def _state(name: str, runs: Runs) -> str:
+    """Return what an exercise is not yet: "written" or "right"."""
+    exercise = next(each for each in runs.exercises if each.name == name)
+    return "written" if runs.is_unwritten(exercise) else "right"
+
+
+def _broken(runs: Runs) -> Exercise | None:
+    """Return the exercise because of which a demo of the lesson failed: the first it uses that is wrong."""
+    file = notebook_file(runs.names)
+    if file is None or digest_of(runs.source) not in saved_demos(file):
+        return None
+    return first_failing(used(runs.source, runs.names, list(runs.exercises)), runs.names)
 
 
 def _unwritten(trace: TracebackType | None, runs: Runs) -> Exercise | None:
@@ -82,6 +108,8 @@ def _message(value: BaseException, tested: Exercise, runs: Runs) -> str:
     """Return what a visible test says of an answer: its message, or the exception in the student's code."""
     own = runs.own.get(tested.id)
     source = own.source if own else cell_of(runs.names.get(tested.name))
+    if blamed := first_failing(earlier_used(tested, runs.names), runs.names):
+        return FIRST.format(first=blamed.name, name=tested.name)
     if isinstance(value, AssertionError) and str(value):
         return str(value)
     seen = Observation.of({"raised": described(value)}).raised

@@ -26,9 +26,8 @@ class State:
     @property
     def cost(self) -> str:
         """The points and the minutes, as in "2 points, 10 minutes"."""
-        points = self.exercise.points
-        worth = f"{points:g} point{'' if points == 1 else 's'}" if points else "not counted"
-        return f"{worth}, {self.exercise.minutes} minutes" if self.exercise.minutes else worth
+        exercise = self.exercise
+        return f"{exercise.worth}, {exercise.minutes} minutes" if exercise.minutes else exercise.worth
 
 
 @dataclass(frozen=True)
@@ -105,5 +104,11 @@ def _state(
         value = names[exercise.name]
         left = [key for key, answer in value.items() if answer is None] if isinstance(value, dict) else []
         return (OPEN, f"still to be answered: {', '.join(map(str, left))}") if left else (DONE, "filled in")
+    return _tried(exercise, names)
+
+
+def _tried(exercise: Exercise, names: Mapping[str, Any]) -> tuple[str, str]:
     card = card_for(exercise.id, names)
+    if card.waits_for:
+        return OPEN, f"right with a working {card.waits_for}: fix that first"
     return (DONE, RIGHT) if card.passed else (WRONG, f"not right yet: check({exercise.name}) says why")

@@ -1,5 +1,7 @@
 """`hand_in()`: write the file to hand in, after looking whether it is complete and opens again."""
 
+import ast
+import contextlib
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -18,8 +20,15 @@ UNSAVED = (
 )
 DELETED = "The cell '{cell}' is missing. Edit > Undo Cell Operation may bring it back."
 CHANGED = "The test of {name} was changed. Grading uses the original."
-UNANSWERED = "Not answered, with the points: {names}."
-DONE = "{place} is the file to hand in, as you saved it at {time}. No cell is missing, and it opens."
+UNANSWERED = "Not answered yet: {names}. That is {points:g} of {total:g} points."
+ANYWAY = (
+    "You may hand in anyway: what is not answered gets no points, and the rest is graded. Or answer it "
+    "first, save (Ctrl+S), and run hand_in() again."
+)
+DONE = (
+    "{place} is the file to hand in, as you saved it at {time}. No cell is missing, and it opens. Nothing "
+    "has been sent: hand it in yourself, under this name."
+)
 INCOMPLETE = "{place} was written as you saved it at {time}, but look at the lines above first."
 NOT_WRITTEN = "{place} cannot be written: {problem}. Hand in {file} itself, as you saved it."
 
@@ -49,10 +58,11 @@ def _handed_in(file: Path, runs: Runs | None) -> Iterator[str]:
     for each in exercises:
         if each.test and digest_of(saved.get(f"{each.id}-test", "")) not in (each.test, digest_of("")):
             yield CHANGED.format(name=each.name)
-    open_ones = [each for each in exercises if digest_of(saved.get(each.id, "")) == each.skeleton]
-    if open_ones:
-        counted = (f"{each.title.replace('`', '')} ({each.points:g})" for each in open_ones if each.points)
-        yield UNANSWERED.format(names=", ".join(counted) or "the stretch exercise, which is not counted")
+    left = [(each.points, _left(each, saved.get(each.id, ""))) for each in exercises if each.points]
+    if named := [said for _, said in left if said]:
+        points, total = sum(worth for worth, said in left if said), sum(worth for worth, _ in left)
+        yield UNANSWERED.format(names=", ".join(named), points=points, total=total)
+        yield ANYWAY
     place = file.resolve().parent.parent / FOLDER / file.name
     time = datetime.fromtimestamp(file.stat().st_mtime).astimezone().strftime("%H:%M")
     try:
@@ -63,6 +73,29 @@ def _handed_in(file: Path, runs: Runs | None) -> Iterator[str]:
         yield NOT_WRITTEN.format(place=place, problem=problem.strerror, file=file.name)
         return
     yield (DONE if complete else INCOMPLETE).format(place=f"../{FOLDER}/{file.name}", time=time)
+
+
+def _left(exercise: Exercise, source: str) -> str:
+    """Return how to name an exercise that is not answered, or not wholly, "" for one that is."""
+    title, points = exercise.title.replace("`", ""), exercise.worth
+    if digest_of(source) == exercise.skeleton:
+        return f"{title} ({points})"
+    keys = [] if exercise.stand_in or exercise.written else _unfilled(source)
+    return f"{', '.join(keys)} of {title} (part of {points})" if keys else ""
+
+
+def _unfilled(source: str) -> list[str]:
+    """Return the keys of a dictionary of answers that still lead to None."""
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+        tables = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Dict)]
+        pairs = {
+            ast.unparse(key): ast.unparse(value)
+            for table in tables
+            for key, value in zip(table.keys, table.values, strict=True)
+            if key
+        }
+        return [key.strip("'") for key, value in pairs.items() if value == "None"]
+    return []
 
 
 def _cells(exercise: Exercise) -> list[str]:

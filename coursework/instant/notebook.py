@@ -4,17 +4,15 @@ Whatever gives no points in grading is never right here: what the exercise exclu
 than its cell's last run, a name that another cell defines.
 """
 
-import ast
 import contextlib
 import difflib
 import io
-import linecache
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from types import ModuleType
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from coursework.instant.exercises import Exercise, every_exercise, exercises_of, notebook_file
+from coursework.instant.exercises import Exercise, every_exercise, every_lesson, exercises_of, notebook_file
+from coursework.instant.sources import cell_of, refused, used
 
 if TYPE_CHECKING:
     from coursework.instant.card import Card
@@ -23,12 +21,16 @@ if TYPE_CHECKING:
 
 SECONDS = 5.0
 MISSING = '`{name}` is not defined yet. Run the cell above first, or `skip("{name}")` to go on without it.'
-NO_EXAMPLE = "There is no example for `{name}`, so there is nothing to check here.{meant}"
+NO_EXAMPLE = "There is no example for `{name}`, so there is nothing to check here. Run the visible tests."
+UNKNOWN = "`check()` lists the exercises of this lesson."
 FAULT = "The check itself failed ({kind}). Your answer may still be right: run the visible tests."
 SKIPPED = (
     "You skipped this exercise, so it counts as unanswered. Write it and run its cell to have it checked."
 )
 NO_POINTS = "Grading gives no points for this."
+RIGHT_BUT = "right with a working {first}."
+EARLIER = '`check("{first}")` fails first: fix that. Your `{name}` calls it, and is right apart from that.'
+ALSO = "Its own mistake is below; {first}, which it calls, fails as well."
 ORDINARY = "Write this exercise with ordinary tensor operations."
 NO_LESSON = (
     "Open a lesson's own notebook under its own name, such as 03_attention.ipynb, and run `check()` there."
@@ -50,7 +52,7 @@ def check(answer: object = None, scope: Mapping[str, Any] | None = None) -> "Car
     try:
         shown = _glance(names) if answer is None else card_for(name, names)
     except Exception as problem:
-        shown = Card(name, False, FAULT.format(kind=type(problem).__name__))
+        shown = Card(name, False, "not checked.", FAULT.format(kind=type(problem).__name__))
     with contextlib.suppress(Exception):
         _show(shown)
     return shown
@@ -72,7 +74,7 @@ def _glance(names: Mapping[str, Any]) -> "Card | Glance":
 
     file = notebook_file(names)
     if file is None:
-        return Card("check", False, NO_LESSON)
+        return Card("check", False, "no lesson here.", NO_LESSON)
     return glance(file, names, runs_of(names))
 
 
@@ -97,23 +99,34 @@ def card_for(name: str, names: Mapping[str, Any]) -> "Card":
 
     examples, exercise = find(name), exercise_named(name, names)
     if examples is None:
+        if exercise:
+            return Card(name, False, "no example.", NO_EXAMPLE.format(name=name))
         near = difflib.get_close_matches(name, [each.exercise for each in every_set()], n=1)
-        meant = f" Did you mean '{near[0]}'?" if near else ""
-        return Card(name, False, NO_EXAMPLE.format(name=name, meant=meant))
+        meant = f"Did you mean `{near[0]}`? " if near else ""
+        return Card(name, False, "no such exercise.", f"{meant}{UNKNOWN}")
+    if problem := _not_to_be_tried(examples.name, exercise, names):
+        return Card(examples.name, False, *problem)
+    card = _tried(examples, exercise, names)
+    return card if card.passed or exercise is None else _own_mistake(card, examples, exercise, names)
+
+
+def _not_to_be_tried(
+    name: str, exercise: Exercise | None, names: Mapping[str, Any]
+) -> tuple[str, str] | None:
+    """Return the headline and title of a card where the name is no answer, None where it is one."""
     runs = runs_of(names)
     if runs and exercise and runs.is_skipped(exercise):
-        return Card(examples.name, False, SKIPPED, headline="skipped.")
-    if examples.name not in names:
-        missing = runs.undefined(exercise) if runs and exercise else MISSING.format(name=examples.name)
-        return Card(examples.name, False, missing, headline="not defined.")
+        return "skipped.", SKIPPED
+    if name not in names:
+        return "not defined.", runs.undefined(exercise) if runs and exercise else MISSING.format(name=name)
     if runs and exercise and (problem := runs.problem(exercise)):
-        return Card(examples.name, False, problem, headline=NO_POINTS)
+        return NO_POINTS, problem
     if runs and exercise and runs.is_unwritten(exercise):
-        return Card(examples.name, False, exercise.unwritten, headline="not written yet.")
-    return _tried(examples, exercise, names[examples.name], names)
+        return "not written yet.", exercise.unwritten
+    return None
 
 
-def _tried(examples: Any, exercise: Exercise | None, answer: Any, names: Mapping[str, Any]) -> "Card":
+def _tried(examples: Any, exercise: Exercise | None, names: Mapping[str, Any]) -> "Card":
     """Return the card of an answer after trying it where what its exercise excludes is refused."""
     from dataclasses import replace
 
@@ -124,9 +137,10 @@ def _tried(examples: Any, exercise: Exercise | None, answer: Any, names: Mapping
 
     excludes = exercise.excludes if exercise else ()
     instead = exercise.instead if exercise else ""
-    source, said = cell_of(answer), io.StringIO()
-    if excludes and (refused := _refused(source, names, derivatives="derivatives" in excludes)):
-        return Card(examples.name, False, f"{refused} {ORDINARY}", instead, NO_POINTS)
+    answer, said = names[examples.name], io.StringIO()
+    source = cell_of(answer)
+    if excludes and (found := refused(source, names, derivatives="derivatives" in excludes)):
+        return Card(examples.name, False, NO_POINTS, f"{found} {ORDINARY}", instead)
     called: list[str] = []
     with excluded(excludes, called.append) if excludes else contextlib.nullcontext():
         got = [
@@ -135,42 +149,63 @@ def _tried(examples: Any, exercise: Exercise | None, answer: Any, names: Mapping
         ]
     if called:
         title = f"`{called[0]}` is excluded in this exercise. {instead}"
-        return Card(examples.name, False, title, headline=NO_POINTS)
+        return Card(examples.name, False, NO_POINTS, title)
     return replace(card_of(examples, got, source), printed=said.getvalue())
 
 
-def _refused(source: str, names: Mapping[str, Any], *, derivatives: bool) -> str:
-    """Return what an answer, or a cell that it needs, may not be written with; "" for nothing."""
-    from coursework.source_rules import first_refusal
+def _own_mistake(card: "Card", examples: Any, exercise: Exercise, names: Mapping[str, Any]) -> "Card":
+    """Return the card of an answer that fails without the mistakes of the earlier exercises that it calls.
 
-    known = {each.name for each in every_exercise()}
-    cells, modules, wanted = [source], [], [source]
-    while wanted:
-        for name in _names_read(wanted.pop()):
-            value = names.get(name)
-            if isinstance(value, ModuleType):
-                modules.append(f"import {value.__name__} as {name}")
-            elif name not in known and (text := cell_of(value)) and text not in cells:
-                cells.insert(0, text)
-                wanted.append(text)
-    found = first_refusal(["\n".join(sorted({*modules})), *cells], derivatives=derivatives)
-    return f"{found.place} {found.what}." if found else ""
+    As in grading, it is tried once more with right versions of these in place.
+    """
+    from dataclasses import replace
 
+    from coursework.instant.card import Card
 
-def _names_read(source: str) -> Iterator[str]:
-    with contextlib.suppress(SyntaxError, ValueError, RecursionError):
-        yield from (node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name))
+    earlier = [each for each in earlier_used(exercise, names) if _fails(each, names)]
+    if not earlier:
+        return card
+    with _standing_in(earlier, names):
+        again = _tried(examples, exercise, names)
+    first = earlier[0].name
+    if again.passed:
+        title = EARLIER.format(name=exercise.name, first=first)
+        return Card(exercise.name, False, RIGHT_BUT.format(first=first), title, waits_for=first)
+    return replace(again, headline=f"{again.headline} {ALSO.format(first=first)}")
 
 
-def cell_of(answer: Any) -> str:
-    """Return the text of the cell that a function or class was written in, "" if it is not known."""
-    from coursework.engine.observe import CELL_FILES
+def earlier_used(exercise: Exercise, names: Mapping[str, Any]) -> list[Exercise]:
+    """Return the exercises before this one, in its lesson, that the answer calls."""
+    lesson = next((each for each in every_lesson() if exercise in each), ())
+    before = lesson[: lesson.index(exercise)] if lesson else ()
+    return used(cell_of(names.get(exercise.name)), names, before)
 
-    functions: Sequence[Any] = [answer, *vars(answer).values()] if isinstance(answer, type) else [answer]
-    codes = (getattr(function, "__code__", None) for function in functions)
-    code = next(filter(None, codes), None)
-    of_a_cell = code is not None and any(part in code.co_filename for part in CELL_FILES)
-    return "".join(linecache.getlines(code.co_filename)) if code and of_a_cell else ""
+
+def first_failing(exercises: Iterable[Exercise], names: Mapping[str, Any]) -> Exercise | None:
+    """Return the first of some exercises whose check fails, if one does."""
+    return next((each for each in exercises if _fails(each, names)), None)
+
+
+def _fails(exercise: Exercise, names: Mapping[str, Any]) -> bool:
+    runs = runs_of(names)
+    skipped = runs is not None and runs.is_skipped(exercise)
+    return bool(exercise.stand_in) and not skipped and not card_for(exercise.id, names).passed
+
+
+@contextlib.contextmanager
+def _standing_in(exercises: Iterable[Exercise], names: Mapping[str, Any]) -> Iterator[None]:
+    """Put right versions of some exercises in place for a while."""
+    from coursework.instant.skip import made
+
+    scope: Any = names
+    before = dict(scope)
+    scope |= {each.name: made(each) for each in exercises}
+    try:
+        yield
+    finally:
+        for each in exercises:
+            del scope[each.name]
+            scope |= {each.name: before[each.name]} if each.name in before else {}
 
 
 def _show(shown: "Card | Glance") -> None:
@@ -203,6 +238,7 @@ def watch_cells() -> None:
 
     runs = Runs(shell.user_ns)
     shell._coursework_runs = runs
+    shell.input_transformers_cleanup.append(runs.transformed)
     shell.events.register("pre_run_cell", runs.begin)
     shell.events.register("post_run_cell", runs.end)
     show_failures_as_cards(shell, runs)

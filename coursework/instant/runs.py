@@ -28,6 +28,7 @@ ELSEWHERE = (
     "What `{name}` means now comes from another cell. Grading reads the exercise's own cell only: write your "
     "answer there, and run it."
 )
+NOT_TESTED = '__import__("coursework.instant.skip", fromlist=["skip"]).not_tested("{name}")\n'
 LESSON_CELL = re.compile(r"(setup|given|demo)-\d+|[a-z0-9-]+-test")
 NOTHING = object()
 
@@ -65,6 +66,11 @@ class Runs:
         file = notebook_file(self.names)
         return exercises_of(file.stem) if file else every_exercise()
 
+    def transformed(self, lines: list[str]) -> list[str]:
+        """Return the lines that run for a cell: one for the visible test of a skipped exercise."""
+        tested = self._tested("".join(lines))
+        return [NOT_TESTED.format(name=tested.name)] if tested and self.is_skipped(tested) else lines
+
     def begin(self, info: Any) -> None:
         """Take in that a cell starts."""
         self.source, self.cell_id = str(info.raw_cell), getattr(info, "cell_id", None)
@@ -82,7 +88,7 @@ class Runs:
             fresh = problem is None or value is not self._before.get(exercise.name, NOTHING)
             self.own[exercise.id] = Run(self.source, problem, fresh, value)
         tested = self.tested_exercise()
-        if tested and problem is None and (stale := self.problem(tested)):
+        if tested and problem is None and not self.is_skipped(tested) and (stale := self.problem(tested)):
             print(f"✗ {stale}".replace("`", ""))
 
     def skip(self, exercise: Exercise, stand_in: Any) -> None:
@@ -101,7 +107,10 @@ class Runs:
 
     def tested_exercise(self) -> Exercise | None:
         """Return the exercise whose visible test runs now."""
-        digest = digest_of(self.source)
+        return self._tested(self.source)
+
+    def _tested(self, source: str) -> Exercise | None:
+        digest = digest_of(source)
         return next((each for each in self.exercises if each.test == digest), None)
 
     def is_unwritten(self, exercise: Exercise) -> bool:

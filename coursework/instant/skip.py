@@ -3,6 +3,7 @@
 import __future__
 
 import math
+import os
 import sys
 from typing import Any
 
@@ -11,6 +12,7 @@ from coursework.instant.notebook import exercise_named, runs_of
 
 DONE = "{name} is skipped: a stand-in does its work in this notebook. The exercise counts as unanswered."
 NOTHING = "{name} is skipped: nothing later in this lesson needs it. The exercise counts as unanswered."
+NOT_TESTED = "{name} is skipped, so this test has nothing to test. The exercise counts as unanswered."
 UNKNOWN = "There is no exercise '{name}'. check() lists the exercises of this lesson."
 
 
@@ -34,6 +36,17 @@ def skip(name: Any) -> None:
     if runs := runs_of(names):
         runs.skip(exercise, stand_in)
     print(DONE.format(name=exercise.name))
+
+
+class SkippedError(Exception):
+    """A visible test was run of an exercise that is skipped."""
+
+
+def not_tested(name: str) -> None:
+    """Say that an exercise is skipped, where its visible test would run; to `nbgrader validate`, raise it."""
+    if "NBGRADER_VALIDATING" in os.environ:
+        raise SkippedError(NOT_TESTED.format(name=name))
+    print(NOT_TESTED.format(name=name))
 
 
 def made(exercise: Exercise) -> Any:

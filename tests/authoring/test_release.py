@@ -12,7 +12,7 @@ from nbgrader.api import Gradebook
 
 from autograder.authoring.build import assemble, build
 from autograder.authoring.notebook import as_text, instructor_notebook, read_notebook
-from autograder.authoring.release import generate, register, verify_release
+from autograder.authoring.release import generate_assignment, register, verify_release
 from autograder.model.course import Course
 from autograder.model.errors import CourseError, LessonTextError
 from autograder.model.lesson_text import LessonText
@@ -73,7 +73,7 @@ def staged(tmp_path: Path, lesson: LessonText) -> Course:
 def test_a_release_needs_no_gradebook(staged: Course, capfd: pytest.CaptureFixture[str]) -> None:
     """One notebook comes out; no database is made and nothing is said."""
     here = Path.cwd()
-    folder = generate(staged.root, NAME)
+    folder = generate_assignment(staged.root, NAME)
     sources = ["".join(cell["source"]) for cell in _cells(folder)]
     assert any("raise NotImplementedError()" in source for source in sources)
     assert not any("BEGIN" in source for source in sources)
@@ -88,13 +88,13 @@ def test_a_failure_says_why(staged: Course) -> None:
     same = '"grade_id": "{}-test"'.format
     path.write_text(path.read_text().replace(same("answers"), same("double")))
     with pytest.raises(CourseError, match=r"could not release '01_small': .*failed to validate"):
-        generate(staged.root, NAME)
+        generate_assignment(staged.root, NAME)
 
 
 def test_a_lesson_that_is_not_there_says_so(staged: Course) -> None:
     """No notebook matches: told as nbgrader tells it, without a traceback."""
     with pytest.raises(CourseError, match="No notebooks were matched"):
-        generate(staged.root, "09_nothing")
+        generate_assignment(staged.root, "09_nothing")
 
 
 def test_the_path_is_put_back() -> None:

@@ -34,7 +34,7 @@ def graded(course: Course) -> Course:
         hand_in(course, student, **RIGHT)
         log_error(course.reports, dt.datetime.now(dt.UTC), f"{student}, {LESSON}", f"KeyError: {student} broke")
     record(course, "quirina", "zebulon")
-    assert feedback_exporter.generate(course, LESSON, ["quirina", "zebulon"]) == {}
+    assert feedback_exporter.make_pages(course, LESSON, ["quirina", "zebulon"]) == {}
     publish(course, [LESSON])
     AttemptLog(course.reports).export()
     (course.exports / "gradescope" / LESSON / "quirina").mkdir(parents=True)

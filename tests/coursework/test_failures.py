@@ -18,6 +18,9 @@ OWN = {
     "causal-mask": "def causal_mask(size):\n    return (1",
     "padding-mask": "def padding_mask(ids, pad_id=0):\n    return (ids == pad_id)[:, None]",
 }
+RELEASED = nbformat.read(ROOT / f"release/{LESSON}/{LESSON}.ipynb", as_version=4).cells
+TEST = next(cell.source for cell in RELEASED if cell.id == "softmax-test")
+DEMO = next(cell.source for cell in RELEASED if "def compare(" in cell.source)
 ADDED = {
     "padding-mask-test": (
         "1 / 0",
@@ -31,6 +34,12 @@ ADDED = {
         "def softmax(x, dim=-1):\n    return x +",
         SOFTMAX,
         "softmax = torch.softmax\ncheck(softmax)",
+        "skip('softmax')",
+        TEST,
+        "def scaled_dot_product_attention(q, k, v, mask=None):\n    softmax(q @ k.mT)",
+        DEMO,
+        "print(worst)",
+        "worst = scaled_dot_product_attention(*torch.randn(3, 2, 4))[0]",
     )
 }
 
@@ -43,7 +52,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, nbformat.Notebook
     for cell in notebook.cells:
         cell.source = OWN.get(cell.id, cell.source)
         # Demos between the exercises of these tests take their time, and are tried with the lessons' texts.
-        if cell.cell_type == "code" and not (cell.id.startswith("demo") and "check" not in cell.source):
+        kept = "check" in cell.source or cell.source == DEMO or not cell.id.startswith("demo")
+        if cell.cell_type == "code" and kept:
             cells.append(cell)
         tags = {"tags": ["raises-exception"]}
         added = [new_code_cell(source, metadata=tags) for source in ADDED.get(cell.id, ())]
@@ -128,3 +138,20 @@ def test_the_lesson_at_a_glance_says_where_each_exercise_stands(run: dict[str, n
 def test_a_name_bound_elsewhere_is_not_right(run: dict[str, nbformat.NotebookNode]) -> None:
     """Here it is excluded as well."""
     assert "✗ softmax: Grading gives no points for this." in shown(run["added-10"])
+
+
+def test_the_test_of_a_skipped_exercise_is_one_line(run: dict[str, nbformat.NotebookNode]) -> None:
+    """It neither passes nor fails."""
+    (output,) = run["added-12"].outputs
+    line = "softmax is skipped, so this test has nothing to test. The exercise counts as unanswered.\n"
+    assert output.text == line
+
+
+def test_a_demo_that_uses_what_is_wrong_is_one_line(run: dict[str, nbformat.NotebookNode]) -> None:
+    """So is a cell that needs what the demo would have made; a cell of one's own has its traceback."""
+    line = "scaled_dot_product_attention is not right yet, so this cell cannot run."
+    assert error(run["added-14"]).startswith(line)
+    assert 'skip("scaled_dot_product_attention")' in error(run["added-14"])
+    assert "\n" not in error(run["added-14"])
+    assert "worst is missing here" in error(run["added-15"])
+    assert len(run["added-16"].outputs[-1].traceback) > 1

@@ -28,9 +28,25 @@ def test_a_complete_notebook_is_written(notebook: Path, capsys: pytest.CaptureFi
     """The copy lies beside the lesson's folder; what is not answered is told, and is no obstacle."""
     hand_in()
     said = capsys.readouterr().out
-    assert "Not answered, with the points: softmax (2), attention_scores (3)" in said
+    assert "Not answered yet: softmax (2 points), attention_scores (3 points)" in said
+    assert "That is 20 of 20 points." in said
+    assert "attention_cost" not in said  # a stretch exercise, which does not count
+    assert "You may hand in anyway" in said
     assert "is the file to hand in" in said
+    assert "Nothing has been sent" in said
     assert (notebook.parent.parent / "hand_in" / FILE).read_bytes() == notebook.read_bytes()
+
+
+def test_what_is_answered_in_part_is_told(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A dictionary of answers with some still open; a wholly answered one is not named."""
+    opened = nbformat.read(notebook, as_version=4)
+    (cell,) = (cell for cell in opened.cells if cell.id == "attention-shapes")
+    filled = cell.source.replace("    raise NotImplementedError()", "").replace("None", "1")
+    for source, told in ((filled.replace('"k": 1', '"k": None'), True), (filled, False)):
+        cell.source = source
+        nbformat.write(opened, notebook)
+        hand_in()
+        assert ("k of shapes and choices (part of 2 points)" in capsys.readouterr().out) is told
 
 
 def test_a_deleted_cell_is_told(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 import linecache
 import random
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -307,7 +307,7 @@ def test_numbers_that_do_not_matter_beside_the_others_are_near_zero() -> None:
 
 def test_what_stands_between_backticks_is_set_as_code() -> None:
     """In titles and hints; whatever it holds is escaped."""
-    card = Card("f", False, "`x < 0` is dropped", "Print `x`.", "")
+    card = Card("f", False, "wrong.", "`x < 0` is dropped", "Print `x`.")
     assert "<code>x &lt; 0</code> is dropped" in card.html
     assert "Print <code>x</code>." in card.html
     assert "`" not in card.html
@@ -327,3 +327,112 @@ def test_its_drawings_have_no_style_of_their_own() -> None:
     drawn = tried("causal-mask", lambda size: torch.ones(size, size).tril(-1).bool()).pictures
     assert drawn.count("<svg") == 2
     assert "style" not in drawn
+
+
+MINE: Mapping[str, str] = {
+    "softmax": "def softmax(x, dim=-1):\n    e = (x - x.amax(dim, keepdim=True)).exp()\n"
+    "    return e / e.sum(dim, keepdim=True)\n",
+    "attention_scores": "def attention_scores(q, k):\n    return q @ k.mT / k.size(-1) ** 0.5\n",
+    "mixed": "def mixed(weights, v):\n    return weights @ v, weights\n",
+    "scaled_dot_product_attention": "def scaled_dot_product_attention(q, k, v, mask=None):\n"
+    "    scores = attention_scores(q, k)\n"
+    "    if mask is None:\n        return mixed(softmax(scores), v)\n"
+    "    weights = softmax(scores.masked_fill(~mask, -1e9)).masked_fill(~mask, 0.0)\n"
+    "    return mixed(weights, v)\n",
+}
+NO_ROOT = {"attention_scores": "def attention_scores(q, k):\n    return q @ k.mT / k.size(-1)\n"}
+
+
+def written(**changed: str) -> dict[str, Any]:
+    """Return the names of a notebook in which these cells were run, in the order of the lesson."""
+    names: dict[str, Any] = {"torch": torch}
+    for name, source in {**MINE, **changed}.items():
+        place = f"/tmp/ipykernel_1/{name}{hash(source)}.py"
+        linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
+        exec(compile(source, place, "exec"), names)
+    return names
+
+
+def test_an_exercise_is_not_blamed_for_an_earlier_one() -> None:
+    """It is tried with a right version of what it calls, as in grading; afterwards all is as it was."""
+    assert check("scaled_dot_product_attention", written()).passed
+    names = written(**NO_ROOT)
+    before = dict(names)
+    card = check("scaled_dot_product_attention", names)
+    assert (card.passed, card.known, card.waits_for) == (False, False, "attention_scores")
+    assert card.headline == "right with a working attention_scores."
+    assert card.title.startswith('`check("attention_scores")` fails first: fix that.')
+    assert names == before
+    assert "divided by d_k" in check("attention_scores", names).title
+
+
+def test_the_first_of_several_is_named_whatever_it_raises() -> None:
+    """Even if it is reached through another cell, and is not written at all."""
+    raises = "def softmax(x, dim=-1):\n    raise NotImplementedError\n"
+    card = check("scaled_dot_product_attention", written(softmax=raises, **NO_ROOT))
+    assert card.waits_for == "softmax"
+
+
+def test_a_mistake_of_its_own_is_named_all_the_same() -> None:
+    """With what comes of it when the earlier exercise is right."""
+    source = MINE["scaled_dot_product_attention"].replace("weights @ v", "weights @ q").replace("~mask", "mask")
+    card = check("scaled_dot_product_attention", written(scaled_dot_product_attention=source, **NO_ROOT))
+    assert card.known
+    assert "mask" in card.title
+    assert "attention_scores" in card.headline
+
+
+@pytest.mark.parametrize("name", ["softmx", "", "check", "answers", "attention-shapes", "causal_mask"])
+def test_every_card_has_a_heading(name: str) -> None:
+    """For a name that is unknown, has no example or is not defined."""
+    card = check(name, {})
+    assert card.headline
+    assert card.text.splitlines()[0].endswith(card.headline)
+    assert card.title
+
+
+def test_an_unknown_name_is_told_as_that() -> None:
+    """With the nearest one that there is."""
+    card = check("softmx", {})
+    assert card.headline == "no such exercise."
+    assert card.title.startswith("Did you mean `softmax`?")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda ids, table: table[ids],
+        lambda ids, table: nn.functional.embedding(ids, table),
+        lambda ids, table: table[ids] @ torch.eye(table.size(1)),
+    ],
+)
+def test_rows_that_are_looked_up_are_not_a_matrix_product(answer: Callable[..., Any]) -> None:
+    """Grading gives nothing for them, so they are not right here."""
+    card = tried("one-hot-embed", answer)
+    assert not card.passed
+    assert card.title == "The rows are looked up, not computed by a matrix product."
+
+
+def test_a_matrix_product_is_right() -> None:
+    """However it is written."""
+    product = "bsv,vd->bsd"
+
+    def embed(ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+        return torch.einsum(product, nn.functional.one_hot(ids, len(table)).to(table.dtype), table)
+
+    assert tried("one-hot-embed", embed).passed
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "lost"),
+    [
+        ("softmax", lambda x, dim=-1: plain(x.detach(), dim), "x"),
+        ("attention-scores", lambda q, k: (q @ k.mT / k.size(-1) ** 0.5).detach(), "q and k"),
+        ("attention-scores", lambda q, k: q.detach() @ k.mT / k.size(-1) ** 0.5, "`q`"),
+    ],
+)
+def test_a_lost_gradient_is_told(name: str, answer: Callable[..., Any], lost: str) -> None:
+    """Grading takes points for it: the numbers alone are not all."""
+    card = tried(name, answer)
+    assert not card.passed
+    assert f"No gradient reaches {lost}" in card.title

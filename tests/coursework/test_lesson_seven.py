@@ -81,21 +81,41 @@ def test_broken_masks_see_as_far_as_they_should(change: Callable[[Any], Any], re
     assert moved.tolist() == [place >= 3 - reach for place in range(4)]
 
 
-def test_without_a_head_its_features_are_gone_and_the_model_is_as_it_was() -> None:
-    """Silencing every head of an attention leaves its output bias; one head leaves something else."""
+def test_a_silenced_head_gives_its_mean_and_the_model_is_as_it_was() -> None:
+    """With every head silenced the output is the same everywhere: the mean of what it was. One head leaves more."""
     model = _transformer()
-    weights = {name: value.clone() for name, value in model.state_dict().items()}
-    x = torch.randn(1, 4, 8)
+    kept = {name: value.clone() for name, value in model.state_dict().items()}
+    src, tgt = torch.tensor([[5, 4, 9, 2], [6, 2, 0, 0]]), torch.tensor([[1, 7, 12], [1, 5, 0]])
     places = list(head_ablation.heads(model))
     assert places[0] == ("encoder", 0, 0)
     assert len(places) == 12
-    silent = head_ablation.without(model, "cross", 0, range(4)).decoder.layers[0].cross_attention
-    torch.testing.assert_close(silent(x, x, x)[0], silent.w_o.bias.expand(1, 4, 8))
-    one = head_ablation.without(model, "encoder", 0, [2]).encoder.layers[0].self_attention
+    means = head_ablation.mean_outputs(model, src, tgt)
+    heard: list[torch.Tensor] = []
     whole = model.encoder.layers[0].self_attention
+    hook = whole.register_forward_hook(lambda _module, _arguments, result: heard.append(result[0]))
+    model(src, tgt)
+    hook.remove()
+    mean = heard[0][src != 0].mean(dim=0)  # (D,)
+    silent = head_ablation.without(model, "encoder", 0, range(4), means).encoder.layers[0].self_attention
+    x = torch.randn(1, 4, 8)
+    torch.testing.assert_close(silent(x, x, x)[0], mean.expand(1, 4, 8))
+    one = head_ablation.without(model, "encoder", 0, [2], means).encoder.layers[0].self_attention
     assert not torch.allclose(one(x, x, x)[0], whole(x, x, x)[0])
     assert torch.equal(one.w_o.weight[:, :4], whole.w_o.weight[:, :4])
-    assert all(torch.equal(value, weights[name]) for name, value in model.state_dict().items())
+    assert all(torch.equal(value, kept[name]) for name, value in model.state_dict().items())
+    assert not any(part._forward_pre_hooks for part in model.modules())
+
+
+def test_the_decoder_that_is_fed_its_target_learns_to_copy_it() -> None:
+    """The input of the decoder is the target itself, and the loss falls."""
+    model = _transformer()
+    fed: list[torch.Tensor] = []
+    model.decoder.register_forward_pre_hook(lambda _module, arguments: fed.append(arguments[0]))
+    src, tgt = torch.tensor([[5, 4, 9, 2]]), torch.tensor([[7, 12, 5, 2, 0]])
+    adam = torch.optim.Adam(model.parameters(), lr=0.01)
+    losses = [broken_decoders.unshifted_step(model, src, tgt, adam) for _ in range(20)]
+    assert torch.equal(fed[0], tgt)
+    assert losses[-1] < losses[0]
 
 
 def test_baselines_are_of_words_alone() -> None:

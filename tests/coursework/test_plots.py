@@ -72,13 +72,6 @@ def test_heatmaps_share_one_colour_scale() -> None:
     assert [ax.get_title() for ax in figure.axes] == ["small", "large"]
 
 
-def test_sums_stand_at_their_rows_and_columns() -> None:
-    """Row sums are written to the right, column sums below."""
-    weights = torch.tensor([[1.0, 0.0], [0.25, 0.75]])
-    (ax,) = panels(plots.heatmap_with_sums(weights, ["q1", "q2"], ["k1", "k2"]))
-    assert written(ax)[4:] == ["row sum", "column sum", "1.00", "1.00", "1.25", "0.75"]
-
-
 def test_relabel_names_the_panel_anew() -> None:
     """A panel takes new labels after it was drawn."""
     figure: Any = plots.heatmaps({"one": torch.rand(3, 3)}, WORDS, WORDS)

@@ -67,7 +67,7 @@ def scores(graded: Course) -> ClassScores:
 @pytest.fixture
 def with_feedback(graded: Course) -> Course:
     """The class with its feedback pages."""
-    assert feedback_exporter.generate(graded, LESSON, ["ada", "bo", "cyd", "di"]) == {}
+    assert feedback_exporter.make_pages(graded, LESSON, ["ada", "bo", "cyd", "di"]) == {}
     return graded
 
 

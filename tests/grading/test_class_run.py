@@ -161,7 +161,7 @@ def test_a_page_that_fails_costs_no_points(
 ) -> None:
     """The run says so and completes."""
     hand_in(course, "alice", **RIGHT)
-    monkeypatch.setattr(feedback_exporter, "generate", lambda *_, **__: {"alice": "TemplateError: x"})
+    monkeypatch.setattr(feedback_exporter, "make_pages", lambda *_, **__: {"alice": "TemplateError: x"})
     attempts, said = run()
     assert attempts[0].report.score == 18.0
     assert said[-1] == "  alice: no feedback page (TemplateError: x); the scores are recorded"

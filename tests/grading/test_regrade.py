@@ -57,7 +57,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("double.py", "double.yaml", "halve.py", "shared.py"):
         (folder / name).write_text("1\n")
     monkeypatch.setattr(version, "PACKAGE", tmp_path / "grader")
-    monkeypatch.setattr(feedback_exporter, "generate", lambda *_, **__: {})
+    monkeypatch.setattr(feedback_exporter, "make_pages", lambda *_, **__: {})
     exercise_versions.cache_clear()
     asked.clear()
     return folder

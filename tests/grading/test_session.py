@@ -1,6 +1,6 @@
 """A cell costs its own exercise at most, whatever it does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,39 @@ def test_a_loop_without_end_is_a_timeout(grader: Grader, hand_in: HandIn) -> Non
         LESSON, hand_in(LESSON, causal_mask="def causal_mask(size):\n    while True: pass")
     ).report
     assert report.exercise("causal-mask").outcome is Outcome.TIMEOUT
+    assert others_are_full(report, "causal-mask")
+
+
+def test_after_some_time_outs_the_limits_are_shorter(
+    grader: Grader, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Endless loops in several cells don't use up the time of the exercises that follow."""
+    limits: list[float] = []
+    cell = Run.cell
+
+    def counted(run: Run, source: str, seconds: float, lesson: str = "") -> dict[str, Any] | None:
+        limits.append(seconds) if "while True" in source else None
+        return cell(run, source, seconds, lesson)
+
+    monkeypatch.setattr(session, "ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(runner, "PROBE_SECONDS", 1.0)
+    monkeypatch.setattr(Run, "cell", counted)
+    loops = dict.fromkeys(("softmax", "attention_scores", "causal_mask"), "while True: pass")
+    report = grader.grade(LESSON, hand_in(LESSON, **loops)).report
+    assert limits == [1.0, 1.0, session.SHORTER]
+    left = {each.id for each in report.exercises if each.score == each.points}
+    assert {"padding-mask", "scaled-dot-product-attention", "self-attention-head"} <= left
+
+
+def test_a_shorter_limit_holds_for_questions_too(
+    grader: Grader, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer that never returns is told the limit that it had; the others keep their points."""
+    monkeypatch.setattr(session, "MANY_TIME_OUTS", 0)
+    monkeypatch.setattr(session, "SHORTER", 0.05)
+    path = hand_in(LESSON, causal_mask="def causal_mask(size):\n    while True: pass")
+    report = grader.grade(LESSON, path).report
+    assert "within 0.5 seconds" in report.exercise("causal-mask").failures[0].message
     assert others_are_full(report, "causal-mask")
 
 
@@ -207,6 +240,26 @@ def test_a_check_has_to_pass_again(grader: Grader, hand_in: HandIn) -> None:
     assert "same question again" in told.failures[0].message
     assert "changing-answer" in {incident.kind for incident in report.incidents}
     assert others_are_full(report, "causal-mask")
+
+
+def test_the_more_checks_an_answer_passed_the_less_it_is_asked_again(
+    grader: Grader, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each check was a question, too; what chance has to survive is their number, and each costs time."""
+    asked: dict[str, int] = {}
+    again = runner.ExerciseRunner._ask_again
+
+    def counted(run: runner.ExerciseRunner, indices: Sequence[int], probe: Probe, turn: int) -> None:
+        asked[run.exercise.id] = asked.get(run.exercise.id, 0) + len(indices)
+        again(run, indices, probe, turn)
+
+    monkeypatch.setattr(runner.ExerciseRunner, "_ask_again", counted)
+    grader.grade(LESSON, hand_in(LESSON))
+    exercises = load_lesson(grader.course, LESSON).exercises
+    checks = {each.id: len(each.checks) for each in exercises}
+    assert asked["scaled-dot-product-attention"] == 20 - checks["scaled-dot-product-attention"] == 6
+    assert runner.MOST <= asked["causal-mask"] <= runner.MOST + 1
+    assert all(number >= runner.FEWEST for number in asked.values())
 
 
 def test_of_two_runs_without_points_the_one_that_passed_more_is_better(grader: Grader) -> None:

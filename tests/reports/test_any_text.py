@@ -11,7 +11,7 @@ from traitlets.config import Config
 
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import CONFIG, Course
-from autograder.reports.feedback_exporter import generate
+from autograder.reports.feedback_exporter import make_pages
 from autograder.reports.formgrader import graded_notebook
 from autograder.reports.mathml import typeset_markdown
 from autograder.reports.publish import publish
@@ -93,6 +93,6 @@ def test_any_text_has_all_pages(course: Course) -> None:
         html, _ = exporter.from_filename(str(course.autograded_notebook(f"s{number}", LESSON)), dict(resources))
         assert "Mark scheme" in html
     assert len(list(log)) == len(texts)
-    assert generate(course, LESSON, [f"s{number}" for number in texts]) == {}
+    assert make_pages(course, LESSON, [f"s{number}" for number in texts]) == {}
     assert all((course.feedback / f"s{number}" / LESSON / "notebook.html").is_file() for number in texts)
     assert (course.reports / "class.html") in publish(course, [LESSON]).paths

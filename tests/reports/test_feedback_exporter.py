@@ -38,7 +38,7 @@ def record(course: Course, student: str = "alice") -> None:
 def published(course: Course, student: str = "alice") -> None:
     """Grade and record what was handed in, and make the pages."""
     record(course, student)
-    assert feedback_exporter.generate(course, LESSON, [student]) == {}
+    assert feedback_exporter.make_pages(course, LESSON, [student]) == {}
 
 
 def text(course: Course, name: str = f"{LESSON}/{LESSON}.html") -> str:
@@ -87,7 +87,7 @@ def test_scores_comments_and_penalties_of_the_gradebook_are_shown(course: Course
         book.find_comment("why", LESSON, LESSON, "alice").manual_comment = "Which one <b>exactly</b>?"
         book.find_submission_notebook(LESSON, LESSON, "alice").late_submission_penalty = 2.0
         book.db.commit()
-    assert feedback_exporter.generate(course, LESSON, ["alice"]) == {}
+    assert feedback_exporter.make_pages(course, LESSON, ["alice"]) == {}
     said = text(course)
     assert "17.5 of 20 points" in said
     assert "Handed in late: 2 points taken off." in said
@@ -120,7 +120,7 @@ def recorded(course: Course, *students: str, **answers: str) -> None:
 def test_a_page_shows_score_explanation_and_answer(course: Course) -> None:
     """Nbgrader's part and ours are on one page."""
     recorded(course, "alice", double="# half", why="Because <script>steal()</script>.")
-    assert feedback_exporter.generate(course, LESSON, ["alice"]) == {}
+    assert feedback_exporter.make_pages(course, LESSON, ["alice"]) == {}
     page = course.feedback_page("alice", LESSON).read_text(encoding="utf-8")
     assert "4 of 18 points graded, 2 pending" in page
     assert "It gives the right &lt;numbers&gt;" in page
@@ -131,7 +131,7 @@ def test_a_page_shows_score_explanation_and_answer(course: Course) -> None:
 def test_only_the_pages_asked_for_are_made(course: Course) -> None:
     """A name with the characters of a pattern is only a name."""
     recorded(course, "[ab]", "a", "b*")
-    assert feedback_exporter.generate(course, LESSON, ["[ab]", "b*"]) == {}
+    assert feedback_exporter.make_pages(course, LESSON, ["[ab]", "b*"]) == {}
     assert sorted(path.name for path in course.feedback.iterdir()) == ["[ab]", "b*"]
 
 
@@ -141,7 +141,7 @@ def test_a_page_that_fails_is_reported_and_the_others_are_made(course: Course) -
     path = course.autograded_notebook("bob", LESSON)
     path.chmod(0o644)
     path.write_text("{")
-    failed = feedback_exporter.generate(course, LESSON, ["alice", "bob", "carl"])
+    failed = feedback_exporter.make_pages(course, LESSON, ["alice", "bob", "carl"])
     assert list(failed) == ["bob"]
     assert "\n" not in failed["bob"]
     assert "JSON" in failed["bob"]
@@ -153,7 +153,7 @@ def test_a_page_is_stale_once_the_scores_are_newer(course: Course) -> None:
     """A page is made again after its submission was graded again."""
     recorded(course, "alice")
     assert feedback_exporter.is_stale(course, "alice", LESSON)
-    feedback_exporter.generate(course, LESSON, ["alice"])
+    feedback_exporter.make_pages(course, LESSON, ["alice"])
     assert not feedback_exporter.is_stale(course, "alice", LESSON)
     later = course.feedback_page("alice", LESSON).stat().st_mtime + 10
     os.utime(course.autograded_notebook("alice", LESSON), (later, later))
@@ -163,12 +163,12 @@ def test_a_page_is_stale_once_the_scores_are_newer(course: Course) -> None:
 def test_a_page_that_was_cut_short_is_made_again(course: Course) -> None:
     """A torn page is stale although it is newer than its notebook."""
     recorded(course, "alice", **RIGHT)
-    feedback_exporter.generate(course, LESSON, ["alice"])
+    feedback_exporter.make_pages(course, LESSON, ["alice"])
     page = course.feedback_page("alice", LESSON)
     whole = page.read_text(encoding="utf-8")
     page.write_text(whole[: len(whole) // 2], encoding="utf-8")
     assert feedback_exporter.is_stale(course, "alice", LESSON)
-    feedback_exporter.generate(course, LESSON, ["alice"])
+    feedback_exporter.make_pages(course, LESSON, ["alice"])
     assert page.read_text(encoding="utf-8") == whole
 
 
@@ -180,6 +180,6 @@ def test_many_pages_are_made_in_several_processes(course: Course) -> None:
     broken.chmod(0o644)
     broken.write_text("{")
     spread = Pool(2, sandboxed=True).spread
-    assert list(feedback_exporter.generate(course, LESSON, students, workers=2, spread=spread)) == ["s03"]
+    assert list(feedback_exporter.make_pages(course, LESSON, students, workers=2, spread=spread)) == ["s03"]
     assert len(list(course.feedback.iterdir())) >= len(students) - 1
     assert not any(feedback_exporter.is_stale(course, s, LESSON) for s in students if s != "s03")

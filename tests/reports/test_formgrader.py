@@ -15,7 +15,7 @@ from traitlets.config import Config
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import CONFIG, Course
 from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome, Report
-from autograder.reports.feedback_exporter import generate
+from autograder.reports.feedback_exporter import make_pages
 from autograder.reports.formgrader import FormgraderPage, graded_notebook
 from autograder.reports.words import NO_SANDBOX, STRETCH, WORDING
 from autograder.storage.recorder import Recorder
@@ -147,7 +147,7 @@ def test_it_links_to_the_students_page_once_that_is_there(course: Course, graded
     """At Jupyter's own address of the file, wherever JupyterLab was started, at the exercise."""
     before = page(course, graded, OF_FORMGRADER | PLACE)
     assert "There is no feedback page yet" in before
-    assert generate(course, LESSON, ["alice"]) == {}
+    assert make_pages(course, LESSON, ["alice"]) == {}
     address = f"/user/ada/files/course/feedback/alice/{LESSON}/{LESSON}.html"
     links = Tags(page(course, graded, OF_FORMGRADER | PLACE)).links
     assert [link for link in links if "/files/" in link] == [
@@ -174,7 +174,7 @@ def test_a_page_that_is_not_formgraders_has_no_mark_scheme(course: Course, grade
     assert "Because." in page(course, graded, {})
     assert SCHEME not in page(course, graded, {})
     assert SCHEME not in graded.read_text(encoding="utf-8")
-    assert generate(course, LESSON, ["alice"]) == {}
+    assert make_pages(course, LESSON, ["alice"]) == {}
     pages = list((course.feedback / "alice").rglob("*.html"))
     assert pages
     assert not [path.name for path in pages if SCHEME in path.read_text(encoding="utf-8")]

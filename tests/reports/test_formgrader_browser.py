@@ -175,7 +175,7 @@ def test_no_click_changes_a_score_and_nothing_binds(
             click_everywhere(page)
     assert dialogs == []
     assert {student: grades(student) for student in before} == before
-    assert feedback_exporter.generate(course, LESSON, ["s0"]) == {}
+    assert feedback_exporter.make_pages(course, LESSON, ["s0"]) == {}
     link = opening("s0").get_by_role("link", name="The student's feedback page").first
     with page.expect_popup() as popup:
         link.click()

@@ -51,7 +51,7 @@ def record(course: Course, *students: str) -> None:
     tiny_fixtures.record(course, *students)
     with Recorder(course) as recorder:
         recorder.book.update_or_create_student("nobody")  # on the class list, without a folder
-    assert feedback_exporter.generate(course, LESSON, students) == {}
+    assert feedback_exporter.make_pages(course, LESSON, students) == {}
 
 
 def report(course: Course, student: str) -> Report:
@@ -211,7 +211,7 @@ def by_hand(course: Course) -> Course:
         grade = book.find_grade("why", LESSON, LESSON, "perfect")
         grade.manual_score, grade.needs_manual_grade = 1.5, False
         book.db.commit()
-    assert feedback_exporter.generate(course, LESSON, ["perfect"]) == {}
+    assert feedback_exporter.make_pages(course, LESSON, ["perfect"]) == {}
     return course
 
 

@@ -80,6 +80,26 @@ def test_headings_can_be_linked_to_and_found() -> None:
     assert all(f'id="{one.id}"' in page.blocks[0].html + page.blocks[2].html for one in page.sections)
 
 
+def test_a_formula_in_a_heading_is_found_with_its_signs() -> None:
+    """A root and a fraction have no character of their own in MathML."""
+    cells = [new_markdown_cell(r"# One" "\n\n" r"## Why $\sqrt{d_k}$, not $\frac{a}{b}$" "\n\n" r"by $1/\sqrt{d_k}$ each")]
+    (_, section) = LessonPage("01", new_notebook(cells=cells), new_notebook(cells=cells)).sections
+    assert section.title == "Why √dk, not a/b"
+    assert "1/√dk" in section.text
+
+
+def test_a_lesson_says_what_it_teaches() -> None:
+    """From its own first cell and its points."""
+    said = "# One\n\n**You will be able to**\n\n- add $x$;\n- see.\n\n**Time** about 9 minutes\n\nMore."
+    graded = answer(SKELETON)
+    graded.metadata["nbgrader"]["points"] = 2
+    notebook = new_notebook(cells=[new_markdown_cell(said), graded])
+    page = LessonPage("01", notebook, notebook)
+    assert [BeautifulSoup(each, "html.parser").get_text() for each in page.goals] == ["add x;", "see."]
+    assert page.facts == "<strong>Time</strong> about 9 minutes"
+    assert page.points == 2
+
+
 def test_what_answers_a_prediction_is_folded() -> None:
     """A reader who is asked to predict a picture does not see it first."""
     cells = [new_markdown_cell("**Predict, then run.** Up or down?"), code("d", "draw()", **PICTURE)]

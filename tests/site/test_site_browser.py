@@ -55,7 +55,7 @@ def test_a_page_fits_and_loads_nothing(browser: Browser, pages: Path, name: str)
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
-@pytest.mark.parametrize("name", ["index.html", "03_attention/index.html"])
+@pytest.mark.parametrize("name", ["index.html", *(f"{lesson}/index.html" for lesson in COURSE.lessons())])
 def test_axe_finds_nothing(
     browser: Browser, pages: Path, name: str, size: tuple[int, int], scheme: str
 ) -> None:
@@ -66,6 +66,30 @@ def test_axe_finds_nothing(
     found = Axe().run(page).response["violations"]
     assert [(each["help"], [node["target"] for node in each["nodes"]]) for each in found] == []
     page.close()
+
+
+def test_figures_and_tables_keep_their_size_on_a_phone(browser: Browser, pages: Path) -> None:
+    """They scroll sideways rather than shrink until their type cannot be read; in the dark nothing glares."""
+    phone = browser.new_page(viewport={"width": PHONE[0], "height": PHONE[1]}, color_scheme="dark")
+    phone.goto((pages / "03_attention/index.html").as_uri())
+    widths = phone.evaluate("[...document.querySelectorAll('.output img')].map(each => [each.width, each.naturalWidth])")
+    assert widths
+    assert all(shown >= min(natural, 600) for shown, natural in widths)
+    table = "document.querySelector('.prose table')"
+    assert phone.evaluate(f"{table}.offsetWidth") > PHONE[0]
+    assert "invert" in phone.evaluate("getComputedStyle(document.querySelector('.output img')).filter")
+    phone.close()
+
+
+def test_no_word_is_cut_in_what_is_found(lesson: Page) -> None:
+    """An excerpt begins and ends between words, and the index says what each lesson teaches."""
+    lesson.fill("#words", "divide")
+    whole = {text for each in lesson.evaluate("SECTIONS") for text in each["text"].split()}
+    for piece in lesson.locator("#found p").all_text_contents():
+        assert set(piece.strip("… ").split()) <= whole
+    lesson.goto(lesson.url.replace("03_attention/", ""))
+    assert lesson.get_by_text("20 points · Time about 90 minutes").count() >= 1
+    assert lesson.get_by_text("derive the factor").is_visible()
 
 
 def test_the_search_finds_sections_of_other_lessons(lesson: Page) -> None:

@@ -33,7 +33,7 @@ def assert_shown(course: Course) -> None:
 def test_everything_shows_what_was_given(handed_in: Course) -> None:
     """When the last page is done; nobody else's page is made again."""
     publish(handed_in, [LESSON])
-    feedback_exporter.generate(handed_in, LESSON, ["ada", "bela"])
+    feedback_exporter.make_pages(handed_in, LESSON, ["ada", "bela"])
     before = handed_in.feedback_page("bela", LESSON).stat().st_ctime_ns
     said: list[str] = []
     with PageMaker(handed_in, said.append) as pages:
@@ -48,7 +48,7 @@ def test_what_a_killed_run_left_is_made_by_the_next(
     handed_in: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page itself says that it is outdated."""
-    feedback_exporter.generate(handed_in, LESSON, ["ada"])
+    feedback_exporter.make_pages(handed_in, LESSON, ["ada"])
     with monkeypatch.context() as killed:
         killed.setattr(PageMaker, "_make", lambda _: None)
         with PageMaker(handed_in, print) as pages:

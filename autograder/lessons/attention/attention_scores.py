@@ -8,6 +8,8 @@ from autograder.lessons.attention import reference
 exercise = ExerciseChecks(reference=reference.attention_scores, examples=[
         example(lambda d: call(d.normal(2, 3), d.normal(4, 3))),
         example(lambda d: call(d.normal(2, 1, 2), d.normal(2, 3, 2))),
+        example(lambda d: function_gradients(d.normal(2, 3), d.normal(3, 3), cotangent=d.normal(2, 3)),
+                shown="attention_scores(q, k), with gradients"),
     ], checks=[
     Check("cross", "five queries and seven keys",
           lambda d: call(d.normal(2, 5, 16), d.normal(2, 7, 16)), weight=2),

@@ -42,6 +42,8 @@ exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_
         example(lambda d: call(d.normal(2, 3, scale=2.0))),
         example(lambda d: call(d.normal(2, 2, 3), dim=1)),
         example(lambda _: call(torch.tensor([[1000.0, 1001.0, 999.0], [0.0, float("-inf"), 1.0]]))),
+        example(lambda d: function_gradients(d.normal(2, 3), cotangent=d.normal(2, 3)),
+                shown="softmax(x), with gradients"),
     ], checks=[
     Check("rows", "each row of a table becomes a distribution",
           lambda d: call(d.normal(3, 7, scale=2)), weight=2),

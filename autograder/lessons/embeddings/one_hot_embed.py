@@ -3,11 +3,11 @@
 import torch
 
 from autograder.judge.authoring import (
-    Check, Comparison, ExerciseChecks, call, entry_of, example, matches_reference, no_side_effects,
+    Check, Comparison, ExerciseChecks, entry_of, example, matches_reference, no_side_effects,
     properties,
 )
 from autograder.lessons.embeddings import reference
-from autograder.lessons.embeddings.fixtures import Embed
+from coursework.engine.products import Embed
 
 LOOKUP = (
     "The values are right, but they don't come from a matrix product: rows are picked out of the table. "
@@ -26,8 +26,10 @@ JUDGE = no_side_effects(_in_words, names=("ids", "table"), any_form=True, titled
 
 exercise = ExerciseChecks(reference=reference.one_hot_embed, judge=JUDGE,
     examples=[
-        example(lambda d: call(torch.tensor([[2, 0, 2]]), d.normal(4, 3))),
-        example(lambda d: call(torch.tensor([[1, 2], [0, 1]]), d.normal(3, 2))),
+        example(lambda d: Embed([torch.tensor([[2, 0, 2]]), d.normal(4, 3)])),
+        example(lambda d: Embed([torch.tensor([[1, 2], [0, 1]]), d.normal(4, 2)],
+                                cotangent=d.normal(2, 2, 2)),
+                shown="one_hot_embed(ids, table), with gradients"),
     ], checks=[
     Check("rows", "each id becomes its row of the table",
           lambda d: Embed([d.integers(0, 11, 2, 4), d.normal(13, 5)]), weight=2, separates=ZERO),

@@ -15,11 +15,13 @@ from torch.overrides import TorchFunctionMode
 from coursework.engine.operation import Answer
 from coursework.engine.operations import FunctionGradients
 
-PRODUCTS = frozenset((
-    *("matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "addmm", "addmv", "baddbmm"),
-    *("einsum", "tensordot", "linear", "inner", "chain_matmul", "linalg_multi_dot"),
-    *("_sparse_mm", "spmm", "smm", "sspaddmm", "hspmm"),
-))
+PRODUCTS = frozenset(
+    (
+        *("matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "addmm", "addmv", "baddbmm"),
+        *("einsum", "tensordot", "linear", "inner", "chain_matmul", "linalg_multi_dot"),
+        *("_sparse_mm", "spmm", "smm", "sspaddmm", "hspmm"),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Embed(FunctionGradients):
     """
 
     def run(self, answer: Answer) -> Any:
+        """Call, with a `cotangent` also backpropagate, and call again with a table that is spoilt."""
         embed, (ids, table) = answer.find(), self.args
         found = super().run(answer) if self.cotangent is not None else {"output": embed(ids, table)}
         unused = torch.ones(len(table), dtype=torch.bool)
@@ -44,6 +47,7 @@ class Embed(FunctionGradients):
         return {**found, "spoilt": output, "product": products.seen}
 
     def read(self, value: Any) -> Any:
+        """Return the output, any gradients, and whether what was spoilt shows."""
         found = {key: value[key] for key in value if key != "spoilt"}
         multiplied = not torch.isfinite(value["spoilt"]).all()
         return {**found, "product": bool(value["product"] or multiplied)}

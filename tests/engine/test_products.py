@@ -6,16 +6,16 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from autograder.lessons.embeddings import fixtures
 from coursework.engine.operation import Answer
+from coursework.engine.products import Embed
 
 IDS, TABLE = torch.tensor([[1, 3], [3, 0]]), torch.randn(7, 5)
-Embed = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+Function = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
-def multiplies(embed: Embed, ids: torch.Tensor, table: torch.Tensor) -> bool:
+def multiplies(embed: Function, ids: torch.Tensor, table: torch.Tensor) -> bool:
     """Return what is read from what the operation returns."""
-    operation = fixtures.Embed([ids, table])
+    operation = Embed([ids, table])
     product: bool = operation.read(operation.run(Answer({"embed": embed}, "embed")))["product"]
     return product
 
@@ -39,7 +39,7 @@ def hot(ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
         lambda ids, table: torch.from_numpy(hot(ids, table).numpy() @ table.numpy()),
     ],
 )
-def test_products_count(embed: Embed) -> None:
+def test_products_count(embed: Function) -> None:
     """Dense, sparse, broadcast, by letters or in numpy."""
     assert torch.allclose(embed(IDS, TABLE), TABLE[IDS])
     assert multiplies(embed, IDS, TABLE)
@@ -56,7 +56,7 @@ def test_products_count(embed: Embed) -> None:
         lambda ids, table: torch.tensor([[table.tolist()[i] for i in row] for row in ids.tolist()]),
     ],
 )
-def test_lookups_do_not(embed: Embed) -> None:
+def test_lookups_do_not(embed: Function) -> None:
     """By index, by the library, in numpy or lists, or with a product of something else added."""
     assert torch.allclose(embed(IDS, TABLE), TABLE[IDS])
     assert not multiplies(embed, IDS, TABLE)
