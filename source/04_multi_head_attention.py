@@ -65,7 +65,7 @@ torch.set_num_threads(1);  # tensors this small are fastest on one thread
 # %% [markdown] slide="slide"
 # ## What several heads are for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights and nine heads in each layer. First it answers as it was trained to. Then all nine heads of every layer attend as the first one does. Only the attention weights change; the values stay as they were.
+# Here is a real language model, SmolLM2, with 135 million trained weights and nine heads in each layer. First it answers as it was trained to. Then all nine heads of every layer attend as the first one does.
 
 # %% demo
 from coursework.smollm import write
@@ -215,11 +215,11 @@ check("merge-heads")
 #
 # Which output depends on which token? You can measure it with the derivative of every output with respect to every input. With a causal mask, every cell to the right of the diagonal must be 0. (Projections are left out: they don't change which output depends on which token.)
 #
-# **Predict, then reveal.** Leave out the transpose in the split, in the merge, or in both. In which of the three cases does the future leak?
+# **Predict, then reveal.** Leave out the transpose in the split, in the merge, or in both. When does the future leak?
 #
 # <details><summary>Answer</summary>
 #
-# If exactly one transpose is missing. If both are missing, nothing leaks, but the result is wrong in another way.
+# If exactly one transpose is missing. If both are missing, the result is wrong in another way.
 #
 # </details>
 
@@ -247,7 +247,7 @@ maps = {"right": influence(split, merge), "split without transpose": influence(o
 head_plots.leaks(maps, tokens);
 
 # %% [markdown]
-# Framed cells leak: these outputs depend on a token to their right. If **both** transposes are missing, nothing leaks, and this mistake is the hardest to notice. Every test of causality passes. But *green* no longer depends on *I* or *like*, although it may attend to both. Head 0 got the first half of the sentence instead of the first half of the features.
+# Framed cells leak: these outputs depend on a token to their right. If **both** transposes are missing, every test of causality passes, and this mistake is the hardest to notice. But *green* no longer depends on *I* or *like*, although it may attend to both. Head 0 got the first half of the sentence instead of the first half of the features.
 #
 # Drag the slider to change one token. Outputs to its left must not change, and those to its right must.
 
@@ -580,7 +580,7 @@ check("multi-head-attention")
 # %% [markdown]
 # ## Does it agree with PyTorch?
 #
-# With the same weights, PyTorch's `nn.MultiheadAttention` should give the same output, and there is no better test than that. Only its way of storing the weights is different:
+# With the same weights, PyTorch's `nn.MultiheadAttention` should give the same output. It stores the weights differently:
 
 # %% demo
 theirs = nn.MultiheadAttention(embed_dim=6, num_heads=2, batch_first=True)
@@ -594,7 +594,7 @@ for name, parameter in theirs.named_parameters():
 #
 # <details><summary>Answer</summary>
 #
-# You get no error and wrong numbers: some of the rows for the keys end up among the queries. A shape doesn't say what its rows mean; a comparison of outputs does.
+# There is no error, but the numbers are wrong: some of the rows for the keys end up among the queries. A shape doesn't say what its rows mean; a comparison of outputs does.
 #
 # </details>
 
@@ -864,7 +864,7 @@ if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know the
 #
 # - **positional** heads read the token before or after (Voita et al. 2019, arXiv:1905.09418, in translation; Clark et al. 2019, arXiv:1906.04341, in BERT);
 # - **syntactic** heads link words by one relation, such as a verb and its object (both papers), or a noun and its determiner (Clark et al.);
-# - some heads attend to **rare words** (Voita et al.), and many attend mostly to separators such as `[SEP]` (Clark et al.).
+# - some attend to **rare words** (Voita et al.), and many mostly to separators such as `[SEP]` (Clark et al.).
 #
 # Many heads can be removed at little cost: Voita et al. removed 38 of the 48 encoder heads of an English–Russian model and lost 0.15 BLEU.
 
@@ -989,7 +989,7 @@ write(question, "on your heads", chat=True, tokens=12, split=split_heads, merge=
 #
 # <details><summary>Answer</summary>
 #
-# C. A change in one middle layer isn't enough to alter this answer. In A, a head gets features of several positions, mixed up. In B, six of the nine query heads use keys and values that they weren't trained with, in every layer. Neither raises an error.
+# C. In A, a head gets features of several positions, mixed up. In B, six of the nine query heads use keys and values that they weren't trained with, in every layer. Changing one middle layer isn't enough to alter this answer.
 #
 # </details>
 
@@ -1039,11 +1039,11 @@ write(question, "on their heads", chat=True, tokens=12, split=cut, merge=join)
 #
 # <details><summary>Answer</summary>
 #
-# **The mistake.** `join` moves the heads to the very end, so the features of the heads alternate: feature 0 of every head, then feature 1 of every head. Use `x.movedim(1, -2).flatten(-2)`.
+# **The mistake.** `join` moves the heads to the very end, so the features of the heads alternate. Use `x.movedim(1, -2).flatten(-2)`.
 #
 # **Why this symptom.** All features stay with their token, so nothing leaks. A model trained with `join` learns a $W^O$ whose columns have the same order. SmolLM2's $W^O$ expects the features head by head.
 #
-# **A test that finds it.** `torch.equal(join(cut(x, 2)), x)`. Without a transpose in both functions this test passes, and the map finds the mistake: you need both.
+# **A test that finds it.** `torch.equal(join(cut(x, 2)), x)`. (It doesn't find two missing transposes, but the map does: you need both.)
 #
 # </details>
 
