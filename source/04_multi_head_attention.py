@@ -9,14 +9,14 @@
 #
 # **You will be able to**
 #
-# - say what several heads can do that one head of the same total width cannot;
-# - take a sentence through two heads with pencil and paper, and name every shape on the way;
-# - split and merge heads without mixing up tokens, and recognise the symptoms of a wrong split or merge;
-# - write multi-head attention for any two sequences and any mask, on top of your attention from lesson 3;
-# - copy the weights of `nn.MultiheadAttention` into it and get the same numbers out;
-# - explain why eight heads need no more parameters than one, and recognise a head of a real BERT by what it does.
+# - take a sentence through two heads, and name every shape;
+# - split and merge heads, and recognise the symptoms of a wrong split or merge;
+# - write multi-head attention for any two sequences and any mask;
+# - load the weights of `nn.MultiheadAttention` and get the same numbers out;
+# - say what several heads gain over one of the same total width, and what they cost;
+# - recognise a head of a real BERT by what it does.
 #
-# **Time** about 110 minutes · **Difficulty** medium; the ideas are easy, the shapes are not · **Before this** lesson 3
+# **Time** about 105 minutes · **Difficulty** medium; the ideas are easy, the shapes are not · **Before this** lesson 3
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.2.2 and 3.2.3.
 
@@ -26,20 +26,20 @@
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
 #
-# | exercise | points | minutes | difficulty | in the paper |
-# |---|---|---|---|---|
-# | `split_heads` | 2 | 10 | easy | 3.2.2, figure 2 (right); the layout is ours |
-# | `merge_heads` | 2 | 5 | easy | 3.2.2, "Concat" |
-# | `MultiHeadAttention` | 8 | 30 | hard | 3.2.2, with the uses of 3.2.3 |
-# | `load_from_torch` | 4 | 15 | medium | not in the paper: PyTorch's `nn.MultiheadAttention` |
-# | `parameter_count` | 2 | 5 | easy | 3.2.2, last sentence (there about computation) |
-# | shapes and choices | 2 | 10 | easy | 3.2.2 |
-# | stretch: `load_from_bert` | not counted | 15 | medium | not in the paper |
+# | exercise | points | in the paper |
+# |---|---|---|
+# | `split_heads` | 2 | 3.2.2, figure 2 (right); the layout is ours |
+# | `merge_heads` | 2 | 3.2.2, "Concat" |
+# | `MultiHeadAttention` | 8 | 3.2.2, with the uses of 3.2.3 |
+# | `load_from_torch` | 4 | not in the paper |
+# | `parameter_count` | 2 | 3.2.2, last sentence (there about computation) |
+# | shapes and choices | 2 | 3.2.2 |
+# | stretch: `load_from_bert` | not counted | not in the paper |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer, then run the tests that follow. The tests you can see are a first check. Grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. Grading uses other sizes and numbers. `skip("NAME")` puts a working version in place; the exercise then counts as unanswered.
 
 # %% [markdown]
-# This lesson builds on the attention you wrote in lesson 3. If your notebook `03_attention.ipynb` is in the folder next to this one, and your `scaled_dot_product_attention` agrees with PyTorch in a quick check, this lesson uses it. Otherwise it uses a stand-in that does the same and is built on PyTorch's own function. The next cell says which. Your score for this lesson does not depend on it.
+# The next cell loads your `scaled_dot_product_attention` from `03_attention.ipynb`, if that is in the same folder and agrees with PyTorch. Otherwise it loads a stand-in, and says so. Your score doesn't depend on it.
 
 # %% setup
 import math
@@ -65,7 +65,7 @@ torch.set_num_threads(1);  # tensors this small are fastest on one thread
 # %% [markdown] slide="slide"
 # ## What several heads are for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights and nine heads in each layer. First it answers as it was trained to. Then all nine heads of a layer attend as the first one does. Only the attention weights change; the values stay as they were.
+# Here is a real language model, SmolLM2, with 135 million trained weights and nine heads in each layer. First it answers as it was trained to. Then all nine heads of every layer attend as the first one does.
 
 # %% demo
 from coursework.smollm import write
@@ -73,7 +73,7 @@ from coursework.smollm import write
 
 def as_the_first(q, k, v, mask):
     """Attend with the weights of head 0 in all heads: v is (1, 9, T, 64)."""
-    _, weights = scaled_dot_product_attention(q[:, :1], k[:, :1], v[:, :1], mask)  # (1, 1, T, T)
+    _, weights = scaled_dot_product_attention(q[:, :1], k[:, :1], v[:, :1], mask)
     return weights @ v
 
 
@@ -82,139 +82,20 @@ write(question, "nine heads", chat=True, tokens=12)
 write(question, "nine times the first", chat=True, tokens=12, attention=as_the_first)
 
 # %% [markdown]
-# ## One mixture is not enough
-#
-# *The cat drank its milk.* To understand *drank*, a model has to answer two questions: **who** drank, and **what** was drunk? English gives the answer by order: the noun before the verb is the *who*, and the noun after it is the *what*. A head has one query per token, so a single head can only ask both questions at once.
-#
-# Below, the keys have two features, "noun before the verb" and "noun after the verb", so they depend on the order of the words. The values say what a word is: (1, 0) for *cat*, (0, 1) for *milk*, (0, 0) for the rest.
-
-# %% demo
-def keys_and_values(sentence):
-    """The keys (5, 2) and values (5, 2) of a sentence of five words."""
-    place, verb = torch.arange(5), sentence.index("drank")
-    noun = torch.tensor([float(word in ("cat", "milk")) for word in sentence])
-    keys = 5 * torch.stack([noun * (place < verb), noun * (place > verb)], dim=-1)
-    values = torch.tensor([[float(word == "cat"), float(word == "milk")] for word in sentence])
-    return keys, values
-
-
-sentences = ["the cat drank its milk".split(), "the milk drank its cat".split()]
-who, what = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
-queries = torch.stack([who + what, who, what])  # (3, 2): one head asks both, or two heads ask one each
-
-# %% [markdown]
-# **Predict, then reveal.** *The milk drank its cat* contains the same words in another order. Can a single head with the query "who and what?" tell the two sentences apart? Can two heads?
-#
-# <details><summary>Answer</summary>
-#
-# The single head cannot: it finds both nouns in both sentences, gives them the same weight, and its output is half cat, half milk either way. Two heads can: the first returns whoever is before the verb, the second whatever is after it. The next cell shows both.
-#
-# </details>
-
-# %% demo
-asked = ["one head", "head 0", "head 1"]  # who and what? who? what?
-read = [scaled_dot_product_attention(queries, *keys_and_values(s)) for s in sentences]
-figure = plots.heatmaps({" ".join(s): w for s, (_, w) in zip(sentences, read)}, asked, sentences[0])
-plots.relabel(figure.axes[1], asked, sentences[1])
-for sentence, (outputs, _) in zip(sentences, read):
-    single, first, second = outputs.tolist()
-    print(f"{' '.join(sentence)}:   one head ({single[0]:.2f}, {single[1]:.2f})   "
-          f"two heads ({first[0]:.2f}, {first[1]:.2f} | {second[0]:.2f}, {second[1]:.2f})")
-
-# %% [markdown]
-# In the first row of each picture, both nouns get a weight of 0.48, so the single head returns (0.48, 0.48) for both sentences: it knows that there is a cat and there is milk, but not who drank. With two heads, the outputs are (0.90, 0.03 | 0.03, 0.90) and (0.03, 0.90 | 0.90, 0.03), which differ. Each head has its own mixture, and the layers that follow read the two side by side. In the words of the paper, with a single head, averaging inhibits attending to information at different positions for different reasons (section 3.2.2).
-#
-# So you want several attentions at once, each with its own queries, keys and values. The paper makes this cost **nothing**: each of the $h$ heads works in a space of width $d_k = d_{\text{model}} / h$, and the outputs, laid side by side, are $d_{\text{model}}$ wide again.
-
-# %% [markdown]
-# ## "I like apples", with numbers
-#
-# The sentence *I like apples*, between `<sos>` and `<eos>`, has five tokens. With $d_{\text{model}} = 6$ and 2 heads, each head is $K = 3$ features wide. The numbers are chosen by hand so that you can read them. The first four features of a token say what kind of word it is. The last two say where it stands: a point on a circle, 45° further for each position, like one pair of the encoding in lesson 2.
-#
-# ![The way of I like apples, with start and end token, through two heads, from left to right. Tokens x, 1 by 5 by 6, go through w q, w k and w v, each from 6 to 6, to q, k and v of 1, 5, 6. Each is split into two heads: 1, 2, 5, 3. Attention runs in each head separately, with scores and weights of 5 by 5. The outputs of both heads are merged into 1, 5, 6, and w o, from 6 to 6, makes the output, 1, 5, 6.](images/heads_overview.svg)
-
-# %% demo
-sentence = ["<sos>", "I", "like", "apples", "<eos>"]
-features = ["marker", "pronoun", "verb", "noun", "cos", "sin"]
-kinds = {"<sos>": "marker", "I": "pronoun", "like": "verb", "apples": "noun", "<eos>": "marker"}
-angles = math.radians(45) * torch.arange(5)
-is_kind = [[float(kinds[word] == kind) for kind in features[:4]] for word in sentence]
-x = torch.cat([torch.tensor(is_kind), angles.cos()[:, None], angles.sin()[:, None]], dim=-1)[None]
-plots.heatmap(x[0], sentence, features, title="x", limits=(-1, 1));
-
-# %% [markdown]
-# Now the projections, written as in the paper: a token is a row vector, and the matrix stands on its right, $x W$. Each row of a matrix belongs to a feature of $x$. The first three columns belong to head 0 and the last three to head 1.
-
-# %% demo
-turn = 10 * math.sqrt(0.5)  # ten times the sine and the cosine of 45°
-w_q = torch.tensor([[0.0, 0, 0, 0, 0, 0],  # a marker asks for nothing
-                    [0.0, 4, 0, 0, 0, 0],  # head 0: a pronoun asks for the verb
-                    [3.0, 0, 4, 0, 0, 0],  # a verb asks for a pronoun and a noun
-                    [0.0, 4, 0, 0, 0, 0],  # a noun asks for the verb
-                    [0.0, 0, 0, turn, -turn, 0],  # head 1: the place, turned back by 45°
-                    [0.0, 0, 0, turn, turn, 0]])
-w_k = torch.eye(6)[:, [1, 2, 3, 4, 5, 0]]  # head 0: pronoun, verb, noun; head 1: cos, sin
-w_k[0] = 0  # markers cannot be found by their kind
-w_v = torch.eye(6)[:, [4, 5, 0, 1, 2, 3]]  # head 0: cos, sin, marker; head 1: pronoun, verb, noun
-w_o = w_v.T  # puts every feature back where it belongs
-
-q, k, v = x @ w_q, x @ w_k, x @ w_v  # each (1, 5, 6)
-labels = {"q": ["pronoun?", "verb?", "noun?", "cos?", "sin?", "–"],
-          "k": ["pronoun", "verb", "noun", "cos", "sin", "–"],
-          "v": ["cos", "sin", "marker", "pronoun", "verb", "noun"]}
-head_plots.by_head({"q": q[0], "k": k[0], "v": v[0]}, sentence, num_heads=2, limits=(-10, 10), columns=labels);
-
-# %% [markdown]
-# Read the rows of $q$. In head 0, *like* asks for a pronoun (3) and a noun (4), and *I* and *apples* ask for the verb. In head 1, each token asks for the place one step before its own.
-#
-# Then compare $k$ with $v$. Head 0 *compares* kinds of words, but it *passes on* places. Head 1 does the opposite. A head is not tied to "its" slice of $x$: it owns a slice of the **projected** vectors, and every number in that slice may depend on all six features of $x$.
-#
-# Now cut. Head 0 takes the first three columns of $q$, $k$ and $v$, and head 1 the last three. Each runs the attention of lesson 3 on its own part, with $\sqrt{d_k} = \sqrt 3$.
-
-# %% demo
-mixed, weights = [], []
-for h in (0, 1):
-    part = slice(3 * h, 3 * h + 3)  # features h·K to (h+1)·K
-    out, w = scaled_dot_product_attention(q[..., part], k[..., part], v[..., part])
-    mixed.append(out[0])  # (5, 3)
-    weights.append(w[0])  # (5, 5)
-titles = ["head 0: what belongs to me?", "head 1: the word before"]
-plots.heatmaps(dict(zip(titles, weights)), sentence, sentence);
-
-# %% [markdown]
-# The two heads read the same tokens in two different ways. In head 0, *like* divides its weight between *I* and *apples*, and both of them read *like*; the markers ask for nothing, so their weights are uniform. In head 1, each token gives most of its weight to the token before it. `<sos>` has no token before it and reads itself, the nearest place.
-#
-# Each head mixes its own values. The two results are laid side by side, and one last matrix, $W^O$, lets the heads' findings mix.
-
-# %% demo
-merged = torch.cat(mixed, dim=-1)  # (5, 6)
-output = merged @ w_o  # (5, 6)
-head_plots.by_head({"merged": merged}, sentence, num_heads=2, limits=(-1, 1), columns={"merged": labels["v"]})
-plots.heatmap(output, sentence, features, title="output", limits=(-1, 1))
-print("output of like:", {name: round(number, 2) for name, number in zip(features, output[2].tolist())})
-
-# %% [markdown] slide="subslide"
-# **Predict, then reveal.** In the row of *like*, the output says 0.73 under *pronoun*. Which head found this, and in which of its values was it?
-#
-# <details><summary>Answer</summary>
-#
-# Head 1: it looked at the word before, *I*, and passed on what kind of word it is. Head 0 found the places of *I* and *apples*. But it averaged them, and the average, −0.17 and 0.65, is not the place of either word: even this head would need another one to keep its two answers apart.
-#
-# </details>
-
-# %% [markdown]
 # ## Splitting
 #
-# You could loop over the heads and take slices, as above. Instead, make the heads a **dimension** next to the batch. The attention of lesson 3 accepts any number of batch dimensions, so it handles all heads of all samples in one call. It still computes $B \cdot H$ small matrix products, but PyTorch runs them together, without a Python loop.
+# Attention gives each query **one** mixture of the values. In multi-head attention, $H$ *heads* attend side by side, each with its own queries, keys and values. Each head works with only $K = D / H$ features, so that their outputs, laid side by side, are $D = d_{\text{model}}$ wide again. (The paper writes $h$ for $H$, and $d_k$ and $d_v$ for $K$.)
+#
+# In code, make the heads a **dimension** next to the batch. Your attention accepts any number of batch dimensions, so one call handles all heads of all samples.
 #
 # ![Splitting five tokens with six features into two heads. On the left x, with a row for each token. At the top right the right way: view as 5, 2, 3, then transpose. Head 0 holds features 0 to 2 of all five tokens, head 1 features 3 to 5, a row for each token. Below it the wrong way: view as 2, 5, 3 at once. Head 0 holds all features of the start token and of I, and half of like; its second row, which should be I, is the other half of the start token.](images/heads_split.svg)
 #
-# The wrong way has the right shape. `view` keeps the numbers in memory order and only changes where rows begin and end. In memory, the six features of `<sos>` come first, then those of *I*. So the first 15 numbers are not "head 0 of five tokens", but "two and a half tokens".
+# The wrong way has the right shape. `view` keeps the numbers in memory order and only changes where rows begin and end. In memory, the six features of `<sos>` come first, then those of *I*. The first 15 numbers are two and a half tokens, not head 0 of five tokens.
 
 # %% [markdown] slide="slide"
 # ### Exercise 1: `split_heads` (2 points)
 #
-# Turn `(B, S, D)` into `(B, H, S, K)` with $K = D / H$. Head $h$, counted from 0, gets the features $hK$ up to (but not including) $(h+1)K$ of every token.
+# Turn `(B, S, D)` into `(B, H, S, K)` with $K = D / H$. Head $i$, counted from 0, gets the features $iK$ up to (but not including) $(i+1)K$ of every token.
 #
 # *10 minutes, easy.*
 
@@ -222,7 +103,7 @@ print("output of like:", {name: round(number, 2) for name, number in zip(feature
 def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
     """Give every head its own slice of the features (Vaswani et al. 2017, section 3.2.2).
 
-    x: (B, S, D). Returns: (B, H, S, K) with K = D / H; head h holds features h*K to (h+1)*K.
+    x: (B, S, D). Returns: (B, H, S, K) with K = D / H; head i holds features i*K to (i+1)*K.
     """
     ### BEGIN SOLUTION
     batch, length, d_model = x.shape
@@ -254,61 +135,30 @@ check("split-heads")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# There are two steps. First cut only the last dimension in two, which leaves every number in its place. Then swap two whole dimensions.
+# First cut only the last dimension in two, which leaves every number in its place. Then swap two whole dimensions.
 #
 # </details>
 #
 # <details><summary>Hint 2: the first step</summary>
 #
-# A row of D features consists of H groups of K features, one group after the other. Which four sizes does the tensor have if you write only this down?
+# A row of D features is H groups of K features. Which four sizes does the tensor then have?
 #
 # </details>
 #
 # <details><summary>Hint 3: nearly there</summary>
 #
-# After the first step the sizes are (B, S, H, K), and you want (B, H, S, K). `transpose` swaps two dimensions; a second `view` would only change where rows begin and end.
+# After the first step the sizes are (B, S, H, K), and you want (B, H, S, K). `transpose` swaps two dimensions.
 #
 # </details>
 
 # %% [markdown]
-# ### Loop or batch?
-#
-# Compare the loop over slices with one call on split heads. Both give the same numbers.
-
-# %% demo
-import time
-
-
-def head_by_head(q, k, v):
-    """Eight heads, one after the other."""
-    parts = zip(q.chunk(8, dim=-1), k.chunk(8, dim=-1), v.chunk(8, dim=-1))
-    return torch.stack([scaled_dot_product_attention(*part)[0] for part in parts], dim=1)
-
-
-def all_at_once(q, k, v):
-    """Eight heads in one call."""
-    return scaled_dot_product_attention(*(split_heads(part, 8) for part in (q, k, v)))[0]
-
-
-big = torch.randn(3, 4, 20, 64)  # q, k and v, each (B=4, S=20, D=64)
-for way in (head_by_head, all_at_once):
-    start = time.perf_counter()
-    for _ in range(100):
-        way(*big)
-    print(f"{way.__name__:12} {10 * (time.perf_counter() - start):.2f} ms")
-print("same numbers:", torch.allclose(head_by_head(*big), all_at_once(*big), atol=1e-6))
-
-# %% [markdown]
-# The arithmetic is the same, but the loop pays the overhead of a Python call for each head.
-
-# %% [markdown]
 # ## Merging
 #
-# Merging is splitting in reverse, and the same mistake is possible. After attention, the numbers of one token lie in H different places, one per head. A `reshape` straight to (B, S, D) reads them in memory order, so a row holds **one head of several tokens** instead of all heads of one token.
+# Merging is splitting in reverse, and the same mistake is possible. After attention, the features of one token lie in $H$ different places, one per head.
 #
 # ![Merging two heads of five tokens. On the left the two heads, with five rows each. The right way: transpose, then reshape; each row holds head 0 and head 1 of one token. The wrong way: reshape at once. Row 0, the start token, holds head 0 of the start token and head 0 of I; row 1, I, holds head 0 of like and of apples; row 2, like, holds head 0 of the end token and head 1 of the start token. All cells that come from a later token are framed: rows 0, 1 and 2 read tokens that come after them.](images/heads_merge.svg)
 #
-# Under a causal mask, this is worse than a mix-up. The row of *I* now contains *like* and *apples*, which *I* must not see. Although the mask was perfect, the future has leaked.
+# A `reshape` straight to `(B, S, D)` reads them in memory order, so a row holds **one head of several tokens**. Under a causal mask, this is worse than a mix-up. The row of *I* now contains *like* and *apples*: although the mask was perfect, the future has leaked.
 
 # %% [markdown]
 # ### Exercise 2: `merge_heads` (2 points)
@@ -356,31 +206,31 @@ check("merge-heads")
 #
 # <details><summary>Hint 2: "view size is not compatible"</summary>
 #
-# `transpose` doesn't move numbers in memory. It only changes the order in which they are read, and `view` refuses to form rows of numbers that are not next to each other. `reshape` copies where it has to, and `.contiguous()` before `.view` does the same by hand. The error is useful: it appears exactly where numbers must be moved.
+# `transpose` doesn't move numbers in memory, and `view` refuses to form rows of numbers that are not next to each other. `reshape` copies where it has to; so does `.contiguous()` before `.view`.
 #
 # </details>
 
 # %% [markdown]
 # ## Watching the future leak
 #
-# Which output depends on which token? You can measure it with the derivative of every output with respect to every input. Below are four tokens, two heads and a causal mask, so every cell to the right of the diagonal must be 0. (There are no projections here. They would change the numbers, but not which output depends on which token.)
+# Which output depends on which token? You can measure it with the derivative of every output with respect to every input. With a causal mask, every cell to the right of the diagonal must be 0. (Projections are left out: they don't change which output depends on which token.)
 #
-# **Predict, then reveal.** The next cell leaves out the transpose in the split, in the merge, or in both. In which of the three cases does the future leak?
+# **Predict, then reveal.** Leave out the transpose in the split, in the merge, or in both. When does the future leak?
 #
 # <details><summary>Answer</summary>
 #
-# If exactly one transpose is missing. If both are missing, nothing leaks, but the result is wrong in another way, which the picture shows.
+# If exactly one transpose is missing. If both are missing, the result is wrong in another way.
 #
 # </details>
 
 # %% demo
 tokens = ["I", "like", "green", "apples"]
-causal = torch.ones(4, 4, dtype=torch.bool).tril()
 
 
 def influence(split, merge):
     """How strongly each output depends on each token: (4, 4), outputs down, tokens across."""
     torch.manual_seed(0)
+    causal = torch.ones(4, 4, dtype=torch.bool).tril()
 
     def attend(x):
         q, k, v = (split(part) for part in (x / 2, x, x))  # each (1, 2, 4, 3)
@@ -397,9 +247,9 @@ maps = {"right": influence(split, merge), "split without transpose": influence(o
 head_plots.leaks(maps, tokens);
 
 # %% [markdown]
-# If one transpose is missing, the future leaks: framed cells are outputs that depend on a token to their right. If **both** are missing, nothing leaks, and this mistake is the hardest to notice. Splitting and merging are still inverses of each other, every shape is right, and every test of causality passes. But look at *green*: it no longer depends on *I* or *like*, although it may attend to both. Head 0 got the first half of the sentence instead of the first half of the features.
+# Framed cells leak: these outputs depend on a token to their right. If **both** transposes are missing, every test of causality passes, and this mistake is the hardest to notice. But *green* no longer depends on *I* or *like*, although it may attend to both. Head 0 got the first half of the sentence instead of the first half of the features.
 #
-# Drag the slider to change one token. The change must not reach an output to its left, and it must reach those to its right.
+# Drag the slider to change one token. Outputs to its left must not change, and those to its right must.
 
 # %% demo
 from ipywidgets import IntSlider, interact
@@ -413,35 +263,105 @@ def change_token(position):
     plt.suptitle(f"“{tokens[position]}” changes; the orange bars must be 0")
     plt.show()
 
+# %% [markdown]
+# A model trained with the wrong merge has a lower loss than it should, which looks like success: some positions can read the token they are asked to predict. It fails when it generates, because that token doesn't exist yet (lesson 7 shows it). So test your layer by changing a later token.
+
+# %% [markdown]
+# ## "I like apples", with numbers
+#
+# Take a sentence through two heads with your functions. *I like apples*, between `<sos>` and `<eos>`, has five tokens. With $D = 6$ and two heads, $K = 3$. The numbers are chosen by hand: the first four features of a token say what kind of word it is, and the last two give its position as a point on a circle, 45° further for each token, like one pair of the encoding in lesson 2.
+#
+# ![The way of I like apples, with start and end token, through two heads, from left to right. Tokens x, 1 by 5 by 6, go through w q, w k and w v, each from 6 to 6, to q, k and v of 1, 5, 6. Each is split into two heads: 1, 2, 5, 3. Attention runs in each head separately, with scores and weights of 5 by 5. The outputs of both heads are merged into 1, 5, 6, and w o, from 6 to 6, makes the output, 1, 5, 6.](images/heads_overview.svg)
+#
+# Only the split and the merge change the number of dimensions. Between them, the heads are part of the batch.
+
+# %% demo
+sentence = ["<sos>", "I", "like", "apples", "<eos>"]
+features = ["marker", "pronoun", "verb", "noun", "cos", "sin"]
+kinds = {"<sos>": "marker", "I": "pronoun", "like": "verb", "apples": "noun", "<eos>": "marker"}
+angles = math.radians(45) * torch.arange(5)
+is_kind = [[float(kinds[word] == kind) for kind in features[:4]] for word in sentence]
+x = torch.cat([torch.tensor(is_kind), angles.cos()[:, None], angles.sin()[:, None]], dim=-1)[None]
+plots.heatmap(x[0], sentence, features, title="x", limits=(-1, 1));
+
+# %% [markdown]
+# The projections are written as in the paper: a token is a row vector, and the matrix stands on its right, $x W$. Each row of a matrix belongs to a feature of $x$. Columns 0 to 2 belong to head 0, columns 3 to 5 to head 1.
+
+# %% demo
+turn = 10 * math.sqrt(0.5)  # ten times the sine and the cosine of 45°
+w_q = torch.tensor([[0.0, 0, 0, 0, 0, 0],  # a marker asks for nothing
+                    [0.0, 4, 0, 0, 0, 0],  # head 0: a pronoun asks for the verb
+                    [3.0, 0, 4, 0, 0, 0],  # a verb asks for a pronoun and a noun
+                    [0.0, 4, 0, 0, 0, 0],  # a noun asks for the verb
+                    [0.0, 0, 0, turn, -turn, 0],  # head 1: the place, turned back by 45°
+                    [0.0, 0, 0, turn, turn, 0]])
+w_k = torch.eye(6)[:, [1, 2, 3, 4, 5, 0]]  # head 0: pronoun, verb, noun; head 1: cos, sin
+w_k[0] = 0  # markers cannot be found by their kind
+w_v = torch.eye(6)[:, [4, 5, 0, 1, 2, 3]]  # head 0: cos, sin, marker; head 1: pronoun, verb, noun
+w_o = w_v.T  # puts every feature back where it belongs
+
+q, k, v = x @ w_q, x @ w_k, x @ w_v  # each (1, 5, 6)
+labels = {"q": ["pronoun?", "verb?", "noun?", "cos?", "sin?", "–"],
+          "k": ["pronoun", "verb", "noun", "cos", "sin", "–"],
+          "v": ["cos", "sin", "marker", "pronoun", "verb", "noun"]}
+head_plots.by_head({"q": q[0], "k": k[0], "v": v[0]}, sentence, num_heads=2, limits=(-10, 10), columns=labels);
+
+# %% [markdown]
+# Look at $q$ first. In head 0, *like* asks for a pronoun (3) and a noun (4), and *I* and *apples* ask for the verb. In head 1, each token asks for the position one step before its own.
+#
+# Now compare $k$ with $v$. Head 0 compares kinds of words, but it passes on positions. Head 1 does the opposite. A head owns a slice of the **projected** vectors, not of $x$: every number in its slice may depend on all six features of $x$.
+
+# %% demo
+parts = [split_heads(part, 2) for part in (q, k, v)]
+mixed, weights = scaled_dot_product_attention(*parts)  # for both heads at once
+titles = ["head 0: what belongs to me?", "head 1: the word before"]
+plots.heatmaps(dict(zip(titles, weights[0])), sentence, sentence);
+
+# %% [markdown]
+# In head 0, *like* divides its weight between *I* and *apples*, and both of them read *like*. The markers ask for nothing, so their weights are uniform. In head 1, each token gives most of its weight to the token before it; `<sos>` has none, and reads itself.
+#
+# Merging lays the two results side by side, and a last matrix, $W^O$, can combine them.
+
+# %% demo
+merged = merge_heads(mixed)
+output = merged @ w_o
+names = {"merged": labels["v"]}
+head_plots.by_head({"merged": merged[0]}, sentence, num_heads=2, limits=(-1, 1), columns=names)
+plots.heatmap(output[0], sentence, features, title="output", limits=(-1, 1))
+print({name: round(number, 2) for name, number in zip(features, output[0, 2].tolist())})
+
+# %% [markdown]
+# In a row of the first picture are both heads' findings for one token. In the second, $W^O$ has put every feature back in its place; a trained one mixes them. The printed line is the row of *like*.
+
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** You train a model with the wrong merge to predict the next word. What happens to its training loss? And what happens when it generates a text?
+# **Predict, then reveal.** In the row of *like*, the output says 0.73 under *pronoun*. Which head found this?
 #
 # <details><summary>Answer</summary>
 #
-# The loss falls suspiciously low, because positions in the first half of the text can read the token they are asked to predict. In one layer the second half is safe, as the heat map shows. During generation that token does not exist yet, so the model has learnt to rely on something that isn't there. Lesson 7 shows this on a trained model. Neither the shapes nor the loss reveal the mistake, but changing a later token does, in one line.
+# Head 1: it attended to *I* and passed on its kind. Head 0 averaged the positions of *I* and *apples*, and the average, −0.17 and 0.65, is not the position of either word.
 #
 # </details>
 
 # %% [markdown]
 # ## Each head has its own weights
 #
-# The paper gives each head $i$ three matrices, $W_i^Q$, $W_i^K$ and $W_i^V$, each $d_{\text{model}} \times d_k$. For $d_{\text{model}} = 4$ and 2 heads, these are six matrices of 4 × 2, and there is one $W^O$ of 4 × 4. Programs store them as four matrices of 4 × 4, with the heads side by side. (The paper counts heads from 1; this course counts from 0, as the code does.)
+# The paper gives each head $i$ three matrices, $W_i^Q$, $W_i^K$ and $W_i^V$, each $D \times K$. For $D = 4$ and two heads, these are six matrices of 4 × 2, and there is one $W^O$ of 4 × 4. Programs store four matrices of 4 × 4, with the heads side by side.
 #
 # ![On the left the paper's matrices for width 4 and two heads: W Q 0 and W Q 1, each 4 by 2, in two colours. In the middle both side by side as one 4 by 4 matrix W Q. On the right the weight of the layer w q in PyTorch, which is the transpose: its rows 0 and 1 belong to head 0, its rows 2 and 3 to head 1.](images/heads_weights.svg)
 #
-# `nn.Linear` computes $x W^\top$, so its `weight` is stored transposed, and each head owns some of its **rows**. One product with the large matrix, followed by a split, gives exactly what the small matrices give one by one.
+# `nn.Linear` computes $x W^\top$, so its `weight` is stored transposed, and each head owns some of its **rows**. One product with the large matrix, then a split, gives what the small matrices give one by one:
 
 # %% demo
 torch.manual_seed(1)
 x, layer = torch.randn(1, 3, 4), nn.Linear(4, 4)
 together = split_heads(layer(x), 2)  # (1, 2, 3, 2)
-for h in (0, 1):
-    rows = slice(2 * h, 2 * h + 2)
-    alone = x @ layer.weight[rows].T + layer.bias[rows]  # (1, 3, 2): this head's own 4 x 2 matrix
-    print(f"head {h}: {torch.allclose(together[:, h], alone, atol=1e-6)}")
+for head in (0, 1):
+    rows = slice(2 * head, 2 * head + 2)
+    alone = x @ layer.weight[rows].T + layer.bias[rows]  # (1, 3, 2), by this head's 4 x 2 matrix
+    print(f"head {head} agrees: {torch.allclose(together[:, head], alone, atol=1e-6)}")
 
 # %% [markdown]
-# The order of the two steps matters: **project first, then split**. A common mistake is to split $x$ first and let all heads share one small K × K layer. Such a model does learn something. But each head then sees only its own slice of the embedding, all heads do the same thing to their slices, and with two heads, three quarters of the weights of each projection are missing. To see the difference, change the *last* feature of each token and look at the scores.
+# So **project first, then split**. A common mistake is to split $x$ first and let all heads share one small K × K layer. Such a model does learn, but each head sees only its own slice of the embedding. Change the *last* feature of every token, and look at the scores:
 
 # %% demo
 def scores_of_heads(x, project):
@@ -460,22 +380,22 @@ changed = x.clone()
 changed[..., -1] += 1.0  # the last feature of every token
 for name, project in ways.items():
     moved = (scores_of_heads(changed, project) - scores_of_heads(x, project)).abs().amax(dim=(1, 2))
-    print(f"{name}: the scores of head 0 change by up to {moved[0]:.2f}, those of head 1 by up to {moved[1]:.2f}")
+    print(f"{name}: scores change by up to {moved[0]:.2f} in head 0, {moved[1]:.2f} in head 1")
 
 # %% [markdown]
-# If you project first, both heads notice the change. If you split first, head 0 doesn't: the last feature is not in its slice.
+# If you split first, head 0 doesn't notice: the last feature is not in its slice.
 
 # %% [markdown]
 # ## Masks and heads
 #
-# A mask describes tokens, so it is the same for all heads. But the scores now have the shape `(B, H, T_q, T_k)`, and broadcasting aligns shapes from the right:
+# A mask is the same for all heads. But scores have the shape `(B, H, T_q, T_k)`, and broadcasting aligns shapes from the right:
 #
 # | mask | broadcasts as | intended |
 # |---|---|---|
 # | causal, `(T_q, T_k)` | `(1, 1, T_q, T_k)` | the same |
 # | per sample, `(B, 1, T_k)` or `(B, T_q, T_k)` | `(1, B, …, T_k)`: the batch meets the **heads** | `(B, 1, …, T_k)` |
 #
-# In most cases the second row raises an error, and you are lucky. If there are as many samples as heads, it runs without one. Here are two samples and two heads; sample 1 has two tokens of padding.
+# Usually, a mask per sample then raises an error, which is the lucky case. With as many samples as heads, it runs. Here are two samples and two heads; sample 1 ends with two tokens of padding.
 
 # %% demo
 q, k, v = torch.randn(3, 2, 2, 4, 3)  # each (B=2, H=2, T=4, K=3)
@@ -483,28 +403,26 @@ padding = torch.tensor([[True, True, True, True], [True, True, False, False]])[:
 
 _, silent = scaled_dot_product_attention(q, k, v, padding)  # aligned with the heads
 _, right = scaled_dot_product_attention(q, k, v, padding[:, None])  # (2, 1, 1, 4)
-rows = [f"sample {b}, head {h}" for b in (0, 1) for h in (0, 1)]
+rows = [f"({sample}, {head})" for sample in (0, 1) for head in (0, 1)]
 first_query = {"(2, 1, 4)": silent[:, :, 0].flatten(0, 1), "(2, 1, 1, 4)": right[:, :, 0].flatten(0, 1)}
 plots.heatmaps(first_query, rows, ["k0", "k1", "k2", "k3"]);
 
 # %% [markdown]
-# On the right, the padding of sample 1 is hidden in both heads of sample 1. On the left, it is hidden in **head 1 of both samples**: sample 0 loses half of its tokens in one head, sample 1 reads padding in the other, and there is no error.
+# Rows are (sample, head). On the right, the padding is hidden in both heads of sample 1. On the left, it is hidden in **head 1 of both samples**, and sample 1 reads padding in head 0.
 
 # %% [markdown]
 # ## Exercise 3: `MultiHeadAttention` (8 points)
 #
-# $\text{MultiHead}(Q, K, V) = \text{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O$ (section 3.2.2). This is what the class has to do:
+# Write $\text{Concat}(\text{head}_0, \dots, \text{head}_{H-1})\, W^O$ (section 3.2.2) as a class:
 #
-# - **attributes** `w_q`, `w_k`, `w_v`, `w_o`: each is `nn.Linear(d_model, d_model)` with bias and its own weights, and weights are loaded by these names. If `d_model` is not divisible by `num_heads`, raise `ValueError`;
+# - **attributes** `w_q`, `w_k`, `w_v`, `w_o`: each is an `nn.Linear(d_model, d_model)` of its own, with bias. Raise `ValueError` if `d_model` is not divisible by `num_heads`;
 # - **forward(query, key, value, mask=None)** returns the output `(B, T_q, D)` *and* the weights of every head `(B, H, T_q, T_k)`. Query, key and value may be three different tensors, and $T_q$ may differ from $T_k$;
-# - **mask** is boolean, True = may attend, with shape `(T_q, T_k)` or `(B, 1 or T_q, T_k)`. It is the same for all heads, even if B equals H. A query that may attend to nothing gets zero weights. All heads then contribute zeros, and the output is the bias of `w_o`;
+# - **mask** is boolean, True = may attend, with shape `(T_q, T_k)` or `(B, 1 or T_q, T_k)`. It is the same for all heads, even if B equals H. A query that may attend to nothing gets zero weights, so its output is the bias of `w_o`;
 # - **dropout** acts on the weights, after the softmax and before they mix the values, in train mode only. You may return the weights before or after dropout.
 #
 # *30 minutes, hard.*
 
 # %% [markdown] slide="skip"
-# Your `scaled_dot_product_attention`, `split_heads` and `merge_heads` are in scope. There is no residual connection and no norm here; they come in lesson 5, around this class.
-#
 # **Build it in five steps, and run the test cell after each one.** It prints a line for every step that works, and stops at the first that doesn't.
 #
 # | step | write | the test then checks |
@@ -515,7 +433,7 @@ plots.heatmaps(first_query, rows, ["k0", "k1", "k2", "k3"]);
 # | 4 | the mask, for all heads of a sample | a causal mask, and padding when B = H |
 # | 5 | dropout on the weights | random in train mode, exact in eval mode |
 #
-# Step 5 needs a thought, because your attention of lesson 3 has no dropout. But it returns the weights, and mixing the values is one matrix product.
+# Step 5 needs some thought: `scaled_dot_product_attention` has no dropout, so the output it returns is mixed with all weights. Use the weights it returns, and mix again.
 #
 # *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
@@ -643,26 +561,26 @@ check("multi-head-attention")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge (step 2)</summary>
 #
-# Project, split, attend, merge, project: the overview picture shows the program. Print the shape after each line and compare it with the picture.
+# Project, split, attend, merge, project: the picture in "I like apples" shows the program. Print the shape after each line and compare.
 #
 # </details>
 #
 # <details><summary>Hint 2: which length is which? (steps 2 and 3)</summary>
 #
-# There are $T_q$ queries, and $T_k$ keys and values. Don't pass a length around; `split_heads` reads it from its argument, so the same function works for all three.
+# There are $T_q$ queries, and $T_k$ keys and values. Don't pass a length around; `split_heads` reads it from its argument.
 #
 # </details>
 #
 # <details><summary>Hint 3: mask and dropout (steps 4 and 5)</summary>
 #
-# A mask with three dimensions starts with the batch, and needs a dimension of size 1 after it for the heads. A mask with two dimensions broadcasts as it is. For dropout, create an `nn.Dropout` in `__init__`, which knows about train and eval mode. Apply it to the weights that the attention returned, and multiply the result by the values of each head.
+# A mask with three dimensions starts with the batch, and needs a dimension of size 1 after it for the heads. A mask with two dimensions broadcasts as it is. For dropout, create an `nn.Dropout` in `__init__`, which knows about train and eval mode. Apply it to the weights, and multiply the result by the values of each head.
 #
 # </details>
 
 # %% [markdown]
 # ## Does it agree with PyTorch?
 #
-# PyTorch has the same layer, `nn.MultiheadAttention`. With the same weights it should give the same output, and there is no better test than that. Only the way in which the weights are stored is different:
+# With the same weights, PyTorch's `nn.MultiheadAttention` should give the same output. It stores the weights differently:
 
 # %% demo
 theirs = nn.MultiheadAttention(embed_dim=6, num_heads=2, batch_first=True)
@@ -670,20 +588,20 @@ for name, parameter in theirs.named_parameters():
     print(f"{name:16} {tuple(parameter.shape)}")
 
 # %% [markdown]
-# `in_proj_weight` holds three matrices, one below the other: the first D rows make the queries, the next D the keys, and the last D the values (PyTorch documentation and source of `nn.MultiheadAttention`). `in_proj_bias` is stacked in the same order, and `out_proj` is an ordinary linear layer.
+# `in_proj_weight` holds three matrices, one below the other: the first D rows make the queries, the next D the keys, and the last D the values. `in_proj_bias` is stacked in the same order, and `out_proj` is an ordinary linear layer.
 #
-# **Predict, then reveal.** Some other programs stack the rows head by head: q, k and v of head 0, then q, k and v of head 1. The shape is also (3D, D). What happens if you copy such weights as if they were PyTorch's?
+# **Predict, then reveal.** Some other programs stack the rows head by head: q, k and v of head 0, then q, k and v of head 1. What happens if you copy such weights as if they were PyTorch's?
 #
 # <details><summary>Answer</summary>
 #
-# You get no error and wrong numbers: some of the rows for the keys end up among the queries. The shape of a tensor doesn't say what its rows mean, so you have to look it up. The test is always the same: same input, same output.
+# There is no error, but the numbers are wrong: some of the rows for the keys end up among the queries. A shape doesn't say what its rows mean; a comparison of outputs does.
 #
 # </details>
 
 # %% [markdown]
 # ### Exercise 4: `load_from_torch` (4 points)
 #
-# Copy every weight and bias of `theirs` into `mine`, a `MultiHeadAttention` of the same size, so that both give the same output. Copy them, don't share them: if `theirs` is trained afterwards, `mine` must not change. `mine` must stay trainable and keep its own parameters.
+# Copy every weight and bias of `theirs` into `mine`, a `MultiHeadAttention` of the same size, so that both give the same output. Copy, don't share: if `theirs` is trained afterwards, `mine` must not change. `mine` must stay trainable and keep its own parameters.
 #
 # *15 minutes, medium.*
 
@@ -732,7 +650,7 @@ check("load-from-torch")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# You have to copy eight tensors: a weight and a bias for each of the four layers. Write down where each of them is in `theirs`.
+# There are eight tensors: a weight and a bias for each of four layers. Write down where each of them is in `theirs`.
 #
 # </details>
 #
@@ -744,14 +662,14 @@ check("load-from-torch")
 #
 # <details><summary>Hint 3: "a leaf Variable that requires grad is being used in an in-place operation"</summary>
 #
-# `copy_` writes into an existing parameter, so the parameter object stays the same. Autograd complains because it would have to record this. Switch recording off around the copies: `with torch.no_grad():`.
+# `copy_` writes into an existing parameter, and autograd would have to record this. Switch recording off: `with torch.no_grad():`.
 #
 # </details>
 
 # %% [markdown]
 # ### A hundred comparisons
 #
-# Compare the two layers on random sizes, with four kinds of masks in turn: none, one for all samples, one for each sample, and padding. PyTorch's layer has its own ideas about masks: True means "must not attend", hence the `~`; a mask for each sample must be repeated for each head; and padding is a separate argument.
+# Compare the two layers on random sizes and masks. PyTorch's layer uses other mask conventions: True means "must not attend", hence the `~`; a mask per sample is repeated for each head; and padding is a separate argument.
 
 # %% demo
 def draw_masks(kind, batch, t_q, t_k, heads):
@@ -763,13 +681,11 @@ def draw_masks(kind, batch, t_q, t_k, heads):
     mask[..., 0] = True  # no query is left with nothing: PyTorch's layer would give NaN
     if kind == 3:
         return mask, {"key_padding_mask": ~mask[:, 0]}  # (B, T_k)
-    theirs = ~mask if kind == 1 else ~mask.repeat_interleave(heads, dim=0)  # (B * H, T_q, T_k)
-    return mask, {"attn_mask": theirs}
+    if kind == 1:
+        return mask, {"attn_mask": ~mask}
+    return mask, {"attn_mask": ~mask.repeat_interleave(heads, dim=0)}  # (B * H, T_q, T_k)
 
-# %% [markdown]
-# PyTorch also averages the weights over the heads unless you tell it not to.
 
-# %% demo
 def compare(trials=100):
     """The largest difference from nn.MultiheadAttention, in outputs and weights, for each kind of mask."""
     worst = [0.0] * 4
@@ -792,7 +708,7 @@ for kind, largest in zip(("no mask", "one mask for all", "a mask per sample", "p
     print(f"{kind:18} 25 comparisons, largest difference {largest:.1e}")
 
 # %% [markdown]
-# Only rounding is left. From here on, you can trust your layer as much as PyTorch's, and you know what is inside.
+# Only rounding is left. You can trust your layer as much as PyTorch's.
 
 # %% [markdown]
 # ## What do more heads cost?
@@ -801,7 +717,7 @@ for kind, largest in zip(("no mask", "one mask for all", "a mask per sample", "p
 #
 # <details><summary>Answer</summary>
 #
-# None. The four matrices are D × D in both; the number of heads only decides where the projected vectors are cut. The products cost the same as well: the scores take $h \cdot T^2 \cdot (D/h) = T^2 D$ multiplications for any $h$ (section 3.2.2 says the same about the total cost). The number of weights to store grows with $h$, because there are $h \cdot T^2$ of them, and the heads become narrower.
+# None. The four matrices are D × D in both; the number of heads only decides where the projected vectors are cut. The scores take $H \cdot T^2 \cdot (D/H) = T^2 D$ multiplications for any $H$, but there are more weights to store: $H \cdot T^2$. The paper calls the total cost "similar".
 #
 # </details>
 
@@ -848,21 +764,22 @@ check("parameter-count")
 for heads in (1, 2, 4, 8, 16):
     made = MultiHeadAttention(512, heads)
     counted = sum(p.numel() for p in made.parameters())
-    print(f"heads: {heads:2}, each {512 // heads:3} wide: {counted:,} counted, {parameter_count(512, heads):,} by formula")
+    formula = parameter_count(512, heads)
+    print(f"heads: {heads:2}, each {512 // heads:3} wide: {counted:,} counted, {formula:,} by formula")
 
 # %% [markdown]
-# If heads cost nothing, why not use 512 of them? A head of width 1 compares tokens by the product of two numbers, so its $T \times T$ matrix of scores has rank 1 (biases aside). In the paper's experiments a single head was 0.9 BLEU worse than the best setting, and quality also dropped with too many heads (section 6.2, table 3, rows A).
+# Why not use 512 heads, then? A head of width 1 compares tokens by the product of two numbers: its matrix of scores has rank 1. In the paper, one head was 0.9 BLEU worse than the best setting, and too many heads were worse, too (table 3, rows A).
 
 # %% [markdown]
 # ## One head or two: an experiment
 #
-# Here is a task with two questions: each token has to name **the token before it, and the first token of the sequence**. Two layers are trained on it. They have the same number of parameters, but one has a single head and the other has two.
+# What do several heads gain? Take a task with two questions: each token has to name **the token before it, and the first token of the sequence**. Two layers are trained on it. They have the same width and number of parameters, but one has a single head and the other two.
 #
-# **Predict, then reveal.** Will the single head fail completely? And will the two heads divide the work between them, although nothing tells them to?
+# **Predict, then reveal.** Will the single head fail completely? Will the two heads divide the work?
 #
 # <details><summary>Answer</summary>
 #
-# The single head gets some answers right, but not all. The two heads do divide the work. The next cell trains both layers.
+# The single head gets some answers right, but not all. The two heads do divide the work.
 #
 # </details>
 
@@ -895,12 +812,12 @@ looks = {"one head": alone[1][0], "head 0 of 2": pair[1][0], "head 1 of 2": pair
 plots.heatmaps(looks, places, places);
 
 # %% [markdown]
-# (Positions 0 and 1 are not part of the task: position 0 has no token before it, and for position 1 both answers are the same.) The single head has to divide its weight between two positions and pass on one mixture of both, so it often confuses which token came from where. The two heads have **specialised** without being told to: one reads the first position, the other the position before.
+# The single head divides its weight between two positions and passes on one mixture of both, so it often confuses which token came from where. The two heads have **specialised**: one reads the first position, the other the position before. In the paper's words, several heads attend "to information from different representation subspaces at different positions. With a single attention head, averaging inhibits this" (section 3.2.2). (Rows 0 and 1 are not part of the task.)
 
 # %% [markdown]
 # ## A head of a real BERT
 #
-# Does this happen in real models? Load a small BERT with 6 layers of 12 heads, all-MiniLM-L6-v2. It was pretrained on text and then tuned to compare sentences. Nobody told its heads what to do.
+# Does this happen in real models? Load a small BERT with 6 layers of 12 heads, all-MiniLM-L6-v2. Its parent of 12 layers learnt to mimic the attention in the *last* layer of a larger model (Wang et al. 2020, arXiv:2002.10957). Every second layer was kept, then tuned to compare sentences. Nothing in this training names a role for the heads of layer 0.
 
 # %% demo
 from coursework.bert_layers import read_sentence
@@ -908,17 +825,17 @@ from coursework.pretrained_bert import load_bert
 
 loaded = load_bert()
 print(loaded.note)
-reading = read_sentence(loaded, "The cat drank its milk because it was thirsty.")
+reading = read_sentence(loaded, "The cat drank its milk.")
 head_plots.gallery(reading.weights, reading.tokens);
 
 # %% [markdown]
-# These are the heads of layer 0, each with queries down and keys across; darker cells are larger weights. The tokens are `[CLS]`, the words, the full stop and `[SEP]`.
+# In each head of layer 0, queries go down and keys across; darker cells are larger weights.
 #
 # **Predict, then reveal.** Which of these heads does what head 1 did for *I like apples*: read the token before?
 #
 # <details><summary>Answer</summary>
 #
-# Head 2: its dark cells lie just below the diagonal. The next cell shows its numbers. (If the note above says that a small model took the place of BERT, its heads have other roles.)
+# Head 2: its dark cells lie just below the diagonal. (In the small model that replaces a missing BERT, heads have other roles.)
 #
 # </details>
 
@@ -929,7 +846,7 @@ before = reading.weights[head].diagonal(-1)  # the weight of token i − 1 for t
 print(f"weight on the token before: {before.min():.2f} to {before.max():.2f}")
 
 # %% [markdown]
-# In every row but the first, nearly all the weight is on the token before. BERT has learnt the kind of head that you built by hand. Head 4 does something else. Look at its row *drank*:
+# In every row but the first, nearly all the weight is on the token before: the kind of head that you built by hand. Head 4 does something else in the row *drank*:
 
 # %% demo
 if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know these words
@@ -938,54 +855,46 @@ if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know the
     print("layer 0, head 4, drank:", ", ".join(f"{token} {weight:.2f}" for weight, token in largest))
 
 # %% [markdown]
-# In BERT, *drank* gives 0.93 of its weight to *milk*, its object. (This is a single sentence, so don't conclude too much from it. Lesson 8 measures heads more carefully.)
+# In BERT, *drank* gives 0.94 of its weight to *milk*, its object. (Lesson 8 measures heads more carefully.)
 
 # %% [markdown]
 # ### What heads come to specialise in
 #
-# Others have looked at many heads in large models, and some roles appear again and again:
+# In large models, some roles appear again and again:
 #
 # - **positional** heads read the token before or after (Voita et al. 2019, arXiv:1905.09418, in translation; Clark et al. 2019, arXiv:1906.04341, in BERT);
-# - **syntactic** heads link words by one particular relation. Both papers find heads for subjects, direct objects and modifiers of nouns; Clark et al. also find heads that link a noun to its determiner, and a word to an earlier mention of the same thing;
-# - some heads attend to **rare words** (Voita et al. 2019), and many attend mostly to separators such as `[SEP]`, perhaps when they find nothing to do (Clark et al. 2019).
+# - **syntactic** heads link words by one relation, such as a verb and its object (both papers), or a noun and its determiner (Clark et al.);
+# - some attend to **rare words** (Voita et al.), and many mostly to separators such as `[SEP]` (Clark et al.).
 #
-# Many heads can be removed at little cost: Voita et al. removed 38 of the 48 encoder heads of an English–Russian model and lost 0.15 BLEU. The specialised heads were the last to go. You will look for such heads yourself in lesson 8.
+# Many heads can be removed at little cost: Voita et al. removed 38 of the 48 encoder heads of an English–Russian model and lost 0.15 BLEU.
 
 # %% [markdown]
 # ## Exercise 6: shapes and choices (2 points)
 #
-# *I like apples* once more, without `<sos>` and `<eos>`: a batch of **one** sentence with **three** tokens, `d_model` 6 and 2 heads, through your `MultiHeadAttention` as self-attention. Fill in the dictionary and delete the `raise` line below it. Write shapes as tuples of numbers, including the batch, for example `(1, 2)`.
+# A batch of **four** sentences of **five** tokens, such as `<sos>` *I like apples* `<eos>`, passes through a layer with `d_model` 6 and 2 heads, as self-attention. Fill in the dictionary and delete the `raise` line below it. Write shapes as tuples of numbers, including the batch.
 #
-# - `"q"`: the queries, straight out of `w_q`;
 # - `"q_heads"`: the queries after `split_heads`;
 # - `"scores"`: the scores of all heads;
 # - `"mixed"`: the heads' outputs before they are merged;
-# - `"merged"`: the same after `merge_heads`;
-# - `"output"`: what comes out of `w_o`.
+# - `"merged"`: the same after `merge_heads`.
 #
-# With three tokens and heads of width three, some of these shapes look alike. Answer three of them again for the **five** tokens `<sos>` *I like apples* `<eos>`:
+# Now a layer of width **4** with **2** heads, in the paper's notation $x W$, with the matrix on the right:
 #
-# - `"five_q_heads"`, `"five_scores"`, `"five_mixed"`.
+# - `"head_w_q"`: the shape of the matrix $W_i^Q$ that makes the queries of **one** head;
+# - `"w_o"`: the shape of the matrix $W^O$;
+# - `"projections"`: how many matrices $W_i^Q$, $W_i^K$ and $W_i^V$ the layer has, **all heads together**, as a number.
 #
-# *10 minutes, easy.*
+# *10 minutes, easy*, including the three questions after this cell.
 
 # %% [markdown]
-# Now a layer of width **4** with **2** heads, in the paper's notation: a token is a row vector, and the matrix stands on its right, $x W$. Write shapes as tuples again.
-#
-# - `"head_w_q"`: the matrix $W_i^Q$ that makes the queries of **one** head;
-# - `"head_w_v"`: the matrix $W_i^V$ that makes the values of **one** head;
-# - `"w_o"`: the matrix $W^O$ after the heads are merged;
-# - `"projections"`: how many matrices such as $W_i^Q$, $W_i^K$ and $W_i^V$ this layer has for queries, keys and values, **all heads together**, as a number.
-
-# %% [markdown]
-# The remaining answers are letters, such as `"A"`.
+# Answer these with a letter, such as `"A"`.
 #
 # `"sees"`: which features of a token $x$ can influence the scores of head 1?
 #
 # - A: those of the second half of $x$
 # - B: all of them
 # - C: one, since there are two heads
-# - D: those that head 0 leaves over
+# - D: those that head 0 doesn't use
 #
 # `"more_heads"`: `d_model` stays the same and the number of heads doubles. What happens to the number of parameters?
 #
@@ -1003,17 +912,11 @@ if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know the
 
 # %% solution head-shapes
 answers = {
-    "q": None,
     "q_heads": None,
     "scores": None,
     "mixed": None,
     "merged": None,
-    "output": None,
-    "five_q_heads": None,
-    "five_scores": None,
-    "five_mixed": None,
     "head_w_q": None,
-    "head_w_v": None,
     "w_o": None,
     "projections": None,
     "sees": None,
@@ -1022,17 +925,11 @@ answers = {
 }
 ### BEGIN SOLUTION
 answers = {
-    "q": (1, 3, 6),
-    "q_heads": (1, 2, 3, 3),
-    "scores": (1, 2, 3, 3),
-    "mixed": (1, 2, 3, 3),
-    "merged": (1, 3, 6),
-    "output": (1, 3, 6),
-    "five_q_heads": (1, 2, 5, 3),
-    "five_scores": (1, 2, 5, 5),
-    "five_mixed": (1, 2, 5, 3),
+    "q_heads": (4, 2, 5, 3),
+    "scores": (4, 2, 5, 5),
+    "mixed": (4, 2, 5, 3),
+    "merged": (4, 5, 6),
     "head_w_q": (4, 2),
-    "head_w_v": (4, 2),
     "w_o": (4, 4),
     "projections": 6,
     "sees": "B",
@@ -1042,13 +939,12 @@ answers = {
 ### END SOLUTION
 
 # %% test head-shapes 2
-walk, matrices = ("q", "q_heads", "scores", "mixed", "merged", "output"), ("head_w_q", "head_w_v", "w_o")
-longer, letters = ("five_q_heads", "five_scores", "five_mixed"), ("sees", "more_heads", "sharing")
-missing = {*walk, *longer, *matrices, *letters, "projections"} - set(answers)
+shapes, letters = ("q_heads", "scores", "mixed", "merged", "head_w_q", "w_o"), ("sees", "more_heads", "sharing")
+missing = {*shapes, *letters, "projections"} - set(answers)
 assert not missing, f"These entries are missing from answers: {sorted(missing)}."
 empty = [key for key, answer in answers.items() if answer is None]
 assert not empty, f"Still to be answered: {empty}."
-for key in (*walk, *longer, *matrices):
+for key in shapes:
     assert isinstance(answers[key], tuple | list) and len(answers[key]) in (2, 3, 4), (
         f"answers['{key}'] should be the numbers of a shape; got {answers[key]!r}."
     )
@@ -1064,20 +960,20 @@ print("answers: complete, and in the right form")
 # %% [markdown]
 # <details><summary>Hint 1: shapes</summary>
 #
-# With three tokens, the width of a head happens to equal the number of tokens. Write the letters first, B, H, $T_q$, $T_k$, K, and put in the numbers at the end. The worked example at the top had five tokens.
+# Write the letters first, B, H, $T_q$, $T_k$, K, and put in the numbers at the end.
 #
 # </details>
 #
 # <details><summary>Hint 2: choices</summary>
 #
-# Something you ran settled each of them: the loop over rows of `layer.weight`, the change of the last feature, the table of counted parameters.
+# Each is settled by something you ran: the rows of `layer.weight`, the change of the last feature, the counted parameters.
 #
 # </details>
 
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# Each of SmolLM2's 30 layers splits its queries, of width 576, into nine heads of width 64. Its keys and values have only three heads, each shared by three query heads: *grouped-query attention* (Ainslie et al. 2023, arXiv:2305.13245), which keeps less in memory. Your two functions do the splitting and the merging.
+# SmolLM2 splits its queries, of width 576, into nine heads. Its keys and values have only three heads, each shared by three query heads: *grouped-query attention* (Ainslie et al. 2023, arXiv:2305.13245), which saves memory. Now your two functions split and merge.
 
 # %% demo
 write(question, "on your heads", chat=True, tokens=12, split=split_heads, merge=merge_heads)
@@ -1093,7 +989,7 @@ write(question, "on your heads", chat=True, tokens=12, split=split_heads, merge=
 #
 # <details><summary>Answer</summary>
 #
-# C. This change in one middle layer isn't enough to alter this answer. In A, the shapes are right, but a head gets features of several positions, mixed up. In B, six of the nine query heads compare their queries with keys, and read values, that they weren't trained with, in every layer. Neither A nor B raises an error.
+# C. In A, a head gets features of several positions, mixed up. In B, six of the nine query heads use keys and values that they weren't trained with, in every layer. Changing one middle layer isn't enough to alter this answer.
 #
 # </details>
 
@@ -1113,10 +1009,48 @@ write(question, "A, without the transpose", chat=True, tokens=12, split=reshaped
 write(question, "B, one key head", chat=True, tokens=12, split=one_key_head)
 write(question, "C, one key head in layer 12", chat=True, tokens=12, split=one_key_head, layers=[12])
 
+# %% [markdown] slide="slide"
+# ## What's wrong here?
+#
+# The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
+
+# %% [markdown] slide="subslide"
+# ### Case: no leak, and no sense
+#
+# A fellow student trained a model with these two functions, and it works well. Then SmolLM2's weights are loaded into the same code.
+
+# %% demo
+def cut(x, heads):
+    """From (B, S, D) to (B, H, S, K)."""
+    return x.unflatten(-1, (heads, -1)).movedim(-2, 1)
+
+
+def join(x):
+    """From (B, H, S, K) to (B, S, D)."""
+    return x.movedim(1, -1).flatten(-2)
+
+
+theirs = influence(lambda x: cut(x, 2), join)
+head_plots.leaks({"yours": influence(split, merge), "theirs": theirs}, tokens)
+write(question, "on their heads", chat=True, tokens=12, split=cut, merge=join)
+
+# %% [markdown]
+# Both maps are the same, and nothing leaks. But the answer should be *Paris*. Which of the two functions is wrong, and why did their own model work?
+#
+# <details><summary>Answer</summary>
+#
+# **The mistake.** `join` moves the heads to the very end, so the features of the heads alternate. Use `x.movedim(1, -2).flatten(-2)`.
+#
+# **Why this symptom.** All features stay with their token, so nothing leaks. A model trained with `join` learns a $W^O$ whose columns have the same order. SmolLM2's $W^O$ expects the features head by head.
+#
+# **A test that finds it.** `torch.equal(join(cut(x, 2)), x)`. (It doesn't find two missing transposes, but the map does: you need both.)
+#
+# </details>
+
 # %% [markdown]
 # ## Stretch: `load_from_bert`, not counted
 #
-# BERT's attention is multi-head attention, so your `MultiHeadAttention` can run with BERT's weights. In `theirs`, which is `bert.encoder.layer[i].attention`, the four linear layers are called `theirs.self.query`, `theirs.self.key`, `theirs.self.value` and `theirs.output.dense`. Copy their weights and biases into `mine`, so that `mine(x, x, x)` gives what BERT's layer gives before its residual connection. As in exercise 4, copy and don't share.
+# Your `MultiHeadAttention` can run with BERT's weights. In `theirs`, which is `bert.encoder.layer[i].attention`, the four linear layers are called `theirs.self.query`, `theirs.self.key`, `theirs.self.value` and `theirs.output.dense`. Copy their weights and biases into `mine`, so that `mine(x, x, x)` gives what BERT's layer gives before its residual connection. As in exercise 4, copy, don't share.
 #
 # *15 minutes, medium. Stretch: not counted.*
 
@@ -1161,18 +1095,18 @@ check("load-from-bert")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# This is exercise 4 again, and easier, because nothing is stacked: four linear layers go to four linear layers. Write down the pairs.
+# This is exercise 4 without the stacking: four linear layers go to four linear layers. Write down the pairs.
 #
 # </details>
 #
 # <details><summary>Hint 2: nearly there</summary>
 #
-# Loop over the four pairs, and copy `weight` and `bias` with `copy_`, under `torch.no_grad()`. The layer that BERT calls `output.dense` comes after the heads are merged.
+# Loop over the pairs, and copy `weight` and `bias` with `copy_`, under `torch.no_grad()`. BERT's `output.dense` comes after the merge.
 #
 # </details>
 
 # %% [markdown]
-# Now run your layer with BERT's weights on the sentence, and compare. `theirs.self` returns the merged heads and the weights; `theirs.output.dense` is BERT's $W^O$.
+# Now run your layer with BERT's weights on the sentence. `theirs.self` returns the merged heads and the weights; `theirs.output.dense` is BERT's $W^O$.
 
 # %% demo
 x, theirs = reading.x, reading.attention  # (1, 12, 384), and layer 0's attention
@@ -1186,7 +1120,7 @@ largest = max((output - expected).abs().max().item(), (weights - their_weights).
 print(f"shape {tuple(output.shape)}, largest difference {largest:.1e}, below 1e-5: {largest < 1e-5}")
 
 # %% [markdown]
-# The class that you wrote in exercise 3 computes what BERT computes, to within rounding.
+# Your class computes what BERT computes, to within rounding.
 
 # %% [markdown] slide="skip"
 # ## Where you stand
@@ -1199,22 +1133,18 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You have built the layer that every Transformer is made of. You can take it apart head by head, you know why its shapes are what they are and which mistakes they hide, and it agrees with PyTorch's layer on a hundred random inputs, and with a real BERT.
+# You have built the layer that every Transformer is made of, and it agrees with PyTorch's on a hundred random inputs. You know which mistakes its shapes hide.
 #
-# Attention can only mix values, though, and a mixture is linear in them. **Lesson 5** adds a small network that works on each token separately, wraps both in residual connections and norms, and stacks the result into an encoder.
+# Attention only takes weighted sums of its values, though. **Lesson 5** adds a small network that works on each token separately, wraps both in residual connections and norms, and stacks the result into an encoder.
 #
-# **Read on**: Vaswani et al. 2017, sections 3.1 and 3.3. For heads and what they are worth: Voita et al. 2019, arXiv:1905.09418; Michel et al. 2019, *Are Sixteen Heads Really Better than One?*, arXiv:1905.10650.
+# **Read on**: Vaswani et al. 2017, sections 3.1 and 3.3; Michel et al. 2019, *Are Sixteen Heads Really Better than One?*, arXiv:1905.10650.
 
 # %% [markdown]
 # ### Glossary
 #
 # | term | meaning |
 # |---|---|
-# | head | one attention among several that run side by side, with its own projections; counted from 0 |
+# | head | one of several attentions that run side by side, with its own projections; counted from 0 |
 # | H, K | number of heads, and width of a head: $K = D / H$ |
-# | split, merge | from (B, S, D) to (B, H, S, K), and back |
 # | $W_i^Q$, $W_i^K$, $W_i^V$ | the projections of head $i$; in PyTorch, rows of `w_q`, `w_k` and `w_v` |
-# | $W^O$, `w_o` | the projection after the merge, which mixes what the heads found |
-# | leak | an output that depends on a token the mask should have hidden |
-# | parity test | same weights, same input: do two implementations give the same output? |
-# | positional head | a head that reads a fixed offset, such as the token before |
+# | $W^O$, `w_o` | the projection after the merge |

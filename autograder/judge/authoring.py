@@ -47,14 +47,14 @@ from autograder.model.exercise import (
 )
 from coursework.engine.compare import of_type, shape_difference, side, times
 from coursework.engine.describe import Comparison, entry_of, part_of
-from coursework.engine.operation import Fault, Operation, returned_tensor
+from coursework.engine.operation import Operation, returned_tensor
 from coursework.engine.operations import CallFunction, CallModule, FunctionGradients, ReadEntry, ReadState
 from coursework.engine.parts import CallThrough
 
 # fmt: off
 __all__ = [  # what tables import from here, whichever module defines it
     "CLOSE", "FINISHED_ATTENTION", "NEARLY_ALL", "PASSED", "CallFunction", "CallModule", "Check",
-    "Comparison", "Draw", "DropoutFact", "Excludes", "ExerciseChecks", "Fault", "Judge", "Operation",
+    "Comparison", "Draw", "DropoutFact", "Excludes", "ExerciseChecks", "Judge", "Operation",
     "PublicExample", "ReadState", "Verdict", "about_mask", "are_probabilities", "arguments", "call", "causal",
     "choice", "defaults", "ends_in_norm", "entry", "entry_of", "example", "fact", "facts", "failed",
     "function_gradients", "gradients_match", "matches_reference", "module", "near", "no_side_effects",

@@ -43,7 +43,7 @@ def answers() -> dict[str, Any]:
         ("load-from-bert", "(mine.w_k, theirs.self.key)", "(mine.w_k, theirs.self.value)"),
         ("load-from-bert", "ours.weight.copy_(bert_layer.weight)", "ours.weight.data = bert_layer.weight.data"),
         ("parameter-count", " + d_model", ""),
-        ("head-shapes", '"merged": (1, 3, 6)', '"merged": None'),
+        ("head-shapes", '"merged": (4, 5, 6)', '"merged": None'),
     ],
 )  # fmt: skip
 def test_visible_tests_bite(name: str, old: str, new: str) -> None:
