@@ -49,8 +49,9 @@ def build(course: Course, lessons: Sequence[str] | None = None, *, execute: bool
 
     Public examples are written first, since the cards in the model answers read them. Of the rest
     of a lesson nothing is written unless all of it could be made. A lesson is run again only if one
-    of its code cells changed, and never without `execute`: new prose keeps the outputs. Raises LessonTextError for a text
-    that breaks a rule, CourseError for files in a lesson's folder that the build did not make.
+    of its code cells changed, and never without `execute`: new prose keeps the outputs. Raises
+    LessonTextError for a text that breaks a rule, CourseError for files in a lesson's folder that the
+    build did not make.
     """
     written: list[Path] = []
 
