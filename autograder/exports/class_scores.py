@@ -149,14 +149,14 @@ def nbgrader_csv(scores: ClassScores, roster: Roster, *, partial: bool) -> str:
         due = str(lesson.due) if lesson.due else ""
         for student in scores.students:
             who, score = known.get(student, Person()), lesson.scores.get(student)
-            names = (who.last_name, who.first_name or who.full_name, who.email)
+            first, last = who.both_names
             stamp = str(score.submitted_at) if score and score.submitted_at else ""
             numbers: Cells = [0.0, 0.0, 0.0]
             if score and score.report.pending and not partial:
                 numbers = [None, score.penalty, None]
             elif score:
                 numbers = [score.report.score, score.penalty, score.earned]
-            rows.append([lesson.lesson, due, stamp, student, *names, *numbers, lesson.max_score])
+            rows.append([lesson.lesson, due, stamp, student, last, first, who.email, *numbers, lesson.max_score])
     return csv_text([NBGRADER_COLUMNS, *rows])
 
 
