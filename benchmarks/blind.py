@@ -1,13 +1,15 @@
 """Grades the answers in `blind/`, which were written without sight of the known mistakes and of the search.
 
-    python benchmarks/blind.py [NN ...]
+    python benchmarks/blind.py [NN ...] [FOLDER]
 
 A file holds the answers to one lesson. An answer is a whole cell, and `lines` are the lines of it that its
 author made wrong, counted from 1. What is missing belongs behind the line `after` (a number, or a list of
 them). An answer with neither is right, in a form that few would choose.
 
-Each wrong answer fails. Each of two places is wrong on its own, except where one change needs the other: such
-an answer fails as it stands, and its places count together.
+Each wrong answer fails. With `places: 2`, two things are wrong, mostly each of them on its own; the marked
+lines of all others belong to one thing.
+
+Another folder may hold further answers, in files of the same names.
 
 The columns: `not failing`, wrong answers that pass every check; `by a title`, those that a known mistake
 explains; `named`, these and those whose form is named or about which an explainer says what is wrong;
@@ -125,13 +127,15 @@ def count(path: Path) -> Counter[str]:
     return found
 
 
-def main(numbers: list[str]) -> None:
+def main(arguments: list[str]) -> None:
     """Print a line for each lesson, and the sum."""
     torch.set_num_threads(1)
     logging.disable(logging.WARNING)
     total = Counter[str]()
     print(f"{'':28}" + "".join(f"{name:>19}" for name in COLUMNS) + f"{'seconds':>10}")
-    for path in sorted((HERE / "blind").glob("*.yaml")):
+    numbers = [part for part in arguments if part.isdigit()]
+    folder = next((Path(part) for part in arguments if part not in numbers), HERE / "blind")
+    for path in sorted(folder.glob("*.yaml")):
         if numbers and path.stem[:2] not in numbers:
             continue
         started = time.monotonic()
