@@ -149,14 +149,15 @@ def nbgrader_csv(scores: ClassScores, roster: Roster, *, partial: bool) -> str:
         due = str(lesson.due) if lesson.due else ""
         for student in scores.students:
             who, score = known.get(student, Person()), lesson.scores.get(student)
-            first, last = who.both_names
+            first_name, last_name = who.both_names
+            names = (last_name, first_name, who.email)
             stamp = str(score.submitted_at) if score and score.submitted_at else ""
             numbers: Cells = [0.0, 0.0, 0.0]
             if score and score.report.pending and not partial:
                 numbers = [None, score.penalty, None]
             elif score:
                 numbers = [score.report.score, score.penalty, score.earned]
-            rows.append([lesson.lesson, due, stamp, student, last, first, who.email, *numbers, lesson.max_score])
+            rows.append([lesson.lesson, due, stamp, student, *names, *numbers, lesson.max_score])
     return csv_text([NBGRADER_COLUMNS, *rows])
 
 
