@@ -609,7 +609,7 @@ print("combined:", tuple(both.shape))
 plots.masks({"causal": causal, "padding": padding[0].expand(6, 6), "both": both[0]}, tokens, tokens);
 
 # %% [markdown]
-# The combined mask blocks whatever either one blocks. The rows of the two `<pad>` tokens need no mask, because no real token reads their output.
+# The combined mask blocks whatever either one blocks. The rows of the two `<pad>` tokens are not empty, which does no harm: no real token reads their output.
 #
 # PyTorch has **two conventions**, and a mask in the wrong one raises no error. In this course and in `F.scaled_dot_product_attention`, True means "may attend". In `nn.MultiheadAttention`, `nn.Transformer` and its layers, True means "must **not** attend"; `~` converts between them. All of them also accept a float mask, which is *added* to the scores: 0 allows and −∞ blocks (PyTorch documentation).
 
