@@ -15,7 +15,7 @@
 # - build masks, apply them in the right place, and handle a query that may attend to nothing;
 # - write scaled dot-product attention, check it against PyTorch's, and wrap it in a layer.
 #
-# **Time** about 110 minutes · **Difficulty** medium · **Before this** lessons 1 and 2
+# **Time** about 105 minutes · **Difficulty** medium · **Before this** lessons 1 and 2
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.2.1 and 3.2.3.
 

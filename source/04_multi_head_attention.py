@@ -16,7 +16,7 @@
 # - say what several heads gain over one of the same total width, and what they cost;
 # - recognise a head of a real BERT by what it does.
 #
-# **Time** about 105 minutes · **Difficulty** medium; the ideas are easy, the shapes are not · **Before this** lesson 3
+# **Time** about 100 minutes · **Difficulty** medium; the ideas are easy, the shapes are not · **Before this** lesson 3
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.2.2 and 3.2.3.
 
