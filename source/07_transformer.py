@@ -492,7 +492,7 @@ print(f"with ε = 0.1 the loss is lowest at {chosen[lowest]:.2f}")
 # %% [markdown]
 # ### Exercise 3: `label_smoothing_loss` (2 points)
 #
-# Return the cross-entropy against the smoothed target, averaged over all **real** tokens of the batch. `F.cross_entropy`, which can do this, isn't accepted here, and neither is `nn.CrossEntropyLoss`. You may use `F.log_softmax`, which avoids the overflow of a logarithm after a softmax. *10 minutes, medium.*
+# Return the cross-entropy against the smoothed target, averaged over all **real** tokens of the batch. `F.cross_entropy`, which can do this, isn't accepted here, and neither is `nn.CrossEntropyLoss`. You may use `F.log_softmax`, which is safer than the logarithm of a softmax. *10 minutes, medium.*
 
 # %% solution label-smoothing-loss
 def label_smoothing_loss(
