@@ -282,7 +282,7 @@ check("target-mask")
 #
 # The encoder passes on one tensor: the output of its **last** layer, of shape `(B, S, D)`. Every decoder layer computes its own keys and values from it, with its own `w_k` and `w_v`.
 #
-# The residual connection around the cross-attention starts from the **queries'** side, because the memory usually has another length.
+# The residual connection around the cross-attention starts from the **queries'** side, because the memory has a length of its own.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** B = 2, T = 5, S = 7, `d_model` = 12, 3 heads. What are the shapes of the queries of one head, of its keys, of the cross-attention's weights, and of the layer's output?
@@ -996,7 +996,7 @@ except smollm.NotInstalledError as problem:
     print(problem)
 
 # %% [markdown] slide="slide"
-# **Predict, then reveal.** A cache grows with every token, in every layer. To save memory, let each position attend only to the 16 latest ones, or to these and the very first one. Which of the two still writes?
+# **Predict, then reveal.** A cache grows with every token, in every layer. To save memory, let each position attend only to the 16 latest, or to these and the very first. Which of the two still writes?
 #
 # <details><summary>Answer</summary>
 #
@@ -1025,7 +1025,7 @@ write(request, "the latest 16 and the first", chat=True, tokens=30,
 # %% [markdown] slide="subslide"
 # ### Case: the first token is right, and then come dashes
 #
-# This loop should generate text with a cache. The model returns logits and `past`, the keys and values of all positions so far, and can continue from a given `past`.
+# This loop should generate text with a cache. The model returns logits and `past`, the keys and values so far, and can continue from a given `past`.
 
 # %% demo
 def continue_text(model, text, tokens=12):
@@ -1067,7 +1067,7 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You have built the half of the Transformer that generates text, and can tell a correct decoder from a broken one by changing a single token. **Lesson 7** puts encoder and decoder together and trains models.
+# You have built the half of the Transformer that generates text. **Lesson 7** puts encoder and decoder together and trains models.
 #
 # **Read on**: Radford et al. 2019, *Language Models are Unsupervised Multitask Learners*, sections 2 and 2.3.
 #

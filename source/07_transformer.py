@@ -16,7 +16,7 @@
 # - train models that spell out numbers, reverse sequences and imitate Shakespeare;
 # - tell a model that has learnt its task from one that copies the answer from its input.
 #
-# **Time** two sittings, about 70 minutes and 50 minutes, with a break between them · **Difficulty** medium · **Before this** lessons 5 and 6
+# **Time** two sittings, about 65 minutes and 50 minutes, with a break between them · **Difficulty** medium · **Before this** lessons 5 and 6
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.1, 3.4 and 5.
 
