@@ -94,6 +94,15 @@ class ExampleReport(Document):
     pictures: str = Field(default="", exclude_if=lambda text: not text)
 
 
+class WrongLines(Document):
+    """Lines of the student's cell in which a small change makes every check pass, and the kind of change."""
+
+    first: int
+    last: int
+    text: Text
+    what: Text
+
+
 class Incident(Document):
     """Something that code did besides computing, as evidence for the instructor; never a penalty.
 
@@ -117,6 +126,7 @@ class ExerciseReport(Document):
     outcome: Outcome
     checks: list[CheckReport] = []
     misconceptions: list[NamedMistake] = []
+    lines: list[WrongLines] = []
     example: ExampleReport | None = Field(default=None, exclude_if=lambda shown: shown is None)
 
     @property
