@@ -16,7 +16,7 @@ from autograder.search.donors import donor_edits
 from autograder.search.places import told
 from autograder.search.search import Found, Search, World
 from coursework.edits.cell import Cell, Edit, distinct
-from coursework.edits.generic import generic_edits
+from coursework.edits.generic import everywhere, generic_edits
 from coursework.source_rules import first_refusal
 
 RUNS: Final = "runs"  # what is told of a cell that raised
@@ -77,15 +77,16 @@ class LineFinder:
                 lambda: scanning.seconds + proving.seconds,
             )
             search = Search(self.oracle, exercise, world, failed)
-            found = search.find(source, self._edits(exercise, cell))
+            found = search.find(source, *self._edits(exercise, cell))
         self.counts = {"tried": search.tried, "proved": search.proved}
         return found
 
     @staticmethod
-    def _edits(exercise: Exercise, cell: Cell) -> list[Edit]:
-        """Return the changes to try: those that need nothing, and parts of the model answer."""
-        single, _ = donor_edits(cell, Cell(exercise.answer))
-        return distinct([*single, *generic_edits(cell)], cell.source)
+    def _edits(exercise: Exercise, cell: Cell) -> tuple[list[Edit], list[tuple[Edit, ...]], list[Edit]]:
+        """Return the changes to try, those to try together, and those that make the cell a right answer."""
+        single, script = donor_edits(cell, Cell(exercise.answer))
+        generic = generic_edits(cell)
+        return distinct([*single, *generic], cell.source), [*everywhere(generic, cell)], script
 
     def _probe(self, run: Run, exercise: Exercise, helpers: Sequence[str]) -> Probe:
         excluded = exercise.excludes.names if exercise.excludes else ()

@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
 
-from coursework.edits.cell import Cell, Edit
+from coursework.edits.cell import Cell, Edit, is_set
 from coursework.edits.statements import inserted
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -27,6 +27,7 @@ ELSEWHERE: Final = 1.2  # more, where two statements do not belong together
 ALIKE: Final = 0.35  # how alike statements have to be to belong together
 ROUNDS: Final = 3  # of pairing statements, then names
 MOST_STATEMENTS: Final = 60
+MOST_VARIABLES: Final = 8  # that are tried written out
 SIMPLE: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr, ast.Assert, ast.Raise)
 
 
@@ -51,9 +52,8 @@ def donor_edits(cell: Cell, right: Cell) -> tuple[list[Edit], list[Edit]]:
     whole: list[Edit] = []
     attributes: dict[str, str] = {}
     for mine, other in _functions(cell, right):
-        pairing = _paired(mine, other, attributes)
+        pairing, script = _nearest(cell, mine, other, attributes)
         attributes |= pairing.attributes
-        script = [*_defaults(cell, mine, other), *_script(cell, mine, pairing)]
         single += script
         single += _whole_statements(cell, pairing)
         single += _elsewhere(cell, pairing)
@@ -62,10 +62,72 @@ def donor_edits(cell: Cell, right: Cell) -> tuple[list[Edit], list[Edit]]:
     return single, whole
 
 
+def _nearest(
+    cell: Cell, mine: Function, right: Function, attributes: dict[str, str]
+) -> tuple[_Pairing, list[Edit]]:
+    """Pair a function with the right one in the form nearest to it, and return the changes between the two.
+
+    Where that makes fewer changes, a variable of the right answer is written out wherever it is used.
+    """
+
+    def tried(other: Function) -> tuple[_Pairing, list[Edit]]:
+        pairing = _paired(mine, other, attributes)
+        return pairing, [*_defaults(cell, mine, other), *_script(cell, mine, pairing)]
+
+    best = tried(right)
+    for name in _variables(right)[:MOST_VARIABLES]:
+        other = _written_out(right, name)
+        found = tried(other)
+        if _total(found[1]) < _total(best[1]):
+            best, right = found, other
+    return best
+
+
+def _total(script: Sequence[Edit]) -> float:
+    return sum(edit.cost for edit in script)
+
+
+def _variables(function: Function) -> list[str]:
+    """Return the variables that are given a value once, by an assignment, in the order of the text."""
+    names = [each.id for each in ast.walk(function) if is_set(each)]
+    assigned = [
+        part.id
+        for each in _statements(function)
+        if isinstance(each, ast.Assign)
+        for part in _targets(each)
+        if isinstance(part, ast.Name)
+    ]
+    return [name for name in assigned if names.count(name) == 1]
+
+
+def _written_out(function: Function, name: str) -> Function:
+    """Return a function without a variable: its value stands wherever it was used."""
+    made = copy.deepcopy(function)
+    for each in _statements(made):
+        if isinstance(each, ast.Assign) and name in {getattr(one, "id", "") for one in _targets(each)}:
+            names = [getattr(one, "id", "") for one in _targets(each)]
+            value = each.value
+            if isinstance(each.targets[0], ast.Tuple):
+                value = ast.Subscript(value, ast.Constant(names.index(name)), ast.Load())
+            if len(names) == 1 or all(one in ("_", name) for one in names):
+                _drop(made, each)
+            _WriteOut(name, value).visit(made)
+            break
+    return made
+
+
+def _drop(function: Function, statement: ast.stmt) -> None:
+    for node in ast.walk(function):
+        for block in ("body", "orelse", "finalbody"):
+            statements = getattr(node, block, None)
+            if isinstance(statements, list) and statement in statements and len(statements) > 1:
+                statements.remove(statement)
+
+
 def _functions(cell: Cell, right: Cell) -> Iterator[tuple[Function, Function]]:
     """Yield the functions that have the same name in both, and a single one that is left of each."""
     mine, others = _by_name(cell), _by_name(right)
-    for name in mine.keys() & others.keys():
+    for name in [each for each in mine if each in others]:
         yield mine[name], others[name]
     left = [
         [each for name, each in one.items() if name not in two]
@@ -211,6 +273,8 @@ def _put_in(
 ) -> Iterator[Edit]:
     """Yield a statement of the right answer put behind the one that its neighbour belongs to."""
     new = pairing.renamed(pairing.right[index])
+    if isinstance(new, ast.Return) and isinstance(function.body[-1], ast.Return):
+        return
     cost = 1.5 + more + 0.03 * len(_tokens(new))
     before = max(((j, i) for i, j in pairing.pairs if j < index), default=None)
     after = min(((j, i) for i, j in pairing.pairs if j > index), default=None)
@@ -233,6 +297,8 @@ def _missing(cell: Cell, pairing: _Pairing) -> Iterator[Edit]:
     blocks = [each for each in cell.blocks if any(one in pairing.mine for one in each)]
     for index, statement in enumerate(pairing.right):
         new = pairing.renamed(statement)
+        if isinstance(new, ast.Return):
+            continue  # it would make the rest of the student's code stand idle
         cost = 2.4 + 0.03 * len(_tokens(new)) + (0.9 if index in paired else 0.0)
         for block in blocks:
             for at in range(len(block) + 1):
@@ -383,4 +449,17 @@ class _Renamer(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.value, ast.Name) and node.value.id == "self":
             node.attr = self._attributes.get(node.attr, node.attr)
+        return node
+
+
+class _WriteOut(ast.NodeTransformer):
+    """Puts the value of a variable in its place."""
+
+    def __init__(self, name: str, value: ast.expr) -> None:
+        self._name, self._value = name, value
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Exchange the variable where it is used."""
+        if node.id == self._name and isinstance(node.ctx, ast.Load):
+            return copy.deepcopy(self._value)
         return node

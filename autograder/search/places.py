@@ -5,11 +5,13 @@ import difflib
 from collections.abc import Sequence
 from typing import Final
 
-from autograder.model.report import WrongLines
+from autograder.model.report import OR_ELSE, TOGETHER_WITH, WrongLines
 from autograder.search.search import Found
+from coursework.edits.cell import MISSING, Edit
 
 MOST_PLACES: Final = 2  # that are told side by side; more say nothing
 BESIDE: Final = 0.45  # by how much a change may cost more than the likeliest, and still be told
+VAGUE: Final = ("another expression", "another statement", "another call", "something more", "something less")
 LONGEST: Final = 400  # characters of the student's lines
 
 
@@ -20,24 +22,45 @@ def told(found: Sequence[Found], source: str) -> tuple[list[WrongLines], str]:
     """
     if not found:
         return [], ""
-    near = [each for each in found if each.edit.cost <= found[0].edit.cost + BESIDE]
-    places = list({(each.edit.first, each.edit.last): each for each in reversed(near)}.values())[::-1]
+    change = difference(source, found[0].source)
+    lines = source.split("\n")
+    edits = sorted(found[0].edits, key=lambda edit: edit.first)
+    if len(edits) > 1:
+        return _together(edits, lines), change
+    near = [each.edits[0] for each in found if len(each.edits) == 1 and each.cost <= found[0].cost + BESIDE]
+    places = list({(each.first, each.last): each for each in sorted(near, key=_vague, reverse=True)}.values())
     if len(places) > MOST_PLACES:
         return [], ""
-    lines = source.split("\n")
-    told = []
-    for each in places:
-        others = [other for other in places if other is not each]
-        told.append(_wrong_lines(each, others, lines))
-    return told, difference(source, found[0].source)
+    places.sort(key=near.index)
+    return [_alone(each, [other for other in places if other is not each], lines) for each in places], change
 
 
-def _wrong_lines(found: Found, others: Sequence[Found], lines: Sequence[str]) -> WrongLines:
-    edit = found.edit
-    what = edit.what
-    if others:
-        also = " or ".join(spoken(other.edit.first, other.edit.last) for other in others)
-        what = f"{what}; a change in {also} would do as well"
+def _vague(edit: Edit) -> bool:
+    """Return whether the kind of a change says little: of two in one place, the other is told."""
+    return edit.what in VAGUE
+
+
+def _alone(edit: Edit, others: Sequence[Edit], lines: Sequence[str]) -> WrongLines:
+    """Return one place; where a change elsewhere would do as well, it says so."""
+    also = " or ".join(spoken(other.first, other.last) for other in others)
+    what = f"{edit.what}{OR_ELSE}{also} would do as well" if others else edit.what
+    return _wrong_lines(edit, what, lines)
+
+
+def _together(edits: Sequence[Edit], lines: Sequence[str]) -> list[WrongLines]:
+    """Return places that are all wrong: each line once, and no gap beside a line that is told."""
+    places = list({(each.first, each.last): each for each in reversed(edits)}.values())[::-1]
+    told = {line for each in places if each.what != MISSING for line in range(each.first, each.last + 1)}
+    places = [each for each in places if each.what != MISSING or told.isdisjoint((each.first, each.last))]
+    found = []
+    for edit in places:
+        also = " and ".join(spoken(other.first, other.last) for other in places if other is not edit)
+        what = f"{edit.what}{TOGETHER_WITH}{also}" if also else edit.what
+        found.append(_wrong_lines(edit, what, lines))
+    return found
+
+
+def _wrong_lines(edit: Edit, what: str, lines: Sequence[str]) -> WrongLines:
     text = "\n".join(lines[edit.first - 1 : edit.last])
     return WrongLines(first=edit.first, last=edit.last, text=text[:LONGEST], what=what)
 

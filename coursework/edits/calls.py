@@ -118,9 +118,9 @@ FUNCTIONS: Final = (
 )  # fmt: skip
 SHAPES: Final = frozenset({"view", "reshape", "permute", "expand", "repeat"})
 MOST_ARGUMENTS: Final = 4
+MOST_COMBINED: Final = 5  # variables that an expression is combined with
 WRAPPED: Final = (
     ast.Name, ast.Call, ast.BinOp, ast.Attribute, ast.Subscript, ast.List, ast.ListComp, ast.Compare,
-    ast.GeneratorExp,
 )  # fmt: skip
 
 
@@ -278,17 +278,26 @@ def _wrapped(cell: Cell, node: ast.expr) -> Iterator[Edit]:
         return
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return
-    text = cell.text(node)
-    if isinstance(node, (ast.BinOp, ast.Compare)):
-        text = f"({text})"
+    text = f"({cell.text(node)})" if isinstance(node, (ast.BinOp, ast.Compare)) else cell.text(node)
     near = 3.0 if isinstance(node, (ast.BinOp, ast.Call)) else 3.2
     value = isinstance(parent, (ast.Assign, ast.Return, ast.BinOp, ast.Call, ast.keyword, ast.Compare))
     for rank, (form, what) in enumerate(METHODS):
         new = ast.parse(form.format(text), mode="eval").body
         yield cell.edit(node, new, what, near + 0.04 * rank + (0 if value else 1.0))
+    if value and isinstance(node, (ast.Name, ast.Call, ast.Attribute)):
+        yield from _combined(cell, node, text)
     for rank, (form, what) in enumerate(FUNCTIONS):
         new = ast.parse(form.format(text), mode="eval").body
         yield cell.edit(node, new, what, near + 0.1 + 0.04 * rank + (0 if value else 1.0))
+
+
+def _combined(cell: Cell, node: ast.expr, text: str) -> Iterator[Edit]:
+    """Yield an expression with another variable added, subtracted, multiplied or divided by."""
+    for rank, name in enumerate(cell.names_in_scope(node)[:MOST_COMBINED]):
+        if name != text:
+            for place, sign in enumerate("-+*/&"):
+                new = ast.parse(f"{text} {sign} {name}", mode="eval").body
+                yield cell.edit(node, new, "one operand more", 2.7 + 0.1 * rank + 0.05 * place)
 
 
 def _lists(cell: Cell, node: ast.expr) -> Iterator[Edit]:

@@ -17,6 +17,8 @@ FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 # What needs brackets of its own where it takes the place of another expression.
 LOOSE: Final = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr)
 
+BARE: Final = (ast.Assign, ast.Return, ast.keyword, ast.Expr, ast.AugAssign, ast.If, ast.While)
+
 
 @dataclass(frozen=True)
 class Edit:
@@ -189,7 +191,8 @@ class Cell:
         """Return the change that puts another expression in the place of a node, in brackets if need be."""
         text = new if isinstance(new, str) else ast.unparse(new)
         bare = self._may_be_bare(node)
-        if isinstance(new, LOOSE) and not bare:
+        number = isinstance(new, ast.Constant) and isinstance(self.parents.get(node), ast.Attribute)
+        if number or (isinstance(new, LOOSE) and not bare):
             text = f"({text})"
         elif isinstance(new, ast.Tuple) and isinstance(self.parents.get(node), ast.Subscript):
             text = text.removeprefix("(").removesuffix(")")
@@ -198,7 +201,9 @@ class Cell:
     def _may_be_bare(self, node: ast.expr) -> bool:
         """Return whether the place of a node is one where no operator can reach into it."""
         parent = self.parents.get(node)
-        return isinstance(parent, (ast.Assign, ast.Return, ast.keyword, ast.Expr, ast.AugAssign))
+        if isinstance(parent, ast.Call):
+            return node in parent.args
+        return isinstance(parent, BARE)
 
     def edit(
         self, node: ast.expr, new: ast.expr | str, what: str, cost: float, at: ast.AST | None = None

@@ -94,6 +94,8 @@ def _numbers(cell: Cell, node: ast.Constant | ast.UnaryOp) -> Iterator[Edit]:
         return
     if isinstance(value, int):
         others = [value - 1, value + 1, -value, 0, 1, -1, 2, -2, 3, 4, 2 * value]
+        if isinstance(cell.parents.get(node), ast.BinOp):
+            others.insert(2, 0.5)
     else:
         others = [-value, 1 - value, 0.0, 1.0, 0.5, 2 * value, value / 2, 10 * value, value / 10, 2.0]
         others += [1e-5, 1e-8, 10000.0]
