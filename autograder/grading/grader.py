@@ -21,6 +21,7 @@ from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import PACKAGE, load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Lesson
+from autograder.model.nbgrader_config import search_seconds
 from autograder.model.report import Incident, Report
 from autograder.probe.notes import Kind
 from autograder.sandbox.client import WarmProcess
@@ -85,14 +86,16 @@ class Grader:
         """
         aligned = align(self.course, lesson, path, load_lesson(self.course, lesson).names)
         oracle, results = self._oracle(lesson)
-        found = GradingSession(oracle, aligned.parts, self._warmed_up(oracle.lesson)).find_lines(report)
+        found = GradingSession(oracle, aligned.parts, self._warmed_up(oracle.lesson)).find_lines(
+            report, search_seconds(self.course)
+        )
         results.save()
         return found
 
     def _with_lines(self, graded: GradedSubmission, aligned: Aligned) -> GradedSubmission:
         oracle, _ = self._oracle(graded.report.lesson)
         session = GradingSession(oracle, aligned.parts, self._warmed_up(oracle.lesson))
-        report, changes = session.find_lines(graded.report)
+        report, changes = session.find_lines(graded.report, search_seconds(self.course))
         return replace(graded, report=report, changes=changes)
 
     def _oracle(self, lesson: str) -> tuple[Oracle, ResultsFile]:

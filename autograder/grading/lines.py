@@ -9,7 +9,8 @@ from typing import Final
 from autograder.grading.runner import ExerciseRunner
 from autograder.judge.oracle import Oracle
 from autograder.model.exercise import Exercise
-from autograder.model.report import EXCLUDED, ExerciseReport, Outcome, WrongLines
+from autograder.model.nbgrader_config import SEARCH_SECONDS
+from autograder.model.report import ExerciseReport, Outcome, WrongLines
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Probe, Run
 from autograder.search.donors import donor_edits
@@ -20,15 +21,12 @@ from coursework.edits.generic import everywhere, generic_edits
 from coursework.source_rules import first_refusal
 
 RUNS: Final = "runs"  # what is told of a cell that raised
-SEARCHED: Final = (Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT)
 PREPARE_SECONDS: Final = 5.0  # of processor time, for the cells before an answer
 
 
 def wants_lines(exercise: Exercise, done: ExerciseReport) -> bool:
     """Return whether an answer's lines are looked for: it was run, it failed, and nothing was found yet."""
-    ran = bool(failed_checks(exercise, done))
-    excluded = any(each.id in EXCLUDED for each in done.misconceptions)
-    return done.outcome in SEARCHED and ran and not excluded and not done.lines
+    return done.may_have_lines and bool(failed_checks(exercise, done))
 
 
 def failed_checks(exercise: Exercise, done: ExerciseReport) -> set[str]:
@@ -43,12 +41,14 @@ def failed_checks(exercise: Exercise, done: ExerciseReport) -> set[str]:
 class LineFinder:
     """Looks for changes of answers, each tried with right earlier parts and the helpers that it needs.
 
-    `counts` says how many changes the last search tried, and how many it proved.
+    A search takes at most some `seconds` of processor time, and all end by the `deadline`. `counts` says how
+    many changes the last search tried, and how many it proved.
     """
 
     oracle: Oracle
     warm: WarmProcess
     deadline: float
+    seconds: float = SEARCH_SECONDS
     counts: dict[str, int] = field(default_factory=dict)
 
     def told(
@@ -76,7 +76,7 @@ class LineFinder:
                 lambda changed: self._prove(proving, exercise, [*helpers, changed]),
                 lambda: scanning.seconds + proving.seconds,
             )
-            search = Search(self.oracle, exercise, world, failed)
+            search = Search(self.oracle, exercise, world, failed, self.seconds)
             found = search.find(source, *self._edits(exercise, cell))
         self.counts = {"tried": search.tried, "proved": search.proved}
         return found

@@ -279,12 +279,12 @@ class GradingSession:
             runner.try_examples()
         return alone
 
-    def find_lines(self, report: Report) -> tuple[Report, dict[str, str]]:
+    def find_lines(self, report: Report, seconds: float) -> tuple[Report, dict[str, str]]:
         """Return a report of this submission with the lines to blame, and the changes that tell, by exercise.
 
-        An exercise that has its lines is not searched again.
+        Each answer is searched for some `seconds` of processor time. One that has its lines is not again.
         """
-        finder = LineFinder(self.oracle, self._warm, time.monotonic() + SEARCH_SECONDS)
+        finder = LineFinder(self.oracle, self._warm, time.monotonic() + SEARCH_SECONDS, seconds)
         changes: dict[str, str] = {}
         exercises = []
         for done in report.exercises:
@@ -294,6 +294,8 @@ class GradingSession:
                 lines, change = finder.told(exercise, failed_checks(exercise, done), helpers, source)
                 done = done.model_copy(update={"lines": lines})
                 changes |= {done.id: change} if change else {}
+            elif done.lines is None and done.failures:
+                done = done.model_copy(update={"lines": []})
             exercises.append(done)
         return report.with_exercises(exercises), changes
 

@@ -143,7 +143,10 @@ class Incident(Document):
 
 
 class ExerciseReport(Document):
-    """One exercise of one submission. `score` is None while it is to be given by hand."""
+    """One exercise of one submission. `score` is None while it is to be given by hand.
+
+    `lines` are the places to blame, none if no change was found; None where nobody has looked for one.
+    """
 
     id: str
     points: float
@@ -151,8 +154,15 @@ class ExerciseReport(Document):
     outcome: Outcome
     checks: list[CheckReport] = []
     misconceptions: list[NamedMistake] = []
-    lines: list[WrongLines] = []
+    lines: list[WrongLines] | None = Field(default=None, exclude_if=lambda found: found is None)
     example: ExampleReport | None = Field(default=None, exclude_if=lambda shown: shown is None)
+
+    @property
+    def may_have_lines(self) -> bool:
+        """Whether a change of the answer might make it right, and nobody has looked for one."""
+        ended = self.outcome in (Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT)
+        excluded = any(each.id in EXCLUDED for each in self.misconceptions)
+        return ended and bool(self.failures) and not excluded and self.lines is None
 
     @property
     def failures(self) -> list[CheckReport]:

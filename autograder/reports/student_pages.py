@@ -219,7 +219,7 @@ def _exercise(work: GradedWork, report: ExerciseReport, cell: NotebookNode | Non
     is_written, answer = cell is not None and cell.cell_type == "markdown", Markup("")
     if cell is not None and cell.source.strip():
         raised = {int(n) for check in report.failures for n in _LINE.findall(check.message)}
-        blamed = {line for each in report.lines for line in range(each.first, each.last + 1)}
+        blamed = {line for each in report.lines or () for line in range(each.first, each.last + 1)}
         lines = blamed or raised  # the message names the line that raised
         answer = prose_html(cell.source) if is_written else code_html(cell.source, lines)
     in_short = _QUOTED_CODE.sub("", first_message(report)).partition(". ")[0].removesuffix(".")

@@ -129,7 +129,7 @@ def next_step(exercise: ExerciseReport, *, in_terminal: bool = False) -> str:
     return advice["known mistake" if exercise.misconceptions else "failed checks"]
 
 
-def blame(lines: Sequence[WrongLines]) -> str:
+def blame(lines: Sequence[WrongLines] | None) -> str:
     """Return a sentence on where a small change makes every check pass; empty if no place is known."""
     if not lines:
         return ""

@@ -23,7 +23,6 @@ from coursework.edits.cell import Edit
 from coursework.engine.describe import Comparison
 from coursework.engine.observe import observed
 
-SECONDS: Final = 2.0  # of processor time, for one exercise
 MOST_TRIED: Final = 6000  # changes
 MOST_PROVED: Final = 12  # changes that are tried on every check
 MOST_ENDINGS: Final = 15  # forks that a change may end
@@ -74,7 +73,7 @@ class Search:
     """The search for changes of one answer, whose `failed` checks are known."""
 
     def __init__(
-        self, oracle: Oracle, exercise: Exercise, world: World, failed: set[str], limit: float = SECONDS
+        self, oracle: Oracle, exercise: Exercise, world: World, failed: set[str], limit: float
     ) -> None:
         self._exercise, self._world, self._limit = exercise, world, limit
         self._expected = {
