@@ -42,7 +42,7 @@
 #
 # In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
-# %% [markdown]
+# %% [markdown] slide="skip"
 # The next cell loads your parts from earlier lessons, where they are next to this notebook and pass a quick check, and stand-ins for the others. Your grade doesn't depend on it.
 
 # %% setup
@@ -1218,7 +1218,7 @@ for temperature in (0.3, 0.8, 1.5):
     drawn = language.sample(bard, start, 70, temperature=temperature, window=48, seed=5)
     print(f"temperature {temperature}:\n{language.wrapped(words.text(drawn.tolist()))}\n")
 
-# %% [markdown]
+# %% [markdown] slide="skip"
 # **Try it.** Before you drag the slider: at which temperature do you expect the model to get stuck in a loop, and at which do you expect nonsense?
 
 # %% demo

@@ -38,12 +38,15 @@ def class_pages(
     made_at: datetime,
     formgrader: str = FORMGRADER,
     indexes: Set[str] = frozenset(),
+    extra: Set[str] = frozenset(),
+    full_names: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Return the pages by file name; all lie in reports/, beside each other.
 
-    Reports and answers go by lesson. `indexes` are the students who have an index page of their own.
+    Reports and answers go by lesson. `indexes` are the students who have an index page of their own, `extra`
+    the lessons that enter no total. `full_names` has the names of students, where they are known.
     """
-    course, script = course_figures(lesson_reports), render("class_script.j2")
+    course, script = course_figures(lesson_reports, extra), render("class_script.j2")
     page = partial(
         render,
         course=course,
@@ -53,6 +56,7 @@ def class_pages(
         stretch=STRETCH,
         formgrader=formgrader,
         indexes=indexes,
+        full_names=full_names or {},
         correlation=_correlation,
         step=step,
         steps=STEPS,
