@@ -96,15 +96,16 @@ class GradingLoop:
                 yield Recorded(attempt, recorder.record(attempt, self.graded_notebook(attempt, notebook)))
 
     def find_lines(self, pool: Pool, attempts: Iterable[Attempt]) -> Generator[Attempt, None, None]:
-        """Look for the lines to blame in what was recorded, and keep and yield each attempt that has some."""
+        """Look for the lines to blame in what was recorded; keep and yield each attempt that was searched."""
+        before = {each.student: each for each in attempts}
         todo = [
             (self.submission(each.student), each)
-            for each in attempts
-            if any(done.may_have_lines for done in each.report.exercises)
+            for each in before.values()
+            if any(done.failures and done.lines is None for done in each.report.exercises)
         ]
         wanted = todo and search_seconds(self.course) > 0
         for attempt in pool.find_lines(todo) if wanted else ():
-            if attempt.changes:
+            if attempt != before[attempt.student]:
                 amend(self.course, attempt)
                 yield attempt
 
@@ -226,11 +227,12 @@ def _grade(
 def _find_lines(
     loop: GradingLoop, pool: Pool, made: dict[str, Attempt], console: Console
 ) -> dict[str, Attempt]:
-    """Look for the lines to blame, now that the scores are recorded; return the attempts that have some."""
+    """Look for the lines to blame, now that the scores are recorded; return what was searched, by student."""
     found = {attempt.student: attempt for attempt in loop.find_lines(pool, made.values())}
     if found:
-        lines = sum(bool(each.lines) for one in found.values() for each in one.report.exercises)
-        _say(console, f"{loop.lesson}: found the line to blame in {lines} wrong answers")
+        searched = [each for one in found.values() for each in one.report.exercises if each.lines is not None]
+        told = sum(bool(each.lines) for each in searched)
+        _say(console, f"{loop.lesson}: found the line in {told} of {len(searched)} wrong answers")
     return found
 
 
