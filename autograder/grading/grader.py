@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import torch
 from nbformat import NotebookNode
@@ -29,6 +29,9 @@ from autograder.sandbox.start import Started, require_sandbox
 from autograder.storage.course_key import lesson_key
 from autograder.submissions.align import Aligned, align, empty
 from autograder.submissions.released import released_notebook
+
+# Of the time that one notebook gets, to look for lines: a class shall take little longer than without.
+IN_A_CLASS: Final = 0.35
 
 
 @dataclass(frozen=True)
@@ -80,14 +83,14 @@ class Grader:
         return self._with_lines(graded, aligned) if lines else graded
 
     def find_lines(self, lesson: str, path: Path, report: Report) -> tuple[Report, dict[str, str]]:
-        """Return the report of a graded notebook with the lines to blame, and the changes that tell.
+        """Return the report of a notebook of a class with the lines to blame, and the changes that tell.
 
         Raises SubmissionError as `grade` does.
         """
         aligned = align(self.course, lesson, path, load_lesson(self.course, lesson).names)
         oracle, results = self._oracle(lesson)
         found = GradingSession(oracle, aligned.parts, self._warmed_up(oracle.lesson)).find_lines(
-            report, search_seconds(self.course)
+            report, IN_A_CLASS * search_seconds(self.course)
         )
         results.save()
         return found

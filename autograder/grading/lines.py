@@ -68,13 +68,18 @@ class LineFinder:
             cell = Cell(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return []
-        with ExitStack() as runs:
-            scanning = runs.enter_context(self.warm.run(self.deadline))
-            proving = runs.enter_context(self.warm.run(self.deadline))
+        with ExitStack() as opened:
+            runs: list[Run] = []  # one to try changes in, and another to prove them, when there is any
+
+            def run(number: int) -> Run:
+                while len(runs) <= number:
+                    runs.append(opened.enter_context(self.warm.run(self.deadline)))
+                return runs[number]
+
             world = World(
-                lambda: self._probe(scanning, exercise, helpers),
-                lambda changed: self._prove(proving, exercise, [*helpers, changed]),
-                lambda: scanning.seconds + proving.seconds,
+                lambda: self._probe(run(0), exercise, helpers),
+                lambda changed: self._prove(run(1), exercise, [*helpers, changed]),
+                lambda: sum(each.seconds for each in runs),
             )
             search = Search(self.oracle, exercise, world, failed, self.seconds)
             found = search.find(source, *self._edits(exercise, cell))
@@ -95,8 +100,10 @@ class LineFinder:
         return run.probe(PREPARE_SECONDS, stand_ins, [*helpers, ""], self.oracle.lesson.name, excluded)
 
     def _prove(self, run: Run, exercise: Exercise, cells: Sequence[str]) -> bool:
-        if exercise.excludes and first_refusal(cells, derivatives=exercise.excludes.derivatives):
+        derivatives = bool(exercise.excludes and exercise.excludes.derivatives)
+        refusal = first_refusal(cells, derivatives=derivatives) if exercise.excludes else None
+        if refusal and refusal.own:  # the cells before it were read when the answer was graded
             return False
         stand_ins = self.oracle.stand_ins(exercise)
         with ExerciseRunner(self.oracle, exercise, run, lambda: False, cells[-1], stand_ins, cells) as runner:
-            return runner.run().perfect
+            return runner.passes()

@@ -23,6 +23,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 BEGIN: Final = 0.8  # what the smallest change costs
 EACH_TOKEN: Final = 0.11  # that a change brings in or takes away
+UNUSED: Final = 0.6  # more for a variable that is not used there any more
 ELSEWHERE: Final = 1.2  # more, where two statements do not belong together
 ALIKE: Final = 0.35  # how alike statements have to be to belong together
 ROUNDS: Final = 3  # of pairing statements, then names
@@ -360,20 +361,33 @@ def _elsewhere(cell: Cell, pairing: _Pairing) -> Iterator[Edit]:
 def _statement(cell: Cell, mine: ast.stmt, right: ast.stmt, more: float) -> Edit:
     text = ast.unparse(right).replace("\n", "\n" + " " * mine.col_offset)
     first, last = cell.lines(mine)
-    return Edit(((*cell.span(mine), text),), first, last, "another statement", _cost(mine, right) + more)
+    return Edit(
+        ((*cell.span(mine), text),), first, last, "another statement", _cost(cell, mine, right) + more
+    )
 
 
-def _cost(mine: ast.AST, right: ast.AST) -> float:
-    """Return what a replacement costs: more for every word and sign that it changes."""
+def _cost(cell: Cell, mine: ast.expr | ast.stmt, right: ast.AST) -> float:
+    """Return what a replacement costs: more for every word and sign that it changes.
+
+    And more where it makes no use of a variable any more: it may go around what is wrong in another line.
+    """
     one, other = _tokens(mine), _tokens(right)
+    function = cell.function_of(mine)
+    arguments = {arg.arg for arg in _arguments(function)} if function else set()
+    before, after = (
+        {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        for tree in (mine, right)
+    )
+    assigned = {node.id for node in ast.walk(function) if is_set(node)} if function else set()
+    unused = len((before - after) & (assigned - arguments))
     same = sum(
         block.size for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
     )
-    return BEGIN + EACH_TOKEN * max(len(one) - same, len(other) - same)
+    return BEGIN + EACH_TOKEN * max(len(one) - same, len(other) - same) + UNUSED * unused
 
 
 def _replaced(cell: Cell, mine: ast.expr, right: ast.expr, more: float = 0.0) -> Edit:
-    return cell.edit(mine, right, _kind(mine, right), _cost(mine, right) + more)
+    return cell.edit(mine, right, _kind(mine, right), _cost(cell, mine, right) + more)
 
 
 def _smallest(cell: Cell, mine: ast.expr, right: ast.expr) -> Iterator[Edit]:

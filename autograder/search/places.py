@@ -10,7 +10,7 @@ from autograder.search.search import Found
 from coursework.edits.cell import MISSING, Edit
 
 MOST_PLACES: Final = 2  # that are told side by side; more say nothing
-BESIDE: Final = 0.45  # by how much a change may cost more than the likeliest, and still be told
+BESIDE: Final = 0.4  # by how much a change may cost more than the likeliest, and still be told
 VAGUE: Final = ("another expression", "another statement", "another call", "something more", "something less")
 LONGEST: Final = 400  # characters of the student's lines
 

@@ -13,12 +13,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from autograder.judge.oracle import Oracle, judge_check
 from autograder.model.errors import RunEndedError
 from autograder.model.exercise import Check, Exercise, TestInput
-from autograder.sandbox.run import Probe, Trial
+from autograder.sandbox.run import Probe, Request
 from coursework.edits.cell import Edit
 from coursework.engine.describe import Comparison
 from coursework.engine.observe import observed
@@ -32,7 +32,8 @@ MOST_TOGETHER: Final = 2  # edits that are told together
 MOST_HALVES: Final = 8  # edits that mend a part, and are tried with others
 MOST_BESIDE: Final = 250  # edits that are tried with each of those
 BATCH: Final = 32  # changes, before those that passed are asked more
-MARGIN: Final = 0.7  # by how much a change may cost more than the first that was found
+MARGIN: Final = 0.4  # by how much a change may cost more than the first that was found
+MOST_AFTER: Final = 96  # changes that are tried after the first that passes
 FEWEST_SECONDS: Final = 0.1  # what a change may take, besides some times what the answer itself takes
 TIMES_ITS_OWN: Final = 3.0
 LONGEST_SECONDS: Final = 1.0
@@ -89,7 +90,7 @@ class Search:
         asked = [
             (check, oracle.test_input(exercise, check)) for check in exercise.checks if check.id in failed
         ]
-        self._asked = sorted(asked, key=lambda each: len(self._trial(each, "").frame))
+        self._asked = sorted(asked, key=lambda each: len(self._request(each).frame))
 
     def find(
         self,
@@ -117,10 +118,15 @@ class Search:
     def _singles(self, source: str, edits: Sequence[tuple[Edit, ...]]) -> list[Found]:
         found: list[Found] = []
         changes = sorted((_together(source, each) for each in edits), key=lambda each: each.cost)[:MOST_TRIED]
-        for change in self._survivors(changes, SHARE_OF_SINGLES * self._limit):
-            if found and change.cost > found[0].cost + MARGIN:
+        last = math.inf  # the number of the last change that is worth a try
+        for start in range(0, len(changes), BATCH):
+            dear = found and changes[start].cost > found[0].cost + MARGIN
+            if dear or start > last or self._is_over(SHARE_OF_SINGLES * self._limit):
                 break
-            found += [change] if self._is_proved(change) else []
+            for change in self._survivors(changes[start : start + BATCH]):
+                if self._is_proved(change):
+                    found.append(change)
+                    last = min(last, start + MOST_AFTER)
         return found
 
     def _least(self, source: str, script: Sequence[Edit]) -> list[Found]:
@@ -146,9 +152,12 @@ class Search:
                 if not edit.meets(half.edits[0]):
                     pairs.append(_together(source, [half.edits[0], edit]))
         pairs.sort(key=lambda each: each.cost)
-        for change in self._survivors(pairs, self._limit):
-            if self._is_proved(change):
-                return [change]
+        for start in range(0, len(pairs), BATCH):
+            if self._is_over():
+                break
+            for change in self._survivors(pairs[start : start + BATCH]):
+                if self._is_proved(change):
+                    return [change]
         return []
 
     def _is_proved(self, change: Found) -> bool:
@@ -166,18 +175,14 @@ class Search:
         self._for_one = min(LONGEST_SECONDS, FEWEST_SECONDS + TIMES_ITS_OWN * taken)
         return passed
 
-    def _survivors(self, changes: Sequence[Found], limit: float) -> Iterator[Found]:
+    def _survivors(self, changes: Sequence[Found]) -> Iterator[Found]:
         """Yield the changes that pass every check that the answer failed; keep those that pass the first."""
-        for start in range(0, len(changes), BATCH):
-            batch = changes[start : start + BATCH]
-            answers = [*self._answers([each.source for each in batch], self._asked[0])]
-            for each, passes in zip(batch, answers, strict=False):
-                if passes and self._passes(each.source, self._asked[1:]):
-                    yield each
-                elif passes:
-                    self._halves.append(each)
-            if self._is_over(limit):
-                return
+        answers = [*self._answers([each.source for each in changes], self._asked[0])]
+        for each, passes in zip(changes, answers, strict=False):
+            if passes and self._passes(each.source, self._asked[1:]):
+                yield each
+            elif passes:
+                self._halves.append(each)
 
     def _passes(self, cell: str, questions: Sequence[Question]) -> bool:
         return all(next(self._answers([cell], question), False) for question in questions)
@@ -188,26 +193,30 @@ class Search:
         while left and not self._is_over():
             if self._probe is None or not self._probe.ready:
                 self._probe = self._world.open_probe()
-            trials = [self._trial(question, cell) for cell in left]
             try:
-                with closing(self._probe.observe_all(trials)) as answers:
+                with closing(self._probe.try_all(left, self._request(question))) as answers:
                     for seen in answers:
                         left.pop(0)
                         self.tried += 1
-                        check, asked = question
-                        got = observed(asked.operation, seen)
-                        asked_and_got = Comparison(asked.operation, got, self._expected[check.id])
-                        yield judge_check(self._exercise, check, asked_and_got).passed
+                        yield self._is_right(question, seen)
             except RunEndedError:
                 self._endings += 1
                 self._probe = None
                 left.pop(0)
                 yield False
 
-    def _trial(self, question: Question, cell: str) -> Trial:
+    def _is_right(self, question: Question, seen: dict[str, Any]) -> bool:
+        check, asked = question
+        expected = self._expected[check.id]
+        if seen["raised"] and not expected.raised:
+            return False  # to say what it was would take long
+        got = observed(asked.operation, seen)
+        return judge_check(self._exercise, check, Comparison(asked.operation, got, expected)).passed
+
+    def _request(self, question: Question) -> Request:
         check, asked = question
         seconds = min(check.seconds, self._for_one)
-        return Trial(asked.operation, self._exercise.name, asked.seed, seconds, cell)
+        return Request(asked.operation, self._exercise.name, asked.seed, seconds)
 
     def _is_over(self, limit: float = math.inf) -> bool:
         spent = self._seconds() - self._began
