@@ -15,12 +15,13 @@ from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Probe, Run
 from autograder.search.donors import donor_edits
 from autograder.search.places import told
-from autograder.search.search import Found, Search, World
-from coursework.edits.cell import Cell, Edit, distinct
+from autograder.search.search import Found, Further, Search, World
+from coursework.edits.cell import Cell, distinct
 from coursework.edits.generic import everywhere, generic_edits
 from coursework.source_rules import first_refusal
 
 RUNS: Final = "runs"  # what is told of a cell that raised
+NEAR: Final = 1.5  # what a part of the model answer may cost to be tried before all else
 PREPARE_SECONDS: Final = 5.0  # of processor time, for the cells before an answer
 
 
@@ -82,16 +83,22 @@ class LineFinder:
                 lambda: sum(each.seconds for each in runs),
             )
             search = Search(self.oracle, exercise, world, failed, self.seconds)
-            found = search.find(source, *self._edits(exercise, cell))
+            found = self._search(search, exercise, cell)
         self.counts = {"tried": search.tried, "proved": search.proved}
         return found
 
     @staticmethod
-    def _edits(exercise: Exercise, cell: Cell) -> tuple[list[Edit], list[tuple[Edit, ...]], list[Edit]]:
-        """Return the changes to try, those to try together, and those that make the cell a right answer."""
+    def _search(search: Search, exercise: Exercise, cell: Cell) -> list[Found]:
+        """Try small parts of the model answer first; all other changes take longer, even to think of."""
         single, script = donor_edits(cell, Cell(exercise.answer))
-        generic = generic_edits(cell)
-        return distinct([*single, *generic], cell.source), [*everywhere(generic, cell)], script
+        parts = distinct(single, cell.source)
+        near = [each for each in parts if each.cost <= NEAR]
+
+        def further() -> Further:
+            generic = generic_edits(cell)
+            return distinct([*parts[len(near) :], *generic], cell.source), [*everywhere(generic, cell)]
+
+        return search.find(cell.source, near, further, script)
 
     def _probe(self, run: Run, exercise: Exercise, helpers: Sequence[str]) -> Probe:
         excluded = exercise.excludes.names if exercise.excludes else ()

@@ -15,8 +15,9 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
 
-from coursework.edits.cell import Cell, Edit, is_set
+from coursework.edits.cell import Cell, Edit, callee, is_set
 from coursework.edits.statements import inserted
+from coursework.edits.values import label
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -29,6 +30,7 @@ ALIKE: Final = 0.35  # how alike statements have to be to belong together
 ROUNDS: Final = 3  # of pairing statements, then names
 MOST_STATEMENTS: Final = 60
 MOST_VARIABLES: Final = 8  # that are tried written out
+SIGNS: Final = frozenset("+-*/@%&|^()")
 SIMPLE: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr, ast.Assert, ast.Raise)
 
 
@@ -387,7 +389,7 @@ def _cost(cell: Cell, mine: ast.expr | ast.stmt, right: ast.AST) -> float:
 
 
 def _replaced(cell: Cell, mine: ast.expr, right: ast.expr, more: float = 0.0) -> Edit:
-    return cell.edit(mine, right, _kind(mine, right), _cost(cell, mine, right) + more)
+    return cell.edit(mine, right, _kind(cell, mine, right), _cost(cell, mine, right) + more)
 
 
 def _smallest(cell: Cell, mine: ast.expr, right: ast.expr) -> Iterator[Edit]:
@@ -433,18 +435,34 @@ def _children(mine: ast.expr, right: ast.expr) -> list[tuple[ast.expr, ast.expr]
     return pairs
 
 
-def _kind(mine: ast.expr, right: ast.expr) -> str:
+def _kind(cell: Cell, mine: ast.expr, right: ast.expr) -> str:
     """Return in words what is exchanged, without saying for what."""
     old, new = ast.unparse(mine), ast.unparse(right)
+    same = type(mine) is type(right)
     known = (
-        (isinstance(mine, ast.Constant) and isinstance(right, ast.Constant), "another value"),
+        (isinstance(mine, ast.Constant), f"another {label(cell, mine)}"),
+        (isinstance(mine, ast.UnaryOp) and old[1:] == new, "another sign"),
         (isinstance(mine, ast.Name) and isinstance(right, (ast.Name, ast.Attribute)), "another variable"),
+        (isinstance(mine, ast.Attribute) and same and old.startswith("self."), "another attribute of `self`"),
         (old in new, "something more"),
         (new in old, "something less"),
-        (isinstance(mine, ast.Compare) and isinstance(right, ast.Compare), "another comparison"),
-        (isinstance(mine, ast.Call) and isinstance(right, ast.Call), "another call"),
+        (isinstance(mine, ast.Compare) and same, "another comparison"),
+        (
+            isinstance(mine, ast.BinOp) and same and set(_split(old)) - set(_split(new)) <= SIGNS,
+            "another operator",
+        ),
+        (isinstance(mine, ast.Call) and same, _other_call(mine, right)),
+        (isinstance(mine, ast.Slice), "another slice"),
     )
     return next((words for fits, words in known if fits), "another expression")
+
+
+def _other_call(mine: ast.expr, right: ast.expr) -> str:
+    if not (isinstance(mine, ast.Call) and isinstance(right, ast.Call)):
+        return ""
+    if callee(mine) and callee(mine) == callee(right):
+        return f"other arguments of `{callee(mine)}`"
+    return f"another call than `{callee(mine)}`" if callee(mine) else "another call"
 
 
 class _Renamer(ast.NodeTransformer):

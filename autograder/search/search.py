@@ -10,7 +10,7 @@ and on an idle one, but for what caches and clocks do to it.
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -39,6 +39,7 @@ TIMES_ITS_OWN: Final = 3.0
 LONGEST_SECONDS: Final = 1.0
 
 Question = tuple[Check, TestInput]
+Further = tuple[Sequence[Edit], Sequence[tuple[Edit, ...]]]  # single edits, and some to be made together
 
 
 @dataclass(frozen=True)
@@ -93,25 +94,24 @@ class Search:
         self._asked = sorted(asked, key=lambda each: len(self._request(each).frame))
 
     def find(
-        self,
-        source: str,
-        edits: Sequence[Edit],
-        alike: Iterable[tuple[Edit, ...]] = (),
-        script: Sequence[Edit] = (),
+        self, source: str, near: Sequence[Edit], further: Callable[[], Further], script: Sequence[Edit] = ()
     ) -> list[Found]:
         """Return the changes with which every check passes, the likeliest first; none if none was found.
 
-        First the `edits` are tried one by one, and those that are `alike` together. Those that cost much more
-        than the first that passes are not.
-        If none does, the `script` is tried, edits that together may make the answer right, without those that
-        it can do without. Then edits that mend a part are tried in pairs.
+        First the edits that are `near` are tried one by one. If none passes, those that are `further` are, and
+        those of them that are alike together. If none of all passes, the `script` is tried, edits that
+        together may make the answer right, without those that it can do without. Then edits that mend a part
+        are tried in pairs.
         """
         found: list[Found] = []
         with suppress(RunEndedError):  # of a run as a whole: what was proved before stands
             if self._asked and not self._passes_as_it_is(source):
-                found += self._singles(source, [*((each,) for each in edits), *alike])
-                found += [] if found else self._least(source, script)
-                found += [] if found else self._pairs(source, edits)
+                found += self._singles(source, [(each,) for each in near])
+                if not found and not self._is_over():
+                    edits, alike = further()
+                    found += self._singles(source, [*((each,) for each in edits), *alike])
+                    found += [] if found else self._least(source, script)
+                    found += [] if found else self._pairs(source, edits)
         self._close()
         return found
 

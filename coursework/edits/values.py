@@ -69,7 +69,7 @@ def _constants(cell: Cell, node: ast.Constant) -> Iterator[Edit]:
     value = node.value
     parent = cell.parents.get(node)
     if isinstance(value, bool):
-        yield cell.edit(node, ast.Constant(not value), f"another {_label(cell, node)}", 1.0)
+        yield cell.edit(node, ast.Constant(not value), f"another {label(cell, node)}", 1.0)
         if value is False:
             return
     elif isinstance(value, (int, float)):
@@ -84,13 +84,13 @@ def _constants(cell: Cell, node: ast.Constant) -> Iterator[Edit]:
 
 def _numbers(cell: Cell, node: ast.Constant | ast.UnaryOp) -> Iterator[Edit]:
     value = ast.literal_eval(node)
-    label = _label(cell, node)
-    if label in ("`dim`", "dimension", "`axis`"):
+    named = label(cell, node)
+    if named in ("`dim`", "dimension", "`axis`"):
         others: list[float] = [each for each in DIMENSIONS if each != value]
         for rank, other in enumerate(others):
-            yield cell.edit(node, _number(other), f"another {label}", 1.0 + 0.02 * rank)
+            yield cell.edit(node, _number(other), f"another {named}", 1.0 + 0.02 * rank)
         for name in [each for each in cell.names_in_scope(node) if each in ("dim", "axis")]:
-            yield cell.edit(node, name, f"another {label}", 1.0)
+            yield cell.edit(node, name, f"another {named}", 1.0)
         return
     if isinstance(value, int):
         others = [value - 1, value + 1, -value, 0, 1, -1, 2, -2, 3, 4, 2 * value]
@@ -101,16 +101,16 @@ def _numbers(cell: Cell, node: ast.Constant | ast.UnaryOp) -> Iterator[Edit]:
         others += [1e-5, 1e-8, 10000.0]
     for rank, other in enumerate(dict.fromkeys(others)):
         if other != value:
-            what = "another sign" if other == -value else f"another {label}"
+            what = "another sign" if other == -value else f"another {named}"
             yield cell.edit(node, _number(other), what, 1.3 + 0.08 * rank)
-    if isinstance(value, float) or label in ("number", "argument"):
+    if isinstance(value, float) or named in ("number", "argument"):
         for infinite in ("float('-inf')", "-1e9", "float('inf')"):
-            yield cell.edit(node, ast.parse(infinite, mode="eval").body, f"another {label}", 2.2)
+            yield cell.edit(node, ast.parse(infinite, mode="eval").body, f"another {named}", 2.2)
         for name in cell.names_in_scope(node)[:8]:
-            yield cell.edit(node, name, f"another {label}", 2.8)
+            yield cell.edit(node, name, f"another {named}", 2.8)
 
 
-def _label(cell: Cell, node: ast.AST) -> str:
+def label(cell: Cell, node: ast.AST) -> str:
     """Return what a number is, as far as its place tells."""
     parent = cell.parents.get(node)
     if isinstance(parent, (ast.Tuple, ast.List)):
@@ -119,7 +119,7 @@ def _label(cell: Cell, node: ast.AST) -> str:
         return f"`{parent.arg}`"
     if isinstance(parent, ast.Call):
         return "dimension" if callee(parent) in BY_DIMENSION else "argument"
-    return next((label for kind, label in LABELS if isinstance(parent, kind)), "number")
+    return next((words for kind, words in LABELS if isinstance(parent, kind)), "number")
 
 
 def _number(value: float) -> ast.expr:
@@ -130,7 +130,7 @@ def _number(value: float) -> ast.expr:
 
 
 def _texts(cell: Cell, node: ast.Constant, value: str) -> Iterator[Edit]:
-    what = f"another {_label(cell, node)}".replace("number", "text")
+    what = f"another {label(cell, node)}".replace("number", "text")
     for words in WORDS:
         if value in words:
             for word in words:

@@ -24,7 +24,7 @@ def test_the_smallest_part_that_differs_is_exchanged() -> None:
     )
     _, script = edits(mine)
     assert [each.apply(mine) for each in script] == [mine.replace("dim=0", "dim=axis")]
-    assert (script[0].first, script[0].what) == (3, "another expression")
+    assert (script[0].first, script[0].what) == (3, "another `dim`")
 
 
 def test_a_value_stands_for_a_variable_that_the_student_has_no_like_of() -> None:
