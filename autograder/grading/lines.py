@@ -6,6 +6,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Final
 
+from cachetools import LRUCache
+
 from autograder.grading.runner import ExerciseRunner
 from autograder.judge.oracle import Oracle
 from autograder.model.exercise import Exercise
@@ -20,9 +22,13 @@ from coursework.edits.cell import Cell, distinct
 from coursework.edits.generic import everywhere, generic_edits
 from coursework.source_rules import first_refusal
 
+KEPT: Final = 1000  # results: in a class, answers recur to the letter
 RUNS: Final = "runs"  # what is told of a cell that raised
 NEAR: Final = 1.5  # what a part of the model answer may cost to be tried before all else
 PREPARE_SECONDS: Final = 5.0  # of processor time, for the cells before an answer
+
+
+_told: LRUCache[tuple[object, ...], tuple[list[WrongLines], str]] = LRUCache(KEPT)
 
 
 def wants_lines(exercise: Exercise, done: ExerciseReport) -> bool:
@@ -59,9 +65,12 @@ class LineFinder:
 
         `helpers` are the cells before the answer that it needs, as they are run when it is graded alone.
         """
-        if time.monotonic() > self.deadline:
-            return [], ""
-        return told(self.find(exercise, failed, helpers, source), source)
+        key = (self.oracle, exercise.id, self.seconds, frozenset(failed), *helpers, source)
+        if key not in _told:
+            if time.monotonic() > self.deadline:
+                return [], ""
+            _told[key] = told(self.find(exercise, failed, helpers, source), source)
+        return _told[key]
 
     def find(self, exercise: Exercise, failed: set[str], helpers: Sequence[str], source: str) -> list[Found]:
         """Return the changes of an answer's cell with which every check passes, the likeliest first."""

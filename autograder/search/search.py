@@ -98,8 +98,8 @@ class Search:
     ) -> list[Found]:
         """Return the changes with which every check passes, the likeliest first; none if none was found.
 
-        First the edits that are `near` are tried one by one. If none passes, those that are `further` are, and
-        those of them that are alike together. If none of all passes, the `script` is tried, edits that
+        First the edits that are `near` are tried one by one. If none passes, those that are `further` are,
+        and those of them that are alike together. If none of all passes, the `script` is tried: edits that
         together may make the answer right, without those that it can do without. Then edits that mend a part
         are tried in pairs.
         """
