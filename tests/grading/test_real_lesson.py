@@ -127,3 +127,6 @@ def test_both_ways_give_equal_marks(course: Course) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert marks(course) == ours
+    again = AttemptLog(course.reports).last("near", LESSON)
+    assert again == stored_attempt(course, "near", LESSON)
+    assert again.report.exercise("attention-scores") == near.report.exercise("attention-scores")
