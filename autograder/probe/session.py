@@ -9,6 +9,7 @@ of its own, one command after the other, while the session that it came from wai
 - `cell`: run a cell. The answer describes the exception it raised, if any.
 - `keep`: remember what each name means now; `turn`: have the names mean again what was kept.
 - `observe`: run an operation, and say what was seen. Further questions may be sent before it is answered.
+- `try`: run another cell in place of one that this process has not run yet, then do as `observe` does.
 - `leave`: look for processes and files that were left behind.
 """
 
@@ -21,6 +22,7 @@ import os
 import signal
 import socket
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType
@@ -39,6 +41,7 @@ from coursework.engine.operation import hide_modules, make
 from coursework.exclusions import exclude
 from coursework.scope import keep_handed_out
 
+TRIED: Final = ""  # in place of an exercise: what the names meant before a cell was tried
 EXITED, FAILED = 3, 4  # exit statuses of a fork: by SystemExit, by any other exception
 
 
@@ -224,6 +227,25 @@ def _observe(session: Session, command: dict[str, Any]) -> dict[str, Any]:
     return {**seen, "excluded": sorted(session.called), "seconds": clock(), "noted": noted}
 
 
+def _try(session: Session, command: dict[str, Any]) -> dict[str, Any]:
+    """Run a cell, with every name as it was before the first that was tried, and observe what it defined.
+
+    An exception of the cell changes nothing: as in a notebook, what it defined before that stays. The text is
+    dropped before the cell runs, as that of a stand-in is.
+    """
+    asked = make(command["operation"], command["fields"])
+    before = session.kept.setdefault(TRIED, dict(session.names))
+    session.names.clear()
+    session.names.update(before)
+    session.called.clear()
+    with time_limit(command["seconds"]) as clock:
+        with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):
+            exec(compile(command.pop("source"), "<answer>", "exec", dont_inherit=True), session.names)  # noqa: S102
+        seen = observe(asked, session.names, command["name"], command["seed"])
+        noted = session.settle(after_a_call=True)
+    return {**seen, "excluded": sorted(session.called), "seconds": clock(), "noted": noted}
+
+
 def _leave(session: Session, _command: dict[str, Any]) -> dict[str, Any]:
     """Note if child processes are still running; those that have ended are collected, and do not count."""
     try:
@@ -238,5 +260,6 @@ def _leave(session: Session, _command: dict[str, Any]) -> dict[str, Any]:
 
 
 ANSWERS: Final = {
-    "fork": _fork, "cell": _run_cell, "keep": _keep, "turn": _turn, "observe": _observe, "leave": _leave,
+    "fork": _fork, "cell": _run_cell, "keep": _keep, "turn": _turn, "observe": _observe, "try": _try,
+    "leave": _leave,
 }  # fmt: skip

@@ -70,8 +70,23 @@ class Request:
     @cached_property
     def frame(self) -> bytes:
         """The command to a probe as it is sent, packed once for the whole class."""
+        return wire.pack(self._command("observe"))
+
+    def _command(self, word: str, **more: Any) -> dict[str, Any]:
         command = {"name": self.name, "seed": self.seed, "seconds": self.seconds}
-        return wire.pack({"do": "observe", **packed(self.operation), **command})
+        return {"do": word, **packed(self.operation), **command, **more}
+
+
+@dataclass(frozen=True, eq=False)
+class Trial(Request):
+    """As a request, of what a cell defines: it runs first, with all names as they were before."""
+
+    source: str = ""
+
+    @cached_property
+    def frame(self) -> bytes:
+        """The command to a probe as it is sent."""
+        return wire.pack(self._command("try", source=self.source))
 
 
 class Process:
