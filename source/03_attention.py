@@ -1079,7 +1079,7 @@ write(question, "softmax over queries", chat=True, tokens=16, attention=over_que
 # The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
 
 # %% [markdown] slide="subslide"
-# ### Case 1: the words to come are read
+# ### Case: the words to come are read
 #
 # A classmate wrote attention with `einsum`, and drew its weights for the five words under the causal mask.
 
@@ -1090,7 +1090,7 @@ def with_einsum(q, k, v, mask):
     shares = softmax(scores, dim=-1)
     return torch.einsum("...ij,...jd->...id", shares, v), shares
 
-
+# %% demo
 leaking = with_einsum(queries, keys, values, causal_mask(5))[1]
 plots.heatmap(leaking, words, words, title="weights under the causal mask")
 write(question, "with this attention", chat=True, tokens=16, attention=with_einsum, mask=causal_mask)

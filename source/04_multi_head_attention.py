@@ -1029,7 +1029,7 @@ def join(x):
     """From (B, H, S, K) to (B, S, D)."""
     return x.movedim(1, -1).flatten(-2)
 
-
+# %% demo
 theirs = influence(lambda x: cut(x, 2), join)
 head_plots.leaks({"yours": influence(split, merge), "theirs": theirs}, tokens)
 write(question, "on their heads", chat=True, tokens=12, split=cut, merge=join)

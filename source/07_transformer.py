@@ -1337,7 +1337,7 @@ print("answers: complete, and in the right format")
 # The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
 
 # %% [markdown] slide="subslide"
-# ### Case 1: a loss that stops falling
+# ### Case: a loss that stops falling
 #
 # A student trains a number speller. The loss falls at first and then flattens out far above 0, whatever the learning rate.
 
@@ -1352,7 +1352,7 @@ class Speller(nn.Module):
     def forward(self, digits, fed):
         return self.inner(digits, fed).softmax(dim=-1)  # (B, T, V)
 
-
+# %% demo
 inner, adam = new_speller(num_layers=1)
 broken = Speller(inner)
 stuck = training.train(broken, adam, lambda *batch: train_step(broken, *batch, adam),
