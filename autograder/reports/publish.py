@@ -113,6 +113,9 @@ def publish(course: Course, lessons: Sequence[str]) -> Published:
         made_at=datetime.now(UTC),
         formgrader=formgrader,
         indexes=indexes,
+        changes={
+            lesson: {name: each.changes for name, each in found.items()} for lesson, found in latest.items()
+        },
         extra=extra,
         full_names=full_names,
     )
