@@ -98,19 +98,19 @@ class Search:
     ) -> list[Found]:
         """Return the changes with which every check passes, the likeliest first; none if none was found.
 
-        First the edits that are `near` are tried one by one. If none passes, those that are `further` are,
-        and those of them that are alike together. If none of all passes, the `script` is tried: edits that
-        together may make the answer right, without those that it can do without. Then edits that mend a part
-        are tried in pairs.
+        First the edits that are `near` are tried one by one, then the `script`: edits that together may make
+        the answer right, without those that it can do without. What that gives counts if none of the edits
+        that are `further` passes, and none of those of them that are alike together. At last, edits that mend
+        a part are tried in pairs.
         """
         found: list[Found] = []
         with suppress(RunEndedError):  # of a run as a whole: what was proved before stands
             if self._asked and not self._passes_as_it_is(source):
                 found += self._singles(source, [(each,) for each in near])
                 if not found and not self._is_over():
+                    together = self._least(source, script)
                     edits, alike = further()
-                    found += self._singles(source, [*((each,) for each in edits), *alike])
-                    found += [] if found else self._least(source, script)
+                    found += self._singles(source, [*((each,) for each in edits), *alike]) or together
                     found += [] if found else self._pairs(source, edits)
         self._close()
         return found
