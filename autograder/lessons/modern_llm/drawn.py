@@ -13,6 +13,7 @@ from coursework.engine.operations import ModuleOperation
 
 Weights = dict[str, torch.Tensor]
 Init = Sequence[float]
+BASE, EPS = 10000.0, 1e-5  # the defaults
 
 
 class ChangedOutputs(modules.ChangedPositions, FirstOutputs):
@@ -84,9 +85,22 @@ def changed(
     return modules.asked_as(ChangedOutputs, modules.changed_positions(asked, 0, where, value))
 
 
-def pieces(init: Init, drawn: Weights, *calls: Sequence[Any], wanted: str = "both", **kwargs: Any) -> InPieces:
-    """Build a class and call it piece by piece, as `InPieces` does; `kwargs` go to the constructor."""
-    return InPieces(init, drawn, calls, kwargs, wanted=wanted)
+def pieces(
+    init: Init, drawn: Weights, *calls: Sequence[Any], wanted: str = "both", base: float = BASE,
+    eps: float | None = None,
+) -> InPieces:
+    """Build a class and call it piece by piece, as `InPieces` does.
+
+    `base` and `eps` go to the constructor by name, so that a wrong default costs one check alone; without
+    `eps`, it takes none.
+    """
+    named = {"base": base} | ({} if eps is None else {"eps": eps})
+    return InPieces(init, drawn, calls, named, wanted=wanted)
+
+
+def with_defaults(asked: InPieces) -> InPieces:
+    """Return the same calls of a module that is built without `base` and `eps`."""
+    return replace(asked, init_kwargs={})
 
 
 def cut(x: torch.Tensor, *lengths: int) -> list[list[torch.Tensor]]:
@@ -114,4 +128,5 @@ def zeros(drawn: Weights) -> Weights:
 def as_calls(asked: InPieces) -> CallModule:
     """Return the same calls as an example, which students' notebooks can make; no past is left out."""
     calls = [[argument for argument in call if argument is not None] for call in asked.calls]
-    return modules.asked_as(CallModule, replace(asked, calls=calls))
+    named = {name: value for name, value in asked.init_kwargs.items() if value not in (BASE, EPS)}
+    return modules.asked_as(CallModule, replace(asked, calls=calls, init_kwargs=named))

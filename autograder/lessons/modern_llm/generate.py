@@ -62,7 +62,7 @@ exercise = ExerciseChecks(
     examples=[
         example(lambda _: _example([7, 5], 4, 0),
                 shown="generate(model, ids, 4, likeliest, 0)  # each token is the sum of those before it"),
-        example(lambda _: _example([3, 1, 2], 6, 4, step=1),
+        example(lambda _: _example([4, 3, 1, 4], 6, 4, step=1, train=False),
                 shown="generate(model, ids, 6, one_more, 4)  # one_more adds 1 to the sum"),
         example(lambda _: _example([1, 2], 3, 9, fails=True),
                 shown="generate(model, ids, 3, choose, 9)  # choose raises an exception"),

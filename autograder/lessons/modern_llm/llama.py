@@ -30,7 +30,7 @@ def _model(
     """Call once for each shape (B, T), each time without a past; `silent` sublayers put out zeros."""
     calls = [[_ids(d, init, *shape), None] for shape in shapes]
     weights = drawn.silenced(drawn.model(d, init), *silent)
-    return drawn.pieces(init, weights, *calls, wanted=wanted, **kwargs)
+    return drawn.pieces(init, weights, *calls, wanted=wanted, **{"eps": drawn.EPS, **kwargs})
 
 
 def _small_vectors(d: Draw, **kwargs: float) -> InPieces:
@@ -50,13 +50,13 @@ def _after(
 ) -> InPieces:
     """Call with ids (B, T) after a past of `before` positions."""
     call = [_ids(d, init, batch, length), _pasts(d, init, batch, before)]
-    return drawn.pieces(init, drawn.model(d, init), call, wanted=wanted)
+    return drawn.pieces(init, drawn.model(d, init), call, wanted=wanted, eps=drawn.EPS)
 
 
 def _cut(d: Draw, *lengths: int) -> InPieces:
     """Call with a text piece by piece, each with what the call before returned."""
     ids = _ids(d, INIT, 2, sum(lengths))
-    return drawn.pieces(INIT, drawn.model(d, INIT), *drawn.cut(ids, *lengths), wanted="output")
+    return drawn.pieces(INIT, drawn.model(d, INIT), *drawn.cut(ids, *lengths), wanted="output", eps=drawn.EPS)
 
 
 def _changed_token(d: Draw) -> drawn.ChangedOutputs:
@@ -83,8 +83,8 @@ exercise = ExerciseChecks(reference=reference.Llama, excludes=FINISHED_ATTENTION
     judge=matches_reference(are_probabilities),
     examples=[
         example(lambda d: drawn.as_calls(_model(d, (1, 2), init=(5, 4, 1, 2, 1, 3), wanted="both"))),
-        example(lambda d: drawn.as_calls(_model(d, (1, 3), init=(4, 4, 2, 2, 1, 3), base=2.0, eps=0.5))),
-        example(lambda d: drawn.as_calls(_after(d, 1, 1, 2, init=(5, 4, 2, 2, 1, 3)))),
+        example(lambda d: drawn.as_calls(_model(d, (1, 3), init=(4, 8, 2, 2, 1, 3), base=2.0, eps=0.5))),
+        example(lambda d: drawn.as_calls(replace(_after(d, 1, 2, 2, init=(5, 4, 2, 2, 1, 3)), train=True))),
     ], checks=[
     Check("ends", "without sublayers: the table, the final norm, and the table again",
           lambda d: _model(d, (2, 5), silent=["attention", "feed_forward"]), matches_reference(_scaled)),
@@ -119,5 +119,5 @@ exercise = ExerciseChecks(reference=reference.Llama, excludes=FINISHED_ATTENTION
     *properties(lambda d: _after(d, 2, 3, 4),
                 sizes=lambda d: [_model(d, (1, 1), init=(1, 2, 1, 1, 1, 1)),
                                  _after(d, 6, 20, 30, init=(90, 64, 3, 8, 2, 70))]),
-    defaults(lambda d: [_small_vectors(d)], base=(10000.0, 50.0), eps=(1e-5, 1e-3)),
+    defaults(lambda d: [drawn.with_defaults(_small_vectors(d))], base=(10000.0, 50.0), eps=(1e-5, 1e-3)),
 ])

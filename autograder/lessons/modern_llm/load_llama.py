@@ -119,12 +119,12 @@ def _example(spoilt: str = "", shape: Sequence[int] = ()) -> LoadExample:
 
 exercise = ExerciseChecks(reference=reference.load_llama, judge=matches_reference(_first_wrong),
     examples=[
-        example(lambda _: _example(), shown="load_llama(model, tensors)  # of two layers"),
+        example(lambda _: _example(), shown="load_llama(model, tensors)  # of two layers, in float64"),
         example(lambda _: _example("blk.1.attn_q.weight"), shown="load_llama(model, tensors)  # without blk.1.attn_q.weight"),
         example(lambda _: _example("blk.2.attn_q.weight", (4, 4)),
                 shown="load_llama(model, tensors)  # with blk.2.attn_q.weight"),
-        example(lambda _: _example("output_norm.weight", (1,)),
-                shown="load_llama(model, tensors)  # with an output_norm.weight of one number"),
+        example(lambda _: _example("blk.0.attn_k.weight", (4, 2)),
+                shown="load_llama(model, tensors)  # with a blk.0.attn_k.weight of (4, 2)"),
     ], checks=[
     Check("attention", "the four matrices of every attention",
           lambda d: _load(d, ".attention."), weight=2),
@@ -155,7 +155,7 @@ exercise = ExerciseChecks(reference=reference.load_llama, judge=matches_referenc
     Check("other-shape", "a tensor has another shape: a ValueError names it, and the model is unchanged",
           lambda d: _with(d, {"blk.2.attn_k.weight": d.normal(8, 4)}), facts(REFUSED)),
     Check("shape-that-spreads", "a norm of a single number is refused as well",
-          lambda d: _with(d, {"blk.0.ffn_norm.weight": d.normal(1)}), facts(REFUSED), weight=0.5),
+          lambda d: _with(d, {"blk.0.ffn_norm.weight": d.normal(1)[0]}), facts(REFUSED), weight=0.5),
     Check("wider-file", "every tensor has another shape", _wider_file, facts(REFUSED), weight=0.5),
     *properties(lambda d: _load(d, ""), strided=False,
                 sizes=lambda d: [_load(d, "", init=(1, 2, 1, 1, 1, 1)), _load(d, "", init=(40, 32, 2, 8, 2, 50))]),

@@ -78,7 +78,7 @@ exercise = ExerciseChecks(reference=reference.RMSNorm, judge=matches_reference(_
     examples=[
         example(lambda _: module([2], {}, [torch.tensor([[3.0, 4.0], [0.0, 0.0]])])),
         example(lambda d: module([3], drawn.norm(d, "", 3), [d.normal(2, 2, 3, scale=2.0)])),
-        example(lambda d: module([2], drawn.norm(d, "", 2), [d.normal(2, 2, 2)], eps=1.0)),
+        example(lambda d: module([2], drawn.norm(d, "", 2), [d.normal(2, 2, 2)], eps=0.5)),
     ], checks=[
     Check("tokens", "each token is divided by the root mean square of its features, then scaled",
           lambda d: module([7], drawn.norm(d, "", 7), [_sizes_differ(d)]), weight=2),
