@@ -15,7 +15,7 @@ from coursework.engine.operations import CallFunction
 
 WORDS: Final = 10
 TOP: Final = 3.0  # the likeliest token's logit
-WIDTH, KEYS, HIDDEN, TOKENS = 4, 2, 3, 5  # of the model to load: K is 2, with two query heads and one key head
+WIDTH, KEYS, HIDDEN, TOKENS = 4, 2, 3, 5  # of the model to load
 
 
 class Adder(nn.Module):
@@ -144,7 +144,7 @@ class LoadExample(CallFunction):
 
 
 def counted(shapes: Mapping[str, Any]) -> dict[str, torch.Tensor]:
-    """Return a tensor of each shape, every second in float64; the first begins to count at 10, the next at 20."""
+    """Return a tensor of each shape, every second in float64, that counts up from 10, 20, and so on."""
     found = {}
     for number, (name, shape) in enumerate(shapes.items(), start=1):
         size = int(torch.Size(shape).numel())

@@ -39,7 +39,8 @@ def attention(draw: Draw, init: Init, path: str = "") -> Weights:
     """
     d_model, heads, kv_heads = map(int, init[:3])
     shared = d_model // heads * kv_heads
-    found = matrix(draw, f"{path}w_q", d_model, d_model, 1.5) | matrix(draw, f"{path}w_k", d_model, shared, 1.5)
+    found = matrix(draw, f"{path}w_q", d_model, d_model, 1.5)
+    found |= matrix(draw, f"{path}w_k", d_model, shared, 1.5)
     return found | matrix(draw, f"{path}w_v", d_model, shared) | matrix(draw, f"{path}w_o", d_model, d_model)
 
 
@@ -105,7 +106,7 @@ def with_defaults(asked: InPieces) -> InPieces:
 
 def cut(x: torch.Tensor, *lengths: int) -> list[list[torch.Tensor]]:
     """Return calls, each with a piece of x (B, T) or (B, T, D)."""
-    return [[piece] for piece in x.split(list(lengths), dim=1)]
+    return [[piece] for piece in torch.split(x, list(lengths), dim=1)]
 
 
 
@@ -114,7 +115,7 @@ def too_many(seen: Comparison) -> str | None:
     """Say, of a `ReadState` with a total, when there are more parameters than the exercise names."""
     got, want = seen.got.value["total"], seen.expected.value["total"]
     if got > want:
-        return "There are more parameters than the exercise names. Is there a bias, or a layer of its own too many?"
+        return "There are more parameters than the exercise names. Is there a bias, or one part too many?"
     if got < want:
         return "There are fewer parameters than the exercise names. Is a part missing, or too narrow?"
     return None

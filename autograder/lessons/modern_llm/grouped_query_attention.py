@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import torch
 
 from autograder.judge import masks, modules
 from autograder.judge.authoring import (
@@ -19,11 +18,11 @@ NAMES = ("x", "past")
 
 
 def _attend(
-    d: Draw, *shapes: Sequence[int], init: drawn.Init = INIT, wanted: str = "both", **kwargs: float
+    d: Draw, *shapes: Sequence[int], init: drawn.Init = INIT, wanted: str = "both", base: float = drawn.BASE,
 ) -> InPieces:
     """Call once for each shape (B, T), each time without a past."""
     calls = [[d.normal(*shape, int(init[0])), None] for shape in shapes]
-    return drawn.pieces(init, drawn.attention(d, init), *calls, wanted=wanted, **kwargs)
+    return drawn.pieces(init, drawn.attention(d, init), *calls, wanted=wanted, base=base)
 
 
 def _after(
@@ -62,7 +61,7 @@ def _about_output(seen: Comparison) -> str | None:
     """Say when only position 0 is right, which attends to itself alone."""
     got, want = seen.got.value, seen.expected.value
     if near(got[:, :1], want[:, :1]) and got.size(1) > 1 and not near(got[:, 1:2], want[:, 1:2]):
-        return "The output is right at position 0, and wrong from position 1 on, where rotation and mask matter."
+        return "The output is right at position 0 alone. From position 1 on, rotation and mask matter."
     return None
 
 
@@ -75,7 +74,7 @@ WEIGHTS = ("w_q.weight", "w_k.weight", "w_v.weight", "w_o.weight")
 exercise = ExerciseChecks(reference=reference.GroupedQueryAttention, excludes=FINISHED_ATTENTION,
     judge=matches_reference(_about_output),
     examples=[
-        example(lambda d: drawn.as_calls(_attend(d, (1, 1), init=(4, 4, 2)))),
+        example(lambda d: drawn.as_calls(_attend(d, (1, 1), init=(8, 4, 2)))),
         example(lambda d: drawn.as_calls(_attend(d, (1, 3), init=(8, 2, 1)))),
         example(lambda d: drawn.as_calls(_after(d, 1, 2, 2, init=(8, 4, 2)))),
         example(lambda _: module([8, 2, 4], {})),

@@ -25,17 +25,17 @@ def _ids(d: Draw, init: drawn.Init, *shape: int) -> torch.Tensor:
 
 def _model(
     d: Draw, *shapes: Sequence[int], init: drawn.Init = INIT, silent: Sequence[str] = (),
-    wanted: str = "output", **kwargs: float,
+    wanted: str = "output", base: float = drawn.BASE, eps: float = drawn.EPS,
 ) -> InPieces:
     """Call once for each shape (B, T), each time without a past; `silent` sublayers put out zeros."""
     calls = [[_ids(d, init, *shape), None] for shape in shapes]
     weights = drawn.silenced(drawn.model(d, init), *silent)
-    return drawn.pieces(init, weights, *calls, wanted=wanted, **{"eps": drawn.EPS, **kwargs})
+    return drawn.pieces(init, weights, *calls, wanted=wanted, base=base, eps=eps)
 
 
-def _small_vectors(d: Draw, **kwargs: float) -> InPieces:
+def _small_vectors(d: Draw, eps: float = drawn.EPS) -> InPieces:
     """Call a model whose vectors are so small that eps matters in every norm."""
-    asked = _model(d, (2, 5), **kwargs)
+    asked = _model(d, (2, 5), eps=eps)
     table = 0.3 * asked.weights["embedding.weight"]
     return replace(asked, weights={**asked.weights, "embedding.weight": table})
 
@@ -76,7 +76,7 @@ def _scaled(seen: Comparison) -> str | None:
     ratio = (got * want).sum() / (want * want).sum()
     if torch.allclose(got, ratio * want, atol=1e-3, rtol=1e-3):
         return f"Every logit is {times(ratio.item(), 1.0)}. Neither the embedding nor the logits are scaled."
-    return "If every sublayer returns zeros, the logits are norm(embedding) times the transposed table. Yours aren't."
+    return "Without sublayers, the logits are norm(embedding) times the transposed table. Yours are not."
 
 
 exercise = ExerciseChecks(reference=reference.Llama, excludes=FINISHED_ATTENTION,

@@ -18,12 +18,12 @@ NAMES = ("x", "past")
 
 def _layer(
     d: Draw, *shapes: Sequence[int], init: drawn.Init = INIT, silent: Sequence[str] = (),
-    wanted: str = "output", scale: float = 2.0, **kwargs: float,
+    wanted: str = "output", scale: float = 2.0, base: float = drawn.BASE, eps: float = drawn.EPS,
 ) -> InPieces:
     """Call once for each shape (B, T), each time without a past; `silent` sublayers put out zeros."""
     calls = [[d.normal(*shape, int(init[0]), scale=scale), None] for shape in shapes]
     weights = drawn.silenced(drawn.layer(d, init), *silent)
-    return drawn.pieces(init, weights, *calls, wanted=wanted, **{"eps": drawn.EPS, **kwargs})
+    return drawn.pieces(init, weights, *calls, wanted=wanted, base=base, eps=eps)
 
 
 def _after(
@@ -83,5 +83,6 @@ exercise = ExerciseChecks(reference=reference.LlamaLayer, excludes=FINISHED_ATTE
     *properties(lambda d: _after(d, 2, 3, 4),
                 sizes=lambda d: [_layer(d, (1, 1), init=(2, 1, 1, 1)),
                                  _after(d, 12, 20, 30, init=(64, 8, 2, 90))]),
-    defaults(lambda d: [drawn.with_defaults(_layer(d, (2, 6), scale=0.01))], base=(10000.0, 50.0), eps=(1e-5, 1e-3)),
+    defaults(lambda d: [drawn.with_defaults(_layer(d, (2, 6), scale=0.01))],
+             base=(10000.0, 50.0), eps=(1e-5, 1e-3)),
 ])
