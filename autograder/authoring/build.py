@@ -19,8 +19,10 @@ from autograder.authoring.notebook import (
     instructor_notebook,
     read_notebook,
     refused,
+    same_code,
     solution_notebook,
     was_run,
+    with_outputs_of,
 )
 from autograder.authoring.release import generate_assignment, verify_release
 from autograder.authoring.rules import IMAGES, check_images, images_of, verify
@@ -46,9 +48,10 @@ def build(course: Course, lessons: Sequence[str] | None = None, *, execute: bool
     """Build lessons (all by default) and return the files that were written, in order.
 
     Public examples are written first, since the cards in the model answers read them. Of the rest
-    of a lesson nothing is written unless all of it could be made. Model answers are run again only
-    where their cells changed, and never without `execute`. Raises LessonTextError for a text
-    that breaks a rule, CourseError for files in a lesson's folder that the build did not make.
+    of a lesson nothing is written unless all of it could be made. A lesson is run again only if one
+    of its code cells changed, and never without `execute`: new prose keeps the outputs. Raises
+    LessonTextError for a text that breaks a rule, CourseError for files in a lesson's folder that the
+    build did not make.
     """
     written: list[Path] = []
 
@@ -138,7 +141,11 @@ def _solved(course: Course, built: Built, *, execute: bool) -> dict[Path, bytes]
     old = read_notebook(path)
     if not difference(old, built.solution) and (not execute or not _unfinished(old)):
         return {}
-    solution = run(built.solution, built.lesson, course.root) if execute else built.solution
+    solution = built.solution
+    if same_code(old, solution) and not _unfinished(old):
+        with_outputs_of(old, solution)
+    elif execute:
+        solution = run(solution, built.lesson, course.root)
     return {path.relative_to(course.root): as_text(solution).encode()}
 
 

@@ -12,6 +12,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from autograder.exports.roster import Person, Roster
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
+from autograder.model.nbgrader_config import outside_totals
 from autograder.model.report import Report, State
 from autograder.reports.csv_file import csv_text
 from autograder.storage.attempts import Attempt, AttemptLog
@@ -50,12 +51,16 @@ class Score:
 
 @dataclass(frozen=True)
 class LessonScores:
-    """The scores of one lesson, by student; those who handed in nothing have none."""
+    """The scores of one lesson, by student; those who handed in nothing have none.
+
+    One that is extra has a column of its own, and is in no total.
+    """
 
     lesson: str
     max_score: float
     due: datetime | None
     scores: dict[str, Score]
+    is_extra: bool = False
 
     def cell(self, student: str, *, partial: bool) -> float | None:
         """Return a student's points for a file that holds one number per lesson.
@@ -87,9 +92,11 @@ def class_scores(course: Course, lessons: Iterable[str] = ()) -> ClassScores:
 
     Raises CourseError if one of them was never graded, or if nothing was.
     """
-    log, wanted = AttemptLog(course.reports), list(lessons)
+    log, wanted, extra = AttemptLog(course.reports), list(lessons), outside_totals(course)
     with open_gradebook(course) as book:
-        found = [_lesson_scores(book, log, name) for name in wanted or course.lessons()]
+        found = [
+            _lesson_scores(book, log, name, is_extra=name in extra) for name in wanted or course.lessons()
+        ]
         for lesson in found:
             if wanted and not lesson.scores:
                 raise CourseError(
@@ -102,7 +109,7 @@ def class_scores(course: Course, lessons: Iterable[str] = ()) -> ClassScores:
     return ClassScores(graded, sorted(students.union(*(lesson.scores for lesson in graded))))
 
 
-def _lesson_scores(book: Gradebook, log: AttemptLog, lesson: str) -> LessonScores:
+def _lesson_scores(book: Gradebook, log: AttemptLog, lesson: str, *, is_extra: bool) -> LessonScores:
     by_hand, comments = scores_by_hand(book, lesson), comments_by_hand(book, lesson)
     scores = {
         student: _score(book, attempt, by_hand.get(student, {}), comments.get(student, {}))
@@ -113,7 +120,7 @@ def _lesson_scores(book: Gradebook, log: AttemptLog, lesson: str) -> LessonScore
         due = book.find_assignment(lesson).duedate
     except MissingEntry:
         due = None
-    return LessonScores(lesson, points, due, scores)
+    return LessonScores(lesson, points, due, scores, is_extra)
 
 
 def _score(
@@ -164,7 +171,7 @@ def course_csv(scores: ClassScores, roster: Roster) -> str:
     | LESSON seconds late | 0 if it was in time |
     | LESSON penalty | the points that nbgrader's late-submission plugin took off |
     | LESSON state | graded, unreadable, wrong-file or absent |
-    | total | the points graded so far in all lessons, after penalties |
+    | total | the points graded so far in all lessons that are not extra, after penalties |
     | total of | the points of all these lessons, handed in or not, without those still pending |
     """
     known = roster.known(scores.students)
@@ -180,7 +187,8 @@ def _course_row(scores: ClassScores, student: str, who: Person) -> Cells:
     cells: Cells = [student, who.full_name, who.email, who.number]
     for lesson in scores.lessons:
         score = lesson.scores.get(student)
-        most += lesson.max_score - (score.report.pending if score else 0.0)
+        if not lesson.is_extra:
+            most += lesson.max_score - (score.report.pending if score else 0.0)
         if score is None:
             cells += [None, lesson.max_score, None, None, None, State.ABSENT.value]
             continue
@@ -189,6 +197,6 @@ def _course_row(scores: ClassScores, student: str, who: Person) -> Cells:
         late = (None, None) if is_absent else (score.seconds_late, score.penalty)
         points = report.score if is_graded else None
         cells += [points, report.max_score, report.pending, *late, report.state.value]
-        if is_graded:
+        if is_graded and not lesson.is_extra:
             earned.append(score.earned)
     return [*cells, sum(earned) if earned else None, most]

@@ -15,6 +15,11 @@ from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
 
 ONE_NUMBER = {"nbgrader", "canvas", "moodle"}  # a lesson has one cell, without room for "pending"
+# What adds up scores itself has to be told by hand that a lesson is extra.
+IN_NO_TOTAL = {
+    "canvas": "tick 'Do not count this assignment towards the final grade' in its assignment in Canvas",
+    "moodle": "set its weight to 0 in the gradebook setup of Moodle",
+}
 PRIVATE = "the zip holds model answers, checks and the lesson's key: keep it to instructors"
 
 File = tuple[str, bytes]  # its name below the folder of exports, and its content
@@ -95,6 +100,9 @@ def _notes(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> li
                 f"above the maximum grade of {lesson.max_score:g}, so Moodle ignores them: the scores of "
                 f"{', '.join(sorted(above))}"
             )
+    if name in IN_NO_TOTAL:
+        extra = (lesson.lesson for lesson in scores.lessons if lesson.is_extra)
+        notes += [f"{lesson} is extra: {IN_NO_TOTAL[name]}" for lesson in extra]
     known = wanted.roster.known(scores.students)
     unknown = [student for student in scores.students if student not in known]
     if wanted.roster.people and unknown:

@@ -9,8 +9,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import yaml
 
 from autograder.model.errors import LessonTextError
 
@@ -193,6 +196,7 @@ def skeleton(text: str, *, markdown: bool) -> str:
 
 # In prose, a paper's number becomes a link to it; where an author made the link, it stays as it is.
 ARXIV = re.compile(r"(?<![\[/\w])arXiv:(\d{4}\.\d{4,5})")
+FENCE = "# ---"  # around the header of the file
 HEADER = re.compile(r"^#\s*%%+(\s|$)")
 EXERCISE = re.compile(
     r"^#{2,3} (?:Exercise \d+|Stretch): (.*?)(?: \([\d.]+ points?.*\)|, not counted)?$", re.MULTILINE
@@ -214,11 +218,16 @@ class ExerciseHeader:
 
 @dataclass(frozen=True)
 class LessonText:
-    """A lesson's cells, in order, and the sum of points that its header declares (0 for none)."""
+    """A lesson's cells, in order, and what its header declares.
+
+    That is the sum of the points (0 for none), and whether the lesson is extra: it counts in no total of the
+    course.
+    """
 
     path: Path
     cells: tuple[LessonCell, ...]
     points: float = 0.0
+    extra: bool = False
 
     @property
     def name(self) -> str:
@@ -308,10 +317,27 @@ def read_lesson(path: Path) -> LessonText:
     if len(lines) != len(notebook.cells):
         problem = f"expected a cell for each of the {len(lines)} '# %%' lines, got {len(notebook.cells)}"
         raise LessonTextError(f"{problem}; text before the first one belongs to no cell", path)
-    declared = notebook.metadata.get("coursework")  # a header such as `coursework: {points: 20}`
-    points = declared.get("points") if isinstance(declared, Mapping) else None
+    declared = header(path)
+    points = declared.get("points")
     total = float(points) if isinstance(points, (int, float)) else 0.0
-    return LessonText(path, tuple(_cells(notebook.cells, lines, path)), total)
+    return LessonText(path, tuple(_cells(notebook.cells, lines, path)), total, declared.get("extra") is True)
+
+
+def header(path: Path) -> Mapping[str, Any]:
+    """Return what a lesson's header declares, as in `coursework: {points: 20, extra: true}`.
+
+    Reads no further than the header and needs no jupytext, since reports ask every lesson for it. What is no
+    header declares nothing.
+    """
+    with path.open(encoding="utf-8") as file:
+        if next(file, "").strip() != FENCE:
+            return {}
+        lines = [line.removeprefix("#") for line in takewhile(lambda line: line.strip() != FENCE, file)]
+    try:
+        declared = yaml.safe_load("".join(lines))["jupyter"]["coursework"]
+    except (yaml.YAMLError, LookupError, TypeError):
+        return {}
+    return declared if isinstance(declared, Mapping) else {}
 
 
 def _cells(parsed: list[Any], lines: list[int], path: Path) -> Iterator[LessonCell]:

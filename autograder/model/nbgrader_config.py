@@ -1,4 +1,4 @@
-"""What a course's nbgrader_config.py says: the course's id, and where its gradebook is."""
+"""What a course's nbgrader_config.py says: its id, where its gradebook is, and what enters a total."""
 
 import os
 import sys
@@ -11,6 +11,7 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.model.course import CONFIG, Course
+from autograder.model.lesson_text import header
 
 PATIENCE = 30  # seconds to wait for a locked SQLite file; the formgrader locks it for far less
 
@@ -25,6 +26,16 @@ def settings(course: Course) -> Config:
 def course_id(course: Course) -> str:
     """Return the course's id; '' if it has none."""
     return str(settings(course).CourseDirectory.get("course_id", ""))
+
+
+def outside_totals(course: Course) -> frozenset[str]:
+    """Return the lessons that enter no total over all lessons: those whose text declares them extra.
+
+    With `c.Totals.count_extra = True` they count like any other, and there are none.
+    """
+    if settings(course).Totals.get("count_extra", False):
+        return frozenset()
+    return frozenset(name for name in course.lessons() if header(course.text(name)).get("extra") is True)
 
 
 def database_url(course: Course) -> str:

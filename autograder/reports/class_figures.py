@@ -3,10 +3,12 @@
 Every figure is of what has been graded. A submission counts with its share of the points graded so far, from
 0 to 1, so that pending points are neither earned nor lost. Where nothing was graded, because a file could not
 be opened or nothing was handed in, a submission counts in no figure.
+
+An extra lesson has figures of its own like any other, and counts in no share, median, fall or need for help.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -270,11 +272,17 @@ class StudentRow:
 
     student: str
     reports: dict[str, Report]
+    extra: Set[str] = frozenset()
+
+    @property
+    def counted(self) -> dict[str, Report]:
+        """The reports of the lessons that are not extra."""
+        return {name: report for name, report in self.reports.items() if name not in self.extra}
 
     @property
     def share(self) -> float | None:
-        """The share of all points graded so far, over all lessons; None without any."""
-        graded = [each for each in self.reports.values() if each.is_graded]
+        """The share of all points graded so far, over the lessons that are not extra; None without any."""
+        graded = [each for each in self.counted.values() if each.is_graded]
         points = sum(each.graded_points for each in graded)
         return sum(each.score for each in graded) / points if points > 0 else None
 
@@ -294,10 +302,12 @@ class CourseFigures:
     """The figures of all lessons; `needs` begins with the most urgent, `exercises` with the hardest.
 
     `graded` and `not_opened` count submissions, `by_hand` answers. `incidents` have their lesson's name
-    before them. `median` is of what students earned of their graded points over all lessons.
+    before them. `median` is of what students earned of their graded points over all lessons but the `extra`
+    ones.
     """
 
     lessons: list[LessonFigures]
+    extra: Set[str]
     rows: list[StudentRow]
     needs: list[Need]
     exercises: list[ExerciseFigures]
@@ -309,12 +319,16 @@ class CourseFigures:
     median: float | None
 
 
-def course_figures(lesson_reports: Mapping[str, Mapping[str, Report]]) -> CourseFigures:
+def course_figures(
+    lesson_reports: Mapping[str, Mapping[str, Report]], extra: Set[str] = frozenset()
+) -> CourseFigures:
     """Return the figures of a course; a lesson without reports is left out."""
     lessons = [figures(name, each) for name, each in sorted(lesson_reports.items()) if each]
     students = sorted({student for one in lessons for student in one.reports})
     rows = [
-        StudentRow(student, {one.lesson: one.reports[student] for one in lessons if student in one.reports})
+        StudentRow(
+            student, {one.lesson: one.reports[student] for one in lessons if student in one.reports}, extra
+        )
         for student in students
     ]
     shares = [row.share for row in rows if row.share is not None]
@@ -322,6 +336,7 @@ def course_figures(lesson_reports: Mapping[str, Mapping[str, Report]]) -> Course
     damaged = (State.UNREADABLE, State.WRONG_FILE)
     return CourseFigures(
         lessons=lessons,
+        extra=extra,
         rows=rows,
         needs=_needs(lessons, rows),
         exercises=sorted(ranked, key=lambda each: each.mean_share or 0.0),
@@ -339,9 +354,9 @@ def _needs(lessons: list[LessonFigures], rows: list[StudentRow]) -> list[Need]:
     medians = {one.lesson: one.spread.median for one in lessons if one.spread}
     needs = []
     for row in rows:
-        zero = [name for name, report in row.reports.items() if report.share == 0]
+        zero = [name for name, report in row.counted.items() if report.share == 0]
         missing: dict[State, list[str]] = defaultdict(list)
-        for name, report in row.reports.items():
+        for name, report in row.counted.items():
             if not report.is_graded:
                 missing[report.state].append(name)
         fall = _fall(row, medians)
@@ -357,7 +372,7 @@ def _fall(row: StudentRow, medians: Mapping[str, float]) -> float:
 
     Each lesson counts by its distance to the class's median, so that a hard lesson alone is no fall.
     """
-    distances = [each.share - medians[name] for name, each in row.reports.items() if each.share is not None]
+    distances = [each.share - medians[name] for name, each in row.counted.items() if each.share is not None]
     if len(distances) < FEWEST_LESSONS:
         return 0.0
     fall = fmean(distances[:-2]) - fmean(distances[-2:])

@@ -38,12 +38,14 @@ def class_pages(
     made_at: datetime,
     formgrader: str = FORMGRADER,
     indexes: Set[str] = frozenset(),
+    extra: Set[str] = frozenset(),
 ) -> dict[str, str]:
     """Return the pages by file name; all lie in reports/, beside each other.
 
-    Reports and answers go by lesson. `indexes` are the students who have an index page of their own.
+    Reports and answers go by lesson. `indexes` are the students who have an index page of their own, `extra`
+    the lessons that enter no total.
     """
-    course, script = course_figures(lesson_reports), render("class_script.j2")
+    course, script = course_figures(lesson_reports, extra), render("class_script.j2")
     page = partial(
         render,
         course=course,

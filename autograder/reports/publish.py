@@ -14,7 +14,7 @@ from nbgrader.api import Gradebook
 
 from autograder.authoring.files import files_in
 from autograder.model.course import Course
-from autograder.model.nbgrader_config import settings
+from autograder.model.nbgrader_config import outside_totals, settings
 from autograder.model.report import Report, State
 from autograder.reports.class_answers import read_answers
 from autograder.reports.class_pages import FORMGRADER, class_pages
@@ -82,13 +82,14 @@ def publish(course: Course, lessons: Sequence[str]) -> Published:
     with open_gradebook(course) as book:
         reports = {lesson: _reports(course, book, found) for lesson, found in latest.items()}
     formgrader = settings(course).ClassReport.get("formgrader", FORMGRADER)
+    extra = outside_totals(course)
     indexes = {path.parent.name for path in course.feedback.glob("*/index.html")}
     sandboxed = all(each.sandboxed for found in latest.values() for each in found.values())
 
     files = [path for each in reports for path in (course.text(each), course.release_notebook(each))]
     files += [course.autograded_notebook(name, lesson) for lesson in reports for name in latest[lesson]]
     source = imprint(
-        [formgrader, sandboxed, sorted(indexes)],
+        [formgrader, sandboxed, sorted(indexes), sorted(extra)],
         {
             lesson: {name: each.model_dump_json() for name, each in found.items()}
             for lesson, found in reports.items()
@@ -107,6 +108,7 @@ def publish(course: Course, lessons: Sequence[str]) -> Published:
         made_at=datetime.now(UTC),
         formgrader=formgrader,
         indexes=indexes,
+        extra=extra,
     )
     texts |= {f"{lesson}.csv": scores_csv(found) for lesson, found in reports.items()}
     for name, text in texts.items():

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from nbformat import NotebookNode
 
 from autograder.model.course import Course
+from autograder.model.nbgrader_config import outside_totals
 from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome, Report
 from autograder.reports.mathml import typeset_markdown
 from autograder.reports.templating import code_html, policy_hash, render
@@ -384,7 +385,10 @@ def notebook_page(work: GradedWork) -> str:
 
 @dataclass(frozen=True)
 class LessonView:
-    """One lesson of a student: its attempts, and the newest report with the gradebook's scores."""
+    """One lesson of a student: its attempts, and the newest report with the gradebook's scores.
+
+    One that is extra has points of its own, and is not in the total.
+    """
 
     titles: Titles
     page: str  # relative to the index
@@ -392,6 +396,7 @@ class LessonView:
     report: Report
     late_penalty: float
     to_fix: Sequence[ExerciseReport]
+    is_extra: bool
 
 
 def student_index(
@@ -404,7 +409,7 @@ def student_index(
 
     `attempts` are those of each lesson, oldest first.
     """
-    lessons = []
+    lessons, extra = [], outside_totals(course)
     for name, made in sorted(attempts.items()):
         known, folder = grades.get(name, LessonGrades()), quote(name, safe="")
         report = made[-1].report.with_scores(known.scores)
@@ -415,9 +420,11 @@ def student_index(
             report=report,
             late_penalty=known.late_penalty,
             to_fix=Standing(report).to_fix if report.is_graded else [],
+            is_extra=name in extra,
         )
         lessons.append(view)
-    graded = [each for each in lessons if each.report.is_graded]
+    counted = [each for each in lessons if not each.is_extra]
+    graded = [each for each in counted if each.report.is_graded]
     earned = sum(each.report.score - each.late_penalty for each in graded)
     most = sum(each.report.max_score for each in graded)
     pending = sum(each.report.pending for each in graded)
@@ -426,6 +433,7 @@ def student_index(
         sandboxed=all(made[-1].sandboxed for made in attempts.values()),
         student=student,
         lessons=lessons,
+        counted=counted,
         total=total(earned, most, pending) if graded else "Nothing graded",
         report_total=report_total,
     )

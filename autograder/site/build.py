@@ -8,6 +8,7 @@ from autograder.authoring.files import files_in, write
 from autograder.guard import refuse_secrets
 from autograder.lecture.pages import solved_lesson
 from autograder.model.course import Course
+from autograder.model.nbgrader_config import outside_totals
 from autograder.reports.templating import render
 from autograder.site.page import LessonPage
 from autograder.submissions.released import released_notebook
@@ -33,7 +34,7 @@ def site(course: Course) -> dict[str, bytes]:
     lessons = [_lesson(course, name) for name in course.lessons()]
     style = render("student_style.j2") + (HERE / "site.css").read_text(encoding="utf-8")
     contents = {
-        "index.html": render("site_index.html.j2", root="", lessons=lessons),
+        "index.html": render("site_index.html.j2", root="", lessons=lessons, extra=outside_totals(course)),
         "style.css": style,
         "site.js": (HERE / "site.js").read_text(encoding="utf-8"),
         "sections.js": _sections(lessons),
