@@ -4,8 +4,9 @@ Lesson 9 loads the weights of SmolLM2 into the student's `Llama`. Where the weig
 shown as they were recorded, and its pictures are left out.
 """
 
+import ctypes
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 import torch
@@ -41,6 +42,42 @@ def say(
     smollm.line(label, text, write)
 
 
+def share_weights(model: nn.Module) -> None:
+    """Let the course's SmolLM2 use the weights of a student's copy, so that memory holds them once.
+
+    Only tensors that are equal, bit for bit, are replaced.
+    """
+    tensors: Any = smollm.load().tensors
+    copies = {_fingerprint(weight): weight.detach() for weight in model.parameters()}
+    for name, tensor in tensors.items():
+        copy = copies.get(_fingerprint(tensor))
+        if copy is not None and torch.equal(copy, tensor):
+            tensors[name] = copy
+    smollm.load().table = tensors["token_embd.weight"]
+    del tensor
+    with suppress(OSError, AttributeError):  # glibc keeps what is freed; others have no such function
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _fingerprint(tensor: Tensor) -> tuple[torch.Size, tuple[float, ...]]:
+    """Return what two different weights hardly share: the shape and some of the numbers."""
+    return tensor.shape, tuple(tensor.flatten()[:64].tolist())
+
+
+@contextmanager
+def default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    """Let what is built inside a `with` block have weights of another dtype from the start.
+
+    A conversion afterwards would need memory for both.
+    """
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
 def show_tokens(text: str, label: str) -> None:
     """Print a text as the tokens that the model reads, with a line break as ↵ and a space as ␣."""
 
@@ -49,20 +86,6 @@ def show_tokens(text: str, label: str) -> None:
         return " ".join(piece.replace("Ċ", smollm.BREAK).replace("Ġ", "␣") for piece in pieces)
 
     smollm.line(label, text, split)
-
-
-@contextmanager
-def default_dtype(dtype: torch.dtype) -> Iterator[None]:
-    """Let what is built inside a `with` block have weights of another dtype from the start.
-
-    A conversion afterwards would need the memory of both.
-    """
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(dtype)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(before)
 
 
 @torch.no_grad()

