@@ -1,6 +1,6 @@
 # ---
 # jupyter:
-#   coursework: {points: 20}
+#   coursework: {points: 20, extra: true}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 # ---
 
