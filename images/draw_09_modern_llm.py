@@ -41,7 +41,7 @@ def frame(ax: Axes, corner: Point, size: Point) -> None:
 
 
 def stack(ax: Axes, x: float, title: str, parts: tuple[str, ...], last: int) -> None:
-    """Draw a model from the bottom up; parts 1 to `last` are repeated. What today's model has is in colour."""
+    """Draw a model from the bottom up; parts 1 to `last` are repeated, and those of today are in colour."""
     colour = WRONG if parts is NEW else MUTED
     write(ax, (x, 6.75), title, bold=True)
     step = 5.9 / (len(parts) - 1)
