@@ -4,7 +4,8 @@ Lesson 9 loads the weights of SmolLM2 into the student's `Llama`. Where the weig
 shown as they were recorded, and its pictures are left out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import torch
@@ -48,6 +49,20 @@ def show_tokens(text: str, label: str) -> None:
         return " ".join(piece.replace("Ċ", smollm.BREAK).replace("Ġ", "␣") for piece in pieces)
 
     smollm.line(label, text, split)
+
+
+@contextmanager
+def default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    """Let what is built inside a `with` block have weights of another dtype from the start.
+
+    A conversion afterwards would need the memory of both.
+    """
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 @torch.no_grad()
