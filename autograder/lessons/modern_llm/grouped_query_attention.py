@@ -75,7 +75,7 @@ WEIGHTS = ("w_q.weight", "w_k.weight", "w_v.weight", "w_o.weight")
 exercise = ExerciseChecks(reference=reference.GroupedQueryAttention, excludes=FINISHED_ATTENTION,
     judge=matches_reference(_about_output),
     examples=[
-        example(lambda d: drawn.as_calls(_attend(d, (1, 1), init=(4, 4, 2)))),
+        example(lambda d: drawn.as_calls(_attend(d, (1, 1), init=(8, 4, 2)))),
         example(lambda d: drawn.as_calls(_attend(d, (1, 3), init=(4, 2, 1)))),
         example(lambda d: drawn.as_calls(_after(d, 1, 2, 2, init=(8, 4, 2)))),
         example(lambda _: module([8, 2, 4], {})),
