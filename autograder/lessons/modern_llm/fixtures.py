@@ -14,7 +14,7 @@ from torch import nn
 from coursework.engine.operation import (
     Answer, Operation, StructureError, attribute, first_tensor, kind_of, load,
 )
-from coursework.engine.operations import ModuleOperation, TwoOutputs
+from coursework.engine.operations import CallModule, TwoOutputs
 
 VOCABULARY = 19  # of the scripted model
 OTHER = 3  # what it writes where its rule gives `end_id`
@@ -23,7 +23,7 @@ NEVER = 99  # a place that no text reaches
 
 
 @dataclass(frozen=True)
-class InPieces(ModuleOperation):
+class InPieces(CallModule):
     """Build the class, and call it once for each entry of `calls`; what comes back is a pair each time.
 
     `wanted` says what the result is: "output" or "past", of each call, or "both". An entry with a single
@@ -34,8 +34,9 @@ class InPieces(ModuleOperation):
 
     faults: ClassVar = {"pair": "Return a pair: the output, and the keys and values so far."}
 
-    def run(self, answer: Answer) -> Any:
-        built, past, found = self.build(answer), None, []
+    def call(self, built: nn.Module) -> Any:
+        """Call a module that is built already, piece by piece."""
+        past, found = None, list[Any]()
         for number, call in enumerate(self.calls):
             returned = built(*call) if len(call) > 1 or number == 0 else built(*call, past)
             if not isinstance(returned, (tuple, list)) or len(returned) != 2:
@@ -100,7 +101,7 @@ class LoadTensors(Operation):
         if self.facts:
             trained = {id(p) for p in model.parameters() if p.requires_grad}
             found["trainable"] = all(id(attribute(model, path)) in trained for path in self.zeros)
-            found["given"] = {name: tensor.clone() for name, tensor in given.items()}
+            found["given"] = {name: _copied(entry) for name, entry in given.items()}
         for tensor in given.values() if self.afterwards else ():
             tensor.add_(1.0)
         return found | {path: attribute(model, path).detach() for path in self.paths}
@@ -117,9 +118,14 @@ class LoadTensors(Operation):
             return value
         given = value["given"]
         kept = given.keys() == self.tensors.keys() and all(
-            torch.equal(given[name], tensor) for name, tensor in self.tensors.items()
+            given[name] is not None and torch.equal(given[name], tensor) for name, tensor in self.tensors.items()
         )
         return {**{key: value[key] for key in value if key != "given"}, "dictionary kept": kept}
+
+
+def _copied(entry: Any) -> torch.Tensor | None:
+    """Return a copy of an entry of the dictionary; None for what is no tensor."""
+    return entry.clone() if isinstance(entry, torch.Tensor) else None
 
 
 class ScriptedModel(nn.Module):

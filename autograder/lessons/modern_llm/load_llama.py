@@ -142,7 +142,7 @@ exercise = ExerciseChecks(reference=reference.load_llama, judge=matches_referenc
     Check("facts", "the model can still be trained, and the dictionary is left as it was",
           lambda d: _load(d, ".w_q", facts=True),
           facts({"trainable": "After loading, some parameter of the model can no longer be trained.",
-                 "dictionary kept": "The dictionary was changed. Read it, but don't change it."},
+                 "dictionary kept": "The dictionary was modified in place. Read it, but don't change it."},
                 _first_wrong)),
     Check("model-in-float64", "a model in float64 stays in float64",
           lambda d: _load(d, "", double=True), weight=0.5),

@@ -25,7 +25,7 @@ def _wrong_token(seen: Comparison) -> str | None:
     said = f"Without `weight`, the features of token {token}"
     if not got.isfinite().all():
         return None
-    if mean.abs() < 1e-3 < right.abs():
+    if mean.abs() < 1e-3 * wanted < right.abs():
         return f"{said} have mean 0. Nothing is subtracted in an RMS norm."
     if near(size, wanted):
         return None
