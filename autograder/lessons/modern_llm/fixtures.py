@@ -118,7 +118,8 @@ class LoadTensors(Operation):
             return value
         given = value["given"]
         kept = given.keys() == self.tensors.keys() and all(
-            given[name] is not None and torch.equal(given[name], tensor) for name, tensor in self.tensors.items()
+            given[name] is not None and torch.equal(given[name], tensor)
+            for name, tensor in self.tensors.items()
         )
         return {**{key: value[key] for key in value if key != "given"}, "dictionary kept": kept}
 
