@@ -39,8 +39,8 @@ def attention(draw: Draw, init: Init, path: str = "") -> Weights:
     """
     d_model, heads, kv_heads = map(int, init[:3])
     shared = d_model // heads * kv_heads
-    found = matrix(draw, f"{path}w_q", d_model, d_model, 1.5)
-    found |= matrix(draw, f"{path}w_k", d_model, shared, 1.5)
+    found = matrix(draw, f"{path}w_q", d_model, d_model, 1.2)
+    found |= matrix(draw, f"{path}w_k", d_model, shared, 1.2)
     return found | matrix(draw, f"{path}w_v", d_model, shared) | matrix(draw, f"{path}w_o", d_model, d_model)
 
 
@@ -56,7 +56,7 @@ def layer(draw: Draw, init: Init, path: str = "") -> Weights:
 def model(draw: Draw, init: Init) -> Weights:
     """Return the weights of a model; `init` begins as the contract orders it, up to d_ff."""
     vocab_size, d_model, layers = map(int, init[:3])
-    found = {"embedding.weight": draw.normal(vocab_size, d_model)} | norm(draw, "norm", d_model)
+    found = {"embedding.weight": draw.normal(vocab_size, d_model, scale=0.4)} | norm(draw, "norm", d_model)
     for number in range(layers):
         found |= layer(draw, (d_model, *init[3:]), f"layers.{number}.")
     return found

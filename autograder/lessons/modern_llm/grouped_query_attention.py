@@ -75,8 +75,8 @@ exercise = ExerciseChecks(reference=reference.GroupedQueryAttention, excludes=FI
     judge=matches_reference(_about_output),
     examples=[
         example(lambda d: drawn.as_calls(_attend(d, (1, 1), init=(8, 4, 2)))),
-        example(lambda d: drawn.as_calls(_attend(d, (1, 3), init=(8, 2, 1)))),
-        example(lambda d: drawn.as_calls(_after(d, 1, 2, 2, init=(8, 4, 2)))),
+        example(lambda d: drawn.as_calls(_attend(d, (1, 3), init=(8, 2, 1), base=100.0))),
+        example(lambda d: drawn.as_calls(_after(d, 1, 2, 3, init=(8, 4, 2)))),
         example(lambda _: module([8, 2, 4], {})),
     ], checks=[
     Check("output", "the output, for three samples of five positions",

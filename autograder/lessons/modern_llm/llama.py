@@ -119,6 +119,6 @@ exercise = ExerciseChecks(reference=reference.Llama, excludes=FINISHED_ATTENTION
     *properties(lambda d: _after(d, 2, 3, 4),
                 sizes=lambda d: [_model(d, (1, 1), init=(1, 2, 1, 1, 1, 1)),
                                  _model(d, (1, 40), init=(70, 8, 1, 2, 1, 9)),
-                                 _after(d, 6, 20, 30, init=(90, 64, 3, 8, 2, 70))]),
+                                 _after(d, 5, 12, 30, init=(60, 32, 2, 8, 2, 70))]),
     defaults(lambda d: [drawn.with_defaults(_small_vectors(d))], base=(10000.0, 50.0), eps=(1e-5, 1e-3)),
 ])
