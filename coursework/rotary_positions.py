@@ -25,7 +25,7 @@ def start_anywhere(rotary: Rotary) -> Callable[..., Tensor]:
     def table(positions: int, width: int, base: float, dtype: torch.dtype) -> Tensor:
         ahead = torch.zeros(1, positions, width, dtype=dtype)
         ahead[..., 0::2] = 1
-        return rotary(ahead, base)[0].unflatten(-1, (-1, 2))  # (positions, width / 2, cos and sin)
+        return rotary(ahead, base).reshape(positions, -1, 2)  # cos and sin of width / 2 pairs
 
     def rotary_from(x: Tensor, start: int = 0, base: float = 10000.0) -> Tensor:
         """Turn each pair of neighbours in x by the angle of its position, of which `start` is the first.
@@ -37,8 +37,9 @@ def start_anywhere(rotary: Rotary) -> Callable[..., Tensor]:
         precise = torch.promote_types(x.dtype, torch.float32)  # 16 bits are too few for an angle
         with torch.inference_mode(mode=False), torch.no_grad():
             turned = table(enough, width, base, precise)[start : start + length].to(x)  # (T, K / 2, 2)
-        pairs = x.unflatten(-1, (-1, 2))  # (…, T, K / 2, 2)
+        pairs = x.reshape(*x.shape[:-1], -1, 2)  # (…, T, K / 2, 2)
         quarter = torch.stack([-pairs[..., 1], pairs[..., 0]], dim=-1)  # turned by 90 degrees
-        return (pairs * turned[..., :1] + quarter * turned[..., 1:]).flatten(-2)
+        found: Tensor = (pairs * turned[..., :1] + quarter * turned[..., 1:]).flatten(-2)
+        return found
 
     return rotary_from

@@ -16,7 +16,7 @@ def rotary(x: Tensor, base: float = 10000.0) -> Tensor:
     if x.size(-1) % 2:
         raise ValueError(f"the width should be even, got {x.size(-1)}")
     precise = torch.promote_types(x.dtype, torch.float32)
-    pairs = torch.view_as_complex(x.to(precise).unflatten(-1, (-1, 2)).contiguous())  # (B, S, D / 2)
+    pairs = torch.view_as_complex(x.to(precise).reshape(*x.shape[:-1], -1, 2))  # (B, S, D / 2)
     speed = base ** (torch.arange(pairs.size(-1), device=x.device) / -pairs.size(-1))  # (D / 2,)
     angle = torch.outer(torch.arange(x.size(1), device=x.device), speed).to(precise)  # (S, D / 2)
     turned = pairs * torch.polar(torch.ones_like(angle), angle)

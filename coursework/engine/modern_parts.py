@@ -14,7 +14,8 @@ from coursework.engine.operation import Answer
 from coursework.engine.operations import CallFunction
 
 WORDS: Final = 10
-WIDTH, KEYS, HIDDEN, TOKENS = 4, 2, 3, 5  # of the model to load: K is 2, with two query heads and one key head
+TOP: Final = 3.0  # the likeliest token's logit
+WIDTH, KEYS, HIDDEN, TOKENS = 4, 2, 3, 5  # of the model to load
 
 
 class Adder(nn.Module):
@@ -34,7 +35,7 @@ class Adder(nn.Module):
         new = ids[:, None, :, None].float()
         both = new if past is None else torch.cat([past[0][0], new], dim=2)
         sums = both[..., 0].cumsum(dim=-1)[:, 0, -ids.size(1) :].round().long() % WORDS  # (1, T)
-        return 3.0 * nn.functional.one_hot(sums, WORDS) * self.weight, [(both, both)]
+        return TOP * nn.functional.one_hot(sums, WORDS) * self.weight, [(both, both)]
 
 
 @dataclass(frozen=True)
@@ -42,23 +43,25 @@ class WriteExample(CallFunction):
     """Let the function write with the adder; the result is the new ids, and how the model was called.
 
     `args` are those of the call, with words in place of the model and of `choose`, which picks the likeliest
-    token, or with a `step` another one that many ids further on. A call after the last token is left out.
-    With `fails`, `choose` raises at its second call, and the result is the mode of the model afterwards.
+    token, or with a `step` another one that many ids further on. `train` is the model's mode. A call after
+    the last token is left out. With `fails`, `choose` raises at its second call, and the result is the mode
+    of the model afterwards.
     """
 
     step: int = 0
     fails: bool = False
+    train: bool = True
 
     def run(self, answer: Answer) -> Any:
-        """Call it with a model in train mode."""
+        """Call it."""
         _, ids, max_new, _, end_id = self.args
-        model, chosen = Adder().train(), 0
+        model = Adder().train(self.train)
+        as_given: list[bool] = []
 
         def choose(logits: torch.Tensor) -> torch.Tensor:
-            nonlocal chosen
-            chosen += 1
-            if self.fails and chosen == 2:
+            if self.fails and as_given:
                 raise InterruptedError
+            as_given.append(logits.shape == (1, WORDS) and bool(logits.max() == TOP))
             return (logits.argmax(dim=-1) + self.step) % WORDS
 
         try:
@@ -70,9 +73,11 @@ class WriteExample(CallFunction):
             "ids": new,
             "tokens in each call of the model": model.calls[: max(written, 1)],
             "further calls": len(model.calls) > written + 1,
+            "choose gets the logits": all(as_given),
             "in eval mode": not model.trained,
             "without gradients": not model.with_gradient,
             "train mode afterwards": model.training,
+            "gradients on afterwards": torch.is_grad_enabled() and model.weight.requires_grad,
         }
 
 
@@ -108,7 +113,7 @@ def small_llama() -> nn.Module:
 
 @dataclass(frozen=True)
 class LoadExample(CallFunction):
-    """Let the function load a small Llama; the result is its weights, of which each tensor counts up.
+    """Let the function load a small Llama in float64; the result is its weights, and some facts.
 
     `kwargs` hold the shapes of the tensors by their names in the file. With `spoilt`, one of them is missing,
     left over or of another shape: then the result says whether a ValueError names it, and whether the model
@@ -119,7 +124,7 @@ class LoadExample(CallFunction):
 
     def run(self, answer: Answer) -> Any:
         """Call it, and change the tensors afterwards, which shows in whatever shares their memory."""
-        model, tensors = small_llama(), counted(self.kwargs)
+        model, tensors = small_llama().double(), counted(self.kwargs)
         weights = dict(model.named_parameters())
         try:
             answer.find()(model, tensors)
@@ -128,15 +133,21 @@ class LoadExample(CallFunction):
                 raise
             kept = not any(bool(weight.any()) for weight in weights.values())
             return {"a ValueError names it": self.spoilt in str(problem), "the model is unchanged": kept}
+        found: dict[str, Any] = {
+            "dictionary as it was": tensors.keys() == self.kwargs.keys(),
+            "trainable": all(weight.requires_grad for weight in model.parameters()),
+            "gradients on afterwards": torch.is_grad_enabled(),
+        }
         for tensor in tensors.values():
             tensor.add_(100)
-        return {name: p.detach().clone() for name, p in model.named_parameters()}
+        return found | {name: p.detach().clone() for name, p in model.named_parameters()}
 
 
 def counted(shapes: Mapping[str, Any]) -> dict[str, torch.Tensor]:
-    """Return a tensor of each shape; the first begins to count at 10, the second at 20, and so on."""
+    """Return a tensor of each shape, every second in float64, that counts up from 10, 20, and so on."""
     found = {}
     for number, (name, shape) in enumerate(shapes.items(), start=1):
         size = int(torch.Size(shape).numel())
-        found[name] = 10.0 * number + torch.arange(float(size)).reshape(tuple(shape)) / 10
+        dtype = torch.float64 if number % 2 else torch.float32
+        found[name] = 10.0 * number + torch.arange(size, dtype=dtype).reshape(tuple(shape)) / 10
     return found

@@ -13,6 +13,7 @@ from coursework.engine.operations import ModuleOperation
 
 Weights = dict[str, torch.Tensor]
 Init = Sequence[float]
+BASE, EPS = 10000.0, 1e-5  # the defaults
 
 
 class ChangedOutputs(modules.ChangedPositions, FirstOutputs):
@@ -38,7 +39,8 @@ def attention(draw: Draw, init: Init, path: str = "") -> Weights:
     """
     d_model, heads, kv_heads = map(int, init[:3])
     shared = d_model // heads * kv_heads
-    found = matrix(draw, f"{path}w_q", d_model, d_model, 1.5) | matrix(draw, f"{path}w_k", d_model, shared, 1.5)
+    found = matrix(draw, f"{path}w_q", d_model, d_model, 1.5)
+    found |= matrix(draw, f"{path}w_k", d_model, shared, 1.5)
     return found | matrix(draw, f"{path}w_v", d_model, shared) | matrix(draw, f"{path}w_o", d_model, d_model)
 
 
@@ -84,14 +86,27 @@ def changed(
     return modules.asked_as(ChangedOutputs, modules.changed_positions(asked, 0, where, value))
 
 
-def pieces(init: Init, drawn: Weights, *calls: Sequence[Any], wanted: str = "both", **kwargs: Any) -> InPieces:
-    """Build a class and call it piece by piece, as `InPieces` does; `kwargs` go to the constructor."""
-    return InPieces(init, drawn, calls, kwargs, wanted=wanted)
+def pieces(
+    init: Init, drawn: Weights, *calls: Sequence[Any], wanted: str = "both", base: float = BASE,
+    eps: float | None = None,
+) -> InPieces:
+    """Build a class and call it piece by piece, as `InPieces` does.
+
+    `base` and `eps` go to the constructor by name, so that a wrong default costs one check alone; without
+    `eps`, it takes none.
+    """
+    named = {"base": base} | ({} if eps is None else {"eps": eps})
+    return InPieces(init, drawn, calls, named, wanted=wanted)
+
+
+def with_defaults(asked: InPieces) -> InPieces:
+    """Return the same calls of a module that is built without `base` and `eps`."""
+    return replace(asked, init_kwargs={})
 
 
 def cut(x: torch.Tensor, *lengths: int) -> list[list[torch.Tensor]]:
     """Return calls, each with a piece of x (B, T) or (B, T, D)."""
-    return [[piece] for piece in x.split(list(lengths), dim=1)]
+    return [[piece] for piece in torch.split(x, list(lengths), dim=1)]
 
 
 
@@ -100,7 +115,7 @@ def too_many(seen: Comparison) -> str | None:
     """Say, of a `ReadState` with a total, when there are more parameters than the exercise names."""
     got, want = seen.got.value["total"], seen.expected.value["total"]
     if got > want:
-        return "There are more parameters than the exercise names. Is there a bias, or a layer of its own too many?"
+        return "There are more parameters than the exercise names. Is there a bias, or one part too many?"
     if got < want:
         return "There are fewer parameters than the exercise names. Is a part missing, or too narrow?"
     return None
@@ -114,4 +129,5 @@ def zeros(drawn: Weights) -> Weights:
 def as_calls(asked: InPieces) -> CallModule:
     """Return the same calls as an example, which students' notebooks can make; no past is left out."""
     calls = [[argument for argument in call if argument is not None] for call in asked.calls]
-    return modules.asked_as(CallModule, replace(asked, calls=calls))
+    named = {name: value for name, value in asked.init_kwargs.items() if value not in (BASE, EPS)}
+    return modules.asked_as(CallModule, replace(asked, calls=calls, init_kwargs=named))

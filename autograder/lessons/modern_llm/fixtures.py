@@ -129,7 +129,7 @@ def _copied(entry: Any) -> torch.Tensor | None:
 
 
 class ScriptedModel(nn.Module):
-    """A model with a cache that writes by a rule: each next token follows from `factor` and all tokens so far.
+    """A model with a cache that writes by a rule: the next token follows from `factor` and all tokens so far.
 
     Its past is what a Llama's would be, a list of pairs, one for each of two layers, (1, 1, P, 2) each; the
     tokens so far are read from there. After `end` tokens of its own it writes `end_id`. `length` is that of
@@ -201,7 +201,7 @@ class Write(Operation):
 
     arguments_in: ClassVar[Sequence[str]] = ("ids",)
 
-    faults: ClassVar = {"logits": "`choose` should be given the logits of the last position, of shape (1, V)."}
+    faults: ClassVar = {"logits": "`choose` should get the logits of the last position, of shape (1, V)."}
 
     def run(self, answer: Answer) -> Any:
         return self.written(answer)[2]
@@ -252,10 +252,9 @@ class WriteFacts(Write):
 
 @dataclass(frozen=True)
 class FailingWrite(Write):
-    """Let the function write with a `choose` or a model that raises at its third call; the result is what mode is
-    left.
+    """Let the function write with a `choose` or a model that raises at its third call.
 
-    `where` is "choose" or "model".
+    `where` is "choose" or "model". The result is the mode that the model is left in.
     """
 
     where: str = "choose"

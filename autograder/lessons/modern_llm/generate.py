@@ -1,5 +1,7 @@
 """Checks of `generate`, with a scripted model that notes how it is called."""
 
+from typing import Any
+
 import torch
 
 from autograder.judge.authoring import (
@@ -7,14 +9,16 @@ from autograder.judge.authoring import (
     properties,
 )
 from autograder.lessons.modern_llm import reference
-from autograder.lessons.modern_llm.fixtures import FIRST_WORD, NEVER, VOCABULARY, FailingWrite, Write, WriteFacts
+from autograder.lessons.modern_llm.fixtures import (
+    FIRST_WORD, NEVER, VOCABULARY, FailingWrite, Write, WriteFacts,
+)
 from coursework.engine.modern_parts import WriteExample
 
 MODE = {"train mode afterwards": "`model.training` should be what it was before the call, "
                                  "also if `choose` or the model raises an exception."}
 FACTS = {
     "prompt at once": "The prompt should go through the model once, all its tokens at a time.",
-    "one at a time": "After the prompt, each call of the model should get the newest token alone, with `past`.",
+    "one at a time": "After the prompt, the model should get the newest token alone, with `past`.",
     "in train mode": "The model was called in train mode, where dropout changes the tokens.",
     "with gradient": "The model was called with gradients on. `torch.no_grad()` saves the memory they take.",
     "gradient in the result": "The result requires a gradient.",
@@ -31,7 +35,8 @@ def _first_wrong(seen: Comparison) -> str | None:
     if got == [*prompt, *want]:
         return "The prompt is returned too. Return the new tokens only."
     if got == want[:-1]:
-        return "The last token is missing" + (": `end_id` is part of the result." if want[-1] == end_id else ".")
+        kept = " `end_id` is part of the result." if want[-1] == end_id else ""
+        return f"The last token is missing.{kept}"
     if got[: len(want)] == want:
         return "There are more tokens than there should be. When does the loop end?"
     place = next((n for n, pair in enumerate(zip(got, want, strict=False)) if len({*pair}) > 1), len(got))
@@ -39,12 +44,12 @@ def _first_wrong(seen: Comparison) -> str | None:
         return "There are fewer tokens than there should be. When does the loop end?"
     if place == 0:
         return "The first new token is wrong: it follows from the logits of the last position of the prompt."
-    return f"New token {place} is wrong. It depends on all tokens before it: does `past` hold each of them, once?"
+    return f"New token {place} is wrong. Does `past` hold each of the tokens before it, once?"
 
 
 def _write(
     d: Draw, max_new: int, *, length: int = 5, end: int = NEVER, end_id: int = 2, kind: type[Write] = Write,
-    prompt_end: int | None = None, **fields: object,
+    prompt_end: int | None = None, **fields: Any,
 ) -> Write:
     """Continue a prompt that holds `end_id` at place `prompt_end`; the model writes it after `end` tokens."""
     ids = d.integers(FIRST_WORD + 1, VOCABULARY, 1, length)
@@ -53,7 +58,7 @@ def _write(
     return kind(d.integer(2, 8), ids, max_new, end, end_id, **fields)
 
 
-def _example(ids: list[int], max_new: int, end_id: int, **fields: object) -> Operation:
+def _example(ids: list[int], max_new: int, end_id: int, **fields: Any) -> Operation:
     return WriteExample(("a small model", torch.tensor([ids]), max_new, "the likeliest", end_id), **fields)
 
 
@@ -62,7 +67,7 @@ exercise = ExerciseChecks(
     examples=[
         example(lambda _: _example([7, 5], 4, 0),
                 shown="generate(model, ids, 4, likeliest, 0)  # each token is the sum of those before it"),
-        example(lambda _: _example([3, 1, 2], 6, 4, step=1),
+        example(lambda _: _example([4, 3, 1, 4], 6, 4, step=1, train=False),
                 shown="generate(model, ids, 6, one_more, 4)  # one_more adds 1 to the sum"),
         example(lambda _: _example([1, 2], 3, 9, fails=True),
                 shown="generate(model, ids, 3, choose, 9)  # choose raises an exception"),
@@ -75,13 +80,14 @@ exercise = ExerciseChecks(
           lambda d: _write(d, 5, end=4), weight=0.5),
     Check("one-token", "max_new is 1", lambda d: _write(d, 1), weight=0.5),
     Check("other-end", "another id ends the text", lambda d: _write(d, 8, end=2, end_id=0), weight=0.5),
-    Check("end-in-the-prompt", "the prompt may contain `end_id`", lambda d: _write(d, 6, end=4, prompt_end=1)),
+    Check("end-in-the-prompt", "the prompt may contain `end_id`",
+          lambda d: _write(d, 6, end=4, prompt_end=1)),
     Check("prompt-ends-in-end", "the prompt may end with `end_id`",
           lambda d: _write(d, 6, end=4, prompt_end=-1), weight=0.5),
     Check("one-word-prompt", "a prompt of one token", lambda d: _write(d, 4, length=1), weight=0.5),
     Check("choose-decides", "each token is the one that `choose` returns",
           lambda d: _write(d, 6, rank=1)),
-    Check("calls", "the prompt goes through the model once, then each new token alone; eval mode, no gradients",
+    Check("calls", "the prompt goes through the model once, then each new token alone; no gradients",
           lambda d: _write(d, 6, kind=WriteFacts, train=True), facts(FACTS), weight=2),
     Check("calls-until-the-end", "the same for a text that ends, from eval mode, which stays",
           lambda d: _write(d, 9, end=4, kind=WriteFacts, rank=1), facts(FACTS)),

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import torch
 
 from autograder.judge import masks, modules
 from autograder.judge.authoring import (
@@ -19,11 +18,11 @@ NAMES = ("x", "past")
 
 
 def _attend(
-    d: Draw, *shapes: Sequence[int], init: drawn.Init = INIT, wanted: str = "both", **kwargs: float
+    d: Draw, *shapes: Sequence[int], init: drawn.Init = INIT, wanted: str = "both", base: float = drawn.BASE,
 ) -> InPieces:
     """Call once for each shape (B, T), each time without a past."""
     calls = [[d.normal(*shape, int(init[0])), None] for shape in shapes]
-    return drawn.pieces(init, drawn.attention(d, init), *calls, wanted=wanted, **kwargs)
+    return drawn.pieces(init, drawn.attention(d, init), *calls, wanted=wanted, base=base)
 
 
 def _after(
@@ -62,12 +61,12 @@ def _about_output(seen: Comparison) -> str | None:
     """Say when only position 0 is right, which attends to itself alone."""
     got, want = seen.got.value, seen.expected.value
     if near(got[:, :1], want[:, :1]) and got.size(1) > 1 and not near(got[:, 1:2], want[:, 1:2]):
-        return "The output is right at position 0, and wrong from position 1 on, where rotation and mask matter."
+        return "The output is right at position 0 alone. From position 1 on, rotation and mask matter."
     return None
 
 
 def _defaults(d: Draw) -> Sequence[Operation]:
-    return [_attend(d, (2, 6), wanted="output")]
+    return [drawn.with_defaults(_attend(d, (2, 6), wanted="output"))]
 
 
 WEIGHTS = ("w_q.weight", "w_k.weight", "w_v.weight", "w_o.weight")
@@ -75,8 +74,8 @@ WEIGHTS = ("w_q.weight", "w_k.weight", "w_v.weight", "w_o.weight")
 exercise = ExerciseChecks(reference=reference.GroupedQueryAttention, excludes=FINISHED_ATTENTION,
     judge=matches_reference(_about_output),
     examples=[
-        example(lambda d: drawn.as_calls(_attend(d, (1, 1), init=(4, 4, 2)))),
-        example(lambda d: drawn.as_calls(_attend(d, (1, 3), init=(4, 2, 1)))),
+        example(lambda d: drawn.as_calls(_attend(d, (1, 1), init=(8, 4, 2)))),
+        example(lambda d: drawn.as_calls(_attend(d, (1, 3), init=(8, 2, 1)))),
         example(lambda d: drawn.as_calls(_after(d, 1, 2, 2, init=(8, 4, 2)))),
         example(lambda _: module([8, 2, 4], {})),
     ], checks=[
@@ -100,6 +99,8 @@ exercise = ExerciseChecks(reference=reference.GroupedQueryAttention, excludes=FI
           lambda d: _after(d, 3, 5, 7, wanted="past"), matches_reference(_about_pair)),
     Check("pieces", "a text in pieces, some of them single positions, gives the right outputs",
           lambda d: _cut(d, 4, 1, 1, 2), weight=1.5),
+    Check("calls", "calls without a past are independent of each other",
+          lambda d: _attend(d, (2, 5), (3, 2), wanted="output"), weight=0.5),
     Check("far-on", "positions near 300", _far_on, matches_reference(atol=1e-3, rtol=1e-3), weight=0.5),
     Check("token-moves", "changing one position changes its output and those after it, and none before it",
           lambda d: drawn.changed(_attend(d, (3, 6)), masks.at(2), d.normal(3, D, scale=2)),
@@ -110,7 +111,7 @@ exercise = ExerciseChecks(reference=reference.GroupedQueryAttention, excludes=FI
     Check("width-refused", "a width that the heads do not divide is refused with a ValueError",
           lambda _: module([10, 4, 2], {}), weight=0.5, raises="ValueError"),
     Check("groups-refused", "query heads that the key heads do not divide are refused with a ValueError",
-          lambda _: module([24, 6, 4], {}), weight=0.5, raises="ValueError"),
+          lambda _: module([12, 6, 5], {}), weight=0.5, raises="ValueError"),
     Check("too-many-groups", "more key heads than query heads are refused with a ValueError",
           lambda _: module([8, 2, 4], {}), weight=0.5, raises="ValueError"),
     Check("four-matrices", "four matrices of the right shapes are all the parameters: there is no bias",

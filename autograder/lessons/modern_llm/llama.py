@@ -25,17 +25,17 @@ def _ids(d: Draw, init: drawn.Init, *shape: int) -> torch.Tensor:
 
 def _model(
     d: Draw, *shapes: Sequence[int], init: drawn.Init = INIT, silent: Sequence[str] = (),
-    wanted: str = "output", **kwargs: float,
+    wanted: str = "output", base: float = drawn.BASE, eps: float = drawn.EPS,
 ) -> InPieces:
     """Call once for each shape (B, T), each time without a past; `silent` sublayers put out zeros."""
     calls = [[_ids(d, init, *shape), None] for shape in shapes]
     weights = drawn.silenced(drawn.model(d, init), *silent)
-    return drawn.pieces(init, weights, *calls, wanted=wanted, **kwargs)
+    return drawn.pieces(init, weights, *calls, wanted=wanted, base=base, eps=eps)
 
 
-def _small_vectors(d: Draw, **kwargs: float) -> InPieces:
+def _small_vectors(d: Draw, eps: float = drawn.EPS) -> InPieces:
     """Call a model whose vectors are so small that eps matters in every norm."""
-    asked = _model(d, (2, 5), **kwargs)
+    asked = _model(d, (2, 5), eps=eps)
     table = 0.3 * asked.weights["embedding.weight"]
     return replace(asked, weights={**asked.weights, "embedding.weight": table})
 
@@ -50,13 +50,13 @@ def _after(
 ) -> InPieces:
     """Call with ids (B, T) after a past of `before` positions."""
     call = [_ids(d, init, batch, length), _pasts(d, init, batch, before)]
-    return drawn.pieces(init, drawn.model(d, init), call, wanted=wanted)
+    return drawn.pieces(init, drawn.model(d, init), call, wanted=wanted, eps=drawn.EPS)
 
 
 def _cut(d: Draw, *lengths: int) -> InPieces:
     """Call with a text piece by piece, each with what the call before returned."""
     ids = _ids(d, INIT, 2, sum(lengths))
-    return drawn.pieces(INIT, drawn.model(d, INIT), *drawn.cut(ids, *lengths), wanted="output")
+    return drawn.pieces(INIT, drawn.model(d, INIT), *drawn.cut(ids, *lengths), wanted="output", eps=drawn.EPS)
 
 
 def _changed_token(d: Draw) -> drawn.ChangedOutputs:
@@ -76,15 +76,15 @@ def _scaled(seen: Comparison) -> str | None:
     ratio = (got * want).sum() / (want * want).sum()
     if torch.allclose(got, ratio * want, atol=1e-3, rtol=1e-3):
         return f"Every logit is {times(ratio.item(), 1.0)}. Neither the embedding nor the logits are scaled."
-    return "If every sublayer returns zeros, the logits are norm(embedding) times the transposed table. Yours aren't."
+    return "Without sublayers, the logits are norm(embedding) times the transposed table. Yours are not."
 
 
 exercise = ExerciseChecks(reference=reference.Llama, excludes=FINISHED_ATTENTION,
     judge=matches_reference(are_probabilities),
     examples=[
         example(lambda d: drawn.as_calls(_model(d, (1, 2), init=(5, 4, 1, 2, 1, 3), wanted="both"))),
-        example(lambda d: drawn.as_calls(_model(d, (1, 3), init=(4, 4, 2, 2, 1, 3), base=2.0, eps=0.5))),
-        example(lambda d: drawn.as_calls(_after(d, 1, 1, 2, init=(5, 4, 2, 2, 1, 3)))),
+        example(lambda d: drawn.as_calls(_model(d, (1, 3), init=(4, 8, 2, 2, 1, 3), base=2.0, eps=0.5))),
+        example(lambda d: drawn.as_calls(replace(_after(d, 1, 2, 2, init=(5, 4, 2, 2, 1, 3)), train=True))),
     ], checks=[
     Check("ends", "without sublayers: the table, the final norm, and the table again",
           lambda d: _model(d, (2, 5), silent=["attention", "feed_forward"]), matches_reference(_scaled)),
@@ -117,7 +117,8 @@ exercise = ExerciseChecks(reference=reference.Llama, excludes=FINISHED_ATTENTION
           lambda d: replace(_model(d, (2, 5)), train=True), weight=0.5),
     arguments(lambda d: _after(d, 2, 3, 4), are_probabilities, names=NAMES, weight=1),
     *properties(lambda d: _after(d, 2, 3, 4),
-                sizes=lambda d: [_model(d, (1, 1), init=(1, 2, 1, 1, 1, 1)), _model(d, (1, 40), init=(70, 8, 1, 2, 1, 9)),
+                sizes=lambda d: [_model(d, (1, 1), init=(1, 2, 1, 1, 1, 1)),
+                                 _model(d, (1, 40), init=(70, 8, 1, 2, 1, 9)),
                                  _after(d, 6, 20, 30, init=(90, 64, 3, 8, 2, 70))]),
-    defaults(lambda d: [_small_vectors(d)], base=(10000.0, 50.0), eps=(1e-5, 1e-3)),
+    defaults(lambda d: [drawn.with_defaults(_small_vectors(d))], base=(10000.0, 50.0), eps=(1e-5, 1e-3)),
 ])

@@ -18,12 +18,12 @@ NAMES = ("x", "past")
 
 def _layer(
     d: Draw, *shapes: Sequence[int], init: drawn.Init = INIT, silent: Sequence[str] = (),
-    wanted: str = "output", scale: float = 2.0, **kwargs: float,
+    wanted: str = "output", scale: float = 2.0, base: float = drawn.BASE, eps: float = drawn.EPS,
 ) -> InPieces:
     """Call once for each shape (B, T), each time without a past; `silent` sublayers put out zeros."""
     calls = [[d.normal(*shape, int(init[0]), scale=scale), None] for shape in shapes]
     weights = drawn.silenced(drawn.layer(d, init), *silent)
-    return drawn.pieces(init, weights, *calls, wanted=wanted, **kwargs)
+    return drawn.pieces(init, weights, *calls, wanted=wanted, base=base, eps=eps)
 
 
 def _after(
@@ -31,20 +31,20 @@ def _after(
 ) -> InPieces:
     """Call with x (B, T, D) after a past of `before` positions."""
     call = [d.normal(batch, length, int(init[0]), scale=2.0), drawn.past(d, init, batch, before)]
-    return drawn.pieces(init, drawn.layer(d, init), call, wanted=wanted)
+    return drawn.pieces(init, drawn.layer(d, init), call, wanted=wanted, eps=drawn.EPS)
 
 
 def _cut(d: Draw, *lengths: int) -> InPieces:
     """Call with a text piece by piece, each with what the call before returned."""
     x = d.normal(2, sum(lengths), D)
-    return drawn.pieces(INIT, drawn.layer(d, INIT), *drawn.cut(x, *lengths), wanted="output")
+    return drawn.pieces(INIT, drawn.layer(d, INIT), *drawn.cut(x, *lengths), wanted="output", eps=drawn.EPS)
 
 
 exercise = ExerciseChecks(reference=reference.LlamaLayer, excludes=FINISHED_ATTENTION,
     examples=[
         example(lambda d: drawn.as_calls(_layer(d, (1, 2), init=(4, 2, 1, 6), wanted="both"))),
-        example(lambda d: drawn.as_calls(_layer(d, (1, 3), init=(4, 2, 2, 3), base=2.0, eps=0.5))),
-        example(lambda d: drawn.as_calls(_after(d, 1, 1, 2, init=(4, 2, 1, 6)))),
+        example(lambda d: drawn.as_calls(_layer(d, (1, 3), init=(8, 2, 1, 3), base=2.0, eps=0.5))),
+        example(lambda d: drawn.as_calls(replace(_after(d, 1, 1, 2, init=(4, 2, 1, 6)), train=True))),
     ], checks=[
     Check("main-path", "if both sublayers return zeros, x passes through unchanged",
           lambda d: _layer(d, (2, 4), silent=["attention", "feed_forward"])),
@@ -83,5 +83,6 @@ exercise = ExerciseChecks(reference=reference.LlamaLayer, excludes=FINISHED_ATTE
     *properties(lambda d: _after(d, 2, 3, 4),
                 sizes=lambda d: [_layer(d, (1, 1), init=(2, 1, 1, 1)),
                                  _after(d, 12, 20, 30, init=(64, 8, 2, 90))]),
-    defaults(lambda d: [_layer(d, (2, 6), scale=0.01)], base=(10000.0, 50.0), eps=(1e-5, 1e-3)),
+    defaults(lambda d: [drawn.with_defaults(_layer(d, (2, 6), scale=0.01))],
+             base=(10000.0, 50.0), eps=(1e-5, 1e-3)),
 ])

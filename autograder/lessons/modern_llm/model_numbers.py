@@ -26,6 +26,7 @@ exercise = ExerciseChecks(checks=[
         2360: "At 2360 positions the cache is still a little smaller than the weights.",
         591: "That is for a cache in which every head has its own keys and values.",
         590: "That is for a cache in which every head has its own keys and values.",
-        1181: "Compare bytes with bytes: each weight takes 2.", 1180: "Compare bytes with bytes: each weight takes 2.",
+        1181: "Compare bytes with bytes: each weight takes 2.",
+        1180: "Compare bytes with bytes: each weight takes 2.",
         4722: "Compare bytes with bytes: each weight takes 2, not 4."})),
 ])

@@ -39,14 +39,15 @@ def _wrong_part(seen: Comparison) -> str | None:
     if "low" in wrong:
         return "`low` is wrong: it is the smallest weight of each block."
     if "step" in wrong:
-        return "`low` is right, but `step` is not: there are 15 steps from the smallest weight to the largest."
-    return "`low` and `step` are right, but the levels are not. Are they rounded to the nearest?" if wrong else None
+        return "`low` is right, but `step` is not: 15 steps lead from the smallest weight to the largest."
+    return "Only the levels are wrong. Are they rounded to the nearest?" if wrong else None
 
 
 exercise = ExerciseChecks(reference=reference.quantise, judge=matches_reference(_wrong_part),
     examples=[
         example(lambda _: call(torch.tensor([[0.0, 1.5, 0.32, 0.79, -1.0, -1.0, -1.0, -1.0]]), 4)),
-        example(lambda _: call(torch.tensor([[0.5, 3.5, 2.36, 1.26], [1.0, -5.0, -2.7, -3.3], [2.0, 2.0, 5.0, 2.2]]), 2)),
+        example(lambda _: call(torch.tensor([[0.5, 3.5, 2.36, 1.26, 0.0, 1.5],
+                                             [1.0, -5.0, -2.7, -3.3, 2.0, 2.0]]), 3)),
         example(lambda _: call(torch.ones(2, 6), 4)),
     ], checks=[
     Check("blocks", "each block has levels, a step and a lowest weight of its own",
@@ -54,7 +55,8 @@ exercise = ExerciseChecks(reference=reference.quantise, judge=matches_reference(
     Check("default-block", "blocks of 32", lambda d: call(_weight(d, 5, 2))),
     Check("one-block", "a row is a single block", lambda d: call(_weight(d, 7, 1, 6), 6), weight=0.5),
     Check("square", "as many rows as weights in a row", lambda d: call(_weight(d, 12, 3, 4), 4)),
-    Check("equal-weights", "a block of equal weights has step and levels 0", lambda d: call(_equal_block(d), 4)),
+    Check("equal-weights", "a block of equal weights has step and levels 0",
+          lambda d: call(_equal_block(d), 4)),
     Check("refused", "rows that cannot be cut into blocks are refused with a ValueError",
           lambda d: call(d.normal(4, 10), 4), weight=0.5, raises="ValueError"),
     Check("too-short", "rows shorter than a block are refused with a ValueError",

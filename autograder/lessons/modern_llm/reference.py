@@ -47,11 +47,11 @@ class GroupedQueryAttention(nn.Module):
     def _heads(self, name: str, x: torch.Tensor) -> torch.Tensor:
         """(B,T,D) -> (B,heads,T,K)."""
         projected: torch.Tensor = self.get_submodule(name)(x)
-        return projected.unflatten(2, (-1, self.width)).movedim(2, 1)
+        return projected.reshape(*x.shape[:2], -1, self.width).movedim(2, 1)
 
     def _turned(self, x: torch.Tensor, before: int) -> torch.Tensor:
         """(B,heads,T,K), in double precision on the way."""
-        pairs = torch.view_as_complex(x.double().unflatten(-1, (-1, 2)).contiguous())
+        pairs = torch.view_as_complex(x.double().reshape(*x.shape[:-1], -1, 2))
         slowness = torch.arange(pairs.size(-1), dtype=torch.float64) / pairs.size(-1)
         places = torch.arange(before, before + x.size(2), dtype=torch.float64)
         angles = torch.outer(places, self.base**-slowness)
@@ -61,7 +61,7 @@ class GroupedQueryAttention(nn.Module):
 class LlamaLayer(nn.Module):
     """Two branches, each added to what it reads."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - the contract's order of arguments
         self, d_model: int, num_heads: int, num_kv_heads: int, d_ff: int, base: float = 10000.0,
         eps: float = 1e-5,
     ) -> None:
@@ -80,7 +80,7 @@ class LlamaLayer(nn.Module):
 class Llama(nn.Module):
     """Layers between a lookup and a linear map of the same table."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - the contract's order of arguments
         self, vocab_size: int, d_model: int, num_layers: int, num_heads: int, num_kv_heads: int, d_ff: int,
         base: float = 10000.0, eps: float = 1e-5,
     ) -> None:
@@ -102,7 +102,8 @@ def load_llama(model: Any, tensors: dict[str, torch.Tensor]) -> None:
     """Copy by the paths of the submodules that the names of the file stand for."""
     heads = {f"attn_{name}": f"attention.w_{name}" for name in "qkv"}
     rest = {"attn_output": "attention.w_o", "attn_norm": "norm1", "ffn_norm": "norm2"}
-    gated = {f"ffn_{name}": f"feed_forward.w{number}" for name, number in (("gate", 1), ("up", 3), ("down", 2))}
+    numbers = {"gate": 1, "up": 3, "down": 2}
+    gated = {f"ffn_{name}": f"feed_forward.w{number}" for name, number in numbers.items()}
     places = {"token_embd.weight": model.embedding, "output_norm.weight": model.norm}
     for number, layer in enumerate(model.layers):
         parts = {**heads, **rest, **gated}
@@ -116,7 +117,8 @@ def load_llama(model: Any, tensors: dict[str, torch.Tensor]) -> None:
 
 def generate(model: Any, ids: Any, max_new: int, choose: Callable[..., Any], end_id: int) -> Any:
     """Keep plain numbers, and ask the model again only while more are wanted."""
-    mode, new = model.training, []
+    mode = model.training
+    new: list[int] = []
     try:
         with torch.inference_mode():
             logits, past = model.eval()(ids)

@@ -78,7 +78,7 @@ exercise = ExerciseChecks(reference=reference.RMSNorm, judge=matches_reference(_
     examples=[
         example(lambda _: module([2], {}, [torch.tensor([[3.0, 4.0], [0.0, 0.0]])])),
         example(lambda d: module([3], drawn.norm(d, "", 3), [d.normal(2, 2, 3, scale=2.0)])),
-        example(lambda d: module([2], drawn.norm(d, "", 2), [d.normal(2, 2, 2)], eps=1.0)),
+        example(lambda d: module([2], drawn.norm(d, "", 2), [d.normal(2, 2, 2)], eps=0.5)),
     ], checks=[
     Check("tokens", "each token is divided by the root mean square of its features, then scaled",
           lambda d: module([7], drawn.norm(d, "", 7), [_sizes_differ(d)]), weight=2),
@@ -103,7 +103,8 @@ exercise = ExerciseChecks(reference=reference.RMSNorm, judge=matches_reference(_
     Check("learns", "weight learns, and gradients pass through to x",
           lambda d: modules.gradients(_norm(d, (2, 5, 6)), d.normal(2, 5, 6),
                                       of_arguments=True, registration=True), gradients_match(["x"])),
-    Check("train-mode", "train mode makes no difference", lambda d: _norm(d, (2, 4, 5), train=True), weight=0.5),
+    Check("train-mode", "train mode makes no difference",
+          lambda d: _norm(d, (2, 4, 5), train=True), weight=0.5),
     arguments(lambda d: _norm(d, (2, 3, 5)), _wrong_token, names=["x"], weight=1),
     *properties(lambda d: _norm(d, (2, 3, 5)), judge=matches_reference(),
                 sizes=lambda d: [_norm(d, (1, 1, 1)), _norm(d, (4, 40, 96))]),
