@@ -254,7 +254,7 @@ for name, place in {"sinusoids": added, "rotary": lambda start: rotary_from(cont
     print(f"{name:9} largest change {(moved - first).abs().max() / first.std():.4f} standard deviations")
 
 # %% [markdown]
-# With rotary, nothing changes but rounding. With sinusoids, every product of content and position changes.
+# With rotary, nothing changes but rounding. With sinusoids, scores change by up to 1.8 standard deviations: every product of content and position is another one.
 
 # %% [markdown]
 # ## From ReLU to a gate
@@ -284,7 +284,7 @@ for name, network in {"ReLU": relu, "gated SiLU": GatedFeedForward(16, 64)}.item
     print(f"{name:10} {size} weights, unexplained {error_after_training(network):.0%}")
 
 # %% [markdown]
-# The gated network is clearly better at this, because a gate *is* a product. That doesn't show that language needs it. Shazeer (2020, table 1) measured a small gain on language as well, and "offers no explanation".
+# The gated network is clearly better at this, because a gate *is* a product. That doesn't show that language needs it. Shazeer (2020, table 1) measured a small gain on language as well, and has no explanation for it.
 
 # %% [markdown] slide="slide"
 # ## From H key heads to G
@@ -864,7 +864,8 @@ if smollm.installed():
     own = Llama(**smollm.SIZES)
     load_llama(own, smollm.load().tensors)
     share_weights(own)  # memory should not hold them twice
-    print(f"{sum(weight.numel() for weight in own.parameters()):,} weights loaded")
+    print(f"{sum(weight.numel() for weight in own.parameters()):,} weights loaded, "
+          f"{own.embedding.weight.numel():,} of them in the table")
 else:
     print("The weights are missing: texts are shown as recorded, and some pictures are left out.")
 
@@ -877,13 +878,13 @@ from coursework.llama_twin import transformers_llama
 
 @torch.no_grad()
 def compare(prompt, reorder=True):
-    """The largest difference between your logits and theirs, and both next tokens."""
+    """The largest difference between your logits and theirs, and the next token of both."""
     model = smollm.load()
     ids = model.encode(prompt)
     mine, theirs = own(ids)[0], transformers_llama(model.tensors, reorder=reorder)(ids).logits
     first, second = (model.decode(logits[0, -1:].argmax(dim=-1)) for logits in (mine, theirs))
     gap = (mine - theirs).abs().max()
-    return f"largest difference {gap:.0e}, next tokens {first!r} and {second!r}"
+    return f"largest difference {gap:.0e}, then {first!r} and {second!r}, after {prompt!r}"
 
 
 for prompt in ("The capital of France is", "Once upon a time", "def add(a, b): return a"):
@@ -999,7 +1000,7 @@ check("generate")
 # %% [markdown]
 # ## Talk to it
 #
-# The model has learnt to continue text. To make it answer, the conversation is written as text, with three special tokens. In training (Allal et al. 2025), every answer stood after `<|im_start|>assistant`, and ended with `<|im_end|>`.
+# The model has learnt to continue text. To make it answer, the conversation is written as a text with special tokens, the **chat template**. In the last part of its training, every answer came after `<|im_start|>assistant` and ended with `<|im_end|>`.
 
 # %% demo slide="subslide"
 from coursework.own_llama import END, default_dtype, say, show_tokens
@@ -1015,7 +1016,7 @@ def conversation(*turns):
 show_tokens(conversation("What is 17 + 25?"), "tokens")
 
 # %% [markdown]
-# Special tokens are single ids, which no user can type by accident. `user` is an ordinary token, ↵ a line break, and ␣ a space at the start of a token. Every digit is a token of its own.
+# Each special token is a single id. `user` is an ordinary token, ↵ a line break, and ␣ a space. Every digit is a token of its own.
 #
 # Your `generate` can now answer. `END` is the id of `<|im_end|>`.
 
@@ -1079,7 +1080,7 @@ if own is not None:
     print(f"more than half on the first token: {(sink > 0.5).float().mean():.0%} of the heads")
 
 # %% [markdown]
-# On the left, a few heads stand out, all from layer 17 on: the *induction heads* of lesson 8 (Olsson et al. 2022, arXiv:2209.11895). On the right, many heads in most layers give more than half of their weight to the first token, which carries no meaning here. The weights of a row have to sum to 1, and a head that finds nothing to read puts them there. The first token is an **attention sink** (Xiao et al. 2023, arXiv:2309.17453).
+# On the left, a few heads stand out, all from layer 17 on: the *induction heads* of lesson 8 (Olsson et al. 2022, arXiv:2209.11895). On the right, four heads in ten give more than half of their weight to the first token, which carries no meaning here. The weights of a row have to sum to 1, and a head that finds nothing to read puts them there. The first token is an **attention sink** (Xiao et al. 2023, arXiv:2309.17453).
 #
 # How do the heads recognise it? Look at the vectors that enter each layer.
 
@@ -1127,7 +1128,7 @@ if own is not None:
     print(f"after 256 tokens, the cache makes the next one {kept[-1] / again[-1]:.0f} times as fast")
 
 # %% [markdown]
-# With the cache, the speed depends little on the length. Without it, each token takes a pass over all positions, and the speed falls as the text grows: after 256 tokens, the cache is more than ten times as fast. Weights of 16 bits halve the memory, but they don't double the speed here.
+# With the cache, the speed depends little on the length. Without it, each token takes a pass over all positions, and the speed falls as the text grows: after 256 tokens, the cache is more than ten times as fast. Weights of 16 bits halve the memory. With the cache, they don't double the speed here.
 #
 # What would be the fastest possible? Each token needs every weight once, so the time to read them from memory is a lower bound. It is bytes over **bandwidth**. Measure how fast memory is read by a sum, and by the product of a matrix with one vector.
 
@@ -1198,15 +1199,15 @@ print("answers: complete, and in the right form")
 # | | base model of 2017 | SmolLM2-135M | what it brought |
 # |---|---|---|---|
 # | structure | encoder and decoder | decoder only | one model for every task that is text |
-# | layers, width | 6 + 6, 512 | 30, 576 | |
-# | norm | LayerNorm, after the sum | RMSNorm, before the sublayer | fewer operations; stable without warm-up |
+# | layers, width | 6 + 6, 512 | 30, 576 | more depth for as many weights |
+# | norm | LayerNorm, after the sum | RMSNorm, before the sublayer | fewer operations, stable training |
 # | positions | sinusoids, added once | rotary, in every layer | scores depend on distance alone |
-# | feed-forward | ReLU, 2048 | gated SiLU, 1536 | a lower loss for as many weights |
+# | feed-forward | ReLU, width 2048 | gated SiLU, width 1536 | a lower loss for as many weights |
 # | heads of queries, of keys | 8, 8 | 9, 3 | a third of the cache |
-# | cache for each position, 16 bits | 12,288 bytes (decoder) | 23,040 bytes; 69,120 with nine heads | |
-# | vocabulary | 37,000 | 49,152 | |
-# | weights | 65 million | 134.5 million | |
-# | trained on | 4.5 million pairs of sentences | 2 trillion tokens | |
+# | cache for each position, 16 bits | 12,288 bytes (decoder) | 23,040 bytes | 69,120 with nine key heads |
+# | vocabulary | 37,000 | 49,152 | fewer tokens for a text |
+# | weights | 65 million | 134.5 million | twice as many |
+# | trained on | 4.5 million pairs of sentences | 2 trillion tokens | thousands of times the text |
 #
 # (Vaswani et al. 2017, section 5.1 and table 3; Allal et al. 2025.) In eight years the parts changed in detail. The amount of text changed most.
 
