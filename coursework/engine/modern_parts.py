@@ -1,21 +1,85 @@
-"""Examples of lesson 9 that need more than plain data: a model with a cache to write with, and one to load.
+"""Operations of lesson 9: texts that a module reads in pieces, a model to write with, and one to load.
 
-As those in `parts`, they call the student's answer on something small, and return what is to be compared.
+The last two are for public examples, as the functions in `parts` are: they call the student's answer on
+something small.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import torch
 from torch import nn
+from torch.utils._pytree import tree_leaves
 
-from coursework.engine.operation import Answer
-from coursework.engine.operations import CallFunction
+from coursework.engine.operation import Answer, StructureError, kind_of
+from coursework.engine.operations import CallFunction, CallModule
 
+PAIR: Final = {"pair": "Return a pair: the output, and the keys and values so far."}
 WORDS: Final = 10
 TOP: Final = 3.0  # the likeliest token's logit
 WIDTH, KEYS, HIDDEN, TOKENS = 4, 2, 3, 5  # of the model to load
+
+
+@dataclass(frozen=True)
+class InPieces(CallModule):
+    """Build the class, and call it once for each entry of `calls`; a pair comes back each time.
+
+    An entry with a single argument goes on with the text before it: it is called with the past that came back
+    then. `wanted` says what is kept of each call: "output", "past" or "both". With `last`, the result is what
+    the last call gave, else a list if there are several.
+    """
+
+    wanted: str = "both"
+    last: bool = False
+
+    faults: ClassVar = PAIR
+
+    def call(self, built: nn.Module) -> Any:
+        """Call a module that is built already, piece by piece."""
+        past, found = None, list[Any]()
+        for number, call in enumerate(self.calls):
+            goes_on = len(call) == 1 and number > 0
+            output, past = _pair(built(*call, past) if goes_on else built(*call))
+            found.append({"output": output, "past": past, "both": (output, past)}[self.wanted])
+        return found[-1] if self.last or len(found) == 1 else found
+
+
+def _pair(returned: Any) -> tuple[Any, Any]:
+    """Return the two parts of what a module gave; StructureError if there are not two."""
+    if not isinstance(returned, (tuple, list)) or len(returned) != 2:
+        raise StructureError("pair", detail=kind_of(returned))
+    return returned[0], returned[1]
+
+
+@dataclass(frozen=True)
+class TwoWaysOn(CallModule):
+    """Call with the first entry of `calls`, and go on from there with each of the others in turn.
+
+    The result holds the outputs of all calls, and whether the past that the first call returned is as it was
+    afterwards, with the same tensors in the same places. The latter is about the process, and stays a claim.
+    """
+
+    faults: ClassVar = PAIR
+    names = frozenset(["past as it was"])
+
+    def call(self, built: nn.Module) -> Any:
+        """Call a module that is built already."""
+        first, *others = self.calls
+        output, past = _pair(built(*first))
+        before = tree_leaves(past)
+        copies = [leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in before]
+        outputs = [output, *(_pair(built(*call, past))[0] for call in others)]
+        after = tree_leaves(past)
+        kept = len(after) == len(before) and all(map(_is_kept, after, before, copies))
+        return {"outputs": outputs, "past as it was": kept}
+
+
+def _is_kept(now: Any, then: Any, copy: Any) -> bool:
+    """Return whether a leaf of a past is the object that it was, and holds the numbers that it held."""
+    if isinstance(then, torch.Tensor):
+        return now is then and now.shape == copy.shape and bool(torch.equal(now, copy))
+    return bool(now is then)
 
 
 class Adder(nn.Module):

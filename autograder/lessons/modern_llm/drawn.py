@@ -7,9 +7,13 @@ from typing import Any
 import torch
 
 from autograder.judge import modules
-from autograder.judge.authoring import CallModule, Comparison, Draw
-from autograder.lessons.modern_llm.fixtures import FirstOutputs, InPieces
+from autograder.judge.authoring import Comparison, Draw, Judge, facts
+from autograder.lessons.modern_llm.fixtures import FirstOutputs
+from coursework.engine.modern_parts import InPieces, TwoWaysOn
 from coursework.engine.operations import ModuleOperation
+
+KEPT: Judge = facts({"past as it was": "Your code modified `past`, or a tensor in it, in place. Make new "
+                                      "objects instead: two texts may go on from one past."})
 
 Weights = dict[str, torch.Tensor]
 Init = Sequence[float]
@@ -62,13 +66,6 @@ def model(draw: Draw, init: Init) -> Weights:
     return found
 
 
-def past(draw: Draw, init: Init, batch: int, length: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return keys and values of earlier positions, (B, G, P, K) each; `init` as for `attention`."""
-    width = int(init[0] // init[1])
-    keys, values = (draw.normal(batch, int(init[2]), length, width, scale=1.5) for _ in range(2))
-    return keys, values
-
-
 def silenced(drawn: Weights, *sublayers: str) -> Weights:
     """Return weights with which the named sublayers, "attention" and "feed_forward", put out zeros."""
     last = {"attention": ".w_o.", "feed_forward": ".w2."}
@@ -104,6 +101,16 @@ def with_defaults(asked: InPieces) -> InPieces:
     return replace(asked, init_kwargs={})
 
 
+def after(asked: InPieces) -> InPieces:
+    """Return the same pieces of a text, of which only what the last one gives is the result."""
+    return replace(asked, last=True)
+
+
+def two_ways_on(asked: InPieces) -> TwoWaysOn:
+    """Call with the first piece, and go on from there with each of the others; what changes is the past."""
+    return modules.asked_as(TwoWaysOn, asked)
+
+
 def cut(x: torch.Tensor, *lengths: int) -> list[list[torch.Tensor]]:
     """Return calls, each with a piece of x (B, T) or (B, T, D)."""
     return [[piece] for piece in torch.split(x, list(lengths), dim=1)]
@@ -126,8 +133,8 @@ def zeros(drawn: Weights) -> Weights:
     return {path: torch.zeros_like(value) for path, value in drawn.items()}
 
 
-def as_calls(asked: InPieces) -> CallModule:
-    """Return the same calls as an example, which students' notebooks can make; no past is left out."""
-    calls = [[argument for argument in call if argument is not None] for call in asked.calls]
+def as_example(asked: InPieces) -> InPieces:
+    """Return the same calls as an example, whose text names no argument that has its default."""
     named = {name: value for name, value in asked.init_kwargs.items() if value not in (BASE, EPS)}
-    return modules.asked_as(CallModule, replace(asked, calls=calls, init_kwargs=named))
+    calls = [[argument for argument in call if argument is not None] for call in asked.calls]
+    return replace(asked, calls=calls, init_kwargs=named)

@@ -1,4 +1,4 @@
-"""What lesson 09 needs beside the student's code: texts in pieces, files of weights, a model with a cache.
+"""What lesson 09 needs beside the student's code: files of weights, and a scripted model with a cache.
 
 This module is the only one of the lesson that the sandbox sees.
 """
@@ -14,36 +14,12 @@ from torch import nn
 from coursework.engine.operation import (
     Answer, Operation, StructureError, attribute, first_tensor, kind_of, load,
 )
-from coursework.engine.operations import CallModule, TwoOutputs
+from coursework.engine.operations import TwoOutputs
 
 VOCABULARY = 19  # of the scripted model
 OTHER = 3  # what it writes where its rule gives `end_id`
 FIRST_WORD = 4  # of those that its rule gives
 NEVER = 99  # a place that no text reaches
-
-
-@dataclass(frozen=True)
-class InPieces(CallModule):
-    """Build the class, and call it once for each entry of `calls`; what comes back is a pair each time.
-
-    `wanted` says what the result is: "output" or "past", of each call, or "both". An entry with a single
-    argument continues the text of the entry before: it is called with the past that came back then.
-    """
-
-    wanted: str = "both"
-
-    faults: ClassVar = {"pair": "Return a pair: the output, and the keys and values so far."}
-
-    def call(self, built: nn.Module) -> Any:
-        """Call a module that is built already, piece by piece."""
-        past, found = None, list[Any]()
-        for number, call in enumerate(self.calls):
-            returned = built(*call) if len(call) > 1 or number == 0 else built(*call, past)
-            if not isinstance(returned, (tuple, list)) or len(returned) != 2:
-                raise StructureError("pair", detail=kind_of(returned))
-            output, past = returned
-            found.append({"output": output, "past": past, "both": (output, past)}[self.wanted])
-        return found[0] if len(found) == 1 else found
 
 
 @dataclass(frozen=True)

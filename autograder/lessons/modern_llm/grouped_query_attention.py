@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 
 from autograder.judge import masks, modules
@@ -10,7 +11,7 @@ from autograder.judge.authoring import (
     example, gradients_match, matches_reference, module, near, positions_change, properties,
 )
 from autograder.lessons.modern_llm import drawn, reference
-from autograder.lessons.modern_llm.fixtures import InPieces
+from coursework.engine.modern_parts import InPieces
 
 D, HEADS, KV_HEADS = 24, 6, 2  # so heads are 4 wide, and 3 query heads share each key head
 INIT = (D, HEADS, KV_HEADS)
@@ -25,23 +26,17 @@ def _attend(
     return drawn.pieces(init, drawn.attention(d, init), *calls, wanted=wanted, base=base)
 
 
-def _after(
-    d: Draw, batch: int, length: int, before: int, *, init: drawn.Init = INIT, wanted: str = "both"
+def _cut(
+    d: Draw, *lengths: int, batch: int = 2, init: drawn.Init = INIT, wanted: str = "output"
 ) -> InPieces:
-    """Call with x (B, T, D) after a past of `before` positions."""
-    call = [d.normal(batch, length, int(init[0])), drawn.past(d, init, batch, before)]
-    return drawn.pieces(init, drawn.attention(d, init), call, wanted=wanted)
-
-
-def _cut(d: Draw, *lengths: int) -> InPieces:
     """Call with a text piece by piece, each with what the call before returned."""
-    x = d.normal(2, sum(lengths), D)
-    return drawn.pieces(INIT, drawn.attention(d, INIT), *drawn.cut(x, *lengths), wanted="output")
+    x = d.normal(batch, sum(lengths), int(init[0]))
+    return drawn.pieces(init, drawn.attention(d, init), *drawn.cut(x, *lengths), wanted=wanted)
 
 
-def _far_on(d: Draw) -> InPieces:
-    """Ask for positions around 300, with keys that are small, so that a small angle shows little."""
-    return _after(d, 1, 2, 298, wanted="output")
+def _after(d: Draw, length: int, before: int, **fields: Any) -> InPieces:
+    """Call with T positions after a past of `before`; the result is what they give."""
+    return drawn.after(_cut(d, before, length, **fields))
 
 
 def _about_pair(seen: Comparison) -> str | None:
@@ -74,9 +69,10 @@ WEIGHTS = ("w_q.weight", "w_k.weight", "w_v.weight", "w_o.weight")
 exercise = ExerciseChecks(reference=reference.GroupedQueryAttention, excludes=FINISHED_ATTENTION,
     judge=matches_reference(_about_output),
     examples=[
-        example(lambda d: drawn.as_calls(_attend(d, (1, 1), init=(8, 4, 2)))),
-        example(lambda d: drawn.as_calls(_attend(d, (1, 3), init=(8, 2, 1), base=100.0))),
-        example(lambda d: drawn.as_calls(_after(d, 1, 2, 3, init=(8, 4, 2)))),
+        example(lambda d: drawn.as_example(_attend(d, (1, 1), init=(8, 4, 2)))),
+        example(lambda d: drawn.as_example(_attend(d, (1, 3), init=(8, 2, 1), base=100.0))),
+        example(lambda d: drawn.as_example(_cut(d, 3, 2, batch=1, init=(8, 4, 2), wanted="both")),
+                shown="GroupedQueryAttention(8, 4, 2)(x), and then (x, past)"),
         example(lambda _: module([8, 2, 4], {})),
     ], checks=[
     Check("output", "the output, for three samples of five positions",
@@ -94,14 +90,15 @@ exercise = ExerciseChecks(reference=reference.GroupedQueryAttention, excludes=FI
     Check("other-base", "the given base sets the speeds of the rotation",
           lambda d: _attend(d, (2, 6), wanted="output", base=50.0)),
     Check("past", "new positions count on from the past, and see all of it",
-          lambda d: _after(d, 3, 5, 7, wanted="output"), weight=2),
+          lambda d: _after(d, 5, 7, batch=3), weight=2),
     Check("past-returned", "the pair that is returned holds the past and the new positions, in order",
-          lambda d: _after(d, 3, 5, 7, wanted="past"), matches_reference(_about_pair)),
+          lambda d: _after(d, 5, 7, batch=3, wanted="past"), matches_reference(_about_pair)),
     Check("pieces", "a text in pieces, some of them single positions, gives the right outputs",
           lambda d: _cut(d, 4, 1, 1, 2), weight=1.5),
     Check("calls", "calls without a past are independent of each other",
           lambda d: _attend(d, (2, 5), (3, 2), wanted="output"), weight=0.5),
-    Check("far-on", "positions near 300", _far_on, matches_reference(atol=1e-3, rtol=1e-3), weight=0.5),
+    Check("far-on", "positions near 300", lambda d: _after(d, 2, 298, batch=1),
+          matches_reference(atol=1e-3, rtol=1e-3), weight=0.5),
     Check("token-moves", "changing one position changes its output and those after it, and none before it",
           lambda d: drawn.changed(_attend(d, (3, 6)), masks.at(2), d.normal(3, D, scale=2)),
           positions_change("position 2 changes")),
@@ -122,9 +119,11 @@ exercise = ExerciseChecks(reference=reference.GroupedQueryAttention, excludes=FI
                                       registration=True), gradients_match(["x"]), weight=0.5),
     Check("train-mode", "train mode makes no difference",
           lambda d: replace(_attend(d, (2, 5)), train=True), weight=0.5),
-    arguments(lambda d: _after(d, 2, 3, 4), names=NAMES),
-    *properties(lambda d: _after(d, 2, 3, 4),
-                sizes=lambda d: [_attend(d, (1, 1), init=(2, 1, 1)), _after(d, 12, 30, 20, init=(64, 8, 2)),
-                                 _attend(d, (1, 70), init=(8, 2, 1))]),
+    Check("past-kept", "`past` is left as it was, so that two texts may go on from it",
+          lambda d: drawn.two_ways_on(_cut(d, 4, 2, 3)), drawn.KEPT),
+    arguments(lambda d: _attend(d, (2, 4)), names=NAMES),
+    *properties(lambda d: _cut(d, 4, 3, wanted="both"),
+                sizes=lambda d: [_attend(d, (1, 1), init=(2, 1, 1)), _attend(d, (1, 70), init=(8, 2, 1)),
+                                 _cut(d, 20, 30, batch=12, init=(64, 8, 2))]),
     defaults(_defaults, base=(10000.0, 50.0)),
 ])

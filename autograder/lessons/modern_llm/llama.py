@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 
@@ -12,7 +11,7 @@ from autograder.judge.authoring import (
     defaults, example, gradients_match, matches_reference, positions_change, properties, times,
 )
 from autograder.lessons.modern_llm import drawn, reference
-from autograder.lessons.modern_llm.fixtures import InPieces
+from coursework.engine.modern_parts import InPieces
 
 WORDS = 17
 INIT = (WORDS, 24, 2, 6, 2, 20)  # vocabulary, width, layers, query heads, key heads, feed-forward width
@@ -40,23 +39,12 @@ def _small_vectors(d: Draw, eps: float = drawn.EPS) -> InPieces:
     return replace(asked, weights={**asked.weights, "embedding.weight": table})
 
 
-def _pasts(d: Draw, init: drawn.Init, batch: int, length: int) -> list[Any]:
-    sizes = (int(init[1]), int(init[3]), int(init[4]))
-    return [drawn.past(d, sizes, batch, length) for _ in range(int(init[2]))]
-
-
-def _after(
-    d: Draw, batch: int, length: int, before: int, *, init: drawn.Init = INIT, wanted: str = "both"
+def _cut(
+    d: Draw, *lengths: int, batch: int = 2, init: drawn.Init = INIT, wanted: str = "output"
 ) -> InPieces:
-    """Call with ids (B, T) after a past of `before` positions."""
-    call = [_ids(d, init, batch, length), _pasts(d, init, batch, before)]
-    return drawn.pieces(init, drawn.model(d, init), call, wanted=wanted, eps=drawn.EPS)
-
-
-def _cut(d: Draw, *lengths: int) -> InPieces:
     """Call with a text piece by piece, each with what the call before returned."""
-    ids = _ids(d, INIT, 2, sum(lengths))
-    return drawn.pieces(INIT, drawn.model(d, INIT), *drawn.cut(ids, *lengths), wanted="output", eps=drawn.EPS)
+    calls = drawn.cut(_ids(d, init, batch, sum(lengths)), *lengths)
+    return drawn.pieces(init, drawn.model(d, init), *calls, wanted=wanted, eps=drawn.EPS)
 
 
 def _changed_token(d: Draw) -> drawn.ChangedOutputs:
@@ -82,9 +70,11 @@ def _scaled(seen: Comparison) -> str | None:
 exercise = ExerciseChecks(reference=reference.Llama, excludes=FINISHED_ATTENTION,
     judge=matches_reference(are_probabilities),
     examples=[
-        example(lambda d: drawn.as_calls(_model(d, (1, 2), init=(5, 4, 1, 2, 1, 3), wanted="both"))),
-        example(lambda d: drawn.as_calls(_model(d, (1, 3), init=(4, 8, 2, 2, 1, 3), base=2.0, eps=0.5))),
-        example(lambda d: drawn.as_calls(replace(_after(d, 1, 2, 2, init=(5, 4, 2, 2, 1, 3)), train=True))),
+        example(lambda d: drawn.as_example(_model(d, (1, 2), init=(5, 4, 1, 2, 1, 3), wanted="both"))),
+        example(lambda d: drawn.as_example(_model(d, (1, 3), init=(4, 8, 2, 2, 1, 3), base=2.0, eps=0.5))),
+        example(lambda d: drawn.as_example(
+                    replace(_cut(d, 2, 2, batch=1, init=(5, 4, 2, 2, 1, 3), wanted="both"), train=True)),
+                shown="Llama(5, 4, 2, 2, 1, 3).train()(ids), and then (ids, past)"),
     ], checks=[
     Check("ends", "without sublayers: the table, the final norm, and the table again",
           lambda d: _model(d, (2, 5), silent=["attention", "feed_forward"]), matches_reference(_scaled)),
@@ -94,7 +84,8 @@ exercise = ExerciseChecks(reference=reference.Llama, excludes=FINISHED_ATTENTION
     Check("keys-and-values", "one pair of keys and values for each layer, in order",
           lambda d: _model(d, (3, 5), wanted="past")),
     Check("past", "each layer gets its own past, and returns it with the new positions",
-          lambda d: _after(d, 3, 5, 7, init=(WORDS, 24, 3, 6, 2, 20)), weight=1.5),
+          lambda d: drawn.after(_cut(d, 7, 5, batch=3, init=(WORDS, 24, 3, 6, 2, 20), wanted="both")),
+          weight=1.5),
     Check("pieces", "a text in pieces, some of them single tokens, gives the right logits",
           lambda d: _cut(d, 3, 1, 1, 2)),
     Check("calls", "calls without a past are independent of each other",
@@ -115,10 +106,12 @@ exercise = ExerciseChecks(reference=reference.Llama, excludes=FINISHED_ATTENTION
           gradients_match(), weight=0.5),
     Check("train-mode", "train mode makes no difference",
           lambda d: replace(_model(d, (2, 5)), train=True), weight=0.5),
-    arguments(lambda d: _after(d, 2, 3, 4), are_probabilities, names=NAMES, weight=1),
-    *properties(lambda d: _after(d, 2, 3, 4),
+    Check("past-kept", "`past`, and the list itself, are left as they were",
+          lambda d: drawn.two_ways_on(_cut(d, 4, 2, 3)), drawn.KEPT),
+    arguments(lambda d: _model(d, (2, 4)), are_probabilities, names=NAMES),
+    *properties(lambda d: _cut(d, 4, 3, wanted="both"),
                 sizes=lambda d: [_model(d, (1, 1), init=(1, 2, 1, 1, 1, 1)),
                                  _model(d, (1, 40), init=(70, 8, 1, 2, 1, 9)),
-                                 _after(d, 5, 12, 30, init=(60, 32, 2, 8, 2, 70))]),
+                                 _cut(d, 30, 12, batch=5, init=(60, 32, 2, 8, 2, 70))]),
     defaults(lambda d: [drawn.with_defaults(_small_vectors(d))], base=(10000.0, 50.0), eps=(1e-5, 1e-3)),
 ])

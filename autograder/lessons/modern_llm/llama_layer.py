@@ -9,7 +9,7 @@ from autograder.judge.authoring import (
     gradients_match, matches_reference, positions_change, properties,
 )
 from autograder.lessons.modern_llm import drawn, reference
-from autograder.lessons.modern_llm.fixtures import InPieces
+from coursework.engine.modern_parts import InPieces
 
 D = 24
 INIT = (D, 6, 2, 20)
@@ -26,25 +26,22 @@ def _layer(
     return drawn.pieces(init, weights, *calls, wanted=wanted, base=base, eps=eps)
 
 
-def _after(
-    d: Draw, batch: int, length: int, before: int, *, init: drawn.Init = INIT, wanted: str = "both"
+def _cut(
+    d: Draw, *lengths: int, batch: int = 2, init: drawn.Init = INIT, wanted: str = "output"
 ) -> InPieces:
-    """Call with x (B, T, D) after a past of `before` positions."""
-    call = [d.normal(batch, length, int(init[0]), scale=2.0), drawn.past(d, init, batch, before)]
-    return drawn.pieces(init, drawn.layer(d, init), call, wanted=wanted, eps=drawn.EPS)
-
-
-def _cut(d: Draw, *lengths: int) -> InPieces:
     """Call with a text piece by piece, each with what the call before returned."""
-    x = d.normal(2, sum(lengths), D)
-    return drawn.pieces(INIT, drawn.layer(d, INIT), *drawn.cut(x, *lengths), wanted="output", eps=drawn.EPS)
+    x = d.normal(batch, sum(lengths), int(init[0]), scale=2.0)
+    calls = drawn.cut(x, *lengths)
+    return drawn.pieces(init, drawn.layer(d, init), *calls, wanted=wanted, eps=drawn.EPS)
 
 
 exercise = ExerciseChecks(reference=reference.LlamaLayer, excludes=FINISHED_ATTENTION,
     examples=[
-        example(lambda d: drawn.as_calls(_layer(d, (1, 2), init=(4, 2, 1, 6), wanted="both"))),
-        example(lambda d: drawn.as_calls(_layer(d, (1, 3), init=(8, 2, 1, 3), base=2.0, eps=0.5))),
-        example(lambda d: drawn.as_calls(replace(_after(d, 1, 1, 2, init=(4, 2, 1, 6)), train=True))),
+        example(lambda d: drawn.as_example(_layer(d, (1, 2), init=(4, 2, 1, 6), wanted="both"))),
+        example(lambda d: drawn.as_example(_layer(d, (1, 3), init=(8, 2, 1, 3), base=2.0, eps=0.5))),
+        example(lambda d: drawn.as_example(
+                    replace(_cut(d, 2, 1, batch=1, init=(4, 2, 1, 6), wanted="both"), train=True)),
+                shown="LlamaLayer(4, 2, 1, 6).train()(x), and then (x, past)"),
     ], checks=[
     Check("main-path", "if both sublayers return zeros, x passes through unchanged",
           lambda d: _layer(d, (2, 4), silent=["attention", "feed_forward"])),
@@ -57,7 +54,7 @@ exercise = ExerciseChecks(reference=reference.LlamaLayer, excludes=FINISHED_ATTE
     Check("keys-and-values", "the attention's keys and values are returned as they are",
           lambda d: _layer(d, (3, 5), wanted="past")),
     Check("past", "the attention gets the past, and returns it with the new positions",
-          lambda d: _after(d, 3, 5, 7), weight=1.5),
+          lambda d: drawn.after(_cut(d, 7, 5, batch=3, wanted="both")), weight=1.5),
     Check("pieces", "a text in pieces, some of them single positions, gives the right outputs",
           lambda d: _cut(d, 3, 1, 1, 2)),
     Check("other-base", "the attention gets the given base", lambda d: _layer(d, (2, 6), base=50.0)),
@@ -79,10 +76,12 @@ exercise = ExerciseChecks(reference=reference.LlamaLayer, excludes=FINISHED_ATTE
           gradients_match(["x"]), weight=0.5),
     Check("train-mode", "train mode makes no difference",
           lambda d: replace(_layer(d, (2, 5)), train=True), weight=0.5),
-    arguments(lambda d: _after(d, 2, 3, 4), names=NAMES),
-    *properties(lambda d: _after(d, 2, 3, 4),
+    Check("past-kept", "`past` is left as it was, so that two texts may go on from it",
+          lambda d: drawn.two_ways_on(_cut(d, 4, 2, 3)), drawn.KEPT, weight=0.5),
+    arguments(lambda d: _layer(d, (2, 4)), names=NAMES),
+    *properties(lambda d: _cut(d, 4, 3, wanted="both"),
                 sizes=lambda d: [_layer(d, (1, 1), init=(2, 1, 1, 1)),
-                                 _after(d, 12, 20, 30, init=(64, 8, 2, 90))]),
+                                 _cut(d, 30, 20, batch=12, init=(64, 8, 2, 90))]),
     defaults(lambda d: [drawn.with_defaults(_layer(d, (2, 6), scale=0.01))],
              base=(10000.0, 50.0), eps=(1e-5, 1e-3)),
 ])
