@@ -22,7 +22,7 @@ def _attend(
     d: Draw, *shapes: Sequence[int], init: drawn.Init = INIT, wanted: str = "both", base: float = drawn.BASE,
 ) -> InPieces:
     """Call once for each shape (B, T), each time without a past."""
-    calls = [[d.normal(*shape, int(init[0])), None] for shape in shapes]
+    calls = [[d.normal(*shape, int(init[0]))] for shape in shapes]
     return drawn.pieces(init, drawn.attention(d, init), *calls, wanted=wanted, base=base)
 
 

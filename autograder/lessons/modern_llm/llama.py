@@ -27,7 +27,7 @@ def _model(
     wanted: str = "output", base: float = drawn.BASE, eps: float = drawn.EPS,
 ) -> InPieces:
     """Call once for each shape (B, T), each time without a past; `silent` sublayers put out zeros."""
-    calls = [[_ids(d, init, *shape), None] for shape in shapes]
+    calls = [[_ids(d, init, *shape)] for shape in shapes]
     weights = drawn.silenced(drawn.model(d, init), *silent)
     return drawn.pieces(init, weights, *calls, wanted=wanted, base=base, eps=eps)
 

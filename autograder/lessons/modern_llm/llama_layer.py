@@ -21,7 +21,7 @@ def _layer(
     wanted: str = "output", scale: float = 2.0, base: float = drawn.BASE, eps: float = drawn.EPS,
 ) -> InPieces:
     """Call once for each shape (B, T), each time without a past; `silent` sublayers put out zeros."""
-    calls = [[d.normal(*shape, int(init[0]), scale=scale), None] for shape in shapes]
+    calls = [[d.normal(*shape, int(init[0]), scale=scale)] for shape in shapes]
     weights = drawn.silenced(drawn.layer(d, init), *silent)
     return drawn.pieces(init, weights, *calls, wanted=wanted, base=base, eps=eps)
 
