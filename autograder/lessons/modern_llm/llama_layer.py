@@ -79,7 +79,7 @@ exercise = ExerciseChecks(reference=reference.LlamaLayer, excludes=FINISHED_ATTE
     Check("past-kept", "`past` is left as it was, so that two texts may go on from it",
           lambda d: drawn.two_ways_on(_cut(d, 4, 2, 3)), drawn.KEPT, weight=0.5),
     arguments(lambda d: _layer(d, (2, 4)), names=NAMES),
-    *properties(lambda d: _cut(d, 4, 3, wanted="both"),
+    *properties(lambda d: _layer(d, (2, 5), wanted="both"),
                 sizes=lambda d: [_layer(d, (1, 1), init=(2, 1, 1, 1)),
                                  _cut(d, 30, 20, batch=12, init=(64, 8, 2, 90))]),
     defaults(lambda d: [drawn.with_defaults(_layer(d, (2, 6), scale=0.01))],
