@@ -4,7 +4,7 @@ The last two are for public examples, as the functions in `parts` are: they call
 something small.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_leaves
 from coursework.engine.operation import Answer, StructureError, kind_of
 from coursework.engine.operations import CallFunction, CallModule
 
+PAST: Final = "past"
 PAIR: Final = {"pair": "Return a pair: the output, and the keys and values so far."}
 WORDS: Final = 10
 TOP: Final = 3.0  # the likeliest token's logit
@@ -25,9 +26,9 @@ WIDTH, KEYS, HIDDEN, TOKENS = 4, 2, 3, 5  # of the model to load
 class InPieces(CallModule):
     """Build the class, and call it once for each entry of `calls`; a pair comes back each time.
 
-    An entry with a single argument goes on with the text before it: it is called with the past that came back
-    then. `wanted` says what is kept of each call: "output", "past" or "both". With `last`, the result is what
-    the last call gave, else a list if there are several.
+    An argument PAST stands for the past that the call before returned. `wanted` says what is kept of each
+    call: "output", "past" or "both". With `last`, the result is what the last call gave, else a list if there
+    are several.
     """
 
     wanted: str = "both"
@@ -38,11 +39,15 @@ class InPieces(CallModule):
     def call(self, built: nn.Module) -> Any:
         """Call a module that is built already, piece by piece."""
         past, found = None, list[Any]()
-        for number, call in enumerate(self.calls):
-            goes_on = len(call) == 1 and number > 0
-            output, past = _pair(built(*call, past) if goes_on else built(*call))
+        for call in self.calls:
+            output, past = _pair(built(*_with_past(call, past)))
             found.append({"output": output, "past": past, "both": (output, past)}[self.wanted])
         return found[-1] if self.last or len(found) == 1 else found
+
+
+def _with_past(call: Sequence[Any], past: Any) -> list[Any]:
+    """Return the arguments of a call, with a past in the place of PAST."""
+    return [past if isinstance(argument, str) else argument for argument in call]
 
 
 def _pair(returned: Any) -> tuple[Any, Any]:
@@ -54,7 +59,7 @@ def _pair(returned: Any) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class TwoWaysOn(CallModule):
-    """Call with the first entry of `calls`, and go on from there with each of the others in turn.
+    """Call with the first entry of `calls`, and with each of the others, in which PAST is the first one's.
 
     The result holds the outputs of all calls, and whether the past that the first call returned is as it was
     afterwards, with the same tensors in the same places. The latter is about the process, and stays a claim.
@@ -69,7 +74,7 @@ class TwoWaysOn(CallModule):
         output, past = _pair(built(*first))
         before = tree_leaves(past)
         copies = [leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in before]
-        outputs = [output, *(_pair(built(*call, past))[0] for call in others)]
+        outputs = [output, *(_pair(built(*_with_past(call, past)))[0] for call in others)]
         after = tree_leaves(past)
         kept = len(after) == len(before) and all(map(_is_kept, after, before, copies))
         return {"outputs": outputs, "past as it was": kept}

@@ -9,7 +9,7 @@ import torch
 from autograder.judge import modules
 from autograder.judge.authoring import Comparison, Draw, Judge, facts
 from autograder.lessons.modern_llm.fixtures import FirstOutputs
-from coursework.engine.modern_parts import InPieces, TwoWaysOn
+from coursework.engine.modern_parts import PAST, InPieces, TwoWaysOn
 from coursework.engine.operations import ModuleOperation
 
 KEPT: Judge = facts({"past as it was": "Your code modified `past`, or a tensor in it, in place. Make new "
@@ -111,9 +111,10 @@ def two_ways_on(asked: InPieces) -> TwoWaysOn:
     return modules.asked_as(TwoWaysOn, asked)
 
 
-def cut(x: torch.Tensor, *lengths: int) -> list[list[torch.Tensor]]:
-    """Return calls, each with a piece of x (B, T) or (B, T, D)."""
-    return [[piece] for piece in torch.split(x, list(lengths), dim=1)]
+def cut(x: torch.Tensor, *lengths: int) -> list[list[Any]]:
+    """Return calls, each with a piece of x (B, T) or (B, T, D), and the past of the call before."""
+    pieces = torch.split(x, list(lengths), dim=1)
+    return [[piece, PAST if number else None] for number, piece in enumerate(pieces)]
 
 
 
@@ -136,5 +137,4 @@ def zeros(drawn: Weights) -> Weights:
 def as_example(asked: InPieces) -> InPieces:
     """Return the same calls as an example, whose text names no argument that has its default."""
     named = {name: value for name, value in asked.init_kwargs.items() if value not in (BASE, EPS)}
-    calls = [[argument for argument in call if argument is not None] for call in asked.calls]
-    return replace(asked, calls=calls, init_kwargs=named)
+    return replace(asked, init_kwargs=named)

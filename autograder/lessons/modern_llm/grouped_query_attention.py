@@ -22,7 +22,7 @@ def _attend(
     d: Draw, *shapes: Sequence[int], init: drawn.Init = INIT, wanted: str = "both", base: float = drawn.BASE,
 ) -> InPieces:
     """Call once for each shape (B, T), each time without a past."""
-    calls = [[d.normal(*shape, int(init[0])), None] for shape in shapes]
+    calls = [[d.normal(*shape, int(init[0]))] for shape in shapes]
     return drawn.pieces(init, drawn.attention(d, init), *calls, wanted=wanted, base=base)
 
 
@@ -122,7 +122,7 @@ exercise = ExerciseChecks(reference=reference.GroupedQueryAttention, excludes=FI
     Check("past-kept", "`past` is left as it was, so that two texts may go on from it",
           lambda d: drawn.two_ways_on(_cut(d, 4, 2, 3)), drawn.KEPT),
     arguments(lambda d: _attend(d, (2, 4)), names=NAMES),
-    *properties(lambda d: _cut(d, 4, 3, wanted="both"),
+    *properties(lambda d: _attend(d, (2, 5)),
                 sizes=lambda d: [_attend(d, (1, 1), init=(2, 1, 1)), _attend(d, (1, 70), init=(8, 2, 1)),
                                  _cut(d, 20, 30, batch=12, init=(64, 8, 2))]),
     defaults(_defaults, base=(10000.0, 50.0)),

@@ -27,7 +27,7 @@ def _model(
     wanted: str = "output", base: float = drawn.BASE, eps: float = drawn.EPS,
 ) -> InPieces:
     """Call once for each shape (B, T), each time without a past; `silent` sublayers put out zeros."""
-    calls = [[_ids(d, init, *shape), None] for shape in shapes]
+    calls = [[_ids(d, init, *shape)] for shape in shapes]
     weights = drawn.silenced(drawn.model(d, init), *silent)
     return drawn.pieces(init, weights, *calls, wanted=wanted, base=base, eps=eps)
 
@@ -109,7 +109,7 @@ exercise = ExerciseChecks(reference=reference.Llama, excludes=FINISHED_ATTENTION
     Check("past-kept", "`past`, and the list itself, are left as they were",
           lambda d: drawn.two_ways_on(_cut(d, 4, 2, 3)), drawn.KEPT),
     arguments(lambda d: _model(d, (2, 4)), are_probabilities, names=NAMES),
-    *properties(lambda d: _cut(d, 4, 3, wanted="both"),
+    *properties(lambda d: _model(d, (2, 5), wanted="both"),
                 sizes=lambda d: [_model(d, (1, 1), init=(1, 2, 1, 1, 1, 1)),
                                  _model(d, (1, 40), init=(70, 8, 1, 2, 1, 9)),
                                  _cut(d, 30, 12, batch=5, init=(60, 32, 2, 8, 2, 70))]),

@@ -21,7 +21,7 @@ def _layer(
     wanted: str = "output", scale: float = 2.0, base: float = drawn.BASE, eps: float = drawn.EPS,
 ) -> InPieces:
     """Call once for each shape (B, T), each time without a past; `silent` sublayers put out zeros."""
-    calls = [[d.normal(*shape, int(init[0]), scale=scale), None] for shape in shapes]
+    calls = [[d.normal(*shape, int(init[0]), scale=scale)] for shape in shapes]
     weights = drawn.silenced(drawn.layer(d, init), *silent)
     return drawn.pieces(init, weights, *calls, wanted=wanted, base=base, eps=eps)
 
@@ -79,7 +79,7 @@ exercise = ExerciseChecks(reference=reference.LlamaLayer, excludes=FINISHED_ATTE
     Check("past-kept", "`past` is left as it was, so that two texts may go on from it",
           lambda d: drawn.two_ways_on(_cut(d, 4, 2, 3)), drawn.KEPT, weight=0.5),
     arguments(lambda d: _layer(d, (2, 4)), names=NAMES),
-    *properties(lambda d: _cut(d, 4, 3, wanted="both"),
+    *properties(lambda d: _layer(d, (2, 5), wanted="both"),
                 sizes=lambda d: [_layer(d, (1, 1), init=(2, 1, 1, 1)),
                                  _cut(d, 30, 20, batch=12, init=(64, 8, 2, 90))]),
     defaults(lambda d: [drawn.with_defaults(_layer(d, (2, 6), scale=0.01))],
