@@ -69,17 +69,19 @@ plots.use_style()
 
 # %% demo
 from coursework import smollm
-from coursework.chat_box import chat_box
 from coursework.smollm import write
 
 write("What is the capital of France?", "finished", chat=True, tokens=12)
+
+# %% demo
+from coursework.chat_box import chat_box
+
 chat_box(sampling=False)  # a box to type in, if the notebook is running
 
-# %% [markdown] slide="subslide"
-# ![Two stacks of boxes, read from bottom to top. On the left, 2017, without the encoder: embedding times the root of D, plus sinusoids; then N layers, each of attention with H heads of keys, add and LayerNorm, a ReLU feed-forward network, add and LayerNorm; then the embedding's table again, for the logits. On the right, today: embedding; then N layers, each of RMSNorm, rotary attention with G heads of keys, add, RMSNorm, a gated SiLU feed-forward network, and add; then RMSNorm, and the embedding's table again. Only the additions and the table at the end are the same.](images/modern_changes.svg)
-
-# %% [markdown]
+# %% [markdown] slide="slide"
 # # Sitting 1: what has changed since 2017
+#
+# ![Two stacks of boxes, read from bottom to top. On the left, 2017, without the encoder: embedding times the root of D, plus sinusoids; then N layers, each of attention with H heads of keys, add and LayerNorm, a ReLU feed-forward network, add and LayerNorm; then the embedding's table again, for the logits. On the right, today: embedding; then N layers, each of RMSNorm, rotary attention with G heads of keys, add, RMSNorm, a gated SiLU feed-forward network, and add; then RMSNorm, and the embedding's table again. Only the additions and the table at the end are the same.](images/modern_changes.svg)
 #
 # This sitting goes through the figure, one change at a time.
 #
