@@ -69,17 +69,19 @@ plots.use_style()
 
 # %% demo
 from coursework import smollm
-from coursework.chat_box import chat_box
 from coursework.smollm import write
 
 write("What is the capital of France?", "finished", chat=True, tokens=12)
+
+# %% demo
+from coursework.chat_box import chat_box
+
 chat_box(sampling=False)  # a box to type in, if the notebook is running
 
-# %% [markdown] slide="subslide"
-# ![Two stacks of boxes, read from bottom to top. On the left, 2017, without the encoder: embedding times the root of D, plus sinusoids; then N layers, each of attention with H heads of keys, add and LayerNorm, a ReLU feed-forward network, add and LayerNorm; then the embedding's table again, for the logits. On the right, today: embedding; then N layers, each of RMSNorm, rotary attention with G heads of keys, add, RMSNorm, a gated SiLU feed-forward network, and add; then RMSNorm, and the embedding's table again. Only the additions and the table at the end are the same.](images/modern_changes.svg)
-
-# %% [markdown]
+# %% [markdown] slide="slide"
 # # Sitting 1: what has changed since 2017
+#
+# ![Two stacks of boxes, read from bottom to top. On the left, 2017, without the encoder: embedding times the root of D, plus sinusoids; then N layers, each of attention with H heads of keys, add and LayerNorm, a ReLU feed-forward network, add and LayerNorm; then the embedding's table again, for the logits. On the right, today: embedding; then N layers, each of RMSNorm, rotary attention with G heads of keys, add, RMSNorm, a gated SiLU feed-forward network, and add; then RMSNorm, and the embedding's table again. Only the additions and the table at the end are the same.](images/modern_changes.svg)
 #
 # This sitting goes through the figure, one change at a time.
 #
@@ -304,7 +306,7 @@ for heads in (9, 3, 1):
 print(f"all weights: {134_515_008 * 2 / 1e6:.0f} MB")
 
 # %% [markdown]
-# With nine key heads, the cache of a full context (8192 positions) would take 566 MB, twice as much as the weights. With three it takes 189 MB. Ainslie et al. found the quality close to that of full attention, and the speed close to that of a single key head.
+# With nine key heads, the cache of a full context (8192 positions) would take 566 MB, twice as much as all weights. With three it takes 189 MB. Ainslie et al. found the quality close to that of full attention, and the speed close to that of a single key head.
 
 # %% [markdown] slide="slide"
 # ### Exercise 2: `GroupedQueryAttention` (5 points)
@@ -1043,7 +1045,7 @@ def reply(turns, show, temperature, top_p):
 chat_box(reply)
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** What do you expect it to say about 17 + 25, about the number of letters in *banana*, and about your name, which you have just told it?
+# **Predict.** What do you expect it to say about 17 + 25, about the number of letters in *banana*, and about your name, which you have just told it?
 
 # %% demo
 say(generate, own, conversation("What is 17 + 25?"), "sum", tokens=30)
@@ -1229,11 +1231,11 @@ say(generate, half, conversation(france), "in float16", tokens=12)
 #
 # <details><summary>Answer</summary>
 #
-# **The mistake.** `RMSNorm` squares its input in 16 bits. The first token has a feature of about 20,000, and its square is far above 65,504, so it overflows to infinity. Compute the mean square in 32 bits, as `transformers` does: `x.float()`, and convert the result back.
+# **The mistake.** `RMSNorm` squares its input in 16 bits. The square of a feature above 256 is more than 65,504 and becomes infinite. Compute the mean square in 32 bits, as `transformers` does: `x.float()`, and convert the result back.
 #
-# **Why this symptom.** A number divided by infinity is 0, so no NaN warns you. The norm turns the first token's vector into zeros. Its key and value are then zeros as well, and in every layer the heads lose their sink.
+# **Why this symptom.** A number divided by infinity is 0, so no NaN warns you: the norm turns the whole vector into zeros. In the middle layers this happens to the first token, and the heads lose their sink. At the end it happens to most tokens. All logits of the last position are then 0, and `argmax` picks id 0, a special token that isn't shown.
 #
-# **A test that finds it.** Give the norm a vector with one feature of 20,000, in 16 and in 32 bits, and compare.
+# **A test that finds it.** Give the norm a vector with one feature of 1000, in 16 and in 32 bits, and compare.
 #
 # </details>
 

@@ -16,7 +16,7 @@ from coursework.engine.operation import (
 )
 from coursework.engine.operations import TwoOutputs
 
-VOCABULARY = 19  # of the scripted model
+VOCABULARY = 21  # of the scripted model; 17 of its words are given by its rule, a prime
 OTHER = 3  # what it writes where its rule gives `end_id`
 FIRST_WORD = 4  # of those that its rule gives
 NEVER = 99  # a place that no text reaches
@@ -150,8 +150,9 @@ class ScriptedModel(nn.Module):
         return self.end_id if len(tokens) - self.length == self.end else self.word(tokens, 0)
 
     def word(self, tokens: Sequence[int], shift: int) -> int:
-        """Return what the rule gives; for each shift below 15 another word."""
-        mixed = self.factor * sum((place + 2) * token for place, token in enumerate(tokens)) + shift
+        """Return what the rule gives; for each shift below 17 another word. No word is given for ever."""
+        mixed = self.factor * sum((place + 2) * token for place, token in enumerate(tokens))
+        mixed += 5 * len(tokens) + shift
         found = FIRST_WORD + mixed % (VOCABULARY - FIRST_WORD)
         return OTHER if found == self.end_id else found
 

@@ -55,7 +55,7 @@ def _write(
     ids = d.integers(FIRST_WORD + 1, VOCABULARY, 1, length)
     if prompt_end is not None:
         ids[0, prompt_end] = end_id
-    return kind(d.integer(2, 8), ids, max_new, end, end_id, **fields)
+    return kind(d.integer(2, 9), ids, max_new, end, end_id, **fields)
 
 
 def _example(ids: list[int], max_new: int, end_id: int, **fields: Any) -> Operation:
@@ -78,15 +78,18 @@ exercise = ExerciseChecks(
     Check("ends-at-once", "the first new token is `end_id`", lambda d: _write(d, 6, end=0), weight=0.5),
     Check("just-in-time", "the last token that max_new allows is `end_id`",
           lambda d: _write(d, 5, end=4), weight=0.5),
-    Check("one-token", "max_new is 1", lambda d: _write(d, 1), weight=0.5),
+    Check("one-token", "max_new is 1", lambda d: _write(d, 1), weight=0.5,
+          separates=["last-of-the-prompt-twice"]),
     Check("other-end", "another id ends the text", lambda d: _write(d, 8, end=2, end_id=0), weight=0.5),
     Check("end-in-the-prompt", "the prompt may contain `end_id`",
           lambda d: _write(d, 6, end=4, prompt_end=1)),
     Check("prompt-ends-in-end", "the prompt may end with `end_id`",
           lambda d: _write(d, 6, end=4, prompt_end=-1), weight=0.5),
-    Check("one-word-prompt", "a prompt of one token", lambda d: _write(d, 4, length=1), weight=0.5),
+    Check("one-word-prompt", "a prompt of one token", lambda d: _write(d, 4, length=1), weight=0.5,
+          separates=["past-of-the-prompt", "newest-first"]),
     Check("choose-decides", "each token is the one that `choose` returns",
-          lambda d: _write(d, 6, rank=1)),
+          lambda d: _write(d, 6, rank=1),
+          separates=["past-of-the-prompt", "first-position", "position-before-the-last", "newest-first"]),
     Check("calls", "the prompt goes through the model once, then each new token alone; no gradients",
           lambda d: _write(d, 6, kind=WriteFacts, train=True), facts(FACTS), weight=2),
     Check("calls-until-the-end", "the same for a text that ends, from eval mode, which stays",
@@ -95,7 +98,8 @@ exercise = ExerciseChecks(
           lambda d: _write(d, 6, kind=FailingWrite, train=True, where="choose"), facts(MODE), weight=0.5),
     Check("model-raises", "if the model raises an exception, its mode is restored",
           lambda d: _write(d, 6, kind=FailingWrite, train=True, where="model"), facts(MODE), weight=0.5),
-    arguments(lambda d: _write(d, 4), _first_wrong, names=["ids"], any_form=True),
+    arguments(lambda d: _write(d, 4), _first_wrong, names=["ids"], any_form=True,
+              separates=["past-of-the-prompt", "newest-first", "prompt-changed"]),
     *properties(lambda d: _write(d, 5, end=3),
                 sizes=lambda d: [_write(d, 1, length=1, end=0), _write(d, 40, length=60)]),
 ])

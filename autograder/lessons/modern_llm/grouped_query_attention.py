@@ -35,8 +35,8 @@ def _cut(
 
 
 def _after(d: Draw, length: int, before: int, **fields: Any) -> InPieces:
-    """Call with T positions after a past of `before`; the result is what they give."""
-    return drawn.after(_cut(d, before, length, **fields))
+    """Call with T positions after a past of `before`, made in two pieces; the result is what they give."""
+    return drawn.after(_cut(d, before - 3, 3, length, **fields))
 
 
 def _about_pair(seen: Comparison) -> str | None:

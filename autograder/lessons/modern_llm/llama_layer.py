@@ -54,7 +54,7 @@ exercise = ExerciseChecks(reference=reference.LlamaLayer, excludes=FINISHED_ATTE
     Check("keys-and-values", "the attention's keys and values are returned as they are",
           lambda d: _layer(d, (3, 5), wanted="past")),
     Check("past", "the attention gets the past, and returns it with the new positions",
-          lambda d: drawn.after(_cut(d, 7, 5, batch=3, wanted="both")), weight=1.5),
+          lambda d: drawn.after(_cut(d, 4, 3, 5, batch=3, wanted="both")), weight=1.5),
     Check("pieces", "a text in pieces, some of them single positions, gives the right outputs",
           lambda d: _cut(d, 3, 1, 1, 2)),
     Check("other-base", "the attention gets the given base", lambda d: _layer(d, (2, 6), base=50.0)),
