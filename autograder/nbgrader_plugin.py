@@ -21,14 +21,14 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool
 
-from autograder.grading.grade_submission import grade_submission
+from autograder.grading.grade_submission import grade_submission, with_lines
 from autograder.grading.loop import GradingLoop
 from autograder.grading.pool import make_grader
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError
 from autograder.model.text import clean_name, is_student_name
 from autograder.storage.attempts import AttemptLog
-from autograder.storage.recorder import attached_attempt, copy_stamps, record_attempt
+from autograder.storage.recorder import attach_attempt, attached_attempt, copy_stamps, record_attempt
 from autograder.submissions.submission import Submission
 
 if TYPE_CHECKING:
@@ -86,10 +86,13 @@ class GradeSubmission(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader ha
 
 
 class RecordAttempt(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader has no type annotations
-    """Second pass, instead of SaveAutoGrades: write the attempt into the gradebook and the log."""
+    """Second pass, instead of SaveAutoGrades: write the attempt into the gradebook and the log.
+
+    Once the scores are there, the lines to blame are looked for.
+    """
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
-        """Record the attempt and return its notebook unchanged."""
+        """Record the attempt and return its notebook, in which nothing but the attempt says more."""
         attempt = attached_attempt(nb)
         if attempt is None:
             raise NbGraderException("this notebook was not graded: run autograde with --force")
@@ -97,6 +100,11 @@ class RecordAttempt(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader has 
         with Gradebook(resources["nbgrader"]["db_url"], course_id) as book:
             for score in record_attempt(self.parent.course, book, attempt):
                 self.log.warning("%s: %s", attempt.student, score)
+        exporter: SubmissionExporter = self.parent
+        searched = with_lines(exporter.grader, exporter.loop.submission(attempt.student), attempt)
+        if searched != attempt:
+            AttemptLog(exporter.course.reports).amend(searched)
+            attach_attempt(nb, searched)
         return nb, resources
 
 

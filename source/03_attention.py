@@ -180,7 +180,7 @@ check("softmax")
 #
 # </details>
 
-# %% [markdown]
+# %% [markdown] slide="skip"
 # **Play with the lookup.** Drag the query slowly towards the lemon, at −1 and 0.5: the price slides and never jumps. Then make both numbers as large as you can: nearly all the weight goes to one key, and the mixture becomes an ordinary lookup. Remember this for later. (The sliders need a running kernel.)
 
 # %% demo
@@ -1079,21 +1079,21 @@ write(question, "softmax over queries", chat=True, tokens=16, attention=over_que
 # The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
 
 # %% [markdown] slide="subslide"
-# ### Case 1: the words to come are read
+# ### Case: the words to come are read
 #
 # A classmate wrote attention with `einsum`, and drew its weights for the five words under the causal mask.
 
 # %% demo
-def attend(q, k, v, mask):
+def with_einsum(q, k, v, mask):
     scores = torch.einsum("...id,...jd->...ij", q, k) / math.sqrt(q.size(-1))
     scores = scores.masked_fill(mask.logical_not(), 1e-9)
     shares = softmax(scores, dim=-1)
     return torch.einsum("...ij,...jd->...id", shares, v), shares
 
-
-leaking = attend(queries, keys, values, causal_mask(5))[1]
+# %% demo
+leaking = with_einsum(queries, keys, values, causal_mask(5))[1]
 plots.heatmap(leaking, words, words, title="weights under the causal mask")
-write(question, "with this attention", chat=True, tokens=16, attention=attend, mask=causal_mask)
+write(question, "with this attention", chat=True, tokens=16, attention=with_einsum, mask=causal_mask)
 
 # %% [markdown]
 # Above the diagonal every weight should be 0, but *the* reads all five words. Each row sums to 1, and the real model still answers: a text that reads well does not prove a mask. Which line is wrong, and why is the error large for *the* and small for *its*?

@@ -38,7 +38,7 @@
 #
 # In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. Grading uses other sizes and numbers. `skip("NAME")` puts a working version in place; the exercise then counts as unanswered.
 
-# %% [markdown]
+# %% [markdown] slide="skip"
 # The next cell loads your `scaled_dot_product_attention` from `03_attention.ipynb`, if that is in the same folder and agrees with PyTorch. Otherwise it loads a stand-in, and says so. Your score doesn't depend on it.
 
 # %% setup
@@ -1029,7 +1029,7 @@ def join(x):
     """From (B, H, S, K) to (B, S, D)."""
     return x.movedim(1, -1).flatten(-2)
 
-
+# %% demo
 theirs = influence(lambda x: cut(x, 2), join)
 head_plots.leaks({"yours": influence(split, merge), "theirs": theirs}, tokens)
 write(question, "on their heads", chat=True, tokens=12, split=cut, merge=join)

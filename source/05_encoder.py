@@ -1042,7 +1042,7 @@ class ShortNorm(nn.Module):
     def forward(self, x):
         return F.layer_norm(x, x.shape[1:])  # x: (B, S, D)
 
-
+# %% demo
 hides = padding_mask(padded)  # (1, 1, 9)
 print("your norms: ", *(f"{far:.2f}" for far in moves(sentence, padded, None, hides)))
 for layer in encoder.layers:

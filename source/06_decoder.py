@@ -1041,7 +1041,7 @@ def continue_text(model, text, tokens=12):
         print(model.decode(ids[0].tolist()), end="")
     print()
 
-
+# %% demo
 try:
     continue_text(smollm.load(), "The capital of France is")
 except smollm.NotInstalledError as problem:

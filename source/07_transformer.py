@@ -42,7 +42,7 @@
 #
 # In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
 
-# %% [markdown]
+# %% [markdown] slide="skip"
 # The next cell loads your parts from earlier lessons, where they are next to this notebook and pass a quick check, and stand-ins for the others. Your grade doesn't depend on it.
 
 # %% setup
@@ -1218,7 +1218,7 @@ for temperature in (0.3, 0.8, 1.5):
     drawn = language.sample(bard, start, 70, temperature=temperature, window=48, seed=5)
     print(f"temperature {temperature}:\n{language.wrapped(words.text(drawn.tolist()))}\n")
 
-# %% [markdown]
+# %% [markdown] slide="skip"
 # **Try it.** Before you drag the slider: at which temperature do you expect the model to get stuck in a loop, and at which do you expect nonsense?
 
 # %% demo
@@ -1337,7 +1337,7 @@ print("answers: complete, and in the right format")
 # The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
 
 # %% [markdown] slide="subslide"
-# ### Case 1: a loss that stops falling
+# ### Case: a loss that stops falling
 #
 # A student trains a number speller. The loss falls at first and then flattens out far above 0, whatever the learning rate.
 
@@ -1352,7 +1352,7 @@ class Speller(nn.Module):
     def forward(self, digits, fed):
         return self.inner(digits, fed).softmax(dim=-1)  # (B, T, V)
 
-
+# %% demo
 inner, adam = new_speller(num_layers=1)
 broken = Speller(inner)
 stuck = training.train(broken, adam, lambda *batch: train_step(broken, *batch, adam),

@@ -33,7 +33,9 @@ def test_check_prints_exactly_one_document(hand_in: Callable[..., Path]) -> None
     }  # fmt: skip
     assert report["pending"] == 0
     scores = next(ex for ex in report["exercises"] if ex["id"] == "attention-scores")
-    assert set(scores) - {"example"} == {"id", "points", "score", "outcome", "checks", "misconceptions"}
+    assert set(scores) - {"example"} == {
+        "id", "points", "score", "outcome", "checks", "misconceptions", "lines",
+    }  # fmt: skip
     assert [m["id"] for m in scores["misconceptions"]] == ["scale-missing"]
 
 

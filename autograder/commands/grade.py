@@ -242,7 +242,7 @@ def _graded(course: Course, lesson: str | None, file: Path, *, sandboxed: bool) 
         from autograder.grading.grader import Grader
 
         with Grader(course, sandboxed=sandboxed, started=started) as grader:
-            return grader.grade(name, file)
+            return grader.grade(name, file, lines=True)
 
 
 def _write_page(course: Course, graded: "GradedSubmission", page: Path, *, sandboxed: bool) -> None:

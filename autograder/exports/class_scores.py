@@ -149,7 +149,8 @@ def nbgrader_csv(scores: ClassScores, roster: Roster, *, partial: bool) -> str:
         due = str(lesson.due) if lesson.due else ""
         for student in scores.students:
             who, score = known.get(student, Person()), lesson.scores.get(student)
-            names = (who.last_name, who.first_name or who.full_name, who.email)
+            first_name, last_name = who.both_names
+            names = (last_name, first_name, who.email)
             stamp = str(score.submitted_at) if score and score.submitted_at else ""
             numbers: Cells = [0.0, 0.0, 0.0]
             if score and score.report.pending and not partial:

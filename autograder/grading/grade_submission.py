@@ -52,6 +52,17 @@ def grade_submission(grader: "Grader", submission: Submission, *, sandboxed: boo
     return attempt, graded.notebook
 
 
+def with_lines(grader: "Grader", submission: Submission, attempt: Attempt) -> Attempt:
+    """Return an attempt with the lines to blame in its wrong answers; as it is where that fails."""
+    if not any(done.failures and done.lines is None for done in attempt.report.exercises):
+        return attempt
+    try:
+        report, changes = grader.find_lines(submission.lesson, submission.require_file(), attempt.report)
+    except Exception:  # the scores are recorded, and a page can do without
+        return attempt
+    return attempt.model_copy(update={"report": report, "changes": attempt.changes | changes})
+
+
 def ungraded(submission: Submission, sha256: str, reason: str, *, sandboxed: bool) -> Result:
     """Return an attempt that leaves every exercise to be graded by hand, and the released notebook.
 

@@ -5,11 +5,11 @@ import hashlib
 import platform
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import torch
 from nbformat import NotebookNode
@@ -21,6 +21,7 @@ from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import PACKAGE, load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Lesson
+from autograder.model.nbgrader_config import search_seconds
 from autograder.model.report import Incident, Report
 from autograder.probe.notes import Kind
 from autograder.sandbox.client import WarmProcess
@@ -29,18 +30,23 @@ from autograder.storage.course_key import lesson_key
 from autograder.submissions.align import Aligned, align, empty
 from autograder.submissions.released import released_notebook
 
+# Of the time that one notebook gets, to look for lines: a class shall take little longer than without.
+IN_A_CLASS: Final = 0.25
+
 
 @dataclass(frozen=True)
 class GradedSubmission:
     """A graded submission: its report, and the notebook that the report is about.
 
     `notebook` has the cells of the released one. `tracebacks` are the grader's own failures, by
-    exercise: they may quote model answers.
+    exercise: they may quote model answers. `changes` are those that the lines of the report stand for, by
+    exercise: they are for instructors.
     """
 
     report: Report
     notebook: Any
     tracebacks: dict[str, str]
+    changes: dict[str, str] = field(default_factory=dict)
 
 
 class Grader:
@@ -62,14 +68,46 @@ class Grader:
         self._warm: WarmProcess | None = None
         self._started = started
 
-    def grade(self, lesson: str, path: Path, settled: Report | None = None) -> GradedSubmission:
+    def grade(
+        self, lesson: str, path: Path, settled: Report | None = None, *, lines: bool = False
+    ) -> GradedSubmission:
         """Grade the notebook at `path`. Raises SubmissionError if it is not one of the lesson.
 
-        The exercises of `settled`, an earlier report, are not graded again.
+        The exercises of `settled`, an earlier report, are not graded again. With `lines`, the lines to blame
+        are looked for as well, which takes longer than grading.
         """
         started = time.monotonic()
         names = load_lesson(self.course, lesson).names
-        return self._grade(lesson, align(self.course, lesson, path, names), started, settled)
+        aligned = align(self.course, lesson, path, names)
+        graded = self._grade(lesson, aligned, started, settled)
+        return self._with_lines(graded, aligned) if lines else graded
+
+    def find_lines(self, lesson: str, path: Path, report: Report) -> tuple[Report, dict[str, str]]:
+        """Return the report of a notebook of a class with the lines to blame, and the changes that tell.
+
+        Raises SubmissionError as `grade` does.
+        """
+        seconds = IN_A_CLASS * search_seconds(self.course)
+        if not seconds:
+            return report, {}
+        aligned = align(self.course, lesson, path, load_lesson(self.course, lesson).names)
+        oracle, results = self._oracle(lesson)
+        found = GradingSession(oracle, aligned.parts, self._warmed_up(oracle.lesson)).find_lines(
+            report, seconds
+        )
+        results.save()
+        return found
+
+    def _with_lines(self, graded: GradedSubmission, aligned: Aligned) -> GradedSubmission:
+        if not search_seconds(self.course):
+            return graded
+        oracle, _ = self._oracle(graded.report.lesson)
+        session = GradingSession(oracle, aligned.parts, self._warmed_up(oracle.lesson))
+        report, changes = session.find_lines(graded.report, search_seconds(self.course))
+        return replace(graded, report=report, changes=changes)
+
+    def _oracle(self, lesson: str) -> tuple[Oracle, ResultsFile]:
+        return _oracle(self.course, load_lesson(self.course, lesson), lesson_key(self.course, lesson))
 
     def grade_broken(self, lesson: str) -> GradedSubmission:
         """Give every exercise the outcome `missing`, for a submission without a notebook to grade."""
@@ -78,8 +116,7 @@ class Grader:
     def _grade(
         self, lesson: str, aligned: Aligned, started: float, settled: Report | None = None
     ) -> GradedSubmission:
-        key = lesson_key(self.course, lesson)
-        oracle, results = _oracle(self.course, load_lesson(self.course, lesson), key)
+        oracle, results = self._oracle(lesson)
         warm = self._warmed_up(oracle.lesson)
         session = GradingSession(oracle, aligned.parts, warm, started, settled)
         session.incidents.add(None, ((Kind.LOCKED_CELL, name) for name in aligned.changed))

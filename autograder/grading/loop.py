@@ -17,6 +17,7 @@ from autograder.grading.pool import Pool
 from autograder.grading.version import lesson_version
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
+from autograder.model.nbgrader_config import search_seconds
 from autograder.model.text import clean
 from autograder.reports import feedback_exporter
 from autograder.reports.formgrader import graded_notebook
@@ -26,7 +27,7 @@ from autograder.reports.words import report_total
 from autograder.storage.attempts import ERROR_LOG, Attempt, AttemptLog
 from autograder.storage.gradebook import Withdrawn
 from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
-from autograder.storage.recorder import Recorder, stored_attempt
+from autograder.storage.recorder import Recorder, amend, stored_attempt
 from autograder.submissions.released import fingerprint
 from autograder.submissions.submission import Submission, look_alike, of_no_lesson, submitted_by
 
@@ -93,6 +94,20 @@ class GradingLoop:
                     self.register()
                     recorder = stack.enter_context(Recorder(self.course))
                 yield Recorded(attempt, recorder.record(attempt, self.graded_notebook(attempt, notebook)))
+
+    def find_lines(self, pool: Pool, attempts: Iterable[Attempt]) -> Generator[Attempt, None, None]:
+        """Look for the lines to blame in what was recorded; keep and yield each attempt that was searched."""
+        before = {each.student: each for each in attempts}
+        todo = [
+            (self.submission(each.student), each)
+            for each in before.values()
+            if any(done.failures and done.lines is None for done in each.report.exercises)
+        ]
+        wanted = todo and search_seconds(self.course) > 0
+        for attempt in pool.find_lines(todo) if wanted else ():
+            if attempt != before[attempt.student]:
+                amend(self.course, attempt)
+                yield attempt
 
     def stale(self, students: Iterable[str]) -> list[str]:
         """Return the students whose pages are absent or older than the scores."""
@@ -171,7 +186,8 @@ def grade_lesson(
         skipped = len(submissions) - len(todo)
         rest = f", {skipped} graded before" if skipped else ""
         _say(console, f"{lesson}: {_count(todo, 'submission')} to grade{rest}")
-        newest |= _grade(loop, pool, todo, console, shown)
+        made = _grade(loop, pool, todo, console, shown)
+        newest |= made | _find_lines(loop, pool, made, console)
         log.export()
         _make_pages(loop, pool, students, console)
         return [newest[student] for student in students]
@@ -206,6 +222,18 @@ def _grade(
         path = (loop.course.reports / ERROR_LOG).relative_to(loop.course.root)
         _say(console, f"{errors} grader error{'' if errors == 1 else 's'}: see {path}")
     return made
+
+
+def _find_lines(
+    loop: GradingLoop, pool: Pool, made: dict[str, Attempt], console: Console
+) -> dict[str, Attempt]:
+    """Look for the lines to blame, now that the scores are recorded; return what was searched, by student."""
+    found = {attempt.student: attempt for attempt in loop.find_lines(pool, made.values())}
+    if found:
+        searched = [each for one in found.values() for each in one.report.exercises if each.lines is not None]
+        told = sum(bool(each.lines) for each in searched)
+        _say(console, f"{loop.lesson}: found the line in {told} of {len(searched)} wrong answers")
+    return found
 
 
 def _make_pages(loop: GradingLoop, pool: Pool, students: Sequence[str], console: Console) -> None:

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from pebble import CONSTS, ProcessExpired, ProcessPool
 
-from autograder.grading.grade_submission import Result, grade_submission, ungraded
+from autograder.grading.grade_submission import Result, grade_submission, ungraded, with_lines
 from autograder.model.course import Course
 from autograder.probe.isolate import die_with_parent
 from autograder.sandbox.start import start
+from autograder.storage.attempts import Attempt
 from autograder.submissions.submission import Submission
 
 if TYPE_CHECKING:
@@ -106,6 +107,11 @@ class Pool:
         for submission in again:
             for _, result in self._results([submission], 1):
                 yield result or self.given_up(submission)
+
+    def find_lines(self, todo: Sequence[tuple[Submission, Attempt]]) -> Iterator[Attempt]:
+        """Yield attempts with the lines to blame in them, as far as a worker lived to find them."""
+        tasks = [(self.make, self.sandboxed, *each) for each in todo]
+        yield from filter(None, self.spread(_find_lines_in_worker, tasks))
 
     def begin(self, submission: Submission) -> "Future[Result]":
         """Begin to grade one submission in a persistent pool, and return at once.
@@ -207,6 +213,12 @@ def _start(workers: int) -> ProcessPool:
 def _grade_in_worker(make: MakeGrader, sandboxed: bool, submission: Submission) -> Result:
     grader = _grader(make, submission.course, sandboxed)
     return grade_submission(grader, submission, sandboxed=sandboxed)
+
+
+def _find_lines_in_worker(
+    make: MakeGrader, sandboxed: bool, submission: Submission, attempt: Attempt
+) -> Attempt:
+    return with_lines(_grader(make, submission.course, sandboxed), submission, attempt)
 
 
 def _worker_grader(make: MakeGrader, course: Course, sandboxed: bool) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 from autograder.grading import outcomes
 from autograder.grading.incidents import Incidents
+from autograder.grading.lines import LineFinder, failed_checks, wants_lines
 from autograder.grading.outcomes import CheckResults
 from autograder.grading.runner import ExerciseRunner
 from autograder.judge.diagnose import diagnose
@@ -49,6 +50,7 @@ MANY_TIME_OUTS = 2  # after which each limit is shorter, so that the exercises b
 SHORTER = 0.25
 TOTAL_SECONDS = 200.0  # after which no check is begun
 LAST_SECONDS = 240.0  # after which no answer is waited for
+SEARCH_SECONDS = 40.0  # for the search for lines, in all answers of a submission together
 
 
 class GradingSession:
@@ -276,6 +278,26 @@ class GradingSession:
             self._timed_out |= {exercise.id} if alone.timed_out else set()
             runner.try_examples()
         return alone
+
+    def find_lines(self, report: Report, seconds: float) -> tuple[Report, dict[str, str]]:
+        """Return a report of this submission with the lines to blame, and the changes that tell, by exercise.
+
+        Each answer is searched for some `seconds` of processor time. One that has its lines is not again.
+        """
+        finder = LineFinder(self.oracle, self._warm, time.monotonic() + SEARCH_SECONDS, seconds)
+        changes: dict[str, str] = {}
+        exercises = []
+        for done in report.exercises:
+            exercise = self._exercises.get(done.id)
+            if exercise is not None and wants_lines(exercise, done):
+                *helpers, source = IMPORT_BASICS, *self._sources(exercise)
+                lines, change = finder.told(exercise, failed_checks(exercise, done), helpers, source)
+                done = done.model_copy(update={"lines": lines})
+                changes |= {done.id: change} if change else {}
+            elif done.lines is None and done.failures:
+                done = done.model_copy(update={"lines": []})
+            exercises.append(done)
+        return report.with_exercises(exercises), changes
 
     def _sources(self, exercise: Exercise) -> list[str]:
         """Return the cells that an answer is made of: the helpers it needs, and itself."""

@@ -15,8 +15,8 @@ PACKAGE = Path(__file__).resolve().parent.parent
 # The folders whose code can change a score. The others only build, store or show.
 FOLDERS = ("model", "probe", "sandbox", "judge", "lessons", "submissions", "grading")
 SUFFIXES = (".py", ".yaml", ".toml")
-# The modules of this package that only decide which submissions are graded, and when.
-ORGANISING = {"cluster.py", "loop.py", "pool.py", "regrade.py", "version.py"}
+# The modules of this package that only decide what is graded and when, or tell more of a result.
+ORGANISING = {"cluster.py", "lines.py", "loop.py", "pool.py", "regrade.py", "version.py"}
 
 
 def lesson_version(course: Course, lesson: str) -> str:

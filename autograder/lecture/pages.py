@@ -165,8 +165,9 @@ def _told(cell: Any, slide: str, folder: Path) -> Iterator[Piece]:
 
 def _code(source: str, name: str, slide: str = "", tags: tuple[str, ...] = ()) -> Piece:
     cell = new_code_cell(source, id=name, metadata={"tags": list(tags)} if tags else {})
-    # an answer is one folded line, and stays with its question
-    return Piece(cell, 0 if ANSWER in tags else paging.code_height(source), slide)
+    if ANSWER in tags:  # one folded line, which stays with its question
+        return Piece(cell, 0, slide)
+    return Piece(cell, paging.code_height(source), slide, leads=True)
 
 
 def _abridged(text: str, slide: str, name: str, folder: Path) -> Iterator[Piece]:

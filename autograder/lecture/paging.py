@@ -55,7 +55,8 @@ PT: Final = 4 / 3  # pixels
 class Piece:
     """A cell of the slides, about how high it is, and the place its author gave it.
 
-    `notes` is what the lecturer says about it. `leads` marks prose that announces the next piece.
+    `notes` is what the lecturer says about it. `leads` marks what the next piece belongs to: prose that
+    announces it, or a skeleton before its answer.
     `folded` is how high code is once it is folded, 0 for what cannot be;
     `opens` how much higher the piece gets while its answer is open, and
     `pictures` how high its pictures are, which give way to text above them.

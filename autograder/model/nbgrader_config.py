@@ -13,6 +13,7 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder.model.course import CONFIG, Course
 from autograder.model.lesson_text import header
 
+SEARCH_SECONDS = 2.0
 PATIENCE = 30  # seconds to wait for a locked SQLite file; the formgrader locks it for far less
 
 
@@ -26,6 +27,14 @@ def settings(course: Course) -> Config:
 def course_id(course: Course) -> str:
     """Return the course's id; '' if it has none."""
     return str(settings(course).CourseDirectory.get("course_id", ""))
+
+
+def search_seconds(course: Course) -> float:
+    """Return for how many seconds of processor time the line to blame is looked for in one wrong answer.
+
+    It is `c.LineSearch.seconds`. With 0, no answer is searched.
+    """
+    return float(settings(course).LineSearch.get("seconds", SEARCH_SECONDS))
 
 
 def outside_totals(course: Course) -> frozenset[str]:

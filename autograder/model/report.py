@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, computed_field, field_validator, model_validator
 
 from autograder.model.text import MOST_LINES, Text
+from coursework.edits.cell import MISSING
 
 
 class Outcome(StrEnum):
@@ -94,6 +95,39 @@ class ExampleReport(Document):
     pictures: str = Field(default="", exclude_if=lambda text: not text)
 
 
+# What follows the kind of change in `WrongLines.what`, where there is more than one place.
+OR_ELSE, TOGETHER_WITH = "; a change in ", ", together with "
+
+
+class WrongLines(Document):
+    """Lines of the student's cell in which a small change makes every check pass, and the kind of change.
+
+    Of several places, either each does alone (`OR_ELSE`), or all have to be changed (`TOGETHER_WITH`).
+    """
+
+    first: int
+    last: int
+    text: Text
+    what: Text
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether something is missing between the first line and the last."""
+        return self.what.startswith(MISSING)
+
+    @property
+    def kind(self) -> str:
+        """The kind of change alone."""
+        return self.what.partition(OR_ELSE)[0].partition(TOGETHER_WITH)[0]
+
+    @property
+    def place(self) -> str:
+        """What the place is called: "line 3", "lines 3 to 5", "between lines 3 and 4"."""
+        if self.is_gap:
+            return f"between lines {self.first} and {self.last}"
+        return f"line {self.first}" if self.first == self.last else f"lines {self.first} to {self.last}"
+
+
 class Incident(Document):
     """Something that code did besides computing, as evidence for the instructor; never a penalty.
 
@@ -109,7 +143,10 @@ class Incident(Document):
 
 
 class ExerciseReport(Document):
-    """One exercise of one submission. `score` is None while it is to be given by hand."""
+    """One exercise of one submission. `score` is None while it is to be given by hand.
+
+    `lines` are the places to blame, none if no change was found; None where nobody has looked for one.
+    """
 
     id: str
     points: float
@@ -117,7 +154,15 @@ class ExerciseReport(Document):
     outcome: Outcome
     checks: list[CheckReport] = []
     misconceptions: list[NamedMistake] = []
+    lines: list[WrongLines] | None = Field(default=None, exclude_if=lambda found: found is None)
     example: ExampleReport | None = Field(default=None, exclude_if=lambda shown: shown is None)
+
+    @property
+    def may_have_lines(self) -> bool:
+        """Whether a change of the answer might make it right, and nobody has looked for one."""
+        ended = self.outcome in (Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT)
+        excluded = any(each.id in EXCLUDED for each in self.misconceptions)
+        return ended and bool(self.failures) and not excluded and self.lines is None
 
     @property
     def failures(self) -> list[CheckReport]:

@@ -9,6 +9,8 @@ of its own, one command after the other, while the session that it came from wai
 - `cell`: run a cell. The answer describes the exception it raised, if any.
 - `keep`: remember what each name means now; `turn`: have the names mean again what was kept.
 - `observe`: run an operation, and say what was seen. Further questions may be sent before it is answered.
+- `ask`: remember an operation; `try`: run a cell in place of one that this process has not run yet, then do
+  as `observe` does with the operation. Many cells are tried, and the operation travels once.
 - `leave`: look for processes and files that were left behind.
 """
 
@@ -21,6 +23,7 @@ import os
 import signal
 import socket
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType
@@ -35,10 +38,11 @@ from autograder.probe.originals import Originals
 from autograder.probe.shell import QuietShell, replace_input, replace_streams
 from coursework.engine import operations, parts, products  # noqa: F401 - loaded early: before any stand-in is deleted
 from coursework.engine.observe import describe, observe
-from coursework.engine.operation import hide_modules, make
+from coursework.engine.operation import hide_modules, make, with_tensors
 from coursework.exclusions import exclude
 from coursework.scope import keep_handed_out
 
+TRIED: Final = ""  # in place of an exercise: what the names meant before a cell was tried
 EXITED, FAILED = 3, 4  # exit statuses of a fork: by SystemExit, by any other exception
 
 
@@ -77,6 +81,7 @@ class Session:
     hook: AuditHook
     no_processes: bytes
     kept: dict[str, dict[str, Any]] = field(default_factory=dict)  # names and meanings, by exercise
+    question: dict[str, Any] = field(default_factory=dict)  # what each cell that is tried is asked
     called: set[str] = field(default_factory=set)  # excluded functions, since the last question
 
     @property
@@ -224,6 +229,32 @@ def _observe(session: Session, command: dict[str, Any]) -> dict[str, Any]:
     return {**seen, "excluded": sorted(session.called), "seconds": clock(), "noted": noted}
 
 
+def _try(session: Session, command: dict[str, Any]) -> dict[str, Any]:
+    """Run a cell, with every name as it was before the first that was tried, and observe what it defined.
+
+    An exception of the cell changes nothing: as in a notebook, what it defined before that stays. The text is
+    dropped before the cell runs, as that of a stand-in is.
+    """
+    question = session.question
+    asked = with_tensors(make(question["operation"], question["fields"]), torch.Tensor.clone)
+    before = session.kept.setdefault(TRIED, dict(session.names))
+    session.names.clear()
+    session.names.update(before)
+    session.called.clear()
+    with time_limit(question["seconds"]) as clock:
+        with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):
+            code = compile(command.pop("source"), "<answer>", "exec", dont_inherit=True)
+            exec(code, session.names)  # noqa: S102 - a student's, as every cell is
+        seen = observe(asked, session.names, question["name"], question["seed"])
+        noted = session.settle(after_a_call=True)
+    return {**seen, "excluded": sorted(session.called), "seconds": clock(), "noted": noted}
+
+
+def _ask(session: Session, command: dict[str, Any]) -> dict[str, Any]:
+    session.question = command
+    return {"kept": command["name"]}
+
+
 def _leave(session: Session, _command: dict[str, Any]) -> dict[str, Any]:
     """Note if child processes are still running; those that have ended are collected, and do not count."""
     try:
@@ -238,5 +269,6 @@ def _leave(session: Session, _command: dict[str, Any]) -> dict[str, Any]:
 
 
 ANSWERS: Final = {
-    "fork": _fork, "cell": _run_cell, "keep": _keep, "turn": _turn, "observe": _observe, "leave": _leave,
+    "fork": _fork, "cell": _run_cell, "keep": _keep, "turn": _turn, "observe": _observe, "ask": _ask,
+    "try": _try, "leave": _leave,
 }  # fmt: skip

@@ -350,20 +350,31 @@ def course_figures(
 
 
 def _needs(lessons: list[LessonFigures], rows: list[StudentRow]) -> list[Need]:
-    """Return the students to look after, those with the most lessons without points first."""
+    """Return the students to look after, those with the most lessons without points first.
+
+    While less than half of the class has handed in a lesson, its absences say nothing yet.
+    """
     medians = {one.lesson: one.spread.median for one in lessons if one.spread}
+    begun = {name for name, given in _handed_in(rows).items() if 2 * given < len(rows)}
     needs = []
     for row in rows:
         zero = [name for name, report in row.counted.items() if report.share == 0]
         missing: dict[State, list[str]] = defaultdict(list)
         for name, report in row.counted.items():
-            if not report.is_graded:
+            if not (report.is_graded or (report.state is State.ABSENT and name in begun)):
                 missing[report.state].append(name)
         fall = _fall(row, medians)
         if zero or missing or fall:
             needs.append(Need(row, zero, missing, fall))
     return sorted(
         needs, key=lambda need: (-len(need.zero) - sum(map(len, need.missing.values())), -need.fall)
+    )
+
+
+def _handed_in(rows: list[StudentRow]) -> Counter[str]:
+    """Return by how many students each lesson was handed in."""
+    return Counter(
+        name for row in rows for name, report in row.counted.items() if report.state is not State.ABSENT
     )
 
 

@@ -7,11 +7,13 @@ filters what can be read without it. Everything that comes from a submission is 
 from collections.abc import Mapping, Set
 from datetime import datetime
 from functools import partial
+from types import MappingProxyType
 
 from markupsafe import Markup
 
 from autograder.model.report import Outcome, Report
 from autograder.reports.class_answers import LessonAnswers, Specimens
+from autograder.reports.class_changes import Changes, change_groups
 from autograder.reports.class_figures import FALL, FEWEST, course_figures
 from autograder.reports.similar_answers import (
     LEAST_IN_ALL,
@@ -38,12 +40,15 @@ def class_pages(
     made_at: datetime,
     formgrader: str = FORMGRADER,
     indexes: Set[str] = frozenset(),
+    changes: Mapping[str, Changes] = MappingProxyType({}),
     extra: Set[str] = frozenset(),
+    full_names: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Return the pages by file name; all lie in reports/, beside each other.
 
-    Reports and answers go by lesson. `indexes` are the students who have an index page of their own, `extra`
-    the lessons that enter no total.
+    Reports, answers and `changes`, those that would make wrong answers right, go by lesson. `indexes` are the
+    students who have an index page of their own, `extra` the lessons that enter no total. `full_names` has
+    the names of students, where they are known.
     """
     course, script = course_figures(lesson_reports, extra), render("class_script.j2")
     page = partial(
@@ -55,6 +60,7 @@ def class_pages(
         stretch=STRETCH,
         formgrader=formgrader,
         indexes=indexes,
+        full_names=full_names or {},
         correlation=_correlation,
         step=step,
         steps=STEPS,
@@ -68,7 +74,11 @@ def class_pages(
         given = answers.get(one.lesson, LessonAnswers({}, {}))
         specimens = Specimens(given, (row.student for row in course.rows))
         pages[f"class-{one.lesson}.html"] = page(
-            "class_lesson.html.j2", one=one, specimen=specimens.of, fewest=FEWEST
+            "class_lesson.html.j2",
+            one=one,
+            specimen=specimens.of,
+            fewest=FEWEST,
+            changes=change_groups(one.reports, changes.get(one.lesson, {})),
         )
     pairs = similar_pairs(answers)
     pages[SIMILAR] = page(

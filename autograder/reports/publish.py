@@ -81,6 +81,11 @@ def publish(course: Course, lessons: Sequence[str]) -> Published:
     latest = {lesson: attempts for lesson in lessons if (attempts := log.latest(lesson))}
     with open_gradebook(course) as book:
         reports = {lesson: _reports(course, book, found) for lesson, found in latest.items()}
+        full_names = {
+            row.id: name
+            for row in book.students
+            if (name := f"{row.first_name or ''} {row.last_name or ''}".strip())
+        }
     formgrader = settings(course).ClassReport.get("formgrader", FORMGRADER)
     extra = outside_totals(course)
     indexes = {path.parent.name for path in course.feedback.glob("*/index.html")}
@@ -89,7 +94,7 @@ def publish(course: Course, lessons: Sequence[str]) -> Published:
     files = [path for each in reports for path in (course.text(each), course.release_notebook(each))]
     files += [course.autograded_notebook(name, lesson) for lesson in reports for name in latest[lesson]]
     source = imprint(
-        [formgrader, sandboxed, sorted(indexes), sorted(extra)],
+        [formgrader, sandboxed, sorted(indexes), sorted(extra), full_names],
         {
             lesson: {name: each.model_dump_json() for name, each in found.items()}
             for lesson, found in reports.items()
@@ -108,7 +113,11 @@ def publish(course: Course, lessons: Sequence[str]) -> Published:
         made_at=datetime.now(UTC),
         formgrader=formgrader,
         indexes=indexes,
+        changes={
+            lesson: {name: each.changes for name, each in found.items()} for lesson, found in latest.items()
+        },
         extra=extra,
+        full_names=full_names,
     )
     texts |= {f"{lesson}.csv": scores_csv(found) for lesson, found in reports.items()}
     for name, text in texts.items():

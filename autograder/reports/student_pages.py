@@ -26,6 +26,7 @@ from autograder.reports.words import (
     STRETCH,
     Failure,
     Wording,
+    blame,
     distinct,
     exercise_total,
     failures,
@@ -119,9 +120,9 @@ def group(exercise: ExerciseReport) -> Group:
 class ExerciseView:
     """One exercise of a page.
 
-    `answer` is inert HTML, empty if there is none. `in_short` is the first sentence about what is wrong, in
-    one line without quoted code. `drawings` are two of the example, the student's result and the right one,
-    if they differ.
+    `answer` is inert HTML, empty if there is none, and `blame` says in which of its lines a change would mend
+    it. `in_short` is the first sentence about what is wrong, in one line without quoted code. `drawings` are
+    two of the example, the student's result and the right one, if they differ.
     """
 
     report: ExerciseReport
@@ -131,6 +132,7 @@ class ExerciseView:
     answer: Markup
     wording: Wording
     mistakes: list[NamedMistake]
+    blame: str
     failures: list[Failure]
     passed: list[CheckReport]
     in_short: str
@@ -217,7 +219,9 @@ class GradedWork:
 def _exercise(work: GradedWork, report: ExerciseReport, cell: NotebookNode | None) -> ExerciseView:
     is_written, answer = cell is not None and cell.cell_type == "markdown", Markup("")
     if cell is not None and cell.source.strip():
-        lines = {int(n) for check in report.failures for n in _LINE.findall(check.message)}
+        raised = {int(n) for check in report.failures for n in _LINE.findall(check.message)}
+        blamed = {line for each in report.lines or () for line in range(each.first, each.last + 1)}
+        lines = blamed or raised  # the message names the line that raised
         answer = prose_html(cell.source) if is_written else code_html(cell.source, lines)
     in_short = _QUOTED_CODE.sub("", first_message(report)).partition(". ")[0].removesuffix(".")
     if len(in_short) > ONE_LINE:
@@ -233,6 +237,7 @@ def _exercise(work: GradedWork, report: ExerciseReport, cell: NotebookNode | Non
         answer=answer,
         wording=wording(report),
         mistakes=distinct(report.misconceptions),
+        blame=blame(report.lines),
         failures=failures(report.checks),
         passed=[check for check in report.checks if check.passed],
         in_short=in_short,

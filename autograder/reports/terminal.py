@@ -28,6 +28,7 @@ from autograder.reports.words import (
     NO_SANDBOX,
     STATES,
     WORDING,
+    blame,
     distinct,
     failures,
     next_step,
@@ -125,6 +126,7 @@ def _print_findings(exercise: ExerciseReport, console: Console) -> None:
     for mistake in distinct(exercise.misconceptions):
         _indent(f"{mistake.label}: {clean(mistake.title)}", console, style="bold")
         _indent(clean(mistake.hint), console, 4)
+    _indent(blame(exercise.lines), console)
     if example := exercise.example:
         _indent(f"Example: {clean(example.call)}", console)
         for title, text in (("", example.inputs), ("yours", example.yours), ("expected", example.expected)):

@@ -42,6 +42,9 @@ AHEAD, AHEAD_BYTES = 8, 2**16  # questions sent before they are answered: a sock
 OUT_OF_TIME = (-signal.SIGPROF, 128 + signal.SIGPROF)  # as Python and as a shell report a signal
 
 
+Command = tuple[bytes, float]  # as it is sent, and the seconds that the answer may use
+
+
 class Keeper(Protocol):
     """What a run needs of the warm process that it was forked from."""
 
@@ -70,8 +73,12 @@ class Request:
     @cached_property
     def frame(self) -> bytes:
         """The command to a probe as it is sent, packed once for the whole class."""
+        return wire.pack(self.command("observe"))
+
+    def command(self, word: str) -> dict[str, Any]:
+        """Return the command that does something with the operation."""
         command = {"name": self.name, "seed": self.seed, "seconds": self.seconds}
-        return wire.pack({"do": "observe", **packed(self.operation), **command})
+        return {"do": word, **packed(self.operation), **command}
 
 
 class Process:
@@ -148,11 +155,23 @@ class Probe(Process):
         caller: a probe whose answers nobody waits for is ended. Raises RunEndedError, at the request at
         which the probe ended, or used up its processor time.
         """
-        waiting, asked = deque(requests), deque[Request]()
+        yield from self._all((request.frame, request.seconds) for request in requests)
+
+    def try_all(self, cells: Iterable[str], request: Request) -> Generator[dict[str, Any]]:
+        """Yield the same of what each of some cells defines: it runs with all names as they were before.
+
+        To be closed, and raises RunEndedError, as `observe_all` does.
+        """
+        self.ask(request.command("ask"), GRACE_SECONDS, frames.Kept)
+        trials = (wire.pack({"do": "try", "source": cell}) for cell in cells)
+        yield from self._all((trial, request.seconds) for trial in trials)
+
+    def _all(self, commands: Iterable[Command]) -> Generator[dict[str, Any]]:
+        waiting, asked = deque(commands), deque[Command]()
         try:
             while waiting or asked:
                 self._send_ahead(waiting, asked)
-                answer = self.receive(asked[0].seconds, frames.Seen)
+                answer = self.receive(asked[0][1], frames.Seen)
                 asked.popleft()
                 yield {name: getattr(answer, name) for name in ("value", "changed", "excluded")} | {
                     "raised": answer.raised.model_dump(exclude_unset=True) if answer.raised else None
@@ -162,13 +181,13 @@ class Probe(Process):
                 with contextlib.suppress(RunEndedError):
                     self.close()
 
-    def _send_ahead(self, waiting: deque[Request], asked: deque[Request]) -> None:
+    def _send_ahead(self, waiting: deque[Command], asked: deque[Command]) -> None:
         """Send as many requests as the channel takes at once, at least one if none is out."""
-        room = AHEAD_BYTES - sum(len(request.frame) for request in asked)
+        room = AHEAD_BYTES - sum(len(frame) for frame, _ in asked)
         commands = []
-        while waiting and len(asked) < AHEAD and (not asked or len(waiting[0].frame) <= room):
-            room -= len(waiting[0].frame)
-            commands.append(waiting[0].frame)
+        while waiting and len(asked) < AHEAD and (not asked or len(waiting[0][0]) <= room):
+            room -= len(waiting[0][0])
+            commands.append(waiting[0][0])
             asked.append(waiting.popleft())
         if commands:
             self.send(b"".join(commands))

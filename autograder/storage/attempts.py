@@ -35,6 +35,8 @@ _OF_STUDENT = """SELECT id, document FROM attempts
     WHERE id IN (SELECT id FROM attempts WHERE student = ?) ORDER BY id"""
 _LAST = """SELECT id, document FROM attempts
     WHERE lesson = ? AND student = ? ORDER BY id DESC LIMIT 1"""
+_AMEND = """UPDATE attempts SET document = ?
+    WHERE id = (SELECT max(id) FROM attempts WHERE lesson = ? AND student = ?)"""
 _ARRIVALS = """CREATE TABLE IF NOT EXISTS arrivals (
     key TEXT PRIMARY KEY, student TEXT NOT NULL, lesson TEXT NOT NULL, order_ TEXT NOT NULL,
     at REAL NOT NULL, counted INTEGER NOT NULL, seconds REAL NOT NULL DEFAULT 0
@@ -67,7 +69,8 @@ class Attempt(Document):
 
     `version` is the state of lesson and grader (see `lesson_version`). `answers` holds the SHA-256
     of each answer by exercise id, `checks` the state of what graded each exercise (see
-    `exercise_versions`; earlier versions stored none). `detail` holds tracebacks for the instructor if
+    `exercise_versions`; earlier versions stored none). `changes` are those that make wrong answers right, by
+    exercise, for the instructor: they quote model answers. `detail` holds tracebacks for the instructor if
     the grader itself failed.
     """
 
@@ -82,6 +85,7 @@ class Attempt(Document):
     report: Report
     answers: dict[str, str] = Field(default_factory=dict)
     checks: dict[str, str] = Field(default_factory=dict)
+    changes: dict[str, str] = Field(default_factory=dict)
     detail: str = ""
 
     @property
@@ -109,6 +113,12 @@ class AttemptLog:
         """Add one attempt; it is on the disk when this returns."""
         with self._transaction() as database:
             _insert(database, attempt)
+
+    def amend(self, attempt: Attempt) -> None:
+        """Put an attempt in the place of the student's newest one, of which it says more."""
+        row = attempt.model_dump_json(), attempt.lesson, attempt.student
+        with self._transaction() as database:
+            database.execute(_AMEND, row)
 
     def __iter__(self) -> Iterator[Attempt]:
         """Return all attempts, oldest first."""

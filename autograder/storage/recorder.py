@@ -91,6 +91,21 @@ def attached_attempt(notebook: NotebookNode) -> Attempt | None:
     return Attempt.model_validate(stored) if stored is not None else None
 
 
+def amend(course: Course, attempt: Attempt) -> None:
+    """Put an attempt in the place of the stored one that it says more of; scores stay as they are.
+
+    A run that is killed in between grades the submission again: then log and folder do not agree.
+    """
+    AttemptLog(course.reports).amend(attempt)
+    path = course.autograded_notebook(attempt.student, attempt.lesson)
+    notebook = nbformat.read(path, as_version=4)
+    attach_attempt(notebook, attempt)
+    draft = path.with_name(f".{path.name}")
+    nbformat.write(notebook, draft)
+    draft.chmod(READ_ONLY)
+    draft.replace(path)
+
+
 def write(course: Course, attempt: Attempt, notebook: NotebookNode) -> None:
     """Write the graded notebook of an attempt, the lesson's images and the time of submission.
 

@@ -17,6 +17,8 @@ from autograder.grading.pool import Pool
 from autograder.model.course import CONFIG, Course
 from autograder.model.lesson_text import read_lesson
 from autograder.model.report import Outcome, Report
+from autograder.storage.attempts import AttemptLog
+from autograder.storage.recorder import stored_attempt
 
 LESSON = "03_attention"
 HOME = Path(__file__).parents[2]
@@ -105,6 +107,13 @@ def test_both_ways_give_equal_marks(course: Course) -> None:
     assert {done.outcome for done in attempts["untouched"].report.exercises} == {Outcome.UNANSWERED}
     assert {done.outcome for done in attempts["broken"].report.exercises} == {Outcome.MISSING}
     assert all(course.feedback_page(student, LESSON).is_file() for student in attempts)
+    near = AttemptLog(course.reports).last("near", LESSON)
+    assert near == stored_attempt(course, "near", LESSON)
+    assert [each.first for each in near.report.exercise("attention-scores").lines or ()] == [2]
+    page = course.feedback_page("near", LESSON).read_text()
+    assert "in line 2." in page
+    assert "math.sqrt" not in page
+    assert "math.sqrt" in near.changes["attention-scores"]
     ours = marks(course)
     course.gradebook.unlink()
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -118,3 +127,6 @@ def test_both_ways_give_equal_marks(course: Course) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert marks(course) == ours
+    again = AttemptLog(course.reports).last("near", LESSON)
+    assert again == stored_attempt(course, "near", LESSON)
+    assert again.report.exercise("attention-scores") == near.report.exercise("attention-scores")

@@ -50,6 +50,8 @@ NOT_SCORING = (
     "autograder/grading/pool.py",
     "autograder/grading/cluster.py",
     "autograder/grading/loop.py",
+    "autograder/grading/lines.py",
+    "autograder/search/search.py",
     "autograder/grading/version.py",
     "autograder/grading/regrade.py",
 )

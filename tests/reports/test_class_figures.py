@@ -270,6 +270,13 @@ def test_zero_missing_and_falling_students_need_help() -> None:
     assert gone.fall == zero.fall == 0
 
 
+def test_a_missing_submission_counts_once_half_of_the_class_has_handed_in() -> None:
+    """While most are still at work on a lesson, nobody is listed for it; afterwards the rest are."""
+    here, gone = [_earned(0.8), _earned(0.8)], [_earned(0.8), _absent()]
+    assert course_figures(_course(a=here, b=gone, c=gone)).needs == []
+    assert [need.row.student for need in course_figures(_course(a=here, b=here, c=gone)).needs] == ["c"]
+
+
 def test_a_lesson_that_is_hard_for_all_is_no_fall() -> None:
     """Everybody loses 40 points, and nobody falls."""
     hard = [_earned(0.9), _earned(0.9), _earned(0.5), _earned(0.5)]

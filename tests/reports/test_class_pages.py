@@ -62,6 +62,12 @@ def test_every_student_is_listed_and_linked() -> None:
     assert set(indexes) == {"../feedback/ueda020/index.html"}
 
 
+def test_students_are_shown_by_name_where_it_is_known() -> None:
+    """The id stands beside the name, which is escaped like anything else; an unknown name is the id alone."""
+    pages = _pages(sample_class(2) | {"s2": report([])}, full_names={"s2": "Ada <b>Byron</b>"})
+    assert 'Ada &lt;b&gt;Byron&lt;/b&gt; <span class="soft">s2</span>' in pages[FRONT]
+
+
 def test_links_survive_any_folder_name() -> None:
     """A name with a space, a quote or a hash still links to that student's page."""
     [right] = sample_class(1).values()

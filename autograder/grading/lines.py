@@ -1,0 +1,125 @@
+"""Finds the lines to blame in the answers of one submission, once it is graded."""
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Final
+
+from cachetools import LRUCache
+
+from autograder.grading.runner import ExerciseRunner
+from autograder.judge.oracle import Oracle
+from autograder.model.exercise import Exercise
+from autograder.model.nbgrader_config import SEARCH_SECONDS
+from autograder.model.report import ExerciseReport, Outcome, WrongLines
+from autograder.sandbox.client import WarmProcess
+from autograder.sandbox.run import Probe, Run
+from autograder.search.donors import donor_edits
+from autograder.search.places import told
+from autograder.search.search import Found, Further, Search, World
+from coursework.edits.cell import Cell, distinct
+from coursework.edits.generic import everywhere, generic_edits
+from coursework.source_rules import first_refusal
+
+KEPT: Final = 1000  # results: in a class, answers recur to the letter
+RUNS: Final = "runs"  # what is told of a cell that raised
+NEAR: Final = 1.5  # what a part of the model answer may cost to be tried before all else
+PREPARE_SECONDS: Final = 5.0  # of processor time, for the cells before an answer
+
+
+_told: LRUCache[tuple[object, ...], tuple[list[WrongLines], str]] = LRUCache(KEPT)
+
+
+def wants_lines(exercise: Exercise, done: ExerciseReport) -> bool:
+    """Return whether an answer's lines are looked for: it was run, it failed, and nothing was found yet."""
+    return done.may_have_lines and bool(failed_checks(exercise, done))
+
+
+def failed_checks(exercise: Exercise, done: ExerciseReport) -> set[str]:
+    """Return the ids of the checks that failed: all, where the answer's own cell did not run."""
+    ids = {check.id for check in exercise.checks}
+    if done.outcome is Outcome.ERROR and [check.id for check in done.checks] == [RUNS]:
+        return ids
+    return ids & {check.id for check in done.failures}
+
+
+@dataclass
+class LineFinder:
+    """Looks for changes of answers, each tried with right earlier parts and the helpers that it needs.
+
+    A search takes at most some `seconds` of processor time, and all end by the `deadline`. `counts` says how
+    many changes the last search tried, and how many it proved.
+    """
+
+    oracle: Oracle
+    warm: WarmProcess
+    deadline: float
+    seconds: float = SEARCH_SECONDS
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def told(
+        self, exercise: Exercise, failed: set[str], helpers: Sequence[str], source: str
+    ) -> tuple[list[WrongLines], str]:
+        """Return the lines to tell of one answer, and the change that tells them.
+
+        `helpers` are the cells before the answer that it needs, as they are run when it is graded alone.
+        """
+        key = (self.oracle, exercise.id, self.seconds, frozenset(failed), *helpers, source)
+        if key not in _told:
+            if time.monotonic() > self.deadline:
+                return [], ""
+            _told[key] = told(self.find(exercise, failed, helpers, source), source)
+        return _told[key]
+
+    def find(self, exercise: Exercise, failed: set[str], helpers: Sequence[str], source: str) -> list[Found]:
+        """Return the changes of an answer's cell with which every check passes, the likeliest first."""
+        try:
+            cell = Cell(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return []
+        with ExitStack() as opened:
+            runs: list[Run] = []  # one to try changes in, and another to prove them, when there is any
+
+            def run(number: int) -> Run:
+                while len(runs) <= number:
+                    runs.append(opened.enter_context(self.warm.run(self.deadline)))
+                return runs[number]
+
+            world = World(
+                lambda: self._probe(run(0), exercise, helpers),
+                lambda changed: self._prove(run(1), exercise, [*helpers, changed]),
+                lambda: sum(each.seconds for each in runs),
+            )
+            search = Search(self.oracle, exercise, world, failed, self.seconds)
+            found = self._search(search, exercise, cell)
+        self.counts = {"tried": search.tried, "proved": search.proved}
+        return found
+
+    @staticmethod
+    def _search(search: Search, exercise: Exercise, cell: Cell) -> list[Found]:
+        """Try small parts of the model answer first; all other changes take longer, even to think of."""
+        single, script = donor_edits(cell, Cell(exercise.answer))
+        parts = distinct(single, cell.source)
+        near = [each for each in parts if each.cost <= NEAR]
+
+        def further() -> Further:
+            generic = generic_edits(cell)
+            return distinct([*parts[len(near) :], *generic], cell.source), [*everywhere(generic, cell)]
+
+        return search.find(cell.source, near, further, script)
+
+    def _probe(self, run: Run, exercise: Exercise, helpers: Sequence[str]) -> Probe:
+        excluded = exercise.excludes.names if exercise.excludes else ()
+        stand_ins = self.oracle.stand_ins(exercise)
+        # the empty cell puts the right parts in place again after the helpers
+        return run.probe(PREPARE_SECONDS, stand_ins, [*helpers, ""], self.oracle.lesson.name, excluded)
+
+    def _prove(self, run: Run, exercise: Exercise, cells: Sequence[str]) -> bool:
+        derivatives = bool(exercise.excludes and exercise.excludes.derivatives)
+        refusal = first_refusal(cells, derivatives=derivatives) if exercise.excludes else None
+        if refusal and refusal.own:  # the cells before it were read when the answer was graded
+            return False
+        stand_ins = self.oracle.stand_ins(exercise)
+        with ExerciseRunner(self.oracle, exercise, run, lambda: False, cells[-1], stand_ins, cells) as runner:
+            return runner.passes()

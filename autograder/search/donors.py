@@ -1,0 +1,497 @@
+"""Parts of a right answer in the place of a student's: statement by statement, under the student's names.
+
+Functions are paired by name, and their statements by how alike they are. Where two statements that belong
+together differ, the right one gives the smallest parts that differ. Statements of the right answer that have
+no like are put in, and the student's that have none are left out. A change costs more the more it brings in:
+a large part of a right answer could stand for much that is right in the student's.
+"""
+
+import ast
+import copy
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import Final
+
+from coursework.edits.cell import Cell, Edit, callee, is_set
+from coursework.edits.statements import inserted
+from coursework.edits.values import label
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+TOKEN: Final = re.compile(r"\w+|[^\w\s]")
+BEGIN: Final = 0.8  # what the smallest change costs
+EACH_TOKEN: Final = 0.11  # that a change brings in or takes away
+UNUSED: Final = 0.6  # more for a variable that is not used there any more
+ELSEWHERE: Final = 1.2  # more, where two statements do not belong together
+ALIKE: Final = 0.35  # how alike statements have to be to belong together
+ROUNDS: Final = 3  # of pairing statements, then names
+MOST_STATEMENTS: Final = 60
+MOST_VARIABLES: Final = 8  # that are tried written out
+SIGNS: Final = frozenset("+-*/@%&|^()")
+SIMPLE: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr, ast.Assert, ast.Raise)
+
+
+@dataclass
+class _Pairing:
+    """Two functions, the student's and a right one, and what belongs together in them."""
+
+    mine: list[ast.stmt]
+    right: list[ast.stmt]
+    names: dict[str, str] = field(default_factory=dict)  # the student's, by the right answer's
+    attributes: dict[str, str] = field(default_factory=dict)
+    pairs: list[tuple[int, int]] = field(default_factory=list)
+
+    def renamed(self, node: ast.stmt) -> ast.stmt:
+        """Return a statement of the right answer under the student's names."""
+        return _Renamer(self.names, self.attributes).visit(copy.deepcopy(node))  # type: ignore[no-any-return]
+
+
+def donor_edits(cell: Cell, right: Cell) -> tuple[list[Edit], list[Edit]]:
+    """Return the edits that bring parts of a right answer in, and those that together make it of the cell."""
+    single: list[Edit] = []
+    whole: list[Edit] = []
+    attributes: dict[str, str] = {}
+    for mine, other in _functions(cell, right):
+        pairing, script = _nearest(cell, mine, other, attributes)
+        attributes |= pairing.attributes
+        single += script
+        single += _whole_statements(cell, pairing)
+        single += _elsewhere(cell, pairing)
+        single += _missing(cell, pairing)
+        whole += script
+    return single, whole
+
+
+def _nearest(
+    cell: Cell, mine: Function, right: Function, attributes: dict[str, str]
+) -> tuple[_Pairing, list[Edit]]:
+    """Pair a function with the right one in the form nearest to it, and return the changes between the two.
+
+    Where that makes fewer changes, a variable of the right answer is written out wherever it is used.
+    """
+
+    def tried(other: Function) -> tuple[_Pairing, list[Edit]]:
+        pairing = _paired(mine, other, attributes)
+        return pairing, [*_defaults(cell, mine, other), *_script(cell, mine, pairing)]
+
+    best = tried(right)
+    for name in _variables(right)[:MOST_VARIABLES]:
+        other = _written_out(right, name)
+        found = tried(other)
+        if _total(found[1]) < _total(best[1]):
+            best, right = found, other
+    return best
+
+
+def _total(script: Sequence[Edit]) -> float:
+    return sum(edit.cost for edit in script)
+
+
+def _variables(function: Function) -> list[str]:
+    """Return the variables that are given a value once, by an assignment, in the order of the text."""
+    names = [each.id for each in ast.walk(function) if is_set(each)]
+    assigned = [
+        part.id
+        for each in _statements(function)
+        if isinstance(each, ast.Assign)
+        for part in _targets(each)
+        if isinstance(part, ast.Name)
+    ]
+    return [name for name in assigned if names.count(name) == 1]
+
+
+def _written_out(function: Function, name: str) -> Function:
+    """Return a function without a variable: its value stands wherever it was used."""
+    made = copy.deepcopy(function)
+    for each in _statements(made):
+        if isinstance(each, ast.Assign) and name in {getattr(one, "id", "") for one in _targets(each)}:
+            names = [getattr(one, "id", "") for one in _targets(each)]
+            value = each.value
+            if isinstance(each.targets[0], ast.Tuple):
+                value = ast.Subscript(value, ast.Constant(names.index(name)), ast.Load())
+            if len(names) == 1 or all(one in ("_", name) for one in names):
+                _drop(made, each)
+            _WriteOut(name, value).visit(made)
+            break
+    return made
+
+
+def _drop(function: Function, statement: ast.stmt) -> None:
+    for node in ast.walk(function):
+        for block in ("body", "orelse", "finalbody"):
+            statements = getattr(node, block, None)
+            if isinstance(statements, list) and statement in statements and len(statements) > 1:
+                statements.remove(statement)
+
+
+def _functions(cell: Cell, right: Cell) -> Iterator[tuple[Function, Function]]:
+    """Yield the functions that have the same name in both, and a single one that is left of each."""
+    mine, others = _by_name(cell), _by_name(right)
+    for name in [each for each in mine if each in others]:
+        yield mine[name], others[name]
+    left = [
+        [each for name, each in one.items() if name not in two]
+        for one, two in ((mine, others), (others, mine))
+    ]
+    if len(left[0]) == len(left[1]) == 1:
+        yield left[0][0], left[1][0]
+
+
+def _by_name(cell: Cell) -> dict[str, Function]:
+    found: dict[str, Function] = {}
+    for node in cell.nodes:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            around = cell.class_of(node)
+            found[f"{around.name if around else ''}.{node.name}"] = node
+    return found
+
+
+def _statements(function: Function) -> list[ast.stmt]:
+    """Return the statements of a function in the order of the text, those in blocks as well."""
+    found: list[ast.stmt] = []
+
+    def walk(block: Sequence[ast.stmt]) -> None:
+        for each in block:
+            if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant):
+                continue
+            found.append(each)
+            if not isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                for name in ("body", "orelse", "finalbody"):
+                    walk(getattr(each, name, []))
+
+    walk(function.body)
+    return found[:MOST_STATEMENTS]
+
+
+def _paired(mine: Function, right: Function, attributes: dict[str, str]) -> _Pairing:
+    """Pair the statements of two functions, and with them the names."""
+    pairing = _Pairing(_statements(mine), _statements(right), attributes={**attributes})
+    arguments = zip(_arguments(right), _arguments(mine), strict=False)
+    given = {other.arg: own.arg for other, own in arguments}
+    pairing.names = dict(given)
+    for _ in range(ROUNDS):
+        pairing.pairs = _aligned(pairing)
+        names, fields = dict(given), dict(attributes)
+        for here, there in pairing.pairs:
+            for one, other in zip(_targets(pairing.right[there]), _targets(pairing.mine[here]), strict=False):
+                if isinstance(one, ast.Name) and isinstance(other, ast.Name):
+                    names.setdefault(one.id, other.id)
+                elif isinstance(one, ast.Attribute) and isinstance(other, ast.Attribute):
+                    fields.setdefault(one.attr, other.attr)
+        if (names, fields) == (pairing.names, pairing.attributes):
+            break
+        pairing.names, pairing.attributes = names, fields
+    return pairing
+
+
+def _arguments(function: Function) -> list[ast.arg]:
+    arguments = function.args
+    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+
+
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    """Return what a statement gives values to, in the order of the text."""
+    match statement:
+        case ast.Assign(targets=[target]) | ast.For(target=target) | ast.AnnAssign(target=target):
+            return [*target.elts] if isinstance(target, ast.Tuple) else [target]
+    return []
+
+
+def _aligned(pairing: _Pairing) -> list[tuple[int, int]]:
+    """Return the pairs of statements, in one order in both, that are most alike all together."""
+    mine = [_tokens(_header(each)) for each in pairing.mine]
+    right = [_tokens(_header(pairing.renamed(each))) for each in pairing.right]
+    kinds = [[type(one) is type(two) for two in pairing.right] for one in pairing.mine]
+    best = [[0.0] * (len(right) + 1) for _ in range(len(mine) + 1)]
+    alike = [
+        [_alike(one, two) if kinds[i][j] else 0.3 * _alike(one, two) for j, two in enumerate(right)]
+        for i, one in enumerate(mine)
+    ]
+    for i in range(len(mine) - 1, -1, -1):
+        for j in range(len(right) - 1, -1, -1):
+            together = best[i + 1][j + 1] + alike[i][j] if alike[i][j] >= ALIKE else 0.0
+            best[i][j] = max(best[i + 1][j], best[i][j + 1], together)
+    found, i, j = [], 0, 0
+    while i < len(mine) and j < len(right):
+        if alike[i][j] >= ALIKE and best[i][j] == best[i + 1][j + 1] + alike[i][j]:
+            found.append((i, j))
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def _alike(one: tuple[str, ...], other: tuple[str, ...]) -> float:
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
+
+
+@lru_cache(maxsize=20_000)
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(TOKEN.findall(text))
+
+
+def _tokens(node: ast.AST) -> tuple[str, ...]:
+    return _split(ast.unparse(node))
+
+
+def _header(statement: ast.stmt) -> ast.AST:
+    """Return a statement, or what stands in the first line of one with a block."""
+    match statement:
+        case ast.If(test=test) | ast.While(test=test):
+            return test
+        case ast.For(target=target, iter=over):
+            return ast.Tuple([target, over], ast.Load())
+        case ast.With(items=items):
+            return ast.Tuple([each.context_expr for each in items], ast.Load())
+        case ast.Try() | ast.FunctionDef() | ast.ClassDef() | ast.AsyncFunctionDef():
+            return ast.Constant(type(statement).__name__)
+    return statement
+
+
+def _script(cell: Cell, function: Function, pairing: _Pairing) -> Iterator[Edit]:
+    """Yield the changes that make the right function of the student's: each is as small as it can be."""
+    for here, there in pairing.pairs:
+        yield from _differences(cell, pairing.mine[here], pairing.renamed(pairing.right[there]))
+    mine, right = ({pair[side] for pair in pairing.pairs} for side in (0, 1))
+    for index, statement in enumerate(pairing.mine):
+        if index not in mine and isinstance(statement, SIMPLE):
+            first, last = cell.lines(statement)
+            yield Edit(((*cell.span(statement), "pass"),), first, last, "without the statement", 1.6)
+    inside: set[ast.stmt] = set()
+    for index, statement in enumerate(pairing.right):
+        if index not in right and statement not in inside:
+            blocks = {*ast.walk(statement)} - {statement}
+            if not any(pairing.right[each] in blocks for each in right):
+                inside |= {each for each in blocks if isinstance(each, ast.stmt)}
+                yield from _put_in(cell, function, pairing, index)
+
+
+def _put_in(
+    cell: Cell, function: Function, pairing: _Pairing, index: int, more: float = 0.0
+) -> Iterator[Edit]:
+    """Yield a statement of the right answer put behind the one that its neighbour belongs to."""
+    new = pairing.renamed(pairing.right[index])
+    if isinstance(new, ast.Return) and isinstance(function.body[-1], ast.Return):
+        return
+    cost = 1.5 + more + 0.03 * len(_tokens(new))
+    before = max(((j, i) for i, j in pairing.pairs if j < index), default=None)
+    after = min(((j, i) for i, j in pairing.pairs if j > index), default=None)
+    for neighbour, behind in ((before, 1), (after, 0)):
+        if neighbour is None:
+            continue
+        statement = pairing.mine[neighbour[1]]
+        block = next((each for each in cell.blocks if statement in each), None)
+        if block is not None:
+            yield inserted(cell, block, block.index(statement) + behind, ast.unparse(new), cost)
+            return
+    block = next((each for each in cell.blocks if function.body[-1] in each), None)
+    if block is not None:
+        yield inserted(cell, block, 0, ast.unparse(new), cost)
+
+
+def _missing(cell: Cell, pairing: _Pairing) -> Iterator[Edit]:
+    """Yield statements of the right answer put in everywhere: those without a like first."""
+    paired = {there for _, there in pairing.pairs}
+    blocks = [each for each in cell.blocks if any(one in pairing.mine for one in each)]
+    for index, statement in enumerate(pairing.right):
+        new = pairing.renamed(statement)
+        if isinstance(new, ast.Return):
+            continue  # it would make the rest of the student's code stand idle
+        cost = 2.4 + 0.03 * len(_tokens(new)) + (0.9 if index in paired else 0.0)
+        for block in blocks:
+            for at in range(len(block) + 1):
+                yield inserted(cell, block, at, ast.unparse(new), cost)
+
+
+def _defaults(cell: Cell, mine: Function, right: Function) -> Iterator[Edit]:
+    """Yield the defaults of the right answer's arguments."""
+    own, others = ([*reversed(each.args.defaults)] for each in (mine, right))
+    for one, other in zip(own, others, strict=False):
+        yield from _smallest(cell, one, other)
+
+
+def _differences(cell: Cell, mine: ast.stmt, right: ast.stmt) -> Iterator[Edit]:
+    """Yield the smallest parts in which two statements differ."""
+    match mine, right:
+        case (ast.Assign(targets=[one], value=old), ast.Assign(targets=[two], value=new)):
+            yield from _smallest(cell, old, new)
+            if ast.dump(_loaded(one)) != ast.dump(_loaded(two)):
+                yield _replaced(cell, one, _loaded(two))
+        case (ast.Return(value=ast.expr() as old), ast.Return(value=ast.expr() as new)):
+            yield from _smallest(cell, old, new)
+        case (ast.Expr(value=old), ast.Expr(value=new)):
+            yield from _smallest(cell, old, new)
+        case (ast.If(test=old), ast.If(test=new)) | (ast.While(test=old), ast.While(test=new)):
+            yield from _smallest(cell, old, new)
+        case (ast.For(iter=old), ast.For(iter=new)):
+            yield from _smallest(cell, old, new)
+        case (ast.With(items=[old_item]), ast.With(items=[new_item])):
+            yield from _smallest(cell, old_item.context_expr, new_item.context_expr)
+        case _ if isinstance(mine, SIMPLE) and isinstance(right, SIMPLE):
+            if ast.dump(mine) != ast.dump(right):
+                yield _statement(cell, mine, right, 0.0)
+
+
+def _loaded(node: ast.expr) -> ast.expr:
+    """Return a target as an expression."""
+    return ast.parse(ast.unparse(node), mode="eval").body
+
+
+def _whole_statements(cell: Cell, pairing: _Pairing) -> Iterator[Edit]:
+    """Yield whole statements in the place of those that they belong to."""
+    for here, there in pairing.pairs:
+        mine, right = pairing.mine[here], pairing.renamed(pairing.right[there])
+        if isinstance(mine, SIMPLE) and isinstance(right, SIMPLE):
+            yield _statement(cell, mine, right, 0.2)
+
+
+def _elsewhere(cell: Cell, pairing: _Pairing) -> Iterator[Edit]:
+    """Yield values of the right answer in the place of any other of the function."""
+    for here, statement in enumerate(pairing.mine):
+        old = getattr(statement, "value", None)
+        for there, other in enumerate(pairing.right):
+            new = getattr(pairing.renamed(other), "value", None)
+            if (here, there) not in pairing.pairs and isinstance(old, ast.expr) and isinstance(new, ast.expr):
+                yield _replaced(cell, old, new, ELSEWHERE)
+
+
+def _statement(cell: Cell, mine: ast.stmt, right: ast.stmt, more: float) -> Edit:
+    text = ast.unparse(right).replace("\n", "\n" + " " * mine.col_offset)
+    first, last = cell.lines(mine)
+    return Edit(
+        ((*cell.span(mine), text),), first, last, "another statement", _cost(cell, mine, right) + more
+    )
+
+
+def _cost(cell: Cell, mine: ast.expr | ast.stmt, right: ast.AST) -> float:
+    """Return what a replacement costs: more for every word and sign that it changes.
+
+    And more where it makes no use of a variable any more: it may go around what is wrong in another line.
+    """
+    one, other = _tokens(mine), _tokens(right)
+    function = cell.function_of(mine)
+    arguments = {arg.arg for arg in _arguments(function)} if function else set()
+    before, after = (
+        {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        for tree in (mine, right)
+    )
+    assigned = {node.id for node in ast.walk(function) if is_set(node)} if function else set()
+    unused = len((before - after) & (assigned - arguments))
+    same = sum(
+        block.size for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
+    )
+    return BEGIN + EACH_TOKEN * max(len(one) - same, len(other) - same) + UNUSED * unused
+
+
+def _replaced(cell: Cell, mine: ast.expr, right: ast.expr, more: float = 0.0) -> Edit:
+    return cell.edit(mine, right, _kind(cell, mine, right), _cost(cell, mine, right) + more)
+
+
+def _smallest(cell: Cell, mine: ast.expr, right: ast.expr) -> Iterator[Edit]:
+    """Yield the changes of the smallest parts that differ, and of the whole if those are several."""
+    parts = [*_parts(mine, right)]
+    yield from (_replaced(cell, *part) for part in parts)
+
+
+def _parts(mine: ast.expr, right: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the smallest parts in which two expressions differ, side by side."""
+    if ast.dump(mine) == ast.dump(right):
+        return
+    pairs = _children(mine, right)
+    if pairs is None:
+        yield mine, right
+        return
+    for one, other in pairs:
+        yield from _parts(one, other)
+
+
+def _children(mine: ast.expr, right: ast.expr) -> list[tuple[ast.expr, ast.expr]] | None:
+    """Return the parts of two expressions that stand in the same places; None if all else is not the same."""
+    if type(mine) is not type(right):
+        return None
+    pairs: list[tuple[ast.expr, ast.expr]] = []
+    for name in mine._fields:
+        one, other = getattr(mine, name), getattr(right, name)
+        if isinstance(one, ast.expr) and isinstance(other, ast.expr):
+            pairs.append((one, other))
+        elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+            for a, b in zip(one, other, strict=True):
+                if isinstance(a, ast.expr) and isinstance(b, ast.expr):
+                    pairs.append((a, b))
+                elif isinstance(a, ast.keyword) and isinstance(b, ast.keyword) and a.arg == b.arg:
+                    pairs.append((a.value, b.value))
+                elif not (isinstance(a, ast.AST) and isinstance(b, ast.AST) and ast.dump(a) == ast.dump(b)):
+                    return None
+        elif isinstance(one, ast.AST) and isinstance(other, ast.AST):
+            if ast.dump(one) != ast.dump(other):
+                return None
+        elif one != other:
+            return None
+    return pairs
+
+
+def _kind(cell: Cell, mine: ast.expr, right: ast.expr) -> str:
+    """Return in words what is exchanged, without saying for what."""
+    old, new = ast.unparse(mine), ast.unparse(right)
+    same = type(mine) is type(right)
+    known = (
+        (isinstance(mine, ast.Constant), f"another {label(cell, mine)}"),
+        (isinstance(mine, ast.UnaryOp) and old[1:] == new, "another sign"),
+        (isinstance(mine, ast.Name) and isinstance(right, (ast.Name, ast.Attribute)), "another variable"),
+        (isinstance(mine, ast.Attribute) and same and old.startswith("self."), "another attribute of `self`"),
+        (old in new, "something more"),
+        (new in old, "something less"),
+        (isinstance(mine, ast.Compare) and same, "another comparison"),
+        (
+            isinstance(mine, ast.BinOp) and same and set(_split(old)) - set(_split(new)) <= SIGNS,
+            "another operator",
+        ),
+        (isinstance(mine, ast.Call) and same, _other_call(mine, right)),
+        (isinstance(mine, ast.Slice), "another slice"),
+    )
+    return next((words for fits, words in known if fits), "another expression")
+
+
+def _other_call(mine: ast.expr, right: ast.expr) -> str:
+    if not (isinstance(mine, ast.Call) and isinstance(right, ast.Call)):
+        return ""
+    if callee(mine) and callee(mine) == callee(right):
+        return f"other arguments of `{callee(mine)}`"
+    return f"another call than `{callee(mine)}`" if callee(mine) else "another call"
+
+
+class _Renamer(ast.NodeTransformer):
+    """Gives names and attributes of `self` the student's words for them."""
+
+    def __init__(self, names: dict[str, str], attributes: dict[str, str]) -> None:
+        self._names, self._attributes = names, attributes
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        """Rename a variable."""
+        node.id = self._names.get(node.id, node.id)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.Attribute:
+        """Rename an attribute of `self`."""
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id == "self":
+            node.attr = self._attributes.get(node.attr, node.attr)
+        return node
+
+
+class _WriteOut(ast.NodeTransformer):
+    """Puts the value of a variable in its place."""
+
+    def __init__(self, name: str, value: ast.expr) -> None:
+        self._name, self._value = name, value
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Exchange the variable where it is used."""
+        if node.id == self._name and isinstance(node.ctx, ast.Load):
+            return copy.deepcopy(self._value)
+        return node

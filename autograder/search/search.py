@@ -1,0 +1,247 @@
+"""Tries changes of an answer, the likeliest first, until every check passes.
+
+Very many changes are tried, one after the other, in one fork: each is asked the cheapest question that the
+answer got wrong, then the others that it got wrong. What passes all of those is proved in a fork of its own,
+against every check. Nothing that a change leads to is ever told, besides its place and its kind.
+
+The order is fixed, and so are the limits in number. The limit in processor time is the same on a busy machine
+and on an idle one, but for what caches and clocks do to it.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from autograder.judge.oracle import Oracle, judge_check
+from autograder.model.errors import RunEndedError
+from autograder.model.exercise import Check, Exercise, TestInput
+from autograder.sandbox.run import Probe, Request
+from coursework.edits.cell import Edit
+from coursework.engine.describe import Comparison
+from coursework.engine.observe import observed
+
+MOST_TRIED: Final = 6000  # changes
+MOST_PROVED: Final = 12  # changes that are tried on every check
+MOST_ENDINGS: Final = 15  # forks that a change may end
+IN_ANOTHER_PLACE: Final = 0.4  # what a change costs more for each place more in which it is made alike
+SHARE_OF_SINGLES: Final = 0.7  # of the time, before several edits are tried together
+MOST_TOGETHER: Final = 2  # edits that are told together
+MOST_HALVES: Final = 8  # edits that mend a part, and are tried with others
+MOST_BESIDE: Final = 250  # edits that are tried with each of those
+BATCH: Final = 32  # changes, before those that passed are asked more
+MARGIN: Final = 0.4  # by how much a change may cost more than the first that was found
+MOST_AFTER: Final = 96  # changes that are tried after the first that passes
+FEWEST_SECONDS: Final = 0.1  # what a change may take, besides some times what the answer itself takes
+TIMES_ITS_OWN: Final = 3.0
+LONGEST_SECONDS: Final = 1.0
+
+Question = tuple[Check, TestInput]
+Further = tuple[Sequence[Edit], Sequence[tuple[Edit, ...]]]  # single edits, and some to be made together
+
+
+@dataclass(frozen=True)
+class World:
+    """Where changes are tried: what runs before the answer is in place there.
+
+    `open_probe` forks a process in which the answer's cell has not run; RunEndedError if it cannot.
+    `prove` runs every check on a cell in a fork of its own, and returns whether all passed. `seconds` is the
+    processor time that both have taken so far.
+    """
+
+    open_probe: Callable[[], Probe]
+    prove: Callable[[str], bool]
+    seconds: Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Changes with which every check passes, one or a few together, and the cell with them."""
+
+    edits: tuple[Edit, ...]
+    source: str
+
+    @property
+    def cost(self) -> float:
+        """What the changes cost together: less where they are one change, made in several places."""
+        costs = [edit.cost for edit in self.edits]
+        alike = len({(edit.what, edit.changes[0][2]) for edit in self.edits}) == 1
+        return max(costs) + IN_ANOTHER_PLACE * (len(costs) - 1) if alike else sum(costs)
+
+
+class Search:
+    """The search for changes of one answer, whose `failed` checks are known."""
+
+    def __init__(
+        self, oracle: Oracle, exercise: Exercise, world: World, failed: set[str], limit: float
+    ) -> None:
+        self._exercise, self._world, self._limit = exercise, world, limit
+        self._expected = {
+            check.id: oracle.expected(exercise, check, oracle.test_input(exercise, check))
+            for check in exercise.checks
+            if check.id in failed
+        }
+        self._probe: Probe | None = None
+        self._for_one = LONGEST_SECONDS
+        self._endings = self.tried = self.proved = 0
+        self._halves: list[Found] = []  # changes that mend some of what failed
+        self._began = self._seconds()
+        asked = [
+            (check, oracle.test_input(exercise, check)) for check in exercise.checks if check.id in failed
+        ]
+        self._asked = sorted(asked, key=lambda each: len(self._request(each).frame))
+
+    def find(
+        self, source: str, near: Sequence[Edit], further: Callable[[], Further], script: Sequence[Edit] = ()
+    ) -> list[Found]:
+        """Return the changes with which every check passes, the likeliest first; none if none was found.
+
+        First the edits that are `near` are tried one by one. If none passes, those that are `further` are,
+        and those of them that are alike together. If none of all passes, the `script` is tried: edits that
+        together may make the answer right, without those that it can do without. Then edits that mend a part
+        are tried in pairs.
+        """
+        found: list[Found] = []
+        with suppress(RunEndedError):  # of a run as a whole: what was proved before stands
+            if self._asked and not self._passes_as_it_is(source):
+                found += self._singles(source, [(each,) for each in near])
+                if not found and not self._is_over():
+                    edits, alike = further()
+                    found += self._singles(source, [*((each,) for each in edits), *alike])
+                    found += [] if found else self._least(source, script)
+                    found += [] if found else self._pairs(source, edits)
+        self._close()
+        return found
+
+    def _singles(self, source: str, edits: Sequence[tuple[Edit, ...]]) -> list[Found]:
+        found: list[Found] = []
+        changes = sorted((_together(source, each) for each in edits), key=lambda each: each.cost)[:MOST_TRIED]
+        last = math.inf  # the number of the last change that is worth a try
+        for start in range(0, len(changes), BATCH):
+            dear = found and changes[start].cost > found[0].cost + MARGIN
+            if dear or start > last or self._is_over(SHARE_OF_SINGLES * self._limit):
+                break
+            for change in self._survivors(changes[start : start + BATCH]):
+                if self._is_proved(change):
+                    found.append(change)
+                    last = min(last, start + MOST_AFTER)
+        return found
+
+    def _least(self, source: str, script: Sequence[Edit]) -> list[Found]:
+        """Return a script without the edits that it can do without, if it leads to a right answer at all."""
+        left = _apart(script)
+        if not left or not self._mends(source, left):
+            return []
+        for edit in sorted(left, key=lambda each: -each.cost):
+            fewer = [each for each in left if each is not edit]
+            if fewer and self._mends(source, fewer):
+                left = fewer
+        change = _together(source, left)
+        return [change] if len(left) <= MOST_TOGETHER and self._is_proved(change) else []
+
+    def _mends(self, source: str, edits: Sequence[Edit]) -> bool:
+        return self._passes(_together(source, edits).source, self._asked)
+
+    def _pairs(self, source: str, edits: Sequence[Edit]) -> list[Found]:
+        """Return the first pair of edits that passes, one of which mends a part of what failed alone."""
+        pairs: list[Found] = []
+        for half in self._halves[:MOST_HALVES]:
+            for edit in edits[:MOST_BESIDE]:
+                if not edit.meets(half.edits[0]):
+                    pairs.append(_together(source, [half.edits[0], edit]))
+        pairs.sort(key=lambda each: each.cost)
+        for start in range(0, len(pairs), BATCH):
+            if self._is_over():
+                break
+            for change in self._survivors(pairs[start : start + BATCH]):
+                if self._is_proved(change):
+                    return [change]
+        return []
+
+    def _is_proved(self, change: Found) -> bool:
+        self.proved += 1
+        return self.proved <= MOST_PROVED and self._world.prove(change.source)
+
+    def _passes_as_it_is(self, source: str) -> bool:
+        """Return whether the answer passes here what it failed before; note how long it takes if not.
+
+        Then the reason is not in this cell alone, and no change of it would say anything.
+        """
+        before = self._world.seconds()
+        passed = self._passes(source, self._asked)
+        taken = self._world.seconds() - before
+        self._for_one = min(LONGEST_SECONDS, FEWEST_SECONDS + TIMES_ITS_OWN * taken)
+        return passed
+
+    def _survivors(self, changes: Sequence[Found]) -> Iterator[Found]:
+        """Yield the changes that pass every check that the answer failed; keep those that pass the first."""
+        answers = [*self._answers([each.source for each in changes], self._asked[0])]
+        for each, passes in zip(changes, answers, strict=False):
+            if passes and self._passes(each.source, self._asked[1:]):
+                yield each
+            elif passes:
+                self._halves.append(each)
+
+    def _passes(self, cell: str, questions: Sequence[Question]) -> bool:
+        return all(next(self._answers([cell], question), False) for question in questions)
+
+    def _answers(self, cells: Sequence[str], question: Question) -> Iterator[bool]:
+        """Yield whether each cell passes a check. One that ends the process does not."""
+        left = [*cells]
+        while left and not self._is_over():
+            if self._probe is None or not self._probe.ready:
+                self._probe = self._world.open_probe()
+            try:
+                with closing(self._probe.try_all(left, self._request(question))) as answers:
+                    for seen in answers:
+                        left.pop(0)
+                        self.tried += 1
+                        yield self._is_right(question, seen)
+            except RunEndedError:
+                self._endings += 1
+                self._probe = None
+                left.pop(0)
+                yield False
+
+    def _is_right(self, question: Question, seen: dict[str, Any]) -> bool:
+        check, asked = question
+        expected = self._expected[check.id]
+        if seen["raised"] and not expected.raised:
+            return False  # to say what it was would take long
+        got = observed(asked.operation, seen)
+        return judge_check(self._exercise, check, Comparison(asked.operation, got, expected)).passed
+
+    def _request(self, question: Question) -> Request:
+        check, asked = question
+        seconds = min(check.seconds, self._for_one)
+        return Request(asked.operation, self._exercise.name, asked.seed, seconds)
+
+    def _is_over(self, limit: float = math.inf) -> bool:
+        spent = self._seconds() - self._began
+        return self._endings >= MOST_ENDINGS or self.proved >= MOST_PROVED or spent > min(limit, self._limit)
+
+    def _seconds(self) -> float:
+        return self._world.seconds() + time.process_time()
+
+    def _close(self) -> None:
+        if self._probe is not None:
+            with suppress(RunEndedError):
+                self._probe.close()
+
+
+def _together(source: str, edits: Sequence[Edit]) -> Found:
+    """Return several edits as one change."""
+    changes = tuple(change for edit in edits for change in edit.changes)
+    whole = Edit(changes, edits[0].first, edits[-1].last, edits[0].what)
+    return Found(tuple(edits), whole.apply(source))
+
+
+def _apart(edits: Sequence[Edit]) -> list[Edit]:
+    """Return edits without those that touch what an earlier one touches."""
+    found: list[Edit] = []
+    for edit in edits:
+        if not any(edit.meets(other) for other in found):
+            found.append(edit)
+    return found

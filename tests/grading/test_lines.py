@@ -1,0 +1,109 @@
+"""The line that a change mends is found in the real sandbox, and told without the change."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.grading.grader import GradedSubmission, Grader
+from autograder.model.report import Outcome
+from autograder.search import search
+
+HandIn = Callable[..., Path]
+LESSON = "03_attention"
+SCORES = "def attention_scores(q, k):\n    d = q.size(-1)\n    s = q @ k.transpose({})\n    return s / d ** {}\n"
+
+pytestmark = pytest.mark.sandbox
+
+
+def told(graded: GradedSubmission, exercise: str) -> list[tuple[int, int, str]]:
+    """Return the lines that are told of an exercise."""
+    return [(each.first, each.last, each.what) for each in graded.report.exercise(exercise).lines or ()]
+
+
+@pytest.mark.parametrize(
+    ("answers", "exercise", "lines"),
+    [
+        ({"attention_scores": SCORES.format("1, 2", 0.5)}, "attention-scores", [(3, 3, "other dimensions")]),
+        ({"attention_scores": SCORES.format("-2, -1", 2)}, "attention-scores", [(4, 4, "another number")]),
+        (
+            {"softmax": "def softmax(x, dim=-1):\n    e = torch.exp(x - x.amax(dim, True))\n    e /= e.sum(dim, True)\n    return e"},
+            "softmax",
+            [(3, 3, "no change in place")],
+        ),
+        (
+            {"causal_mask": "def causal_mask(size):\n    i = torch.arange(size)\n    return i[:, None] > i[None]"},
+            "causal-mask",
+            [(3, 3, "another comparison")],
+        ),
+    ],
+)
+def test_the_line_is_found(
+    answers: dict[str, str],
+    exercise: str,
+    lines: list[tuple[int, int, str]],
+    grader: Grader,
+    hand_in: HandIn,
+) -> None:
+    """Its text is the student's, and the change is for instructors."""
+    graded = grader.grade(LESSON, hand_in(LESSON, **answers), lines=True)
+    assert told(graded, exercise) == lines
+    cell = next(iter(answers.values())).split("\n")
+    assert [each.text for each in graded.report.exercise(exercise).lines or ()] == [
+        cell[first - 1].strip() for first, _, _ in lines
+    ]
+    assert graded.changes[exercise].startswith("-")
+    assert graded.changes[exercise] not in graded.report.model_dump_json()
+
+
+def test_two_lines_that_are_both_wrong_are_told_together(grader: Grader, hand_in: HandIn) -> None:
+    """Neither alone is enough, and each says so."""
+    wrong = "def softmax(x, dim=-1):\n    e = torch.exp(x - x.amax(0, True))\n    return e / e.sum(0, True)\n"
+    graded = grader.grade(LESSON, hand_in(LESSON, softmax=wrong), lines=True)
+    assert [(first, what.partition(",")[2]) for first, _, what in told(graded, "softmax")] == [
+        (2, " together with line 3"),
+        (3, " together with line 2"),
+    ]
+
+
+def test_right_answers_and_scores_are_left_alone(grader: Grader, hand_in: HandIn) -> None:
+    """The search changes nothing but the lines, and a report without them is the same twice."""
+    path = hand_in(LESSON, attention_scores=SCORES.format("1, 2", 0.5))
+    before, after = grader.grade(LESSON, path).report, grader.grade(LESSON, path, lines=True).report
+    bare = [each.model_copy(update={"lines": None}) for each in after.exercises]
+    assert after.with_exercises(bare) == before
+    assert all(not each.lines for each in after.exercises if each.outcome is Outcome.PASSED)
+
+
+def test_a_submission_is_not_searched_twice(
+    grader: Grader, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines that are there already are kept."""
+    path = hand_in(LESSON, attention_scores=SCORES.format("1, 2", 0.5))
+    report, _ = grader.find_lines(LESSON, path, grader.grade(LESSON, path).report)
+    assert report.exercise("attention-scores").lines
+    monkeypatch.setattr(search.Search, "find", lambda *_: pytest.fail("searched again"))
+    assert grader.find_lines(LESSON, path, report) == (report, {})
+
+
+def test_what_a_candidate_does_ends_only_the_search(grader: Grader, hand_in: HandIn) -> None:
+    """Changes that end the process, or never end, cost neither the score nor an incident."""
+    wrong = (
+        "import os\ndef causal_mask(size):\n    n = 0\n    while n < size:\n        n += 1\n"
+        "    if n != size:\n        os._exit(3)\n    return torch.ones(size, size).triu() > 0\n"
+    )
+    graded = grader.grade(LESSON, hand_in(LESSON, causal_mask=wrong), lines=True)
+    assert told(graded, "causal-mask") == [(8, 8, "another call than `triu`")]
+    assert graded.report.incidents == []
+
+
+def test_the_document_has_the_lines(grader: Grader, hand_in: HandIn) -> None:
+    """Each has the fields that the contract fixes, and no other."""
+    graded = grader.grade(LESSON, hand_in(LESSON, attention_scores=SCORES.format("1, 2", 0.5)), lines=True)
+    document = json.loads(graded.report.model_dump_json())
+    exercises = {each["id"]: each for each in document["exercises"]}
+    assert [each.keys() for each in exercises["attention-scores"]["lines"]] == [
+        {"first", "last", "text", "what"}
+    ]
+    assert "lines" not in exercises["softmax"]

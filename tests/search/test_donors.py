@@ -1,0 +1,66 @@
+"""Parts of a right answer are brought in under the student's names, as small as they can be."""
+
+from autograder.search.donors import donor_edits
+from coursework.edits.cell import MISSING, Cell, Edit
+
+RIGHT = """\
+def softmax(x, dim=-1):
+    shifted = x - x.amax(dim=dim, keepdim=True)
+    exponentials = torch.exp(shifted)
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+"""
+
+
+def edits(mine: str, right: str = RIGHT) -> tuple[list[Edit], list[Edit]]:
+    """Return the edits for a student's cell."""
+    return donor_edits(Cell(mine), Cell(right))
+
+
+def test_the_smallest_part_that_differs_is_exchanged() -> None:
+    """Names are the student's, and all else stays as it is."""
+    mine = (
+        "def softmax(values, axis=-1):\n    e = torch.exp(values - values.amax(dim=axis, keepdim=True))\n"
+        "    return e / e.sum(dim=0, keepdim=True)\n"
+    )
+    _, script = edits(mine)
+    assert [each.apply(mine) for each in script] == [mine.replace("dim=0", "dim=axis")]
+    assert (script[0].first, script[0].what) == (3, "another `dim`")
+
+
+def test_a_value_stands_for_a_variable_that_the_student_has_no_like_of() -> None:
+    """Nothing has to be put in where a name can be written out."""
+    mine = "def softmax(x, dim=-1):\n    e = torch.exp(x)\n    return e / e.sum(dim=dim, keepdim=True)\n"
+    _, script = edits(mine)
+    assert [each.apply(mine) for each in script] == [
+        mine.replace("torch.exp(x)", "torch.exp(x - x.amax(dim=dim, keepdim=True))")
+    ]
+
+
+def test_a_statement_that_is_missing_is_put_in() -> None:
+    """It goes where its neighbours are, and is shown as a gap."""
+    right = "def f(x, size):\n    if size % 2:\n        raise ValueError\n    y = x + 1\n    return y * 2\n"
+    mine = "def f(a, n):\n    b = a + 1\n    return b * 2\n"
+    _, script = edits(mine, right)
+    assert [each.apply(mine) for each in script] == [
+        "def f(a, n):\n    if n % 2:\n        raise ValueError\n    b = a + 1\n    return b * 2\n"
+    ]
+    assert (script[0].first, script[0].last, script[0].what) == (1, 2, MISSING)
+
+
+def test_a_whole_right_answer_is_never_put_in_front() -> None:
+    """With a `return` above it, all of the student's code would stand idle, and any line would do."""
+    right = "def f(x):\n    return x.sum(-1)\n"
+    mine = "def f(x):\n    total = 0\n    for each in x:\n        total = each\n    return total\n"
+    single, script = edits(mine, right)
+    assert not any(each.what == MISSING for each in [*single, *script])
+
+
+def test_attributes_take_the_names_that_the_student_gave_them() -> None:
+    """What is `self.dropout` there may be `self.drop` here."""
+    right = (
+        "class A:\n    def __init__(self, p):\n        self.dropout = Dropout(p)\n\n"
+        "    def forward(self, x):\n        return self.dropout(x + 1)\n"
+    )
+    mine = right.replace("dropout", "drop").replace("x + 1", "x")
+    _, script = edits(mine, right)
+    assert [each.apply(mine) for each in script] == [right.replace("dropout", "drop")]

@@ -1,0 +1,133 @@
+"""Changes of a cell: each leaves Python behind, knows its lines, and names its kind without the change itself."""
+
+import ast
+import re
+from functools import cache
+
+import pytest
+from conftest import ROOT
+
+from autograder.lessons.loading import load_lesson
+from autograder.model.course import Course
+from autograder.model.exercise import Exercise, Lesson
+from autograder.search.donors import donor_edits
+from coursework.edits.cell import MISSING, Cell, Edit
+from coursework.edits.generic import everywhere, generic_edits
+
+COURSE = Course(ROOT)
+LESSONS = {name: load_lesson(COURSE, name) for name in COURSE.lessons()}
+EXERCISES = [
+    pytest.param(
+        lesson,
+        exercise,
+        id=f"{lesson.name[:2]}-{exercise.id}",
+        marks=[pytest.mark.full("thousands of edits of every exercise", seconds=4)] if number > 1 else [],
+    )
+    for lesson in LESSONS.values()
+    for number, exercise in enumerate(lesson.exercises)
+    if not exercise.written
+]
+# All the words in which a kind of change is put; names of the student's own code stand in backticks.
+WORDS = frozenset(
+    " ".join(
+        [
+            "1 a an another argument arguments assignment attribute between brackets call change",
+            "comparison condition conditions container copy default dimension dimensions dtype exchanged expression factor",
+            "fewer function in indentation index indices inverse is less letters limit lines",
+            "list missing more name no number of on one only operand operands operator",
+            "opposite order other place power range result self sides sign size slice",
+            "something statement text than the these transpose two type value variable without",
+        ]
+    ).split()
+)
+SOURCE = """\
+def scores(q, k, scale=2):
+    d = q.size(-1)
+    s = q @ k.transpose(1, 2)
+    if scale > 1:
+        s = s / d
+    return s
+"""
+
+
+@cache
+def found(source: str) -> list[Edit]:
+    """Return the edits of a cell."""
+    return generic_edits(Cell(source))
+
+
+def changed(edits: list[Edit], source: str, line: str) -> list[Edit]:
+    """Return the edits that leave a line behind."""
+    return [each for each in edits if line in (text.strip() for text in each.apply(source).split("\n"))]
+
+
+@pytest.mark.parametrize(
+    ("line", "number", "what"),
+    [
+        ("d = q.size(0)", 2, "another dimension"),
+        ("s = q @ k.transpose(-2, -1)", 3, "other dimensions"),
+        ("s = q @ k.transpose(2, 1)", 3, "the arguments in another order"),
+        ("s = k @ k.transpose(1, 2)", 3, "another variable"),
+        ("s = q @ k", 3, "without the call of `transpose`"),
+        ("s = q * k.transpose(1, 2)", 3, "another operator"),
+        ("if scale >= 1:", 4, "another comparison"),
+        ("s = s * d", 5, "another operator"),
+        ("s = s / math.sqrt(d)", 5, "one call more"),
+        ("return d", 6, "another variable"),
+        ("def scores(q, k, scale=1):", 1, "another default value"),
+    ],
+)
+def test_an_edit_knows_its_line_and_its_kind(line: str, number: int, what: str) -> None:
+    """The likeliest edit that gives a line is shown where the line stands, under the right name."""
+    edits = changed(found(SOURCE), SOURCE, line)
+    assert (edits[0].first, edits[0].last, edits[0].what) == (number, number, what)
+
+
+def test_statements_are_left_out_moved_and_put_in() -> None:
+    """Whole statements are changed as well, and a gap is the two lines around it."""
+    source = "def f(x):\n    total = 0\n    for each in x:\n        total += each\n        return total\n"
+    texts = {each.apply(source): each for each in found(source)}
+    moved = texts["def f(x):\n    total = 0\n    for each in x:\n        total += each\n        pass\n    return total\n"]
+    assert (moved.first, moved.last, moved.what) == (5, 5, "another indentation")
+    copied = texts[source.replace("    total = 0", "    x = x.clone()\n    total = 0")]
+    assert (copied.first, copied.last, copied.what) == (1, 2, MISSING)
+
+
+def test_one_change_is_made_in_all_places_with_one_text() -> None:
+    """Where a text occurs a few times, its changes are also made everywhere at once."""
+    source = "def f(x, dim):\n    e = x.exp(0)\n    return e / e.sum(0)\n"
+    cell = Cell(source)
+    together = [[each.first for each in edits] for edits in everywhere(generic_edits(cell), cell)]
+    assert [2, 3] in together
+
+
+def test_what_is_no_python_or_too_long_is_refused() -> None:
+    """Such a cell is left to the interpreter."""
+    with pytest.raises(SyntaxError):
+        Cell("def f(:\n")
+    with pytest.raises(ValueError, match="too long"):
+        Cell("x = 1\n" * 10_000)
+
+
+def test_places_are_right_behind_letters_of_several_bytes() -> None:
+    """Python counts columns in bytes, of UTF-8."""
+    source = "def f(x):\n    é = 'größer'; return x + 1\n"
+    assert changed(found(source), source, "é = 'größer'; return x - 1")
+
+
+@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+def test_every_edit_of_every_answer_is_python_and_tells_no_code(lesson: Lesson, exercise: Exercise) -> None:
+    """A kind is made of a fixed set of words, and of names that stand in the student's own cell."""
+    assert lesson.exercises
+    right = Cell(exercise.answer)
+    for mistake in exercise.mistakes[:2]:
+        source = mistake.apply(exercise.answer)
+        cell = Cell(source)
+        single, script = donor_edits(cell, right)
+        lines = source.count("\n") + 1
+        for edit in [*generic_edits(cell), *single, *script]:
+            ast.parse(edit.apply(source))
+            assert 1 <= edit.first <= edit.last <= lines + 1
+            quoted = re.findall(r"`(\w+)`", edit.what)
+            assert all(re.search(rf"\b{name}\b", source) or name == "self" for name in quoted), edit.what
+            assert set(re.sub(r"`\w+`", "", edit.what).split()) <= WORDS, edit.what
