@@ -1,6 +1,6 @@
 """Measures whether the line that is told is the one that the author of a wrong answer made wrong.
 
-    python benchmarks/lines.py [NN ...] [--each N] [--answers]
+    python benchmarks/lines.py [NN ...] [--each N] [--answers] [--write]
 
 The answers are those of `blind/`: an answer is a whole cell, `lines` are the wrong lines, and what is missing
 stands behind the lines `after`. A place that is told is right if it holds one of them, or the gap; several
@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +23,7 @@ from typing import Any
 import nbformat
 import torch
 import yaml
+from run import RESULTS, table, with_part
 
 from autograder.grading.grader import Grader
 from autograder.lessons.loading import load_lesson
@@ -31,6 +33,11 @@ from autograder.submissions.released import released_notebook
 
 HERE = Path(__file__).parent
 COURSE = Course(HERE.parent)
+HEADING = "## The line to blame"
+ABOUT = (
+    "Wrong answers of `blind/`, {}, by whether one place is wrong or several. Right: each place that is told is "
+    "one that the author made wrong. Seconds by the clock, for grading and the search."
+)
 COLUMNS = ("places", "answers", "told", "right", "wrong", "seconds each")
 
 
@@ -98,6 +105,7 @@ def main() -> None:
     parser.add_argument("lessons", nargs="*", help="numbers of lessons, such as 03")
     parser.add_argument("--each", type=int, default=1, help="measure only every Nth answer")
     parser.add_argument("--answers", action="store_true", help="print a line for each answer")
+    parser.add_argument("--write", action="store_true", help="put the table into RESULTS.md")
     asked = parser.parse_args()
     logging.disable()
     torch.set_num_threads(1)
@@ -122,13 +130,17 @@ def main() -> None:
                     told = [(each.first, each.last, each.what) for each in report.lines]
                     marked = [*answer.lines, *(f"after {line}" for line in answer.after)]
                     print(f"{lesson[:2]} {answer.exercise} {marked}: {said or '-'} {told}", flush=True)
-    print(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}")
+    rows = []
     for name, count in counts.items():
         n = count["answers"] or 1
         shares = [f"{100 * count[each] / n:.0f} %" for each in ("told", "right", "wrong")]
-        print(
-            f"| {name} | {count['answers']} | {' | '.join(shares)} | {count['milliseconds'] / n / 1000:.1f} |"
-        )
+        rows.append([name, str(count["answers"]), *shares, f"{count['milliseconds'] / n / 1000:.1f}"])
+    about = "every answer" if asked.each == 1 else f"one of {asked.each} answers"
+    part = "\n\n".join([HEADING, ABOUT.format(about), table([*COLUMNS], rows)])
+    print(part)
+    if asked.write:
+        part += f"\n\nMeasured on {datetime.now(UTC):%Y-%m-%d}."
+        RESULTS.write_text(with_part(RESULTS.read_text(encoding="utf-8"), part), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@
 # - build masks, apply them in the right place, and handle a query that may attend to nothing;
 # - write scaled dot-product attention, check it against PyTorch's, and wrap it in a layer.
 #
-# **Time** about 110 minutes · **Difficulty** medium · **Before this** lessons 1 and 2
+# **Time** about 105 minutes · **Difficulty** medium · **Before this** lessons 1 and 2
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.2.1 and 3.2.3.
 
@@ -57,7 +57,7 @@ plots.use_style()
 # %% [markdown] slide="slide"
 # ## What attention is for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights. First it answers as it was trained to. Then every token may read only itself. No parameter has changed; only attention is gone.
+# SmolLM2 is a real language model with 135 million trained weights. It answers the same question twice: first as it was trained, then with every token reading only itself.
 
 # %% demo
 from coursework.smollm import write
@@ -70,13 +70,13 @@ write(question, "without attention", chat=True, tokens=12, **only_itself)
 # %% [markdown]
 # ## A soft lookup
 #
-# A Python dictionary answers a query only if the query equals one of its keys. Attention is a lookup that always answers. It compares the query with **every** key, turns these scores into weights that sum to 1, and returns the **weighted mean of the values**. Every step can be differentiated, so a network can learn the vectors involved.
+# A Python dictionary answers a query only if the query equals one of its keys. Attention always answers. It compares the query with **every** key, turns the scores into weights that sum to 1, and returns the **weighted mean of the values**. Every step can be differentiated, so a network can learn the vectors involved.
 #
-# A mango costs 2.50, an apple 1.00 and a lemon 0.50. The query asks for something rather sweet and rather large, and equals none of the three keys:
+# Here the keys are three fruits and the values their prices. The query asks for something rather sweet and rather large, and equals none of the keys:
 #
 # ![Two lookups side by side, each with a query, three keys with their values, and an answer. On the left a dictionary: the query mango equals one key, and only its value 2.50 is returned. On the right attention: the query rather sweet is compared with all three keys; arrows as wide as the weights 0.81, 0.18 and 0.01 carry the values 2.50, 1.00 and 0.50 into the answer 2.22.](images/attention_retrieval.svg)
 #
-# The mango matches best and gets about four fifths of the weight, so the answer lies between the prices, close to the mango's. Here are the scores and the weights that the softmax makes of them:
+# The mango matches best and gets about four fifths of the weight, so the answer is close to its price. Here are the scores and the weights:
 
 # %% demo
 fruit = ["mango", "apple", "lemon"]
@@ -92,9 +92,9 @@ print(f"price returned: {fruit_weights @ prices:.2f}")
 # %% [markdown]
 # ## From scores to weights
 #
-# Scores can be any real numbers. The softmax exponentiates each score and divides by the sum, so the weights are positive and sum to 1. Written exactly like that, it **breaks for large scores**: $e^{89}$ is already too large for float32, and infinity divided by infinity is NaN.
+# The softmax exponentiates each score and divides by the sum, so the weights are positive and sum to 1. Written exactly like that, it **breaks for large scores**: $e^{89}$ is already too large for float32, and infinity divided by infinity is NaN.
 #
-# The cure: subtract the **largest score of the row** from every score of that row. If you subtract any number $c$, numerator and denominator are both multiplied by $e^{-c}$, so the weights stay the same. With the maximum, the largest exponent is 0, nothing can overflow, and the sum is at least 1.
+# To avoid this, subtract the **largest score of the row** from every score of that row. Subtracting any number $c$ multiplies numerator and denominator by $e^{-c}$, so the weights stay the same. With the maximum, the largest exponent is 0, so nothing can overflow.
 
 # %% demo
 scores = torch.tensor([100.0, 99.0, 98.0])
@@ -105,7 +105,7 @@ print("98 subtracted first:", (scores - 98).exp() / (scores - 98).exp().sum())
 # %% [markdown] slide="slide"
 # ### Exercise 1: `softmax` (2 points)
 #
-# Every weight in this course passes through this function. It must work along any dimension and stay finite for entries of ±10 000, even if some rows lie far from others. An entry of −∞ gets a weight of exactly 0. No row consists only of −∞. A network learns through this function, so gradients must reach `x`: use PyTorch operations only.
+# Your function must work along any dimension and stay finite for entries of ±10 000, even if some rows lie far from others. An entry of −∞ gets a weight of exactly 0. No row consists only of −∞. Gradients must reach `x`, so use PyTorch operations only.
 #
 # *Not accepted here:* `torch.softmax`, `F.softmax`, `nn.Softmax` and similar functions; write the exponential and the sum yourself.
 #
@@ -181,7 +181,7 @@ check("softmax")
 # </details>
 
 # %% [markdown] slide="skip"
-# **Play with the lookup.** Drag the query slowly towards the lemon, at −1 and 0.5: the price slides and never jumps. Then make both numbers as large as you can: nearly all the weight goes to one key, and the mixture becomes an ordinary lookup. Remember this for later. (The sliders need a running kernel.)
+# **Play with the lookup.** With a running kernel, drag the query slowly towards the lemon, at −1 and 0.5: the price never jumps. Then make both numbers as large as you can: nearly all the weight goes to one key, as in an ordinary lookup.
 
 # %% demo
 from ipywidgets import FloatSlider, interact
@@ -206,14 +206,14 @@ def look_up(sweet, large):
 # - the **key** of a token says what it can be found by;
 # - the **value** of a token is what it passes on when it is found.
 #
-# In **self-attention**, all three come from the same sequence. In **cross-attention**, the queries come from one sequence, with $T_q$ tokens, and the keys and values come from another, with $T_k$ tokens. When a model translates, each French word being generated attends to the English sentence (section 3.2.3). The picture shows both.
+# In **self-attention**, all three come from the same sequence. In **cross-attention**, the queries come from one sequence, with $T_q$ tokens, and the keys and values from another, with $T_k$ tokens. When a model translates, each French word being generated attends to the English sentence (section 3.2.3).
 #
 # ![Two panels; in each, tokens with a query on the left, and tokens with a key and a value on the right. On the left self-attention, from one sequence: the, cat, drank and milk each have a query, and the same four tokens each have a key and a value. On the right cross-attention, from two sequences: the two French tokens le and chat have queries, the four English tokens the, cat, drank and milk have keys and values. In each panel, arrows lead from one query to all four keys.](images/attention_sources.svg)
 
 # %% [markdown]
 # ## Follow one word
 #
-# Take *the cat drank its milk*, and follow the word *its* from its embedding $x$ through its query $q$ to its output $z$. The numbers are chosen by hand, so that you can check them with a pencil: five tokens with $d_{\text{model}} = 6$ features each, queries and keys with $d_k = 4$, values with $d_v = 2$.
+# Take *the cat drank its milk*, and follow the word *its* from its embedding $x$ to its output $z$. The numbers are simple enough to check with a pencil: $d_{\text{model}} = 6$, queries and keys have $d_k = 4$ components, and values have $d_v = 2$.
 
 # %% demo
 words = ["the", "cat", "drank", "its", "milk"]
@@ -232,7 +232,7 @@ w_v = torch.tensor([[4.0, 3.0], [5.0, 0.0], [1.0, 3.0], [0.0, 0.0], [2.0, 0.5], 
 queries, keys, values = x @ w_q, x @ w_k, x @ w_v  # (5, 4), (5, 4), (5, 2)
 
 # %% [markdown]
-# **Step 1: from $x$ to $q$.** The embedding of *its* is one row of $x$. Multiplied by $W^Q$, it becomes the query of *its*.
+# **Step 1: from $x$ to $q$.** Multiply the embedding of *its*, one row of $x$, by $W^Q$.
 
 # %% demo
 its = words.index("its")
@@ -244,7 +244,7 @@ matrix_plots.equation(
 );
 
 # %% [markdown]
-# Only the feature *possessive* of *its* is 1, so its query is the row *possessive* of $W^Q$: it looks for an animal (3), the owner, and a little for a drink (1).
+# Only the feature *possessive* is 1, so the query is that row of $W^Q$. It looks for an animal (3), the owner, and a little for a drink (1).
 #
 # **Step 2: keys and values.** Every token gets a key and a value in the same way, from $W^K$ and $W^V$.
 
@@ -255,7 +255,7 @@ matrix_plots.equation(
 );
 
 # %% [markdown]
-# *cat* can be found by *animal*, *milk* by *drink*, and so on. The values need not mean the same as the keys, and need not be as wide.
+# *cat* can be found by *animal*, and *milk* by *drink*.
 #
 # **Predict, then reveal.** Multiply the query of *its* by the key of each word. Which two words get a score above 0?
 #
@@ -266,7 +266,7 @@ matrix_plots.equation(
 # </details>
 
 # %% [markdown]
-# **Step 3: scores.** The query meets all keys in a single product $q K^\top$. Dividing by $\sqrt{d_k} = 2$ gives the scores, and the softmax turns them into weights.
+# **Step 3: scores.** A single product, $q K^\top$, compares the query with all keys. Divide it by $\sqrt{d_k} = 2$ and apply the softmax.
 
 # %% demo
 its_scores = queries[its : its + 1] @ keys.T / 2  # (1, 5)
@@ -281,7 +281,7 @@ print({word: round(weight, 2) for word, weight in zip(words, its_weights[0].toli
 # %% [markdown]
 # The weights sum to 1, and *cat* gets 0.78.
 #
-# **Step 4: the output.** The weights multiply the values: $z$ is 0.78 times the value of *cat*, plus 0.11 times the value of *milk*, plus 0.04 times each of the others.
+# **Step 4: the output.** $z$ is 0.78 times the value of *cat*, plus 0.11 times the value of *milk*, plus 0.04 times each of the others.
 
 # %% demo
 z = its_weights @ values  # (1, 2)
@@ -293,9 +293,9 @@ matrix_plots.equation(
 plots.mixture(values, its_weights[0], words);
 
 # %% [markdown]
-# The points are the five values, and the star is the output. Each value pulls the star towards itself as strongly as its weight, so the star is near *cat*. A weighted mean cannot leave the convex hull of the values. This is one reason why a feed-forward layer follows attention (lesson 5).
+# The points are the five values, and the star is the output. It is nearest to *cat*, and it cannot leave the convex hull of the values. This is one reason why a feed-forward layer follows attention (lesson 5).
 #
-# **All words at once.** No other word has to wait for *its*. Stack the queries into a matrix, and the same four steps give every output.
+# **All words at once.** Stack the queries into a matrix, and the same four steps give every output.
 
 # %% demo
 all_weights = torch.softmax(queries @ keys.T / 2, dim=-1)  # (5, 5): a row for each query
@@ -303,16 +303,16 @@ plots.heatmap(all_weights, words, words, title="weights: queries down, keys acro
 print(all_weights @ values)  # (5, 2): row 3 is z
 
 # %% [markdown]
-# Row *its* of the picture holds the weights you have just seen, and row 3 of the printed outputs is $z$. *drank* reads mostly *cat* and *milk*, because its query asks for an animal and a drink. No row waits for another: that is where the parallelism of attention comes from.
+# Row *its* of the picture holds the weights you have just seen, and row 3 of the printed outputs is $z$. No row waits for another, which is where the parallelism of attention comes from.
 
 # %% [markdown]
 # ### The shapes
 #
 # ![Two matrix products, drawn to scale. Q with T q rows and d k columns times K transposed with d k rows and T k columns gives the scores, T q by T k. The softmax of each row turns scores into weights. The weights, T q by T k, times V, with T k rows and d v columns, gives the output, T q by d v. Matching sides share a colour.](images/attention_shapes.svg)
 #
-# Every query gets one output, and each output is a mixture of values: the result has as many rows as $Q$ and is as wide as $V$. The shapes must meet only two conditions:
+# Every query gets one output, a mixture of values, so the result has as many rows as $Q$ and is as wide as $V$. There are only two conditions:
 #
-# 1. **queries are as wide as keys**, $d_q = d_k$, because otherwise there is no dot product;
+# 1. **queries are as wide as keys**, because otherwise there is no dot product;
 # 2. **there are as many values as keys**, because each weight belongs to one key *and* one value.
 #
 # Nothing else has to agree: $T_q$ may differ from $T_k$, $d_v$ from $d_k$, and $d_k$ may be smaller or larger than $d_{\text{model}}$. Any number of batch dimensions may come first; they are carried through unchanged.
@@ -334,7 +334,7 @@ print(all_weights @ values)  # (5, 2): row 3 is z
 # - mean $E[q_i]\,E[k_i] = 0$,
 # - variance $E[q_i^2]\,E[k_i^2] - 0 = 1 \cdot 1 = 1$.
 #
-# The score $q \cdot k$ is a sum of $d_k$ such products. The variances of independent terms add up, so $\operatorname{Var}(q \cdot k) = d_k$, and dividing by $\sqrt{d_k}$ brings it back to 1 for any width. (The argument is in a footnote to section 3.2.1.)
+# The score $q \cdot k$ is a sum of $d_k$ such products. Variances of independent terms add up, so $\operatorname{Var}(q \cdot k) = d_k$, and dividing by $\sqrt{d_k}$ brings it back to 1 (footnote to section 3.2.1).
 
 # %% demo
 for d_k in (4, 64, 1024):
@@ -344,7 +344,7 @@ for d_k in (4, 64, 1024):
     print(f"d_k {d_k:4}: std of q·k {products.std():6.2f}, after scaling {after.std():.2f}")
 
 # %% [markdown]
-# The standard deviation of $q \cdot k$ is close to 2, 8 and 32, the square roots of 4, 64 and 1024. After scaling it is close to 1 each time.
+# The standard deviation of $q \cdot k$ is close to 2, 8 and 32, the square roots of 4, 64 and 1024.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** Take one random query and 16 random keys with $d_k = 512$. How large is the largest of the 16 weights, on average, without scaling? And with it?
@@ -375,9 +375,9 @@ titles = [f"$d_k = {d_k}$" for d_k in widths]
 plots.distributions({"without scaling": raw, r"with $1/\sqrt{d_k}$": scaled}, titles);
 
 # %% [markdown]
-# Each panel shows the 16 weights from largest to smallest, averaged over 300 random queries. The top row *saturates*: the wider the vectors, the closer the largest weight comes to 1. The bottom row looks the same at every width.
+# Each panel shows the 16 weights, sorted, and averaged over 300 random queries. The top row *saturates*: the wider the vectors, the closer the largest weight comes to 1.
 #
-# If the model had learnt that choice, a saturated softmax would be fine. At the start of training, though, the scores are random, so the winner is random too, and the model can barely learn to pick another. The reason is the derivative of weight $w_i$ with respect to score $s_j$: it is $w_i(1 - w_i)$ if $i = j$, and $-w_i w_j$ otherwise. If one weight is close to 1 and the others are close to 0, all of these products are close to 0. The next cell measures how much gradient reaches a query.
+# If the model had learnt that choice, this would be fine. At the start of training, though, the scores are random, so the winner is random too, and the model can barely learn to pick another. The reason is the derivative of weight $w_i$ with respect to score $s_j$: it is $w_i(1 - w_i)$ if $i = j$, and $-w_i w_j$ otherwise. If one weight is close to 1 and the others are close to 0, all of these products are close to 0. The next cell measures the gradient that reaches a query.
 
 # %% demo
 def gradients_at_queries(d_k, scale, trials=400):
@@ -398,12 +398,18 @@ axes = ("$d_k$", "median gradient at the query")
 plots.curves(widths, {r"with $1/\sqrt{d_k}$": scaled, "without scaling": raw}, labels=axes, base=2);
 
 # %% [markdown]
-# With the factor, a typical query gets a gradient between 0.16 and 0.19 at every width. Without it, the gradient is larger at first, because nothing divides the keys, and then collapses: 0.07 at $d_k = 256$, and 0.0002 at 1024. (The *mean* does not fall: at 1024, a few queries with two keys nearly level get huge gradients, and all others get next to none.) The paper saw the effect in training: without the factor, the dot product falls behind additive attention for large $d_k$ (section 3.2.1).
+# With the factor, a typical query gets a gradient between 0.16 and 0.19 at every width. Without it, the gradient is larger at first and then collapses: 0.07 at $d_k = 256$, and 0.0002 at 1024. According to the paper, without the factor the dot product falls behind additive attention for large $d_k$ (section 3.2.1).
+#
+# <details><summary>More: why the median and not the mean?</summary>
+#
+# Without the factor, the *mean* does not fall. At a width of 1024, a few queries with two keys that are nearly level get huge gradients, and all others get next to none.
+#
+# </details>
 
 # %% [markdown]
 # ### Exercise 2: `attention_scores` (3 points)
 #
-# A single matrix product computes the score of every query against every key. Write it so that it works with any number of batch dimensions, including none: `q` has shape `(…, T_q, d_k)`, `k` has shape `(…, T_k, d_k)`, and the result has shape `(…, T_q, T_k)`, with the scores of query $i$ in row $i$. Divide by $\sqrt{d_k}$, where $d_k$ is the size of the last dimension of `q` and `k`. Some tests give other dimensions the same size, so make sure you pick the right one. Gradients must reach `q` and `k`.
+# Compute the score of every query against every key in one matrix product, with any number of batch dimensions, including none. `q` has shape `(…, T_q, d_k)`, `k` has shape `(…, T_k, d_k)`, and the result has shape `(…, T_q, T_k)`, with the scores of query $i$ in row $i$. Divide by $\sqrt{d_k}$, where $d_k$ is the size of the last dimension of `q` and `k`. Gradients must reach `q` and `k`.
 #
 # *10 minutes, easy.*
 
@@ -464,7 +470,7 @@ check("attention-scores")
 # %% [markdown]
 # ### Other scores
 #
-# The dot product is one of several ways to compare a query with a key. The paper chose it because it is a single matrix product, which is fast and needs little memory (section 3.2.1).
+# The paper chose the dot product because it is a single matrix product, which is fast and needs little memory (section 3.2.1). There are other ways to compare a query with a key:
 #
 # | name | score | learnt | source |
 # |---|---|---|---|
@@ -474,7 +480,13 @@ check("attention-scores")
 # | additive | $v^\top \tanh(W_1 q + W_2 k)$ | $v$, $W_1$, $W_2$ | Bahdanau et al. 2015, arXiv:1409.0473 |
 # | cosine | $q \cdot k / (\lVert q \rVert \lVert k \rVert)$ | – | Graves et al. 2014, arXiv:1410.5401, section 3.3.1 (there with a factor β) |
 #
-# Bilinear and additive scores accept queries and keys of different widths. The cosine ignores length; with the dot product, a key twice as long gets a score twice as large. A Transformer's score is bilinear in its tokens: with $q = W_q x$ and $k = W_k y$, it is $x^\top (W_q^\top W_k)\, y$ before scaling. The learnt matrix sits in the projections.
+# Bilinear and additive scores accept queries and keys of different widths. The cosine ignores length; with the dot product, a key twice as long gets a score twice as large.
+#
+# <details><summary>More: what is learnt in a Transformer's score?</summary>
+#
+# The projections. With $q = W_q x$ and $k = W_k y$, the score is $x^\top (W_q^\top W_k)\, y$ before scaling, so it is bilinear in the tokens $x$ and $y$.
+#
+# </details>
 
 # %% [markdown]
 # ## Who may attend to whom: masks
@@ -584,7 +596,7 @@ check("padding-mask")
 # %% [markdown]
 # ### Combining masks
 #
-# Two masks combine with `&`: query $i$ may attend to key $j$ only if *both* masks allow it. Broadcasting turns the causal `(S, S)` and the padding `(B, 1, S)` into one mask per sentence.
+# Two masks combine with `&`. Broadcasting turns the causal `(S, S)` and the padding `(B, 1, S)` into one mask per sentence.
 
 # %% demo
 tokens = ["the", "cat", "sat", "<eos>", "<pad>", "<pad>"]
@@ -597,9 +609,9 @@ print("combined:", tuple(both.shape))
 plots.masks({"causal": causal, "padding": padding[0].expand(6, 6), "both": both[0]}, tokens, tokens);
 
 # %% [markdown]
-# The combined mask blocks whatever either one blocks. The two `<pad>` rows are not empty, which does no harm: no real token reads their output.
+# The combined mask blocks whatever either one blocks. The rows of the two `<pad>` tokens are not empty, which does no harm: no real token reads their output.
 #
-# PyTorch has **two conventions**, and a mask in the wrong one raises no error. In this course and in `F.scaled_dot_product_attention`, True means "may attend". In `nn.MultiheadAttention`, `nn.Transformer` and its layers, True means "must **not** attend"; `~` converts between them. All of them also accept a float mask, which is *added* to the scores: 0 allows and −∞ blocks. (PyTorch documentation.)
+# PyTorch has **two conventions**, and a mask in the wrong one raises no error. In this course and in `F.scaled_dot_product_attention`, True means "may attend". In `nn.MultiheadAttention`, `nn.Transformer` and its layers, True means "must **not** attend"; `~` converts between them. All of them also accept a float mask, which is *added* to the scores: 0 allows and −∞ blocks (PyTorch documentation).
 
 # %% [markdown]
 # ### Where the mask goes
@@ -630,13 +642,13 @@ for name, weights in ways.items():
 plots.bars(ways, ["k0", "k1", "k2", "k3", "k4"], marked=["k3", "k4"], top=0.6);
 
 # %% [markdown]
-# Orange bars must be 0, and the blue ones must match the first panel.
+# The orange bars must be 0, and the blue ones must match the first panel.
 #
-# - **Weights × mask**: the row no longer sums to 1, and the allowed weights still depend on the blocked scores. Under a causal mask, the future leaks.
-# - **Scores × mask**: a blocked score becomes 0, which is an ordinary score, and $e^0 = 1$.
-# - **Scores + mask**: the allowed scores rise by 1, and the blocked keys keep some weight.
+# - **Weights × mask**: the row no longer sums to 1, and the allowed weights still depend on the blocked scores, so under a causal mask the future leaks.
+# - **Scores × mask**: a blocked score becomes 0, and $e^0 = 1$.
+# - **Scores + mask**: the blocked keys keep some weight.
 #
-# You need a score whose exponential is 0. So the mask acts **before the softmax**, and fills in **−∞** (section 3.2.3), or a number far below *every* score.
+# The mask has to act **before the softmax**. It fills in a score whose exponential is 0: **−∞** (section 3.2.3), or a number far below *every* score.
 
 # %% demo
 for fill in (-10.0, -1e9, -torch.inf):
@@ -650,7 +662,7 @@ for dtype in (torch.float32, torch.float16):
 # %% [markdown]
 # A fill of −10 is the *largest* score when the others lie near −200, so the blocked key gets all the weight. −10⁹ works in float32, but float16 cannot represent it. `torch.finfo(scores.dtype).min` and −∞ work in any type.
 #
-# **If every key of a row is blocked**, every fill value fails. With −∞, the softmax computes −∞ − (−∞), which is NaN, and a single NaN in the loss spreads to every parameter in one optimiser step. With a finite fill all scores are equal, and the blocked keys share the weight. In this course, **a query that may attend to nothing gets zero weights and a zero output**.
+# **If every key of a row is blocked**, every fill value fails. With −∞, the softmax computes −∞ − (−∞), which is NaN, and one optimiser step spreads it to every parameter. With a finite fill all scores are equal, and the blocked keys share the weight. In this course, **a query that may attend to nothing gets zero weights and a zero output**.
 
 # %% [markdown]
 # ## Exercise 5: `scaled_dot_product_attention` (5 points)
@@ -659,7 +671,7 @@ for dtype in (torch.float32, torch.float16):
 #
 # $\text{Attention}(Q, K, V) = \text{softmax}\left(QK^\top / \sqrt{d_k}\right) V$ (equation 1)
 #
-# Return the output **and** the weights. `mask` is boolean, True = may attend, of any shape that broadcasts to the scores; `None` means that everything is allowed. A query that may attend to nothing gets zero weights and a zero output. Don't modify the arguments, and don't call `F.scaled_dot_product_attention`. Gradients must reach `q`, `k` and `v`. You may use your own functions from above.
+# Return the output **and** the weights. `mask` is boolean, True = may attend, of any shape that broadcasts to the scores; `None` means that everything is allowed. A query that may attend to nothing gets zero weights and a zero output. Don't modify the arguments. Gradients must reach `q`, `k` and `v`. You may use your own functions from above.
 #
 # *20 minutes, medium.*
 #
@@ -753,7 +765,7 @@ check("scaled-dot-product-attention")
 # %% [markdown]
 # ## Click on the mask
 #
-# Here are the five words again, now with your own function. First, three masks and the weights that they leave.
+# Here are the five words again, with your own function and three masks.
 
 # %% demo
 no_cat = torch.ones(5, 5, dtype=torch.bool)
@@ -764,7 +776,7 @@ plots.heatmaps(kept, words, words)
 print("weight of cat in row its:", {name: round(found[3, 1].item(), 2) for name, found in kept.items()})
 
 # %% [markdown]
-# The causal mask clears the upper triangle and leaves the first word, *the*, only itself to read. *its* loses *milk*, and the weight of *cat* rises from 0.78 to 0.87. On the right only one cell is blocked, and only one row changes: *its* now gives nearly half of its weight to *milk*, the second-best match.
+# Under the causal mask, *its* loses *milk*, and the weight of *cat* rises from 0.78 to 0.87. On the right only one cell is blocked, and only one row changes: *its* now gives nearly half of its weight to *milk*.
 #
 # **Predict, then click.** With a running kernel you can click on any cell below. What happens to the output of *milk* if you block every cell in its row?
 #
@@ -790,7 +802,7 @@ def show_attention(mask):
 # %% [markdown]
 # ## A hundred comparisons
 #
-# A wrong implementation can pass a few examples by luck. Square matrices hide a missing transpose, and $d_k = T_k$ hides a wrong scale. So compare it with PyTorch's function on a hundred random inputs, half of them with a mask, and with five sizes of which no two are equal.
+# A wrong implementation can pass a few examples by luck: square matrices hide a missing transpose, and $d_k = T_k$ hides a wrong scale. So compare it with PyTorch's function on a hundred random inputs, half of them with a mask, and with five sizes of which no two are equal.
 
 # %% demo
 def compare(trials=100):
@@ -812,9 +824,9 @@ worst, empty = compare()
 print(f"100 comparisons, {empty} queries with nothing to attend to; largest difference {worst:.1e}")
 
 # %% [markdown]
-# The remaining difference is rounding: float32 keeps about seven digits, and the two functions add in a different order. The empty rows agree as well: PyTorch 2.13, which this course uses, returns zeros where nothing is allowed.
+# The remaining difference is rounding. Empty rows agree as well: PyTorch 2.13 returns zeros where nothing is allowed.
 #
-# `nn.MultiheadAttention` takes masks in the other convention. The next cell gives it a causal mask, converted on the left and as it is on the right.
+# `nn.MultiheadAttention` takes masks in the other convention. On the left the causal mask is converted; on the right it is passed as it is.
 
 # %% demo
 theirs = nn.MultiheadAttention(embed_dim=8, num_heads=1, batch_first=True).eval()
@@ -825,10 +837,10 @@ _, unconverted = theirs(x, x, x, attn_mask=mask)  # (1, 4, 4)
 plots.heatmaps({"attn_mask=~mask": converted[0], "attn_mask=mask": unconverted[0]}, "0123", "0123");
 
 # %% [markdown]
-# On the right, each position sees only what comes *after* it. The last one sees nothing, and its row is NaN: unlike your function, this layer does not handle empty rows when it returns weights.
+# On the right, each position sees only what comes *after* it. The last one sees nothing, and its row is NaN, because this layer does not handle empty rows when it returns weights.
 
 # %% [markdown] slide="subslide"
-# **Rows are distributions, columns are not.** Each query distributes a weight of 1 over the keys, so each row sums to 1. A column sums to the attention that its key *receives*: anything between 0 and the number of queries.
+# **Rows are distributions, columns are not.** Each row sums to 1. A column sums to the attention that its key *receives*: anything between 0 and the number of queries.
 #
 # **Predict, then reveal.** Suppose you take the softmax over `dim=-2` by mistake, under a causal mask. Every shape is right. What do the sums look like, and why does the future leak?
 #
@@ -841,7 +853,7 @@ plots.heatmaps({"attn_mask=~mask": converted[0], "attn_mask=mask": unconverted[0
 # %% [markdown]
 # ## A layer: the self-attention head
 #
-# So far nothing has been learnt. A layer adds three projections that make queries, keys and values from the same tokens (section 3.2.2 describes the projections, and section 3.2.3 calls this use self-attention).
+# A layer adds three learnt projections, which make queries, keys and values from the same tokens (sections 3.2.2 and 3.2.3).
 #
 # ![Tokens x of shape B, S, D enter three boxes: w q and w k, from width D to d k, and w v, from D to D. Their results q, k and v enter scaled dot-product attention together with an optional mask. The output has the shape of x: B, S, D. D stands for d model.](images/attention_head.svg)
 
@@ -926,7 +938,7 @@ check("self-attention-head")
 # </details>
 
 # %% [markdown]
-# **Attention ignores the order.** Nothing in your head knows where a token stands: without a mask, shuffled tokens give the same outputs, shuffled in the same way. Attention is *permutation-equivariant*, as lesson 2 showed. A causal mask breaks the symmetry, because the first position reads one token and the last reads all.
+# **Attention ignores the order.** Without a mask, shuffled tokens give the same outputs, shuffled in the same way: attention is *permutation-equivariant* (lesson 2). A causal mask breaks the symmetry, because the first position reads one token and the last reads all.
 
 # %% [markdown]
 # ## Exercise 7: shapes and choices (2 points)
@@ -1025,16 +1037,16 @@ print("answers: complete, and in the right form")
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# SmolLM2 has 30 layers of nine heads each. Each calls scaled dot-product attention with queries, keys and values of shape `(1, 9, T, 64)` and a causal mask. Your functions can take the place of its own, in all layers at once.
+# Each of SmolLM2's 30 layers calls scaled dot-product attention with queries, keys and values of shape `(1, 9, T, 64)` and a causal mask. Your functions now replace its own in all layers.
 
 # %% demo
 mine = {"attention": scaled_dot_product_attention, "mask": causal_mask}
 write(question, "on your code", chat=True, tokens=12, **mine)
 
 # %% [markdown] slide="slide"
-# It answers as before: *The capital of France is Paris.* What you wrote in this lesson is what runs inside a language model of today.
+# It answers as before: *The capital of France is Paris.*
 #
-# **Predict, then reveal.** Now break it on purpose, one mistake at a time, and ask again. Four mistakes give these four answers. Which comes from the model **without scaling**, and which from the model **without a mask**?
+# **Predict, then reveal.** Four mistakes give these four answers. Which comes from the model **without scaling**, and which from the model **without a mask**?
 #
 # | answer | the model says |
 # |---|---|
@@ -1071,12 +1083,12 @@ write(question, "inverted mask", chat=True, tokens=16, mask=inverted)
 write(question, "softmax over queries", chat=True, tokens=16, attention=over_queries)
 
 # %% [markdown]
-# None of the four raises an error, and all shapes are right. Only the text shows that something is wrong, and it shows it at once. Try a mistake of your own, and ask something else.
+# None of the four raises an error, and all shapes are right. Try a mistake of your own, and ask something else.
 
 # %% [markdown] slide="slide"
 # ## What's wrong here?
 #
-# The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
+# The code below runs without an error, and every shape is right. Before you open the answer, write down which line is wrong, why it causes this symptom, and a short test that would have found it. (Not counted.)
 
 # %% [markdown] slide="subslide"
 # ### Case: the words to come are read
@@ -1096,7 +1108,7 @@ plots.heatmap(leaking, words, words, title="weights under the causal mask")
 write(question, "with this attention", chat=True, tokens=16, attention=with_einsum, mask=causal_mask)
 
 # %% [markdown]
-# Above the diagonal every weight should be 0, but *the* reads all five words. Each row sums to 1, and the real model still answers: a text that reads well does not prove a mask. Which line is wrong, and why is the error large for *the* and small for *its*?
+# Above the diagonal every weight should be 0, but *the* reads all five words. Each row sums to 1, and the real model still answers. Which line is wrong, and why is the error large for *the* and small for *its*?
 #
 # <details><summary>Answer</summary>
 #
@@ -1111,7 +1123,7 @@ write(question, "with this attention", chat=True, tokens=16, attention=with_eins
 # %% [markdown]
 # ## What does attention cost?
 #
-# There is one score for every query and every key. In self-attention, a text that is twice as long has four times as many scores. Measured:
+# There is one score for every query and every key, so a text that is twice as long has four times as many scores. Measured:
 
 # %% demo
 import time
@@ -1129,7 +1141,7 @@ for length in (512, 1024, 2048):
 print(f" 8192 tokens would need {8192**2 * 4 / 2**20:.0f} MiB")
 
 # %% [markdown]
-# From each line to the next, the memory grows by a factor of 4, and the time by about as much or more. At 8192 tokens, the weights of a single head fill 256 MiB: $8192^2$ numbers of 4 bytes. Recurrent layers grow linearly with the length (the paper compares them in table 1).
+# From each line to the next, the memory grows by a factor of 4, and the time by about as much or more. At 8192 tokens, the weights of a single head fill 256 MiB. Recurrent layers grow linearly with the length (table 1 of the paper).
 
 # %% [markdown]
 # ## Stretch: `attention_cost`, not counted
@@ -1199,9 +1211,9 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You have built the operation at the heart of the Transformer: a lookup that returns a mixture. You know why its scores are scaled, where its mask goes and what each dimension means, and your function agrees with PyTorch's on a hundred random inputs.
+# You have built the operation at the heart of the Transformer. You know why its scores are scaled, where its mask goes and what each dimension means, and it agrees with PyTorch's on a hundred random inputs.
 #
-# A single head reads one mixture per token. **Lesson 4** runs several heads side by side, each with its own projections. The idea is easy; keeping track of the shapes is the hard part.
+# A single head reads one mixture per token. **Lesson 4** runs several heads side by side, each with its own projections.
 #
 # **Read on**: Vaswani et al. 2017, section 3.2.2. For where attention came from: Bahdanau et al. 2015, arXiv:1409.0473, section 3.
 

@@ -16,7 +16,7 @@
 # - say what several heads gain over one of the same total width, and what they cost;
 # - recognise a head of a real BERT by what it does.
 #
-# **Time** about 105 minutes · **Difficulty** medium; the ideas are easy, the shapes are not · **Before this** lesson 3
+# **Time** about 100 minutes · **Difficulty** medium; the ideas are easy, the shapes are not · **Before this** lesson 3
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.2.2 and 3.2.3.
 
@@ -36,10 +36,10 @@
 # | shapes and choices | 2 | 3.2.2 |
 # | stretch: `load_from_bert` | not counted | not in the paper |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. Grading uses other sizes and numbers. `skip("NAME")` puts a working version in place; the exercise then counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. Grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 
 # %% [markdown] slide="skip"
-# The next cell loads your `scaled_dot_product_attention` from `03_attention.ipynb`, if that is in the same folder and agrees with PyTorch. Otherwise it loads a stand-in, and says so. Your score doesn't depend on it.
+# The next cell loads your `scaled_dot_product_attention` from `03_attention.ipynb`, if that is in the same folder and agrees with PyTorch, or else a stand-in. Your score doesn't depend on it.
 
 # %% setup
 import math
@@ -65,7 +65,7 @@ torch.set_num_threads(1);  # tensors this small are fastest on one thread
 # %% [markdown] slide="slide"
 # ## What several heads are for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights and nine heads in each layer. First it answers as it was trained to. Then all nine heads of every layer attend as the first one does.
+# SmolLM2 has nine heads in each layer. It answers the same question twice: first as it was trained, then with all nine heads of every layer attending as the first one does.
 
 # %% demo
 from coursework.smollm import write
@@ -84,13 +84,13 @@ write(question, "nine times the first", chat=True, tokens=12, attention=as_the_f
 # %% [markdown]
 # ## Splitting
 #
-# Attention gives each query **one** mixture of the values. In multi-head attention, $H$ *heads* attend side by side, each with its own queries, keys and values. Each head works with only $K = D / H$ features, so that their outputs, laid side by side, are $D = d_{\text{model}}$ wide again. (The paper writes $h$ for $H$, and $d_k$ and $d_v$ for $K$.)
+# In multi-head attention, $H$ *heads* attend side by side, each with its own queries, keys and values. Each head works with $K = D / H$ features, so that their outputs, laid side by side, are $D = d_{\text{model}}$ wide again. (The paper writes $h$ for $H$, and $d_k$ and $d_v$ for $K$.)
 #
-# In code, make the heads a **dimension** next to the batch. Your attention accepts any number of batch dimensions, so one call handles all heads of all samples.
+# In code, the heads become a **dimension** next to the batch, so that one call of your attention handles all heads of all samples.
 #
 # ![Splitting five tokens with six features into two heads. On the left x, with a row for each token. At the top right the right way: view as 5, 2, 3, then transpose. Head 0 holds features 0 to 2 of all five tokens, head 1 features 3 to 5, a row for each token. Below it the wrong way: view as 2, 5, 3 at once. Head 0 holds all features of the start token and of I, and half of like; its second row, which should be I, is the other half of the start token.](images/heads_split.svg)
 #
-# The wrong way has the right shape. `view` keeps the numbers in memory order and only changes where rows begin and end. In memory, the six features of `<sos>` come first, then those of *I*. The first 15 numbers are two and a half tokens, not head 0 of five tokens.
+# The wrong way has the right shape. But `view` keeps the numbers in memory order, and in memory, the six features of `<sos>` come first, then those of *I*. The first 15 numbers are two and a half tokens, not head 0 of five tokens.
 
 # %% [markdown] slide="slide"
 # ### Exercise 1: `split_heads` (2 points)
@@ -154,11 +154,11 @@ check("split-heads")
 # %% [markdown]
 # ## Merging
 #
-# Merging is splitting in reverse, and the same mistake is possible. After attention, the features of one token lie in $H$ different places, one per head.
+# After attention, the features of one token lie in $H$ different places, one per head.
 #
 # ![Merging two heads of five tokens. On the left the two heads, with five rows each. The right way: transpose, then reshape; each row holds head 0 and head 1 of one token. The wrong way: reshape at once. Row 0, the start token, holds head 0 of the start token and head 0 of I; row 1, I, holds head 0 of like and of apples; row 2, like, holds head 0 of the end token and head 1 of the start token. All cells that come from a later token are framed: rows 0, 1 and 2 read tokens that come after them.](images/heads_merge.svg)
 #
-# A `reshape` straight to `(B, S, D)` reads them in memory order, so a row holds **one head of several tokens**. Under a causal mask, this is worse than a mix-up. The row of *I* now contains *like* and *apples*: although the mask was perfect, the future has leaked.
+# A `reshape` straight to `(B, S, D)` reads them in memory order, so a row holds **one head of several tokens**. The row of *I* now contains *like* and *apples*: although the causal mask was right, the future has leaked.
 
 # %% [markdown]
 # ### Exercise 2: `merge_heads` (2 points)
@@ -213,7 +213,7 @@ check("merge-heads")
 # %% [markdown]
 # ## Watching the future leak
 #
-# Which output depends on which token? You can measure it with the derivative of every output with respect to every input. With a causal mask, every cell to the right of the diagonal must be 0. (Projections are left out: they don't change which output depends on which token.)
+# The derivative of every output with respect to every input shows which output depends on which token. With a causal mask, every cell to the right of the diagonal must be 0. (Projections don't change this, so they are left out.)
 #
 # **Predict, then reveal.** Leave out the transpose in the split, in the merge, or in both. When does the future leak?
 #
@@ -247,7 +247,7 @@ maps = {"right": influence(split, merge), "split without transpose": influence(o
 head_plots.leaks(maps, tokens);
 
 # %% [markdown]
-# Framed cells leak: these outputs depend on a token to their right. If **both** transposes are missing, every test of causality passes, and this mistake is the hardest to notice. But *green* no longer depends on *I* or *like*, although it may attend to both. Head 0 got the first half of the sentence instead of the first half of the features.
+# Framed cells leak. If **both** transposes are missing, nothing leaks, and the mistake is the hardest to notice. But *green* no longer depends on *I* or *like*, although it may attend to both: head 0 got the first half of the sentence instead of the first half of the features.
 #
 # Drag the slider to change one token. Outputs to its left must not change, and those to its right must.
 
@@ -264,16 +264,16 @@ def change_token(position):
     plt.show()
 
 # %% [markdown]
-# A model trained with the wrong merge has a lower loss than it should, which looks like success: some positions can read the token they are asked to predict. It fails when it generates, because that token doesn't exist yet (lesson 7 shows it). So test your layer by changing a later token.
+# A model trained with the wrong merge has a lower loss than it should, because some positions can read the token they are asked to predict. When it generates, that token doesn't exist yet, and it fails (lesson 7). So test your layer by changing a later token.
 
 # %% [markdown]
 # ## "I like apples", with numbers
 #
-# Take a sentence through two heads with your functions. *I like apples*, between `<sos>` and `<eos>`, has five tokens. With $D = 6$ and two heads, $K = 3$. The numbers are chosen by hand: the first four features of a token say what kind of word it is, and the last two give its position as a point on a circle, 45° further for each token, like one pair of the encoding in lesson 2.
+# Take `<sos>` *I like apples* `<eos>` through two heads with your functions. With $D = 6$ and two heads, $K = 3$. The first four features of a token say what kind of word it is. The last two give its position as a point on a circle, 45° further for each token, like one pair of the encoding in lesson 2.
 #
 # ![The way of I like apples, with start and end token, through two heads, from left to right. Tokens x, 1 by 5 by 6, go through w q, w k and w v, each from 6 to 6, to q, k and v of 1, 5, 6. Each is split into two heads: 1, 2, 5, 3. Attention runs in each head separately, with scores and weights of 5 by 5. The outputs of both heads are merged into 1, 5, 6, and w o, from 6 to 6, makes the output, 1, 5, 6.](images/heads_overview.svg)
 #
-# Only the split and the merge change the number of dimensions. Between them, the heads are part of the batch.
+# Between the split and the merge, the heads are part of the batch.
 
 # %% demo
 sentence = ["<sos>", "I", "like", "apples", "<eos>"]
@@ -285,7 +285,7 @@ x = torch.cat([torch.tensor(is_kind), angles.cos()[:, None], angles.sin()[:, Non
 plots.heatmap(x[0], sentence, features, title="x", limits=(-1, 1));
 
 # %% [markdown]
-# The projections are written as in the paper: a token is a row vector, and the matrix stands on its right, $x W$. Each row of a matrix belongs to a feature of $x$. Columns 0 to 2 belong to head 0, columns 3 to 5 to head 1.
+# The projections are written as in the paper, $x W$ with $x$ as a row vector. Each row of a matrix belongs to a feature of $x$. Columns 0 to 2 belong to head 0, columns 3 to 5 to head 1.
 
 # %% demo
 turn = 10 * math.sqrt(0.5)  # ten times the sine and the cosine of 45°
@@ -307,9 +307,9 @@ labels = {"q": ["pronoun?", "verb?", "noun?", "cos?", "sin?", "–"],
 head_plots.by_head({"q": q[0], "k": k[0], "v": v[0]}, sentence, num_heads=2, limits=(-10, 10), columns=labels);
 
 # %% [markdown]
-# Look at $q$ first. In head 0, *like* asks for a pronoun (3) and a noun (4), and *I* and *apples* ask for the verb. In head 1, each token asks for the position one step before its own.
+# In head 0, *like* asks for a pronoun (3) and a noun (4), and *I* and *apples* ask for the verb. In head 1, each token asks for the position one step before its own.
 #
-# Now compare $k$ with $v$. Head 0 compares kinds of words, but it passes on positions. Head 1 does the opposite. A head owns a slice of the **projected** vectors, not of $x$: every number in its slice may depend on all six features of $x$.
+# Head 0 compares kinds of words (in $k$) and passes on positions (in $v$). Head 1 does the opposite. A head owns a slice of the **projected** vectors, not of $x$: every number in its slice may depend on all six features of $x$.
 
 # %% demo
 parts = [split_heads(part, 2) for part in (q, k, v)]
@@ -318,9 +318,9 @@ titles = ["head 0: what belongs to me?", "head 1: the word before"]
 plots.heatmaps(dict(zip(titles, weights[0])), sentence, sentence);
 
 # %% [markdown]
-# In head 0, *like* divides its weight between *I* and *apples*, and both of them read *like*. The markers ask for nothing, so their weights are uniform. In head 1, each token gives most of its weight to the token before it; `<sos>` has none, and reads itself.
+# In head 0, *like* divides its weight between *I* and *apples*, and both of them read *like*. In head 1, each token gives most of its weight to the token before it.
 #
-# Merging lays the two results side by side, and a last matrix, $W^O$, can combine them.
+# After the merge, a last matrix, $W^O$, can combine the results of both heads.
 
 # %% demo
 merged = merge_heads(mixed)
@@ -331,7 +331,7 @@ plots.heatmap(output[0], sentence, features, title="output", limits=(-1, 1))
 print({name: round(number, 2) for name, number in zip(features, output[0, 2].tolist())})
 
 # %% [markdown]
-# In a row of the first picture are both heads' findings for one token. In the second, $W^O$ has put every feature back in its place; a trained one mixes them. The printed line is the row of *like*.
+# Here $W^O$ puts every feature back in its place; a trained one mixes them. The printed line is the row of *like*.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** In the row of *like*, the output says 0.73 under *pronoun*. Which head found this?
@@ -345,7 +345,7 @@ print({name: round(number, 2) for name, number in zip(features, output[0, 2].tol
 # %% [markdown]
 # ## Each head has its own weights
 #
-# The paper gives each head $i$ three matrices, $W_i^Q$, $W_i^K$ and $W_i^V$, each $D \times K$. For $D = 4$ and two heads, these are six matrices of 4 × 2, and there is one $W^O$ of 4 × 4. Programs store four matrices of 4 × 4, with the heads side by side.
+# The paper gives each head $i$ three matrices, $W_i^Q$, $W_i^K$ and $W_i^V$, each $D \times K$. For $D = 4$ and two heads, these are six matrices of 4 × 2, and there is one $W^O$ of 4 × 4. Code stores four matrices of 4 × 4, with the heads side by side.
 #
 # ![On the left the paper's matrices for width 4 and two heads: W Q 0 and W Q 1, each 4 by 2, in two colours. In the middle both side by side as one 4 by 4 matrix W Q. On the right the weight of the layer w q in PyTorch, which is the transpose: its rows 0 and 1 belong to head 0, its rows 2 and 3 to head 1.](images/heads_weights.svg)
 #
@@ -361,7 +361,7 @@ for head in (0, 1):
     print(f"head {head} agrees: {torch.allclose(together[:, head], alone, atol=1e-6)}")
 
 # %% [markdown]
-# So **project first, then split**. A common mistake is to split $x$ first and let all heads share one small K × K layer. Such a model does learn, but each head sees only its own slice of the embedding. Change the *last* feature of every token, and look at the scores:
+# So **project first, then split**. A common mistake is to split $x$ first and let all heads share one small K × K layer. Such a model does learn, but each head sees only its own slice of $x$. Change the *last* feature of every token, and look at the scores:
 
 # %% demo
 def scores_of_heads(x, project):
@@ -388,14 +388,14 @@ for name, project in ways.items():
 # %% [markdown]
 # ## Masks and heads
 #
-# A mask is the same for all heads. But scores have the shape `(B, H, T_q, T_k)`, and broadcasting aligns shapes from the right:
+# A mask is the same for all heads. But scores have shape `(B, H, T_q, T_k)`, and broadcasting aligns from the right:
 #
 # | mask | broadcasts as | intended |
 # |---|---|---|
 # | causal, `(T_q, T_k)` | `(1, 1, T_q, T_k)` | the same |
 # | per sample, `(B, 1, T_k)` or `(B, T_q, T_k)` | `(1, B, …, T_k)`: the batch meets the **heads** | `(B, 1, …, T_k)` |
 #
-# Usually, a mask per sample then raises an error, which is the lucky case. With as many samples as heads, it runs. Here are two samples and two heads; sample 1 ends with two tokens of padding.
+# A mask per sample then usually raises an error, but not if there are as many samples as heads. Here are two of each; sample 1 ends with two tokens of padding.
 
 # %% demo
 q, k, v = torch.randn(3, 2, 2, 4, 3)  # each (B=2, H=2, T=4, K=3)
@@ -408,7 +408,7 @@ first_query = {"(2, 1, 4)": silent[:, :, 0].flatten(0, 1), "(2, 1, 1, 4)": right
 plots.heatmaps(first_query, rows, ["k0", "k1", "k2", "k3"]);
 
 # %% [markdown]
-# Rows are (sample, head). On the right, the padding is hidden in both heads of sample 1. On the left, it is hidden in **head 1 of both samples**, and sample 1 reads padding in head 0.
+# On the right, the padding is hidden in both heads of sample 1. On the left, it is hidden in **head 1 of both samples**, and sample 1 reads padding in head 0.
 
 # %% [markdown]
 # ## Exercise 3: `MultiHeadAttention` (8 points)
@@ -423,7 +423,7 @@ plots.heatmaps(first_query, rows, ["k0", "k1", "k2", "k3"]);
 # *30 minutes, hard.*
 
 # %% [markdown] slide="skip"
-# **Build it in five steps, and run the test cell after each one.** It prints a line for every step that works, and stops at the first that doesn't.
+# **Build it in five steps, and run the test cell after each one.** It stops at the first step that doesn't work.
 #
 # | step | write | the test then checks |
 # |---|---|---|
@@ -433,7 +433,7 @@ plots.heatmaps(first_query, rows, ["k0", "k1", "k2", "k3"]);
 # | 4 | the mask, for all heads of a sample | a causal mask, and padding when B = H |
 # | 5 | dropout on the weights | random in train mode, exact in eval mode |
 #
-# Step 5 needs some thought: `scaled_dot_product_attention` has no dropout, so the output it returns is mixed with all weights. Use the weights it returns, and mix again.
+# In step 5, note that `scaled_dot_product_attention` has no dropout. Use the weights it returns, and mix the values again.
 #
 # *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
@@ -580,7 +580,7 @@ check("multi-head-attention")
 # %% [markdown]
 # ## Does it agree with PyTorch?
 #
-# With the same weights, PyTorch's `nn.MultiheadAttention` should give the same output. It stores the weights differently:
+# PyTorch's `nn.MultiheadAttention` stores its weights differently:
 
 # %% demo
 theirs = nn.MultiheadAttention(embed_dim=6, num_heads=2, batch_first=True)
@@ -588,9 +588,9 @@ for name, parameter in theirs.named_parameters():
     print(f"{name:16} {tuple(parameter.shape)}")
 
 # %% [markdown]
-# `in_proj_weight` holds three matrices, one below the other: the first D rows make the queries, the next D the keys, and the last D the values. `in_proj_bias` is stacked in the same order, and `out_proj` is an ordinary linear layer.
+# In `in_proj_weight`, the first D rows make the queries, the next D the keys, and the last D the values. `in_proj_bias` is stacked in the same order, and `out_proj` is an ordinary linear layer.
 #
-# **Predict, then reveal.** Some other programs stack the rows head by head: q, k and v of head 0, then q, k and v of head 1. What happens if you copy such weights as if they were PyTorch's?
+# **Predict, then reveal.** Some libraries stack the rows head by head: q, k and v of head 0, then q, k and v of head 1. What happens if you copy such weights as if they were PyTorch's?
 #
 # <details><summary>Answer</summary>
 #
@@ -601,7 +601,7 @@ for name, parameter in theirs.named_parameters():
 # %% [markdown]
 # ### Exercise 4: `load_from_torch` (4 points)
 #
-# Copy every weight and bias of `theirs` into `mine`, a `MultiHeadAttention` of the same size, so that both give the same output. Copy, don't share: if `theirs` is trained afterwards, `mine` must not change. `mine` must stay trainable and keep its own parameters.
+# Copy every weight and bias of `theirs` into `mine`, a `MultiHeadAttention` of the same size, so that both give the same output. Copy, don't share: training `theirs` afterwards must not change `mine`. `mine` must stay trainable and keep its own parameters.
 #
 # *15 minutes, medium.*
 
@@ -669,7 +669,7 @@ check("load-from-torch")
 # %% [markdown]
 # ### A hundred comparisons
 #
-# Compare the two layers on random sizes and masks. PyTorch's layer uses other mask conventions: True means "must not attend", hence the `~`; a mask per sample is repeated for each head; and padding is a separate argument.
+# Compare the two layers on random sizes and masks. In PyTorch's layer, True means "must not attend", hence the `~`; a mask per sample is repeated for each head; and padding is a separate argument.
 
 # %% demo
 def draw_masks(kind, batch, t_q, t_k, heads):
@@ -708,7 +708,7 @@ for kind, largest in zip(("no mask", "one mask for all", "a mask per sample", "p
     print(f"{kind:18} 25 comparisons, largest difference {largest:.1e}")
 
 # %% [markdown]
-# Only rounding is left. You can trust your layer as much as PyTorch's.
+# Only rounding is left.
 
 # %% [markdown]
 # ## What do more heads cost?
@@ -768,12 +768,12 @@ for heads in (1, 2, 4, 8, 16):
     print(f"heads: {heads:2}, each {512 // heads:3} wide: {counted:,} counted, {formula:,} by formula")
 
 # %% [markdown]
-# Why not use 512 heads, then? A head of width 1 compares tokens by the product of two numbers: its matrix of scores has rank 1. In the paper, one head was 0.9 BLEU worse than the best setting, and too many heads were worse, too (table 3, rows A).
+# Why not use 512 heads, then? The matrix of scores of a head of width 1 has rank 1. In the paper, a single head was 0.9 BLEU worse than the best setting, and too many heads were worse, too (table 3, rows A).
 
 # %% [markdown]
 # ## One head or two: an experiment
 #
-# What do several heads gain? Take a task with two questions: each token has to name **the token before it, and the first token of the sequence**. Two layers are trained on it. They have the same width and number of parameters, but one has a single head and the other two.
+# In this task, each token has to name two others: **the token before it, and the first token of the sequence**. Two layers of the same width and number of parameters are trained on it, one with a single head, the other with two.
 #
 # **Predict, then reveal.** Will the single head fail completely? Will the two heads divide the work?
 #
@@ -812,12 +812,18 @@ looks = {"one head": alone[1][0], "head 0 of 2": pair[1][0], "head 1 of 2": pair
 plots.heatmaps(looks, places, places);
 
 # %% [markdown]
-# The single head divides its weight between two positions and passes on one mixture of both, so it often confuses which token came from where. The two heads have **specialised**: one reads the first position, the other the position before. In the paper's words, several heads attend "to information from different representation subspaces at different positions. With a single attention head, averaging inhibits this" (section 3.2.2). (Rows 0 and 1 are not part of the task.)
+# The single head passes on one mixture of both positions, so it often confuses which token came from where. The two heads have **specialised**: one reads the first position, the other the position before. In the paper's words, several heads attend "to information from different representation subspaces at different positions. With a single attention head, averaging inhibits this" (section 3.2.2). (Rows 0 and 1 are not part of the task.)
 
 # %% [markdown]
 # ## A head of a real BERT
 #
-# Does this happen in real models? Load a small BERT with 6 layers of 12 heads, all-MiniLM-L6-v2. Its parent of 12 layers learnt to mimic the attention in the *last* layer of a larger model (Wang et al. 2020, arXiv:2002.10957). Every second layer was kept, then tuned to compare sentences. Nothing in this training names a role for the heads of layer 0.
+# Does this happen in real models? Load a small BERT with 6 layers of 12 heads, all-MiniLM-L6-v2. Nothing in its training names a role for the heads of layer 0.
+#
+# <details><summary>More: how was it trained?</summary>
+#
+# Its parent of 12 layers learnt to mimic the attention in the *last* layer of a larger model (Wang et al. 2020, arXiv:2002.10957). Every second layer was kept, then tuned to compare sentences.
+#
+# </details>
 
 # %% demo
 from coursework.bert_layers import read_sentence
@@ -829,13 +835,13 @@ reading = read_sentence(loaded, "The cat drank its milk.")
 head_plots.gallery(reading.weights, reading.tokens);
 
 # %% [markdown]
-# In each head of layer 0, queries go down and keys across; darker cells are larger weights.
+# These are the heads of layer 0; darker cells are larger weights.
 #
 # **Predict, then reveal.** Which of these heads does what head 1 did for *I like apples*: read the token before?
 #
 # <details><summary>Answer</summary>
 #
-# Head 2: its dark cells lie just below the diagonal. (In the small model that replaces a missing BERT, heads have other roles.)
+# Head 2: its dark cells lie just below the diagonal. (This is not true of the small model that replaces a missing BERT.)
 #
 # </details>
 
@@ -846,7 +852,7 @@ before = reading.weights[head].diagonal(-1)  # the weight of token i − 1 for t
 print(f"weight on the token before: {before.min():.2f} to {before.max():.2f}")
 
 # %% [markdown]
-# In every row but the first, nearly all the weight is on the token before: the kind of head that you built by hand. Head 4 does something else in the row *drank*:
+# In every row but the first, nearly all the weight is on the token before. Head 4 does something else in the row *drank*:
 
 # %% demo
 if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know these words
@@ -860,18 +866,18 @@ if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know the
 # %% [markdown]
 # ### What heads come to specialise in
 #
-# In large models, some roles appear again and again:
+# Some roles appear again and again:
 #
 # - **positional** heads read the token before or after (Voita et al. 2019, arXiv:1905.09418, in translation; Clark et al. 2019, arXiv:1906.04341, in BERT);
-# - **syntactic** heads link words by one relation, such as a verb and its object (both papers), or a noun and its determiner (Clark et al.);
+# - **syntactic** heads link words by one relation, such as a verb and its object (both papers);
 # - some attend to **rare words** (Voita et al.), and many mostly to separators such as `[SEP]` (Clark et al.).
 #
-# Many heads can be removed at little cost: Voita et al. removed 38 of the 48 encoder heads of an English–Russian model and lost 0.15 BLEU.
+# Voita et al. removed 38 of the 48 encoder heads of an English–Russian model and lost only 0.15 BLEU.
 
 # %% [markdown]
 # ## Exercise 6: shapes and choices (2 points)
 #
-# A batch of **four** sentences of **five** tokens, such as `<sos>` *I like apples* `<eos>`, passes through a layer with `d_model` 6 and 2 heads, as self-attention. Fill in the dictionary and delete the `raise` line below it. Write shapes as tuples of numbers, including the batch.
+# A batch of **four** sentences of **five** tokens passes through a layer with `d_model` 6 and 2 heads, as self-attention. Fill in the dictionary and delete the `raise` line below it. Write shapes as tuples of numbers, including the batch.
 #
 # - `"q_heads"`: the queries after `split_heads`;
 # - `"scores"`: the scores of all heads;
@@ -973,7 +979,7 @@ print("answers: complete, and in the right form")
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# SmolLM2 splits its queries, of width 576, into nine heads. Its keys and values have only three heads, each shared by three query heads: *grouped-query attention* (Ainslie et al. 2023, arXiv:2305.13245), which saves memory. Now your two functions split and merge.
+# In SmolLM2, the queries have nine heads, and the keys and values only three, each shared by three query heads. This is *grouped-query attention* (Ainslie et al. 2023, arXiv:2305.13245), which saves memory. Now your two functions split and merge.
 
 # %% demo
 write(question, "on your heads", chat=True, tokens=12, split=split_heads, merge=merge_heads)
@@ -1012,12 +1018,12 @@ write(question, "C, one key head in layer 12", chat=True, tokens=12, split=one_k
 # %% [markdown] slide="slide"
 # ## What's wrong here?
 #
-# The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
+# The code below runs without an error, and every shape is right. Before you open the answer, write down which line is wrong, why it causes this symptom, and a short test that would have found it. (Not counted.)
 
 # %% [markdown] slide="subslide"
 # ### Case: no leak, and no sense
 #
-# A fellow student trained a model with these two functions, and it works well. Then SmolLM2's weights are loaded into the same code.
+# A fellow student trained a model with these two functions, and it works well. Then they load SmolLM2's weights into the same code.
 
 # %% demo
 def cut(x, heads):
@@ -1035,7 +1041,7 @@ head_plots.leaks({"yours": influence(split, merge), "theirs": theirs}, tokens)
 write(question, "on their heads", chat=True, tokens=12, split=cut, merge=join)
 
 # %% [markdown]
-# Both maps are the same, and nothing leaks. But the answer should be *Paris*. Which of the two functions is wrong, and why did their own model work?
+# Nothing leaks, but the answer should be *Paris*. Which function is wrong, and why did their own model work?
 #
 # <details><summary>Answer</summary>
 #
@@ -1050,7 +1056,7 @@ write(question, "on their heads", chat=True, tokens=12, split=cut, merge=join)
 # %% [markdown]
 # ## Stretch: `load_from_bert`, not counted
 #
-# Your `MultiHeadAttention` can run with BERT's weights. In `theirs`, which is `bert.encoder.layer[i].attention`, the four linear layers are called `theirs.self.query`, `theirs.self.key`, `theirs.self.value` and `theirs.output.dense`. Copy their weights and biases into `mine`, so that `mine(x, x, x)` gives what BERT's layer gives before its residual connection. As in exercise 4, copy, don't share.
+# In `theirs`, which is `bert.encoder.layer[i].attention`, BERT's four linear layers are called `theirs.self.query`, `theirs.self.key`, `theirs.self.value` and `theirs.output.dense`. Copy their weights and biases into `mine`, so that `mine(x, x, x)` gives what BERT's layer gives before its residual connection. As in exercise 4, copy, don't share.
 #
 # *15 minutes, medium. Stretch: not counted.*
 
@@ -1106,7 +1112,7 @@ check("load-from-bert")
 # </details>
 
 # %% [markdown]
-# Now run your layer with BERT's weights on the sentence. `theirs.self` returns the merged heads and the weights; `theirs.output.dense` is BERT's $W^O$.
+# Now run your layer on the sentence. `theirs.self` returns the merged heads and the weights; `theirs.output.dense` is BERT's $W^O$.
 
 # %% demo
 x, theirs = reading.x, reading.attention  # (1, 12, 384), and layer 0's attention
@@ -1133,7 +1139,7 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You have built the layer that every Transformer is made of, and it agrees with PyTorch's on a hundred random inputs. You know which mistakes its shapes hide.
+# You have built the layer that every Transformer is made of, and you know which mistakes its shapes hide.
 #
 # Attention only takes weighted sums of its values, though. **Lesson 5** adds a small network that works on each token separately, wraps both in residual connections and norms, and stacks the result into an encoder.
 #
@@ -1144,7 +1150,7 @@ check()
 #
 # | term | meaning |
 # |---|---|
-# | head | one of several attentions that run side by side, with its own projections; counted from 0 |
+# | head | one of several attentions that run side by side, with its own projections |
 # | H, K | number of heads, and width of a head: $K = D / H$ |
 # | $W_i^Q$, $W_i^K$, $W_i^V$ | the projections of head $i$; in PyTorch, rows of `w_q`, `w_k` and `w_v` |
 # | $W^O$, `w_o` | the projection after the merge |

@@ -9,8 +9,8 @@
 #
 # **You will be able to**
 #
-# - explain *autoregressive* generation, and why training can still process all positions at once;
-# - shift a target to the right, and say which mask each attention gets;
+# - explain *autoregressive* generation, and why training can process all positions at once;
+# - shift a target to the right, and choose the mask of each attention;
 # - build a decoder that returns logits, and turn its layer into a GPT block;
 # - tell a correct decoder from a broken one by changing a single token.
 #
@@ -70,7 +70,7 @@ plots.use_style()
 # %% [markdown] slide="slide"
 # ## What a decoder does
 #
-# Here is a real decoder, SmolLM2, with 135 million trained weights. Given a text, it gives a probability to every token that could come next, here 0.77 to *Paris*. We take the likeliest, append it to the text, and run the model again. Without the causal mask it fails: earlier tokens then read later ones, which they never did in training.
+# SmolLM2, a real decoder, gives a probability to every token that could come next, here 0.77 to *Paris*. The likeliest is appended, and the model runs again. Without the causal mask it fails: earlier tokens then read later ones, as they never did in training.
 
 # %% demo
 from coursework.smollm import next_tokens, write
@@ -84,24 +84,24 @@ write(question, "sees the future", chat=True, tokens=12,
 # %% [markdown]
 # ## One token after another
 #
-# A decoder generates a sentence token by token. At each step it has the source $x$ and the tokens generated so far. The chain rule splits the probability of a translation $y$ in the same way:
+# A decoder generates a sentence token by token. The chain rule splits the probability of a translation $y$ of a source $x$ in the same way:
 #
 # $P(y \mid x) = P(y_0 \mid x) \cdot P(y_1 \mid y_0, x) \cdot P(y_2 \mid y_0, y_1, x) \cdots$
 #
-# Each factor predicts **one token from the tokens before it**, and from $x$. A model that generates text this way, by feeding its own output back in, is called **autoregressive**.
+# Each factor predicts **one token from the tokens before it**, and from $x$. A model that generates text this way, from its own earlier output, is called **autoregressive**.
 #
 # ![Four steps from left to right; in each, a decoder reads the source x and a row of tokens, and predicts a token after the last of them. Step 0: it reads sos and predicts the. Step 1: it reads sos, the, and predicts cat. Step 2: it reads sos, the, cat, and predicts drinks. Step 3: it reads sos, the, cat, drinks, and predicts milk. An arrow leads from each predicted token to the end of the next step's input.](images/decoder_steps.svg)
 #
-# *Generating* has to go step by step. *Training* doesn't: the correct translation is known, so one pass computes all factors. Every position gets the true tokens before it, whatever the model would have generated there. This is called **teacher forcing**.
+# *Generating* has to go step by step. *Training* doesn't: the correct translation is known, so one pass computes all factors, and every position gets the true tokens before it. This is called **teacher forcing**.
 
 # %% [markdown]
 # ### Shifted right
 #
-# At position $t$ the model should predict target token $t$ from those before it. So the decoder's input is the target, moved one place to the right, with the start token `<sos>` in front (section 3.1).
+# The decoder's input is the target, moved one place to the right, with the start token `<sos>` in front (section 3.1).
 #
 # ![Two rows of tokens. Below, the decoder's input: sos, the, cat, drinks, milk. Above, the token that each position has to predict: the, cat, drinks, milk, eos. Diagonal arrows show each target token moving one place to the right into the input; the last one, eos, is dropped.](images/decoder_shift.svg)
 #
-# Read the figure column by column: from `<sos>` predict *the*, from `<sos> the` predict *cat*, and from the whole sentence `<eos>`, which is how a model learns to stop.
+# Read the figure column by column: from `<sos>` predict *the*, and from the whole sentence `<eos>`, which is how a model learns to stop.
 
 # %% [markdown] slide="slide"
 # ### Exercise 1: `shift_right` (2 points)
@@ -164,9 +164,9 @@ check("shift-right")
 # %% [markdown]
 # ## What may a target token see?
 #
-# All positions are processed at once, so none may look ahead. With the **causal mask** of lesson 3, query $i$ sees key $j$ only if $j \le i$ (section 3.2.3, third point). A position may see itself, because after the shift input $i$ is target token $i - 1$.
+# All positions are processed at once, so the **causal mask** of lesson 3 stops them from looking ahead: query $i$ sees key $j$ only if $j \le i$ (section 3.2.3, third point). A position may see itself, because after the shift input $i$ is target token $i - 1$.
 #
-# In a batch there is a second rule: no token should attend to padding. A key has to satisfy both, so the masks are combined with **and**. The causal mask `(T, T)` is the same for all samples; the padding mask `(B, 1, T)` has a row for each. Together they broadcast to `(B, T, T)`.
+# In a batch, no token should attend to padding either, so the two masks are combined with **and**. The causal mask has shape `(T, T)` and the padding mask `(B, 1, T)`; together they broadcast to `(B, T, T)`.
 
 # %% demo
 ids = torch.tensor([[1, 7, 8, 9, 5], [1, 6, 4, 0, 0]])  # sample 1 ends with padding
@@ -176,7 +176,7 @@ named = {"causal": causal, "padding": real[1].expand(5, 5), "both": causal & rea
 plots.masks(named, tokens, tokens);
 
 # %% [markdown]
-# Each row is a query. The last two are padding themselves, and still open to the real tokens: a padding mask hides padding as a *key*, so it closes columns, not rows. A row without any True would leave the softmax nothing to normalise, and the loss skips padded positions anyway (lesson 7).
+# The last two queries are padding themselves, and still see the real tokens: a padding mask hides padding as a *key*, so it closes columns, not rows. The loss skips padded positions anyway (lesson 7).
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** What happens if you combine the two masks with **or**, `|`?
@@ -190,7 +190,7 @@ plots.masks(named, tokens, tokens);
 # %% [markdown] slide="slide"
 # ### Exercise 2: `target_mask` (3 points)
 #
-# Combine both masks for a batch of target ids. You can use `causal_mask` and `padding_mask`. The result is a boolean tensor of shape `(B, T, T)`: in sample $b$, query $i$ may attend to key $j$ if $j \le i$ and key $j$ isn't padding. This holds for every query, including those that are padding themselves. Padding has the id `pad_id`. *10 minutes, easy.*
+# Combine both masks for a batch of target ids, with `causal_mask` and `padding_mask` if you like. The result is a boolean tensor of shape `(B, T, T)`: in each sample, query $i$ may attend to key $j$ if $j \le i$ and key $j$ isn't padding. This holds for every query, including those that are padding themselves. Padding has the id `pad_id`. *10 minutes, easy.*
 
 # %% solution target-mask
 def target_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
@@ -248,14 +248,14 @@ check("target-mask")
 # %% [markdown]
 # ### The decoder's other mask
 #
-# A decoder layer has two attentions, and each has its own mask:
+# A decoder layer has two attentions with a mask each:
 #
 # | attention | queries | keys and values | mask | shape |
 # |---|---|---|---|---|
 # | self-attention | target | target | causal **and** padding of the target | `(B, T, T)` |
 # | cross-attention | target | source (the memory) | padding of the **source** | `(B, 1, S)` |
 #
-# The second mask isn't causal: the whole source exists before the first token is generated, and the first token may depend on the last token of the source.
+# The second mask isn't causal, because the whole source exists before the first token is generated.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** You swap the two masks by accident. When does Python complain?
@@ -271,18 +271,18 @@ check("target-mask")
 #
 # ![A decoder layer, read from bottom to top. x, of shape B, T, D, enters the masked self-attention as queries, keys and values, with the self mask; then add and norm 1. The result gives the queries of the cross-attention, whose keys and values come from the memory, of shape B, S, D, which enters from the left with the memory mask; then add and norm 2. Then feed-forward, add and norm 3, and the output of shape B, T, D. A residual connection goes around each of the three sublayers.](images/decoder_layer.svg)
 #
-# Each of the three sublayers is wrapped as in the encoder:
+# The three sublayers are wrapped as in the encoder:
 #
-# 1. **masked self-attention**: target tokens read themselves and the target tokens before them;
-# 2. **cross-attention**: target tokens read the source. Queries come from the decoder, keys and values from the encoder's output, the **memory**;
-# 3. **feed-forward network**, as in lesson 5.
+# 1. **masked self-attention**, over the target;
+# 2. **cross-attention**, in which target tokens read the source. Queries come from the decoder, keys and values from the encoder's output, the **memory**;
+# 3. the **feed-forward network** of lesson 5.
 
 # %% [markdown]
 # ### What does the encoder pass on?
 #
-# Not its keys and values, as you may hear, but one tensor: the output of its **last** layer, of shape `(B, S, D)`. Every decoder layer computes its own keys and values from it, with its own `w_k` and `w_v`.
+# The encoder passes on one tensor: the output of its **last** layer, of shape `(B, S, D)`. Every decoder layer computes its own keys and values from it, with its own `w_k` and `w_v`.
 #
-# The residual connection around the cross-attention starts on the **queries'** side: the memory has another length, unless S happens to equal T.
+# The residual connection around the cross-attention starts from the **queries'** side, because the memory has a length of its own.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** B = 2, T = 5, S = 7, `d_model` = 12, 3 heads. What are the shapes of the queries of one head, of its keys, of the cross-attention's weights, and of the layer's output?
@@ -411,7 +411,7 @@ check("decoder-layer")
 # %% [markdown]
 # ## Change one token
 #
-# Neither shapes nor losses show whether a decoder is wired correctly. A simple experiment does: **change a single token and see which outputs move**.
+# Neither shapes nor losses show whether a decoder is wired correctly. To find out, **change a single token and see which outputs move**.
 #
 # - A target token must move its own output and all outputs **after** it, and none before it.
 # - A source token must move **every** output.
@@ -457,11 +457,9 @@ decoder_plots.movements(maps, [targets, sources], targets);
 # %% [markdown]
 # ### Three broken decoders
 #
-# Here are three that are wired wrongly:
-#
-# 1. **No causal mask.** The most common mistake.
-# 2. **Self-attention on the memory.** The layer's arguments arrive in the wrong order. Its self-attention runs over the *encoder's output*, and the target only supplies the queries of the second attention.
-# 3. **The obvious repair.** Someone swaps the arguments. Now the self-attention gets the target, but the second attention gets queries and keys from the encoder's output, and values from the target.
+# 1. **No causal mask.** This is the most common mistake.
+# 2. **Self-attention on the memory.** The self-attention runs over the *encoder's output*, and the target only supplies the queries of the second attention.
+# 3. **The obvious repair.** Someone swaps the arguments. Now the self-attention gets the target, but the second attention takes only its values from there, and queries and keys from the encoder's output.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** A *target* token is changed. Which outputs move in each of the three?
@@ -500,7 +498,7 @@ maps = {name: (movement(each, change_source=True), everywhere)
 decoder_plots.movements(maps, [sources] * 3, targets);
 
 # %% [markdown]
-# None of the three raises an error. Use the slider to change one target token and compare the four decoders.
+# None of the three raises an error. Change one target token with the slider, and compare the four decoders.
 
 # %% demo
 from ipywidgets import IntSlider, interact
@@ -539,16 +537,16 @@ with torch.no_grad():
 #
 # ![The whole decoder from left to right: ids of shape B, T go through embedding and position into a stack of layers; the memory, of shape B, S, D, enters every layer from above, through the layer's own keys and values. After the last layer comes project, from D to V, which gives logits of shape B, T, V. Outside the decoder, the softmax turns them into probabilities.](images/decoder_stack.svg)
 #
-# The stack begins as the encoder does. It ends with a linear layer, `project`, which turns each position's vector of width `d_model` into one number for every token of the **target** vocabulary. These V numbers are the **logits**. A softmax over them gives the probability of each possible next token (section 3.4).
+# After the stack, a linear layer, `project`, turns each position's vector of width `d_model` into one number for every token of the **target** vocabulary. These V numbers are the **logits**. A softmax over them gives the probability of each possible next token (section 3.4).
 #
-# The decoder returns the logits, because the loss in lesson 7 computes the logarithm of the softmax in one step, which is numerically safer. Training compares *every* position with the token that comes next. Generating uses only the **last** one.
+# The decoder returns the logits, because the loss in lesson 7 applies the softmax itself. Training uses *every* position, generating only the **last** one.
 
 # %% [markdown] slide="slide"
 # ### Exercise 4: `Decoder` (4 points)
 #
 # Build the whole decoder. *15 minutes, medium.*
 #
-# - **Attributes**: `embedding`, a `TokenEmbedding`; `position`, a `PositionalEncoding`; `layers`, an `nn.ModuleList` of `num_layers` layers with weights of their own; `project`, an `nn.Linear` from `d_model` to `vocab_size`, with bias. (In the paper `project` shares its matrix with the embedding, section 3.4. Here it has its own.)
+# - **Attributes**: `embedding`, a `TokenEmbedding`; `position`, a `PositionalEncoding`; `layers`, an `nn.ModuleList` of `num_layers` layers with weights of their own; `project`, an `nn.Linear` from `d_model` to `vocab_size`, with bias. (In the paper it shares its matrix with the embedding, section 3.4; here it has its own.)
 # - **`forward(ids, memory, self_mask=None, memory_mask=None)`** returns logits of shape `(B, T, V)`, without a softmax and without another norm after the last layer. Every layer gets both masks and the same memory.
 # - **`max_len`** and **`dropout`** go to the parts that take them.
 #
@@ -676,13 +674,13 @@ check("decoder")
 # %% [markdown]
 # ## A decoder without an encoder: the GPT block
 #
-# Many language models have no source sentence. Without a memory, only masked self-attention and the feed-forward network are left of the decoder layer. Such a model is **decoder-only**. A "source", if there is one, is simply the beginning of the text (GPT-1: Radford et al. 2018, *Improving Language Understanding by Generative Pre-Training*, section 4.1).
+# A language model without a source sentence needs only masked self-attention and the feed-forward network. It is called **decoder-only** (GPT-1: Radford et al. 2018, *Improving Language Understanding by Generative Pre-Training*, section 4.1).
 #
 # ![Two blocks side by side, read from bottom to top. In each, a thick straight line, the residual stream, leads from x at the bottom to the output at the top, and sublayers branch off to its left and are added back to it. Left, the decoder layer of the paper: masked self-attention, cross-attention with the memory, and feed-forward branch off; after each sum a norm sits on the residual stream itself. Right, the GPT block: masked self-attention and feed-forward branch off, each behind its own norm within the branch, so the residual stream contains nothing but two sums.](images/decoder_gpt_block.svg)
 #
-# The thick line is the **residual stream**: the vectors that each sublayer reads from and adds to. In the paper's layer it passes through every norm. GPT-2 moved the norms into the branches (Radford et al. 2019, section 2.3). This is **pre-norm**, $x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$.
+# The thick line is the **residual stream**: the vectors that each sublayer reads from and adds to. GPT-2 moved the norms from this stream into the branches (Radford et al. 2019, section 2.3). This is **pre-norm**, $x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$.
 #
-# Deep pre-norm stacks are easier to train (Xiong et al. 2020, arXiv:2002.04745). The price: the vectors grow from block to block, so the *model* needs one more norm after its last block.
+# Deep pre-norm stacks are easier to train (Xiong et al. 2020, arXiv:2002.04745). But their vectors grow from block to block, so the *model* needs one more norm after its last block.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** In a pre-norm block, does the residual connection carry the normed x, or x itself?
@@ -700,9 +698,7 @@ check("decoder")
 #
 # - **Attributes**: `self_attention`, `feed_forward`, `norm1`, `norm2`.
 # - **`forward(x)`** makes its own causal mask, for whatever length x has. There is no memory and no other mask.
-# - **Pre-norm**: $x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$, twice. As in the decoder layer, the feed-forward network gets the same dropout rate.
-#
-# (GPT-2's feed-forward network has a GELU. Here it keeps the ReLU of lesson 5.)
+# - **Pre-norm**: $x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$, twice. As in the decoder layer, the feed-forward network gets the same dropout rate. It keeps the ReLU of lesson 5 (GPT-2 has a GELU).
 #
 # *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
@@ -864,7 +860,7 @@ print("answers: complete, and in the right form")
 # %% [markdown]
 # ### Stretch: decode with a cache
 #
-# A GPT that runs on the whole text for every new token computes the vectors of earlier positions again and again. Because of the causal mask they never change. So it can keep what it needs of them in a **cache**, usually each layer's keys and values (a **KV cache**), and process only the new position. *20 minutes, hard.*
+# Because of the causal mask, the vectors of earlier positions never change. So a GPT can keep what it needs of them in a **cache**, usually each layer's keys and values (a **KV cache**), and process only the new position. *20 minutes, hard.*
 #
 # Write `decode_step(layer, x, cache=None)`, which runs a `CausalDecoderLayer` on *one* new position.
 #
@@ -963,12 +959,12 @@ check("decode-step")
 # </details>
 
 # %% [markdown]
-# Without a cache, $1 + 2 + \dots + T$ positions go through the feed-forward network to generate T tokens; with it, T. The price: the cache grows with every token, in every layer.
+# To generate T tokens, $1 + 2 + \dots + T$ positions go through the feed-forward network without a cache, and T with it.
 
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# SmolLM2 is 30 pre-norm layers like your `CausalDecoderLayer`, with rotary positions and a gated feed-forward network. It writes with a cache like that of the stretch exercise: the keys and values of earlier positions are kept, and each new token is computed alone.
+# SmolLM2 is 30 pre-norm layers like your `CausalDecoderLayer`, with rotary positions and a gated feed-forward network. It writes with a cache like that of the stretch exercise.
 #
 # **Predict, then reveal.** How much faster is a token with the cache than without, after 10, 100 and 400 tokens?
 #
@@ -1000,11 +996,11 @@ except smollm.NotInstalledError as problem:
     print(problem)
 
 # %% [markdown] slide="slide"
-# **Predict, then reveal.** A cache grows with every token. To save memory, let each position attend only to the 16 latest ones, as if older entries of the cache were deleted. Then do the same, but keep the very first token as well. Which of the two still writes?
+# **Predict, then reveal.** A cache grows with every token, in every layer. To save memory, let each position attend only to the 16 latest, or to these and the very first. Which of the two still writes?
 #
 # <details><summary>Answer</summary>
 #
-# Without the first token, the model roughly repeats the request and stops. With it, it writes a fluent story, but not about a robot: the request soon falls out of the window. Many heads give most of their weight to the first token when there is nothing to read: it is an *attention sink* (Xiao et al. 2023, arXiv:2309.17453). If it is gone, that weight goes to tokens that were meant to be ignored.
+# Without the first token, the model roughly repeats the request and stops. With it, it writes a fluent story, but not about a robot: the request soon falls out of the window. Many heads give most of their weight to the first token when there is nothing to read. This is called an *attention sink* (Xiao et al. 2023, arXiv:2309.17453). If the first token is gone, that weight goes to tokens that were meant to be ignored.
 #
 # </details>
 
@@ -1024,12 +1020,12 @@ write(request, "the latest 16 and the first", chat=True, tokens=30,
 # %% [markdown] slide="slide"
 # ## What's wrong here?
 #
-# The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
+# The code below runs without an error, and every shape is right. Before you open the answer, write down which line is wrong, why it causes this symptom, and a short test that would have found it. (Not counted.)
 
 # %% [markdown] slide="subslide"
 # ### Case: the first token is right, and then come dashes
 #
-# This loop should generate text with a cache. The model returns logits and `past`, the keys and values of all positions so far. Given `past`, it continues after them.
+# This loop should generate text with a cache. The model returns logits and `past`, the keys and values so far, and can continue from a given `past`.
 
 # %% demo
 def continue_text(model, text, tokens=12):
@@ -1071,9 +1067,7 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You have built the half of the Transformer that generates text. By changing a single token you can tell a correct decoder from a broken one, even if shapes and losses look fine.
-#
-# **Lesson 7** puts encoder and decoder together and trains models.
+# You have built the half of the Transformer that generates text. **Lesson 7** puts encoder and decoder together and trains models.
 #
 # **Read on**: Radford et al. 2019, *Language Models are Unsupervised Multitask Learners*, sections 2 and 2.3.
 #

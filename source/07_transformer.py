@@ -16,14 +16,14 @@
 # - train models that spell out numbers, reverse sequences and imitate Shakespeare;
 # - tell a model that has learnt its task from one that copies the answer from its input.
 #
-# **Time** two sittings, about 70 minutes and 50 minutes, with a break between them · **Difficulty** medium · **Before this** lessons 5 and 6
+# **Time** two sittings, about 65 minutes and 50 minutes, with a break between them · **Difficulty** medium · **Before this** lessons 5 and 6
 #
 # **Read alongside** Vaswani et al. 2017, *Attention Is All You Need*, arXiv:1706.03762, sections 3.1, 3.4 and 5.
 
 # %% [markdown] slide="subslide"
 # ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. Lesson 7 is highlighted: the frame around everything, which stands for the whole model, its training and the text that it generates.](images/map_07.svg)
 #
-# Lessons 1 to 6 built the parts. In this lesson you connect them, train the result, and let it write.
+# In this lesson you connect the parts, train the result, and let it write.
 
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
@@ -40,7 +40,7 @@
 # | 2 | the fourteen tensors | 2 | 8 | 3.1 to 3.5 |
 # | 2 | `sample_next` | stretch | 15 | not in the paper: Holtzman et al. 2020, section 3 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook. The exercise then counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 
 # %% [markdown] slide="skip"
 # The next cell loads your parts from earlier lessons, where they are next to this notebook and pass a quick check, and stand-ins for the others. Your grade doesn't depend on it.
@@ -75,7 +75,7 @@ torch.set_num_threads(1)  # the fastest setting for tensors this small
 # %% [markdown] slide="slide"
 # ## What decoding does
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights. It only gives a probability to each token; something else has to choose. First we always take the likeliest. Then we draw one of the 49,152 at random, all equally likely.
+# A language model such as SmolLM2 only gives a probability to each token; something else has to choose. First we always take the likeliest. Then we draw one of the 49,152 at random, all equally likely.
 
 # %% demo
 from coursework.smollm import write
@@ -92,11 +92,11 @@ write(question, "any", chat=True, tokens=12,
 # %% [markdown]
 # ## The complete model
 #
-# The encoder turns a source sentence into a **memory**, one vector per source token. The decoder reads the target so far, attends to the memory, and scores each token of the target vocabulary as the next one. You have built both stacks; now connect them.
+# The encoder turns a source sentence into a **memory**, one vector per source token. The decoder reads the target so far, attends to the memory, and scores each token of the target vocabulary as the next one.
 #
 # ![The Transformer with the fourteen tensors of this lesson, numbered. On the left the encoder, from bottom to top: 1 source ids, B by S; 2 source vectors, B by S by D; in each layer 3 the weights of self-attention, B by H by S by S, 4 the output of self-attention, B by S by D, and 5 the hidden features of the feed-forward network, B by S by F, then the second linear layer, the residual connection and the norm; at the top 6 the memory, B by S by D. On the right the decoder: 7 decoder input, B by T; 8 target vectors, B by T by D; in each layer 9 the weights of self-attention, B by H by T by T, 10 the weights of cross-attention, B by H by T by S, 11 the output of cross-attention, B by T by D, and 12 the hidden features, B by T by F, then again the second linear layer, the residual connection and the norm; then 13 logits and 14 probabilities, both B by T by V. An arrow leads from the memory to cross-attention.](images/transformer_tensors.svg)
 #
-# Only one arrow connects the two halves. All decoder layers read the same memory: the output of the **last** encoder layer (section 3.1).
+# All decoder layers read the same memory, the output of the **last** encoder layer (section 3.1).
 
 # %% [markdown]
 # ### Which mask goes where
@@ -269,7 +269,7 @@ check("transformer")
 # %% [markdown]
 # ## Try it
 #
-# One memory serves any number of targets. A trained encoder can serve a second model, for example one with another target language. And the weights can be saved: `state_dict` is a dictionary of tensors, which you can load even after you move or rename your code.
+# One memory serves any number of targets, and a trained encoder can serve a second model, for example one with another target language. To save the weights, use `state_dict`, a dictionary of tensors.
 
 # %% demo
 from pathlib import Path
@@ -293,12 +293,18 @@ print("after loading, the logits agree:", torch.equal(fresh(src, tgt), model(src
 # %% [markdown]
 # ### How large should embeddings start?
 #
-# Xavier initialisation suits matrices that multiply (Glorot and Bengio 2010, section 4.2.1). An embedding is a lookup, and here positions are added to it, so what counts is the ratio of the two. Each sine–cosine pair of the positions has a root mean square of $\sqrt{1/2} \approx 0.71$. After the factor $\sqrt{d_\text{model}}$, Xavier-uniform embeddings are $\sqrt{4 d_\text{model} / (V + d_\text{model})}$ times as large: 1.3 times for 50 tokens and $d_\text{model} = 32$, but only 0.35 times for 3000 tokens and $d_\text{model} = 96$. A standard deviation of $d_\text{model}^{-1/2}$ gives the ratio 1.4 for every vocabulary, so the language models of sitting 2 use it. PyTorch's default, a standard deviation of 1, drowns out the positions.
+# Xavier initialisation suits matrices that multiply (Glorot and Bengio 2010, section 4.2.1). Embeddings are added to positions, so they should start about as large. With Xavier initialisation, their size depends on the vocabulary. A standard deviation of $d_\text{model}^{-1/2}$ doesn't, so the language models of sitting 2 use it. PyTorch's default, a standard deviation of 1, drowns out the positions.
+#
+# <details><summary>More: the numbers</summary>
+#
+# Each sine–cosine pair of the positions has a root mean square of $\sqrt{1/2} \approx 0.71$. After the factor $\sqrt{d_\text{model}}$, Xavier-uniform embeddings are $\sqrt{4 d_\text{model} / (V + d_\text{model})}$ times as large: 1.3 times for 50 tokens and $d_\text{model} = 32$, but only 0.35 times for 3000 tokens and $d_\text{model} = 96$. A standard deviation of $d_\text{model}^{-1/2}$ gives a ratio of 1.4 for every vocabulary.
+#
+# </details>
 
 # %% [markdown]
 # ### The same weights in `torch.nn.Transformer`
 #
-# PyTorch has this model too, without the embeddings and the final projection. The next cell copies your weights into it. To get your logits out of it, you need to know four of its conventions:
+# PyTorch has this model too, without the embeddings and the final projection. The next cell copies your weights into it. You need to know four of its conventions:
 #
 # - it puts the **length first**, unless you pass `batch_first=True`;
 # - it is **not causal**, unless you pass a `tgt_mask`;
@@ -327,7 +333,7 @@ def gap(**arguments):
     return (logits - model(src, tgt))[tgt != 0].abs().max().item()
 
 # %% [markdown]
-# Now break one convention at a time. For the last row, PyTorch's encoder expects the length first, and gets your batch-first tensor.
+# Now break one convention at a time. In the last row, PyTorch's encoder expects the length first, and gets a batch-first tensor.
 
 # %% demo
 norms = {"with the extra final norms": gap(**masks)}
@@ -343,21 +349,21 @@ for name, difference in rows.items():
     print(f"{name:28} largest difference {difference:.1e}")
 
 # %% [markdown]
-# The difference in the first row is rounding. Every other row is a model that runs without an error, returns the right shapes, and computes something else. The last row compares memories, the others compare logits.
+# The difference in the first row is rounding. Every other row is a model that returns the right shapes and computes something else. The last row compares memories, the others logits.
 
 # %% [markdown]
 # ## Decoding: one token at a time
 #
-# A trained decoder predicts the next token after *every* position at once. To write, you need only the last position: take the most likely token, append it, and run the decoder again. This is **greedy decoding**. The model is **autoregressive** (section 3.1): each output becomes part of the next input.
+# To write, take the most likely token after the last position, append it, and run the decoder again. This is **greedy decoding**. The model is **autoregressive** (section 3.1): each output becomes part of the next input.
 #
 # ![Greedy decoding in four steps. The source les convolutions sont mortes is encoded once into a memory. Step 0: the decoder reads sos and the memory, and predicts convolutions. Step 1: it reads sos convolutions, and predicts are. Step 2: it reads sos convolutions are, and predicts dead. Step 3: it reads all four, and predicts eos, which ends the sentence.](images/transformer_greedy.svg)
 #
 # Four bugs to avoid:
 #
-# - It feeds back only the **last token**. The decoder forgets what it has written, and treats every token as the first.
-# - It **encodes the source at every step**, although the source never changes.
-# - It stops the batch when the **first** sentence ends, or lets finished sentences go on.
-# - It leaves **dropout on**, so the same sentence is translated differently each time.
+# - feeding back only the **last token**, so that the decoder treats every token as the first;
+# - **encoding the source at every step**, although it never changes;
+# - stopping the batch when the **first** sentence ends, or letting finished sentences go on;
+# - leaving **dropout on**, so that the same sentence is translated differently each time.
 
 # %% [markdown]
 # ### Exercise 2: `greedy_decode` (3 points)
@@ -461,12 +467,12 @@ check("greedy-decode")
 # %% [markdown]
 # ## The loss: label smoothing
 #
-# At every position the model outputs a distribution over V tokens, and one of them is right. Cross-entropy is $-\log p$, where $p$ is the probability of the right token. It reaches zero only at $p = 1$, so it keeps pushing the logits apart, however good they already are.
+# Cross-entropy is $-\log p$, where $p$ is the probability of the right token. It reaches zero only at $p = 1$, so it keeps pushing the logits apart, however good they already are.
 #
-# **Label smoothing** (Szegedy et al. 2015, arXiv:1512.00567, section 7; Vaswani et al. 2017, section 5.4) asks for slightly less. The target becomes a mixture: $1 - \varepsilon$ on the right token, plus $\varepsilon$ spread evenly over **all V tokens, including the right one**. Nothing random is involved. It is a different target, not noise.
+# **Label smoothing** (Szegedy et al. 2015, arXiv:1512.00567, section 7; Vaswani et al. 2017, section 5.4) asks for slightly less. The target becomes a mixture: $1 - \varepsilon$ on the right token, plus $\varepsilon$ spread evenly over **all V tokens, including the right one**. It is a different target, not noise.
 
 # %% [markdown]
-# With $\varepsilon = 0.1$ and five tokens, the target gives the right token 0.92 and each other token 0.02. The plot shows the loss as the probability of the right token rises, with the rest shared evenly among the others.
+# With $\varepsilon = 0.1$ and five tokens, the target is 0.92 for the right token and 0.02 for each other one. In the plot, the others share the remaining probability evenly.
 
 # %% demo
 chosen = torch.linspace(0.5, 0.999, 200)  # the probability of the right token, of five
@@ -479,14 +485,14 @@ lowest = curves["ε = 0.1"].argmin()
 print(f"with ε = 0.1 the loss is lowest at {chosen[lowest]:.2f}")
 
 # %% [markdown]
-# Without smoothing, the curve falls all the way to the right: more confidence always pays. With smoothing, the loss is lowest at 0.92 and rises steeply after that, so overconfidence costs. The paper reports that this hurts perplexity, "as the model learns to be more unsure", but improves accuracy and BLEU (section 5.4).
+# With smoothing, the loss is lowest at 0.92 and rises steeply after that, so overconfidence costs. The paper reports that this hurts perplexity, "as the model learns to be more unsure", but improves accuracy and BLEU (section 5.4).
 #
-# The paper's other regulariser is dropout, on the output of every sublayer and on the sums of embeddings and positions (section 5.4 announces three and names these uses). Adam and warm-up are not regularisers: they decide how the training loss is minimised.
+# The paper's other regulariser is dropout, on the output of every sublayer and on the sums of embeddings and positions (section 5.4). Adam and warm-up are not regularisers: they decide how the training loss is minimised.
 
 # %% [markdown]
 # ### Exercise 3: `label_smoothing_loss` (2 points)
 #
-# Return the cross-entropy against the smoothed target, averaged over all **real** tokens of the batch. `F.cross_entropy` does exactly this with its arguments `label_smoothing` and `ignore_index`. It isn't accepted here, and neither is `nn.CrossEntropyLoss`. You may use `F.log_softmax`, which avoids the overflow that taking the logarithm of a softmax risks. *10 minutes, medium.*
+# Return the cross-entropy against the smoothed target, averaged over all **real** tokens of the batch. `F.cross_entropy`, which can do this, isn't accepted here, and neither is `nn.CrossEntropyLoss`. You may use `F.log_softmax`, which is safer than the logarithm of a softmax. *10 minutes, medium.*
 
 # %% solution label-smoothing-loss
 def label_smoothing_loss(
@@ -556,7 +562,7 @@ check("label-smoothing-loss")
 #
 # ### Exercise 4: `noam_rate` (1 point)
 #
-# The name is that of Noam Shazeer, one of the authors. Steps count from 1, but PyTorch's schedulers also ask for step 0. Return any finite number there. Note that $0^{-0.5}$ is not one. *5 minutes, easy.*
+# Write this rate, named after Noam Shazeer, one of the authors. Steps count from 1, but PyTorch's schedulers also ask for step 0. Return any finite number there ($0^{-0.5}$ is not one). *5 minutes, easy.*
 
 # %% solution noam-rate
 def noam_rate(step: int, d_model: int, warmup: int = 4000) -> float:
@@ -604,14 +610,20 @@ axes = plots.curves([step / 1000 for step in steps], rates,
 axes.set_ylim(0, 1.5)
 
 # %% [markdown]
-# A longer warm-up gives a later and lower peak. A smaller model gets a higher rate at every step. This lesson's runs divide the rate by 2 or 3, because their short warm-up would make the peak too high.
+# A longer warm-up gives a later and lower peak, and a smaller model gets a higher rate. This lesson's runs divide the rate by 2 or 3, because their short warm-up would make the peak too high.
 #
-# Why warm up at all? In a post-norm model, training with a high rate from the first step often fails; a pre-norm model trains without warm-up. Xiong et al. (2020, arXiv:2002.04745) trace this to large gradients near the output of a fresh post-norm model. Liu et al. (2020, arXiv:2004.08249) disagree about the cause: each post-norm layer depends so heavily on its sublayers that small changes of the weights become large changes of the output. Sitting 2 shows the failure itself.
+# Training a post-norm model with a high rate from the first step often fails, as sitting 2 shows; a pre-norm model trains without warm-up.
+#
+# <details><summary>More: why is that?</summary>
+#
+# Xiong et al. (2020, arXiv:2002.04745) trace it to large gradients near the output of a fresh post-norm model. Liu et al. (2020, arXiv:2004.08249) see another cause: each post-norm layer depends so heavily on its sublayers that small changes of the weights become large changes of the output.
+#
+# </details>
 
 # %% [markdown]
 # ## One training step
 #
-# During training the target is known, so the model can be trained at all positions at once. At each position the decoder reads the **right** tokens so far, whatever it would have predicted itself. This is **teacher forcing**, and the causal mask makes it legitimate: no position can see the token it has to predict. The decoder's input is the target **shifted right**: at position $t$ it sees the tokens before $t$ and has to predict token $t$.
+# In training, the decoder reads the **right** tokens so far at every position, whatever it would have predicted itself. This is **teacher forcing** (lesson 6). The decoder's input is the target **shifted right**, and the causal mask hides what each position has to predict.
 #
 # | position | 0 | 1 | 2 | 3 |
 # |---|---|---|---|---|
@@ -715,7 +727,7 @@ check("train-step")
 # %% [markdown]
 # ## A first translation: "convolutions are dead"
 #
-# Here are five sentence pairs, few enough to memorise in a few seconds. First, turn them into ids.
+# Here are five sentence pairs, few enough to memorise in seconds. First, turn them into ids.
 
 # %% demo
 from coursework import tasks, training
@@ -747,7 +759,7 @@ for line, ids in zip(pairs, greedy_decode(tiny, src, max_len=6)):
     print(f"{line:30}", " ".join(english[i] for i in ids.tolist() if i > 2))
 
 # %% [markdown]
-# Now follow greedy decoding step by step. Each row of the picture is one step. Its label is what has been written so far, and its cells show the probability of each possible next word. This model has memorised five sentences and is almost certain of every token. So the logits are divided by 3 before the softmax, which flattens the distribution and lets you see the runners-up.
+# Now follow greedy decoding. Each row is one step: its label is what has been written so far, and its cells show the probability of each possible next word. The model is almost certain of every token, so the logits are divided by 3 here to let you see the runners-up.
 
 # %% demo
 written, rows = ["<sos>"], []
@@ -761,16 +773,14 @@ axes = plots.heatmap(torch.stack(rows)[:, 2:], steps, english[2:])
 axes.tick_params(axis="x", rotation=60)
 
 # %% [markdown]
-# The largest entry of each row is the word that is appended, and it becomes the end of the next label. The other words share the rest almost evenly.
+# The largest entry of each row is the word that is appended.
 #
-# There are other ways to decode. *Beam search* keeps the few best beginnings instead of one; the paper keeps four (section 6.1). *Sampling* draws the next word from the distribution. You will use it in sitting 2.
+# There are other ways to decode. *Beam search* keeps the few best beginnings instead of one; the paper keeps four (section 6.1). *Sampling* draws the next word from the distribution, as in sitting 2.
 
 # %% [markdown] slide="slide"
 # ## Break
 #
-# You now have a complete model, a way to decode from it and a way to train it. This is a good place to stop for today. Save the notebook. When you come back, run all cells from the top: it takes a few seconds up to this point.
-#
-# Before you go on, try to answer from memory:
+# This is a good place to stop for today. Save the notebook. When you come back, run all cells from the top, which takes a few seconds, and try to answer from memory:
 #
 # 1. Which of the three attentions need the padding mask of the source, and which needs two masks at once?
 # 2. Why does `greedy_decode` feed back everything it has written, not only the last word?
@@ -789,7 +799,7 @@ axes.tick_params(axis="x", rotation=60)
 #
 # ## Numbers in words
 #
-# The first translation was memorised. Now take a task with something to generalise: `4 0 7` becomes *four hundred and seven*. There are 10 000 numbers from 0 to 9999. The model trains on 9000 of them, and is tested on the other 1000.
+# The first translation was memorised. Here is a task with something to generalise: `4 0 7` becomes *four hundred and seven*. The model trains on 9000 of the numbers from 0 to 9999, and is tested on the other 1000.
 
 # %% demo
 learn, test = tasks.numbers(seed=0)
@@ -822,9 +832,9 @@ axes.legend(frameon=False)
 print(f"lowest possible loss {floor:.3f}; mean of the last 20 steps {smooth[-1]:.3f}")
 
 # %% [markdown]
-# The loss comes down to its floor, the dashed line, but not to 0. With label smoothing, even a perfect prediction costs the entropy of the smoothed target, which is 0.66 for $\varepsilon = 0.1$ and 35 words. The bump near step 300 comes where the learning rate peaks, at the end of the warm-up. Steps that large can undo some of what was learnt, and the model recovers as the rate falls.
+# The loss comes down to its floor, the dashed line. With label smoothing, even a perfect prediction costs the entropy of the smoothed target, which is 0.66 for $\varepsilon = 0.1$ and 35 words. The bump near step 300 comes where the learning rate peaks.
 #
-# A loss alone doesn't say whether the model can write. So let it decode numbers that it has never seen:
+# Now let the model decode numbers that it has never seen:
 
 # %% demo
 decoded = greedy_decode(speller, test_src, max_len=12)
@@ -835,7 +845,7 @@ for number, row in list(zip(test.tolist(), decoded))[:5]:
 # %% [markdown]
 # ## What does each part of the recipe do?
 #
-# Two parts of the recipe can be switched off: warm-up and label smoothing. `train_with` trains the same three layers each time.
+# `train_with` trains the same three layers with or without warm-up and label smoothing.
 
 # %% demo
 def new_speller(num_layers):
@@ -877,14 +887,12 @@ for name, trained in found.items():
     print(f"{name:21} {exact:6.1%} {loss:10.3f} {confidence:11.2f}")
 
 # %% [markdown]
-# Without warm-up, this model spells hardly any number right: Adam's first steps are as large as the rate allows, and a post-norm model of three layers doesn't recover from them. With warm-up it spells more than nine in ten right. Label smoothing changes how *certain* the model is, from almost 1 to about 0.9, and raises the unsmoothed test loss.
-#
-# This is one seed on one small task, so trust the large effects and don't rank the last two rows by their accuracy.
+# Without warm-up, this model spells hardly any number right: Adam's first steps are too large, and it doesn't recover from them. With warm-up it spells more than nine in ten right. Label smoothing changes how *certain* the model is, from almost 1 to about 0.9, and raises the unsmoothed test loss. (With one seed, don't rank the last two rows by their accuracy.)
 
 # %% [markdown]
 # ## Can it write, or only copy?
 #
-# The training loss is measured with teacher forcing: the model reads the right words. A model that can see the word it should predict reaches a very low loss and has learnt nothing. So measure two accuracies of every model: the **teacher-forced** one, position by position, and that of the numbers it **decodes** on its own. The next cells train the correct model and four broken ones, all in the same way.
+# A model that can see the word it should predict reaches a very low training loss and has learnt nothing. So measure two accuracies: the **teacher-forced** one, position by position, and that of the numbers that the model **decodes** on its own. The next cells train the correct model and four broken ones.
 #
 # **Predict, then reveal.** One model has no causal mask. One can see a single step too far. One is fed the target without shifting it. The fourth has the right mask and the right input, but merges its heads with a `reshape` alone, without the `transpose`. Which gets the best teacher-forced accuracy, and which decodes best?
 #
@@ -918,12 +926,12 @@ found = torch.tensor([two_accuracies(name, *made) for name, made in kinds.items(
 plots.heatmap(found, list(kinds), ["teacher-forced", "decoded"]);
 
 # %% [markdown]
-# The left column is 1.00, or very close to it, for all five models, so the teacher-forced accuracy can't tell the correct model from the broken ones. The right column can. So decode before you believe that a model has learnt its task.
+# The teacher-forced accuracy can't tell the correct model from the broken ones; decoding can. So decode before you believe that a model has learnt its task.
 
 # %% [markdown]
 # ## Decoder-only models
 #
-# Take away the encoder, and cross-attention with it. What remains is a **language model**: it predicts the next token of a text. It doesn't need pairs for training, only text, cut into windows.
+# Without the encoder and cross-attention, what remains is a **language model**: it predicts the next token of a text. It is trained on plain text, cut into windows.
 #
 # ![Two models side by side. On the left, encoder and decoder: the encoder's layer, self-attention and feed-forward, reads the source sentence and leads into the cross-attention of the decoder's layer, which stands between masked self-attention and feed-forward; the decoder reads the target, shifted right, and predicts the target. The encoder and the cross-attention are dashed: they are taken away. On the right, what remains, decoder only: the tokens to, be, or, not go through masked self-attention and feed-forward, and each position predicts the next token: be, or, not, to.](images/transformer_decoder_only.svg)
 #
@@ -931,7 +939,7 @@ plots.heatmap(found, list(kinds), ["teacher-forced", "decoded"]);
 #
 # Cut a text of $N$ ids into windows of `length` tokens that do **not** overlap. The targets are the inputs one step later, so the last target of a window is the first input of the next. A text of $N$ ids has room for $W = \lfloor (N - 1) / \text{length} \rfloor$ windows. Drop a final window that is too short. A text that is too short for a single window gives tensors of shape `(0, length)`. *8 minutes, easy.*
 #
-# Why no overlap? Without it, each token is predicted exactly once per pass, and no target is counted twice. This has a price: the first tokens of each window are predicted with little context.
+# Without overlap, each token is predicted exactly once per pass, but the first tokens of each window have little context.
 
 # %% solution language-windows
 def language_windows(ids: torch.Tensor, length: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -980,7 +988,7 @@ check("language-windows")
 # %% [markdown]
 # ### Exercise 7: `LanguageModel` (2 points)
 #
-# Stack a token embedding, positions, your causal decoder layers from lesson 6, a final norm, and a projection to the vocabulary. The layers are **pre-norm**: the output of the last one is a sum that no norm has been applied to. The `norm` before `project` takes care of that (Radford et al. 2019, section 2.3). Each layer builds its own causal mask. *10 minutes, easy.*
+# Stack a token embedding, positions, your causal decoder layers from lesson 6, a final norm, and a projection to the vocabulary. The layers are **pre-norm**, so the output of the last one still has to be normalised, by the `norm` before `project` (Radford et al. 2019, section 2.3). Each layer builds its own causal mask. *10 minutes, easy.*
 #
 # *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
@@ -1075,7 +1083,7 @@ check("language-model")
 # %% [markdown]
 # ## Reversal: what can be learnt, and what can't
 #
-# A decoder-only model reads `x` and continues with `x` reversed: six random symbols, then the same six backwards. Nothing predicts the first six. All the model can do there is guess, and it will be right one time in ten. The last six are fully determined. A model that did well on the **first** half would be cheating.
+# A decoder-only model learns sequences of six random symbols, followed by the same six backwards. At the first six it can only guess, and will be right one time in ten. The last six are fully determined. A model that did well on the **first** half would be cheating.
 
 # %% demo
 def start_weights(model):
@@ -1128,7 +1136,7 @@ print(f"teacher-forced: first half {right[:, :6].mean():.1%}, second half {right
 print(f"decoded: all six right in {(written == sequences).all(dim=1).float().mean():.1%}")
 
 # %% [markdown]
-# The orange bars are the first half, and they stay at chance. The blue bars are the second half, and they reach 1. When it decodes from the first half alone, it gets the second half right as well. The model has learnt what can be learnt, and nothing else.
+# The first half (orange) stays at chance, and the second (blue) reaches 1. When the model decodes from the first half alone, it gets the second half right as well.
 #
 # **Predict, then reveal.** The training loss of this model stops falling near 1.15. Is something wrong?
 #
@@ -1141,7 +1149,7 @@ print(f"decoded: all six right in {(written == sequences).all(dim=1).float().mea
 # %% [markdown]
 # ## A little Shakespeare
 #
-# The corpus is Shakespeare, or a play that a program makes up where his works aren't installed. The text is split at word boundaries, as in lesson 1. The vocabulary keeps the 3000 most frequent tokens of the training part, and everything else becomes `<unk>`. The last tenth of the text is for testing. With Shakespeare, that is mostly plays the model has never read: the works come in the order of their titles, so the test part runs from *Troilus and Cressida* to *The Winter's Tale*.
+# The corpus is Shakespeare, or a made-up play where his works aren't installed. It is split at word boundaries, as in lesson 1. The vocabulary keeps the 3000 most frequent tokens of the training part, and everything else becomes `<unk>`. The last tenth of the text is for testing: mostly plays that the model has never read, from *Troilus and Cressida* to *The Winter's Tale*.
 
 # %% demo
 from coursework import language
@@ -1162,11 +1170,11 @@ print(f"of the test tokens, {1 - in_test - unknown:.0%} are separators; "
 # %% [markdown]
 # ### How good is good?
 #
-# **Perplexity** is $\exp$ of the mean loss per token. A model that chooses evenly between $N$ words has a perplexity of $N$. Two things would make it look better here than it is. More than half of the tokens are separators (spaces, commas, line breaks), which follow almost every word and are easy to predict. And `<unk>` is easy too: it stands for thousands of rare words at once. So we measure perplexity **on known words only**, and compare it with three baselines on the same text:
+# **Perplexity** is $\exp$ of the mean loss per token. A model that chooses evenly between $N$ words has a perplexity of $N$. More than half of the tokens are separators (spaces, commas, line breaks), which are easy to predict, and so is `<unk>`, which stands for thousands of rare words. So we measure perplexity **on known words only**, and compare it with three baselines:
 #
 # - *uniform*: every word is equally likely;
-# - *unigram*: you know how frequent each word is, and nothing else;
-# - *bigram*: you also know the previous word, and have counted which words follow it.
+# - *unigram*: only the frequency of each word is known;
+# - *bigram*: the previous word is known, and how often each word follows it.
 
 # %% demo
 baselines = {"uniform": float(is_word.sum()), "unigram": language.unigram_perplexity(words),
@@ -1205,12 +1213,12 @@ print(f"the model's perplexity: on all tokens {every:.1f}, on known words {reach
 print("baselines on known words: " + ", ".join(f"{name} {value:.0f}" for name, value in baselines.items()))
 
 # %% [markdown]
-# Compare the two numbers for the model. On all tokens of Shakespeare, its perplexity is about 18. That sounds as if it hesitated between 18 words, but most of those tokens are separators. On known words, the honest number is about ten times as high, a little below 200. Knowing only how frequent each word is gives 528, and counting which word follows which gives 276. So a minute of training clearly beats the counts, although the comparison handicaps the model: its softmax also spends probability on separators and `<unk>`, while the baselines share all of theirs among known words.
+# On all tokens of Shakespeare, its perplexity is about 18, but most of those tokens are separators. On known words, the honest number is about ten times as high, a little below 200. Knowing only how frequent each word is gives 528, and counting which word follows which gives 276. So a minute of training beats the counts, although the model's softmax, unlike the baselines, also spends probability on separators and `<unk>`.
 
 # %% [markdown]
 # ## Sampling
 #
-# Now let it write. Greedy decoding suits translation, where one answer is right. For free text it tends to repeat itself, so we **sample**: draw the next token from the model's distribution. Divide the logits by a **temperature** first. Below 1, likely tokens become likelier; above 1, the distribution flattens. Each sample continues *My lord, I*. (`sample` never draws `<unk>`, which stands for about one word in six of the test text.)
+# Now let it write. Greedy decoding tends to repeat itself in free text, so we **sample**: we draw the next token from the model's distribution. The logits are first divided by a **temperature**. Below 1, likely tokens become likelier; above 1, the distribution flattens. Each sample continues *My lord, I*. (`sample` never draws `<unk>`, which stands for about one word in six of the test text.)
 
 # %% demo
 start = words.ids("My lord, I ")
@@ -1219,7 +1227,7 @@ for temperature in (0.3, 0.8, 1.5):
     print(f"temperature {temperature}:\n{language.wrapped(words.text(drawn.tolist()))}\n")
 
 # %% [markdown] slide="skip"
-# **Try it.** Before you drag the slider: at which temperature do you expect the model to get stuck in a loop, and at which do you expect nonsense?
+# **Try it.** At which temperature do you expect the model to get stuck in a loop, and at which do you expect nonsense?
 
 # %% demo
 from ipywidgets import FloatSlider, interact
@@ -1233,12 +1241,12 @@ def write(temperature):
     print(language.wrapped(words.text(drawn.tolist())))
 
 # %% [markdown]
-# At temperature 0.3 the text goes round in circles with the most frequent words: *the world of the earth of the world*. (Your samples may differ.) At 1.5 it is close to nonsense, and words run together. In between you can see what the model has learnt: that words and separators alternate, that a verse line begins with a capital, and that a speech begins with a name on a line of its own. You can also see what it hasn't learnt. The sentences mean nothing, and it doesn't keep track of who is on stage. To train for longer, raise `STEPS`. Name a file in `checkpoint=` so that you can interrupt the run and continue it later.
+# At temperature 0.3 the text goes round in circles: *the world of the earth of the world*. (Your samples may differ.) At 1.5 it is close to nonsense. In between you can see what the model has learnt: that words and separators alternate, that a verse line begins with a capital, and that a speech begins with a name on a line of its own. But the sentences mean nothing. To train for longer, raise `STEPS`, and name a file in `checkpoint=` so that you can interrupt the run and continue it later.
 
 # %% [markdown]
 # ## The fourteen tensors, traced
 #
-# Forward hooks are functions that PyTorch calls whenever a module has run. With them you can record what passes through a model without changing it. `trace` records the fourteen tensors of the figure at the top, on a real forward pass of the number speller: S is 5 and T is 8.
+# PyTorch calls a *forward hook* whenever a module has run. With such hooks, `trace` records the fourteen tensors of the figure at the top, on a real forward pass of the number speller: S is 5 and T is 8.
 
 # %% demo
 from coursework.tracing import trace
@@ -1248,7 +1256,7 @@ for number, (name, tensor) in enumerate(seen.items(), start=1):
     print(f"{number:2}  {name:34} {tuple(tensor.shape)}")
 
 # %% [markdown]
-# If the package torchview and the program graphviz are installed, the next cell draws the whole graph of the model. If a box has a name that isn't yours, such as one of PyTorch's own modules, it belongs to a stand-in from the first cell.
+# If torchview and graphviz are installed, the next cell draws the whole graph of the model. Boxes with names that aren't yours belong to stand-ins from the first cell.
 
 # %% demo
 from coursework.tracing import draw_model
@@ -1334,7 +1342,7 @@ print("answers: complete, and in the right format")
 # %% [markdown] slide="slide"
 # ## What's wrong here?
 #
-# The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
+# The code below runs without an error, and every shape is right. Before you open the answer, write down which line is wrong, why it causes this symptom, and a short test that would have found it. (Not counted.)
 
 # %% [markdown] slide="subslide"
 # ### Case: a loss that stops falling
@@ -1361,7 +1369,7 @@ means = [sum(stuck[i : i + 20]) / 20 for i in range(0, 200, 20)]
 plots.curves(range(10, 210, 20), {"training loss": means}, labels=("step", "mean loss per token"));
 
 # %% [markdown]
-# The loss of the correct model goes to almost 0. Which line is wrong, and why can this loss never come below a certain value?
+# Which line is wrong, and why can this loss never come below a certain value?
 #
 # <details><summary>Answer</summary>
 #
@@ -1376,7 +1384,7 @@ plots.curves(range(10, 210, 20), {"training loss": means}, labels=("step", "mean
 # %% [markdown]
 # ## Stretch: `sample_next`
 #
-# *15 minutes, hard. Stretch: not counted.* Temperature changes every probability. Two other methods cut off the tail of unlikely words: **top-k** keeps the $k$ largest logits (Fan et al. 2018), and **top-p** keeps the smallest set of tokens whose probability reaches $p$ (Holtzman et al. 2020, arXiv:1904.09751, section 3). Write one function that does all three, in this order:
+# *15 minutes, hard. Stretch: not counted.* Two methods cut off the tail of unlikely words: **top-k** keeps the $k$ largest logits (Fan et al. 2018), and **top-p** keeps the smallest set of tokens whose probability reaches $p$ (Holtzman et al. 2020, arXiv:1904.09751, section 3). Write one function that does both and applies a temperature, in this order:
 #
 # 1. Divide the logits by the temperature. Temperature 0 means: return the argmax.
 # 2. If `top_k` is given, keep the `top_k` largest logits. A `top_k` larger than V keeps all.
@@ -1473,7 +1481,7 @@ check("sample-next")
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# Your Shakespeare model learnt from five million characters. SmolLM2 learnt from two trillion tokens (Allal et al. 2025, arXiv:2502.02737). Sampling works the same way for both, so your `sample_next` can choose for SmolLM2 (if you haven't written it, run `skip("sample-next")` first).
+# Your Shakespeare model learnt from five million characters, SmolLM2 from two trillion tokens (Allal et al. 2025, arXiv:2502.02737). Your `sample_next` can choose for both (if you haven't written it, run `skip("sample-next")` first).
 #
 # **Predict, then reveal.** Which of the temperatures 0.2, 1 and 3 gives the most predictable story, and which gives gibberish? Can `top_k` save a temperature of 3?
 #
@@ -1503,7 +1511,7 @@ for name, setting in settings.items():
     smollm.write(request, name, chat=True, tokens=20, choose=chooser(**setting))
 
 # %% [markdown]
-# Your model and SmolLM2 continue the same words, both at a temperature of 0.8. Yours has the vocabulary of the plays and little sense; the larger one has learnt what a sentence is about.
+# Your model and SmolLM2 continue the same words, at a temperature of 0.8. Yours has the vocabulary of the plays and little sense.
 
 # %% demo
 opening = "My lord, I "
@@ -1516,7 +1524,7 @@ smollm.write(opening.strip(), "SmolLM2", tokens=18, choose=chooser(temperature=0
 #
 # <details><summary>Answer</summary>
 #
-# It writes more sensibly. Before the division, the distribution is sharp, and a few tokens reach 0.9, so few candidates are left. After the division it is flat, many more tokens are needed to reach 0.9, and the filter hardly filters. The order is a convention, but the two are different samplers: if you copy settings from one program to another, check which one it uses.
+# It writes more sensibly. Before the division, the distribution is sharp, and a few tokens reach 0.9, so few candidates are left. After the division it is flat, many more tokens are needed to reach 0.9, and the filter hardly filters. If you copy settings from one program to another, check which order it uses.
 #
 # </details>
 
@@ -1546,9 +1554,9 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You have built the complete model of the paper, and it agrees with PyTorch's own up to rounding. You have trained it, and you can tell whether a model has learnt its task: decode from it, compare it with a baseline, and work out the lowest possible loss before you judge a loss.
+# You have built and trained the complete model of the paper. You can tell whether a model has learnt its task: decode from it, compare it with a baseline, and work out the lowest possible loss.
 #
-# One question is still open: what do the heads attend to while the model does all this? **Lesson 8** makes attention visible, in your own trained model and in a pretrained one, and asks what such pictures show and what they don't.
+# **Lesson 8** makes attention visible, in your own trained model and in a pretrained one, and asks what such pictures show and what they don't.
 #
 # **Read on**: Vaswani et al. 2017, sections 5 and 6, with the ablations of table 3. On decoder-only models: Radford et al. 2019, *Language Models are Unsupervised Multitask Learners*, section 2.
 
@@ -1557,9 +1565,6 @@ check()
 #
 # | term | meaning |
 # |---|---|
-# | memory | the output of the last encoder layer, `(B, S, D)`, which every cross-attention reads |
-# | teacher forcing | training with the right tokens as the decoder's input, whatever it predicted |
-# | autoregressive | each output becomes part of the next input |
 # | greedy decoding | always take the most likely next token |
 # | label smoothing | a target that gives $1 - \varepsilon$ to the right token and spreads $\varepsilon$ over all tokens |
 # | warm-up | raising the learning rate over the first steps |

@@ -21,7 +21,7 @@
 # %% [markdown] slide="subslide"
 # ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. Lesson 8 is highlighted: the small heat maps in the attention sublayers, which stand for their attention weights.](images/map_08.svg)
 #
-# You have built and trained the whole model. In this lesson you look inside it.
+# You have built and trained the whole model. Now look inside it.
 
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
@@ -38,9 +38,9 @@
 # | what a head does | 2 | 15 | written; Jain and Wallace 2019, arXiv:1902.10186 |
 # | `silence_head` | stretch | 12 | Michel et al. 2019, arXiv:1905.10650 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` below it with your answer. Then run the tests that follow. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook; the exercise then counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 #
-# The next two cells load your Transformer from lesson 7 and a pretrained `bert`. If one isn't there, a stand-in takes its place, and the cell says so. Your grade doesn't depend on it.
+# The next two cells load your Transformer from lesson 7 and a pretrained `bert`, or stand-ins where these are missing. Your grade doesn't depend on it.
 
 # %% setup
 import math
@@ -76,7 +76,7 @@ print(note)
 # %% [markdown] slide="slide"
 # ## What a head can be for
 #
-# SmolLM2, a real language model, has 270 heads. It continues a text of made-up names that repeats itself. Then eight heads are silenced (each passes on only its average output), and it can no longer look up what came next the first time. At the end of this lesson you will find these eight with a tool that you write.
+# SmolLM2, a real language model with 270 heads, continues a text of made-up names that repeats itself. Then eight heads are silenced (each passes on only its average output), and it can no longer look up what came next the first time. At the end of this lesson you will find these eight.
 
 # %% demo
 from coursework.smollm import silence, write
@@ -90,7 +90,7 @@ write(names, "without eight", tokens=8, heads=silence(eight))
 # %% [markdown]
 # ## What an attention map is
 #
-# Stack the **weights** of all queries, and you have a matrix that can be drawn as it is.
+# An attention map shows the **weights** of all queries as a matrix.
 #
 # ![An attention map as a grid of weights. Five queries down: sos, four, hundred, and, seven. Five keys across: 4, 0, 7, eos, pad. The row of the query hundred is framed: its weights 0.05, 0.45, 0.40, 0.10 and 0.00 sum to 1. The column of the key 0 is framed: it sums to 1.40, and can sum to anything. The column of padding is all zeros.](images/visualisation_map.svg)
 #
@@ -101,7 +101,7 @@ write(names, "without eight", tokens=8, heads=silence(eight))
 # %% [markdown]
 # ## Forward hooks
 #
-# The weights exist for a moment inside `forward`, and are then discarded. A **forward hook** is a function that PyTorch calls after a module has run, with the module, its arguments and its result. Every attention module in our models returns a pair, `(output, weights)`, so a hook on it sees the weights. `register_forward_hook` returns a handle, and `handle.remove()` removes the hook.
+# A **forward hook** is a function that PyTorch calls after a module has run, with the module, its arguments and its result. Every attention module in our models returns `(output, weights)`, so a hook on it sees the weights. `register_forward_hook` returns a handle, and `handle.remove()` removes the hook.
 
 # %% demo
 attention = MultiHeadAttention(8, 2)
@@ -123,7 +123,7 @@ print(f"recorded {len(heard)} call: output {tuple(output.shape)}, weights {tuple
 #
 # - `src` and `tgt` are a **batch of one**, and `tgt` is the decoder's input, so it already begins with `<sos>`. Drop the batch dimension in what you return.
 # - Return the weights of the model as it really runs, **with its own masks**: padding is hidden, and so is the future. Who builds the masks?
-# - **Turn dropout off** while you record. Afterwards, leave the model in the mode it came in, and leave **no hook** behind, even if the model raises an exception: that is what `try … finally` is for.
+# - **Turn dropout off** while you record. Afterwards, leave the model in the mode it came in, and leave **no hook** behind, even if the model raises an exception (use `try … finally`).
 #
 # The layers are `model.encoder.layers` and `model.decoder.layers`. Each has a `self_attention`, and the decoder's layers have a `cross_attention` as well.
 
@@ -245,7 +245,7 @@ check("attention-maps")
 # %% [markdown]
 # ## A model to look inside
 #
-# Untrained weights show nothing. So train a small Transformer, in a few seconds, on a task from lesson 7: `4 0 7` becomes *four hundred and seven*.
+# Train a small Transformer, in a few seconds, on a task from lesson 7: `4 0 7` becomes *four hundred and seven*.
 
 # %% demo
 from coursework import tasks, training
@@ -307,7 +307,7 @@ print("predicts", tasks.say(spell(speller, src)[0]))
 print({name: tuple(weights.shape) for name, weights in maps.items()})
 
 # %% [markdown]
-# The model spells out numbers that it has never seen. `maps` now holds its attention while it writes 4073.
+# The model spells out unseen numbers. `maps` holds its attention while it writes 4073.
 #
 # ## Drawing a map
 #
@@ -315,7 +315,7 @@ print({name: tuple(weights.shape) for name, weights in maps.items()})
 #
 # - Put **queries down and keys across**, with the first query at the top.
 # - **Label every token**, even if there are many, and even if a token occurs twice.
-# - Label rows with queries and columns with keys. In cross-attention, these are **different tokens**.
+# - Label rows with queries and columns with keys, which are **different tokens** in cross-attention.
 # - Use **one colour scale, from 0 to 1**, for all pictures.
 
 # %% demo
@@ -324,12 +324,12 @@ faint = 1 / 6 + 0.02 * (torch.eye(6) - 1 / 6)
 attention_plots.scales({"one key gets 0.92": sharp, "all keys get 0.16 to 0.18": faint});
 
 # %% [markdown]
-# Both rows show the same two heads. In the top row, each picture stretches the colours to its own largest weight, so both heads look equally sharp. On the scale from 0 to 1, you can see that the right head attends to all keys almost equally.
+# Both rows show the same two heads. With colours stretched to each head's largest weight (top), both look equally sharp. On the scale from 0 to 1, the right head turns out to attend to all keys almost equally.
 
 # %% [markdown]
 # ### Exercise 2: `plot_attention` (3 points)
 #
-# Draw one map as a **seaborn heat map** that follows the four rules. Use `sns.heatmap`; seaborn is in scope as `sns`. Draw on the Axes passed as `ax`, or create your own if there are none. Return the Axes. *10 minutes, easy.*
+# Draw one map with `sns.heatmap`, following the four rules; seaborn is in scope as `sns`. Draw on the Axes passed as `ax`, or create your own if there are none. Return the Axes. *10 minutes, easy.*
 
 # %% solution plot-attention
 def plot_attention(
@@ -400,7 +400,7 @@ check("plot-attention")
 # </details>
 
 # %% [markdown]
-# **Predict, then reveal.** Your function is about to draw the cross-attention of the number speller. Each row is the word that the decoder has just read, and it is about to predict the next one. Which digit would you attend to after *four*, and which after *seventy*?
+# **Predict, then reveal.** Your function is about to draw the cross-attention of the number speller. Each row is the word that the decoder has just read. To predict the next word, which digit would you attend to after *four*, and which after *seventy*?
 #
 # <details><summary>Answer</summary>
 #
@@ -412,19 +412,19 @@ check("plot-attention")
 attention_plots.grid(maps["cross"], words, digits, draw=plot_attention, title="cross-attention");
 
 # %% [markdown]
-# Look at layer 1, head 3. At `<sos>` it attends to the 4, the digit to be spelt out next. At *four* it attends to `<eos>`, at *and* to the 7, and at *seventy* to the 3. That the model needs to know how many digits follow *four* would explain the weight on `<eos>`, but a map can't show why a weight is there. (On another machine, other heads may do this.)
+# In layer 1, head 3 attends from `<sos>` to the 4, the digit to be spelt out next, from *four* to `<eos>`, from *and* to the 7, and from *seventy* to the 3. A map can't show why a weight is there. (On another machine, other heads may do this.)
 
 # %% demo
 attention_plots.grid(maps["encoder"], digits, digits, draw=plot_attention, title="encoder self-attention")
 attention_plots.grid(maps["decoder"], words, words, draw=plot_attention, title="decoder self-attention");
 
 # %% [markdown]
-# The encoder's maps fill the whole square: every digit may attend to every other. The decoder's maps are empty above the diagonal, which is the causal mask at work. Row 0 of each holds a single 1 at `<sos>`, whatever the model has learnt, because position 0 may attend only to itself.
+# The decoder's maps are empty above the diagonal, because of the causal mask. Row 0 of each holds a single 1 at `<sos>`, whatever the model has learnt, because position 0 may attend only to itself.
 
 # %% [markdown]
 # ## All heads at once: bertviz
 #
-# The package **bertviz** (Vig 2019, arXiv:1906.05714) draws the same weights as lines between two columns of tokens. Its **head view** shows one layer, with one colour per head; darker lines mean larger weights.
+# **bertviz** (Vig 2019, arXiv:1906.05714) draws the same weights as lines between two columns of tokens. Its **head view** shows one layer, with one colour per head; darker lines mean larger weights.
 #
 # 1. Hover over a word on the left to see what it attends to.
 # 2. Double-click a colour at the top to show that head alone.
@@ -440,17 +440,17 @@ head_view(**own, layer=1)
 # %% [markdown]
 # ## A pretrained model: BERT and MiniLM
 #
-# BERT is an encoder (Devlin et al. 2019). Its only mask hides padding, so every token can attend to every other. It reads **pairs** of sentences, laid out as one sequence:
+# BERT is an encoder (Devlin et al. 2019), so every token can attend to every other. It reads **pairs** of sentences, laid out as one sequence:
 #
 # `[CLS] the cat sat on the mat [SEP] the cat lay on the rug [SEP]`
 #
-# In addition to token and position, each position gets a **segment id** (the library calls it `token_type_ids`): 0 up to the first `[SEP]`, and 1 after it. Given two texts, the tokeniser prepares all of this.
+# Each position also gets a **segment id** (`token_type_ids` in the library): 0 up to the first `[SEP]`, and 1 after it. Given two texts, the tokeniser prepares all of this.
 #
-# Your model, **all-MiniLM-L6-v2**, has the architecture of BERT but another history: it has learnt to imitate the attention of a larger model (Wang et al. 2020, arXiv:2002.10957), and was then tuned so that sentences with similar meanings get similar vectors. What Clark et al. (2019) found in the original BERT may not hold for it.
+# Your model, **all-MiniLM-L6-v2**, has the architecture of BERT, but it was trained to imitate the attention of a larger model (Wang et al. 2020, arXiv:2002.10957), and then tuned to compare sentences. What Clark et al. (2019) found in the original BERT may not hold for it.
 #
 # <details><summary>More: where MiniLM comes from</summary>
 #
-# MiniLM was trained to imitate the self-attention of a larger model. Of its 12 layers, every second one was kept. The result was tuned on a billion pairs of texts, among them pairs of questions and answers from SQuAD 2.0, Natural Questions, TriviaQA and SearchQA (model card of sentence-transformers/all-MiniLM-L6-v2). In that last step, it read each text on its own. Clark et al. studied BERT-base, with 12 layers of 12 heads.
+# Of MiniLM's 12 layers, every second one was kept. The result was tuned on a billion pairs of texts, so that texts with similar meanings get similar vectors, among them pairs of questions and answers from SQuAD 2.0, Natural Questions, TriviaQA and SearchQA (model card of sentence-transformers/all-MiniLM-L6-v2). In that last step, it read each text on its own. Clark et al. studied BERT-base, with 12 layers of 12 heads.
 #
 # </details>
 
@@ -465,7 +465,7 @@ for name, row in encoding.items():
 #
 # Let the model read the pair, and return three things in the form that bertviz expects. *10 minutes, easy.*
 #
-# - `attentions`: **one** tensor `(L, H, S, S)`. If you call the model with `output_attentions=True`, it returns a tuple of L tensors `(1, H, S, S)`. (This works because `load_bert` uses `attn_implementation="eager"`. The faster implementations never store the full weights.)
+# - `attentions`: **one** tensor `(L, H, S, S)`. With `output_attentions=True`, the model returns a tuple of L tensors `(1, H, S, S)`. (This works because `load_bert` uses `attn_implementation="eager"`. Faster implementations never store the full weights.)
 # - `tokens`: the list of all S tokens as strings, special tokens included.
 # - `sentence_b_start`: the index of the first token of sentence `b`.
 #
@@ -540,7 +540,7 @@ check("sentence-pair-attention")
 # </details>
 
 # %% [markdown]
-# The **model view** shows every head of every layer as a small tile, layers down and heads across. Click a tile to enlarge it. Look for slanted parallel lines (each token attends to its neighbour), for a fan that closes on one token (usually `[CLS]` or `[SEP]`), and for a grey haze. Which kind is the most common?
+# The **model view** shows every head as a tile, layers down and heads across. Click a tile to enlarge it. Look for slanted parallel lines (each token attends to its neighbour), for a fan that closes on one token (usually `[CLS]` or `[SEP]`), and for a grey haze. Which kind is the most common?
 
 # %% demo
 pair = ("The cat sat on the mat", "The cat lay on the rug")
@@ -550,7 +550,7 @@ model_view(list(attentions[:, None]), tokens, start, display_mode="light")
 # %% [markdown]
 # ## Finding a head by its score
 #
-# Looking at every map doesn't scale, and you tend to see what you hope to see. Ask a definite question instead: compute a number for every head, and look only at the heads that score high.
+# If you look at every map, you tend to see what you hope to see. Instead, compute a score for every head, and look only at the heads that score high.
 #
 # ### Exercise 4: `previous_token_score` (1 point)
 #
@@ -607,9 +607,9 @@ attention_plots.scores(back, title)
 plot_attention(attentions[layer, head], tokens, tokens);
 
 # %% [markdown]
-# The framed head gives almost all of its weight to the previous token, and its map confirms it: a dark line just below the main diagonal. Clark et al. found such heads in BERT as well.
+# The framed head gives almost all of its weight to the previous token, and its map confirms it. Clark et al. found such heads in BERT as well.
 #
-# Now a less mechanical question: is there a head that links **the same word across the two sentences**? The score is the mean weight from one occurrence of a word to the other, in both directions, over all words that occur once in each sentence.
+# Is there a head that links **the same word across the two sentences**? The score is the mean weight from one occurrence of a word to the other, in both directions, over all words that occur once in each sentence.
 
 # %% demo
 def same_word_score(attentions, tokens, start):
@@ -627,9 +627,9 @@ attention_plots.scores(same, title)
 plot_attention(attentions[layer, head], tokens, tokens);
 
 # %% [markdown]
-# Again, the map agrees with the score: *cat* attends to *cat* and *on* to *on*, in both directions. Words without a counterpart have to attend *somewhere*, because a row sums to 1: look at the columns of `[CLS]` and `[SEP]`. Clark et al. call this a "no-op" (section 3.2).
+# *cat* attends to *cat* and *on* to *on*, in both directions. Words without a counterpart have to attend *somewhere*: look at the columns of `[CLS]` and `[SEP]`. Clark et al. call this a "no-op" (section 3.2).
 #
-# **A warning.** You have asked one question of all heads and kept the best answer. Among 72 heads, one will always look like something. A finding needs a second sentence, chosen *before* you look. Here is the head on two pairs that played no part in finding it.
+# **A warning.** Among 72 heads, one will always look like something. A finding needs a second sentence, chosen *before* you look. Here is the head on two pairs that played no part in finding it.
 
 # %% demo
 pairs = [("The cat sat on the mat", "The cat lay on the rug"),
@@ -641,18 +641,16 @@ for a, b in pairs:
     print(f"{mine:.0%}, rank {rank}; the median head has {again.median():.0%}:  {a}")
 
 # %% [markdown]
-# With the real model, the head keeps rank 1 on both new pairs, far above the median head. Its score falls, though: 78 % on the pair it was found on, 58 % and 32 % on the new ones. That is typical. A score that made you pick a head is, on average, too high.
+# With the real model, the head keeps rank 1 on both new pairs, far above the median head. Its score falls, though: 78 % on the pair it was found on, 58 % and 32 % on the new ones. A score that made you pick a head is, on average, too high.
 
 # %% [markdown]
 # ## Sharp or spread out: entropy
 #
-# How many keys does a query attend to? The **entropy** of its weights answers with one number: $H = -\sum_j w_j \ln w_j$.
-#
-# It is 0 if one key gets all the weight, and $\ln N$ if $N$ keys get the same. $\exp(H)$ is an effective number of keys: the number that would give this entropy if all were equally weighted. With the natural logarithm, the unit is the *nat*.
+# How many keys does a query attend to? The **entropy** of its weights, $H = -\sum_j w_j \ln w_j$, is 0 if one key gets all the weight, and $\ln N$ if $N$ keys get the same. So $\exp(H)$ is an effective number of keys. With the natural logarithm, the unit is the *nat*.
 #
 # ### Exercise 5: `attention_entropy` (2 points)
 #
-# Return one entropy per query, for any number of leading dimensions. Weights can be **exactly 0**: in a causal map, about half of them are. In the limit, $0 \cdot \ln 0 = 0$. In floating-point arithmetic, it is NaN. *5 minutes, easy.*
+# Return one entropy per query, for any number of leading dimensions. Weights can be **exactly 0**, as in a causal map. In the limit, $0 \cdot \ln 0 = 0$; in floating-point arithmetic, it is NaN. *5 minutes, easy.*
 
 # %% solution attention-entropy
 def attention_entropy(weights: torch.Tensor) -> torch.Tensor:
@@ -703,12 +701,12 @@ special = [place for place, token in enumerate(tokens) if token in ("[CLS]", "[S
 attention_plots.by_layer(attentions[..., special].sum(dim=-1).mean(dim=-1), "weight on [CLS] and [SEP]");
 
 # %% [markdown]
-# Each dot is a head, and the line connects the means of the layers. Two findings of Clark et al. (sections 3.2 and 3.3) hold here, roughly: layer 0 is broad, close to the entropy of equal weights, and in layers 1 to 4 more than half of the weight goes to the special tokens. A head that gives all its weight to one of them is as sharp as a head can be, so low entropy doesn't mean that it carries information.
+# Each dot is a head, and the line connects the means of the layers. Two findings of Clark et al. (sections 3.2 and 3.3) hold here, roughly: layer 0 is broad, and in layers 1 to 4 more than half of the weight goes to the special tokens. A head that gives all its weight to one of them has an entropy of 0, so low entropy doesn't mean that it carries information.
 
 # %% [markdown]
 # ## Through several layers: rollout
 #
-# A map is about the *positions of its own layer*, and what stands at a position has been mixed in every layer below. Abnar and Zuidema (2020) trace the mixing back to the tokens, with a simple model of a layer:
+# A map is about the *positions of its own layer*, whose vectors have been mixed in every layer below. Abnar and Zuidema (2020) trace the mixing back to the tokens, with a simple model of a layer:
 #
 # - Average the heads of a layer: $A$ is the mean over heads.
 # - Half of what a position holds arrives through the residual connection, unmixed: $\frac{1}{2} A + \frac{1}{2} I$.
@@ -717,7 +715,7 @@ attention_plots.by_layer(attentions[..., special].sum(dim=-1).mean(dim=-1), "wei
 #
 # ![Two layers of three positions, with the paths from position 2 at the top down to word 0. Position 2 above layer 1 takes 0.3, 0.2 and 0.5 from the three positions above layer 0, and these take 0.8, 0.3 and 0.2 from word 0. Beside it, the matrix of layer 1 times the matrix of layer 0 is the rollout. Position 2, word 0: 0.3 times 0.8 plus 0.2 times 0.3 plus 0.5 times 0.2 is 0.40.](images/visualisation_rollout.svg)
 #
-# Position 2 at the top takes $0.3 \cdot 0.8 + 0.2 \cdot 0.3 + 0.5 \cdot 0.2 = 0.40$ from token 0: every path counts.
+# Every path from position 2 at the top to token 0 counts.
 
 # %% [markdown]
 # ### Exercise 6: `attention_rollout` (3 points)
@@ -798,18 +796,18 @@ for ax, (title, weights) in zip(axes, pictures.items()):
     print(f"{title:30} on the token itself {own:.0%}, on [CLS] and [SEP] {on_special:.0%}")
 
 # %% [markdown]
-# The left picture is what is most often shown as "the attention of the model". The right one, the rollout, is almost a single stripe at `[CLS]`. With the real model, 74 % of the rollout falls on the special tokens, against 30 % in the last layer alone: a token that gets some weight in *every* layer accumulates weight with each multiplication.
+# The left picture is what is most often shown as "the attention of the model". With the real model, 74 % of the rollout falls on the special tokens, against 30 % in the last layer alone: a token that gets some weight in *every* layer accumulates weight with each multiplication.
 #
-# The rollout is a model of the model. It knows nothing of the values, the output projection or the feed-forward network. Abnar and Zuidema found that it agrees better than raw attention with what happens when tokens are masked out. They don't claim more.
+# The rollout ignores the values, the output projection and the feed-forward network. Abnar and Zuidema only claim that it agrees better than raw attention with what happens when tokens are masked out.
 
 # %% [markdown]
 # ## Answering questions about a paragraph
 #
-# A model for **extractive question answering** reads a question and a paragraph as a pair. For each token it returns two logits: how likely the answer is to *start* here, and how likely to *end* here (Devlin et al. 2019, section 4.2). What remains is to pick the span. You can't simply take the best start and the best end separately: the end may come before the start.
+# A model for **extractive question answering** reads a question and a paragraph as a pair. For each token it returns two logits: how likely the answer is to *start* here, and how likely to *end* here (Devlin et al. 2019, section 4.2). What remains is to pick the span. You can't pick the best start and the best end separately, because the end may come before the start:
 #
 # ![The question Who kept the light, and the paragraph Tom Reed and later Ada Holm kept the light, with a start logit and an end logit for each token. The highest start logit, 3.0, is at Ada, and the highest end logit, 3.1, at Reed. Their sum is 6.1, but this pair ends before it starts. The best span is Tom Reed, with 2.9 + 3.1 = 6.0; the next best is Ada Holm, with 3.0 + 2.8 = 5.8. All other logits are negative.](images/visualisation_span.svg)
 #
-# The best start, *Ada*, and the best end, *Reed*, make no span. *Tom Reed*, with 2.9 + 3.1 = 6.0, is the best that is one.
+# The best start, *Ada*, and the best end, *Reed*, make no span. The best valid span is *Tom Reed*.
 #
 # ### Exercise 7: `best_span` (2 points)
 #
@@ -873,13 +871,13 @@ check("best-span")
 # %% [markdown]
 # ### A reader
 #
-# The reader is `bert` with a **span head**: one linear layer that turns each token's vector into a start logit and an end logit. The head alone isn't enough, because this BERT was tuned to compare sentences. So the linear layers of its top four layers also get small trained corrections, **low-rank updates** (LoRA: Hu et al. 2021, arXiv:2106.09685). A matrix $W$ becomes $W + BA$, where $A$ has only 8 rows and $B$ only 8 columns.
+# The reader is `bert` with a **span head**: one linear layer that turns each token's vector into a start logit and an end logit. Because this BERT was tuned to compare sentences, the linear layers of its top four layers also get **low-rank updates** (LoRA: Hu et al. 2021, arXiv:2106.09685): a matrix $W$ becomes $W + BA$, where $A$ has only 8 rows and $B$ only 8 columns.
 #
 # ![The reader from left to right: question and paragraph go through layers 0 and 1, then through layers 2 to 5, whose matrices are W + BA, then through the span head, which gives a start logit and an end logit for each token. Below, one such matrix: a square W, plus a narrow B with 8 columns times a flat A with 8 rows. W stays as it is. What we trained is orange: B and A in layers 2 to 5, and the span head.](images/visualisation_reader.svg)
 #
-# Only the orange parts were trained, with `python -m tools.train_span_head` in the repository of this course, on synthetic paragraphs: a program writes facts such as "The red mill was built in 1653 by Clara Benford" and asks *who*, *when*, *where*, *what*, *why* and *how many*. The frozen MiniLM below them has met human questions: its tuning used SQuAD 2.0, Natural Questions, TriviaQA and SearchQA.
+# We trained only the orange parts, with `python -m tools.train_span_head` in the repository of this course, on synthetic paragraphs: a program writes facts such as "The red mill was built in 1653 by Clara Benford" and asks *who*, *when*, *where*, *what*, *why* and *how many*. The frozen MiniLM below them has also seen human questions, among them those of SQuAD 2.0.
 #
-# In one training example of five, the paragraph doesn't hold the answer, and the right span is the `[CLS]` token. `no_answer` is its sum of logits. If no span beats it, the reader says so (Devlin et al. 2019, section 4.3).
+# In one training example of five, the paragraph doesn't hold the answer, and the right span is the `[CLS]` token. `no_answer` is its sum of logits. If no span beats it, the reader gives no answer (Devlin et al. 2019, section 4.3).
 
 # %% demo
 import textwrap
@@ -904,7 +902,7 @@ for question in WORKED.questions:
     print(f"\n{question}\n    {answer(question, WORKED.paragraph)}", end="")
 
 # %% [markdown]
-# Here are the logits behind one of these answers.
+# Here are the logits behind one answer.
 
 # %% demo
 question = "Who built the lighthouse?"
@@ -913,7 +911,7 @@ picked = best_span(logits.starts, logits.ends, max_length=LONGEST)
 attention_plots.span(logits.tokens, logits.starts, logits.ends, picked, "logit");
 
 # %% [markdown]
-# The shaded tokens are the span with the highest sum. The start logits peak at *Ada* and the end logits at *Holm*.
+# The start logits peak at *Ada* and the end logits at *Holm*; the shaded span has the highest sum.
 
 # %% [markdown]
 # **Your own paragraph.** Paste a paragraph and ask about it. Ask something that it doesn't say, too.
@@ -932,7 +930,7 @@ except TooLongError as problem:
 # %% [markdown]
 # ### How good is it?
 #
-# One paragraph proves little. A fair test needs texts that had no influence on the reader. The next cell asks 48 questions about eight paragraphs that were written by hand before the training and used only for this measurement. Eight of the questions have no answer. An answer counts if it matches one of the accepted ones, apart from articles and prepositions.
+# A fair test needs texts that had no influence on the reader. The next cell asks 48 questions about eight paragraphs that were written by hand before the training and used only for this measurement. Eight of the questions have no answer. An answer counts if it matches one of the accepted ones, apart from articles and prepositions.
 
 # %% demo
 asked = [(question, accepted, answer(question, passage.paragraph))
@@ -947,14 +945,14 @@ for question, accepted, given in wrong:
     print(f"{question}\n    answered: {given[:38]:40} accepted: {(*accepted, NONE)[0][:32]}")
 
 # %% [markdown]
-# The trained reader gets 36 of 48 right, or 75 %. With so few questions, this is a rough figure: another eight paragraphs could easily give 65 % or 85 %. *Who*, *where*, *when* and *how many* mostly hold. Only 2 of 6 *why* questions are answered: reasons come in more forms than the program that wrote the training data knows, and some answers are cut short ("tobacco" for "to buy tobacco"). Where the paragraph has no answer, the reader says so in 6 of 8 cases; in the others it offers something nearby. Synthetic data teaches what its author thought of.
+# The trained reader gets 36 of 48 right, or 75 %. Another eight paragraphs could easily give 65 % or 85 %. Only 2 of 6 *why* questions are answered: reasons come in more forms than the program that wrote the training data knows, and some answers are cut short ("tobacco" for "to buy tobacco"). Where the paragraph has no answer, the reader says so in 6 of 8 cases.
 
 # %% [markdown]
 # ## What attention does not explain
 #
-# It is tempting to conclude that what gets much attention is what matters. You can test that on your own model, because you can **intervene**: silence one head, and see how many numbers are still spelt out exactly.
+# Does what gets much attention also matter? To test this on your own model, **intervene**: silence one head, and see how many numbers are still spelt out exactly.
 #
-# A silenced head gives the same output at every position: its mean, measured on 200 training numbers. (Zeros would be a cruder test. The layers above would get vectors unlike any they have seen, and that alone could do damage.) `head_ablation.without` returns a copy of the model with some heads silenced.
+# A silenced head gives the same output at every position: its mean, measured on 200 training numbers. (Zeros would give the layers above vectors unlike any they have seen, which alone could do damage.) `head_ablation.without` returns a copy of the model with some heads silenced.
 #
 # **Predict.** Does the sharpest head in your pictures matter most? And what happens if you silence *all* heads of a layer?
 
@@ -972,7 +970,7 @@ attention_plots.ablation([(kind, spread, left) for kind, _, _, spread, left in r
                          exact(speller, test[:100]));
 
 # %% [markdown]
-# Each dot is a head. Its place from left to right is how spread out its attention on 4073 is. Its height is how many of 100 other numbers are spelt out exactly without it. If a sharp map meant an important head, the dots would rise from left to right. They don't. Nearly all heads, sharp or not, can be silenced without harm. The one that the model needs most is a broad head of the encoder: without it, only about two thirds of the numbers come out right. The next is the sharpest of all, in the decoder.
+# Each dot is a head. If a sharp map meant an important head, the dots would rise from left to right. They don't: nearly all heads, sharp or not, can be silenced without harm. The one that the model needs most is a broad head of the encoder: without it, only about two thirds of the numbers come out right. The next is the sharpest of all, in the decoder.
 
 # %% demo
 print("silenced                 exactly right   lowest of its single heads")
@@ -983,16 +981,16 @@ for kind, layer in head_ablation.layers(speller):
     print(f"{kind:8} layer {layer}, all heads {left:14.0%} {lowest:22.0%}")
 
 # %% [markdown]
-# Compare the two columns. In decoder layer 1, you can silence any single head and lose next to nothing, but without all four, only about one number in eight comes out right: each head can be spared as long as the others are there. In encoder layer 1, hardly anything depends on the attention: without any of its heads, the accuracy stays close to 100 %. In the maps, both layers look equally busy. Only a measurement tells them apart. (One model, 100 test numbers: yours may differ.)
+# In decoder layer 1, you can silence any single head and lose next to nothing, but without all four, only about one number in eight comes out right. In encoder layer 1, without any of its heads, the accuracy stays close to 100 %. In the maps, both layers look equally busy. (One model, 100 test numbers: yours may differ.)
 
 # %% [markdown]
 # ## Is attention explanation?
 #
 # - Jain and Wallace (2019, *Attention is not Explanation*) replaced the attention weights of trained text classifiers with very different ones, and found that the prediction often stayed the same.
-# - Wiegreffe and Pinter (2019, *Attention is not not Explanation*, arXiv:1908.04626) replied that weights can't be exchanged at will, because the model was trained with its own. They proposed four tests, among them how much the weights vary between seeds, and training with weights that are pushed away from the usual ones. Such adversarial weights did worse when a simpler model had to use them.
+# - Wiegreffe and Pinter (2019, *Attention is not not Explanation*, arXiv:1908.04626) replied that weights can't be exchanged at will, because the model was trained with its own. Adversarial weights did worse in their tests when a simpler model had to use them.
 # - Clark et al. (2019) stick to what can be measured: which heads match which relation between words, on labelled text.
 #
-# A map is evidence of **where information could have come from**. Whether it did come from there, and whether it mattered, are separate questions. To answer them, you intervene.
+# A map is evidence of **where information could have come from**. To find out whether it did, and whether it mattered, you have to intervene.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** In a sentiment model, the last layer puts 80 % of the weight of `[CLS]` on the position of the word *not*. Does the model decide because of *not*?
@@ -1111,7 +1109,7 @@ check("silence-head")
 # %% [markdown] slide="slide"
 # ## In a real model: find the heads that copy
 #
-# Give SmolLM2 25 random tokens, twice in a row. The second time, it can know what comes next only by looking it up in the first. A head that does this attends, from each token, to the one **after** its earlier occurrence: an *induction head* (Olsson et al. 2022, arXiv:2209.11895). It needs help from an earlier layer, from a head that attends to the previous token. Your `previous_token_score` finds those. It finds the heads that copy as well: if the columns are shifted by 23, the token after the twin stands where the previous token would be.
+# Give SmolLM2 25 random tokens, twice in a row. The second time, it can predict them only by looking them up in the first. A head that does this attends, from each token, to the one **after** its earlier occurrence: an *induction head* (Olsson et al. 2022, arXiv:2209.11895). It needs help from a head of an earlier layer that attends to the previous token. Your `previous_token_score` finds both kinds: if the columns are shifted by 23, the token after the earlier occurrence stands where the previous token would be.
 
 # %% demo
 from coursework import smollm
@@ -1133,9 +1131,9 @@ else:
     figure.colorbar(image, ax=axes, label="mean weight")
 
 # %% [markdown] slide="slide"
-# In both panels, a few of the 270 heads stand out. The two that look most firmly at the previous token are in layers 11 and 16, and the heads that copy start in layer 17. This order fits the mechanism; it doesn't prove it.
+# A few of the 270 heads stand out. The two with the highest previous-token scores are in layers 11 and 16, and the heads that copy start in layer 17. This order fits the mechanism but doesn't prove it.
 #
-# **Predict, then reveal.** Silence the eight best copying heads. How many of the random tokens does the model still predict the second time? And what if eight other heads are silenced, chosen at random?
+# **Predict, then reveal.** Silence the eight best copying heads. How many of the random tokens does the model still predict the second time? What if you silence eight other heads, chosen at random?
 #
 # <details><summary>Answer</summary>
 #
@@ -1161,7 +1159,7 @@ if smollm.installed():
     print("the best eight:", sorted(best))
 
 # %% [markdown]
-# The maps only suggested what these heads do. Silencing them shows that the model needs them for it. The last line tests the mechanism as well: without the two heads that look most firmly at the previous token, the heads that copy are all still there, but the model predicts only a quarter.
+# Silencing these heads shows that the model needs them. The last line tests the mechanism as well: without the two previous-token heads, the heads that copy are all still there, but the model predicts only a quarter.
 
 # %% [markdown] slide="skip"
 # ## Where you stand
@@ -1174,9 +1172,9 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You have looked inside your own Transformer and inside one that others trained. You have found heads by a score, checked them by eye, and tested them by taking them away. And you know three ways in which a pretty picture misleads: stretched colours, positions mistaken for tokens, and attention mistaken for reasons.
+# You have found heads by a score, checked them by eye, and tested them by silencing them. And you know three ways in which a map misleads: stretched colours, positions mistaken for tokens, and attention mistaken for explanation.
 #
-# You have now built every part of a Transformer yourself, from the lookup of a token to the picture of what it attends to.
+# You have now built every part of a Transformer yourself.
 #
 # **Read on**: Clark et al. 2019, arXiv:1906.04341, on what the heads of BERT do. Vig 2019, arXiv:1906.05714, on bertviz. Michel et al. 2019, arXiv:1905.10650, on how many heads can be removed. Wang et al. 2023, arXiv:2211.00593, on mean ablation and on circuits of heads.
 

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache, partial
 from itertools import islice
 from multiprocessing import get_context
@@ -111,7 +111,14 @@ class Pool:
     def find_lines(self, todo: Sequence[tuple[Submission, Attempt]]) -> Iterator[Attempt]:
         """Yield attempts with the lines to blame in them, as far as a worker lived to find them."""
         tasks = [(self.make, self.sandboxed, *each) for each in todo]
-        yield from filter(None, self.spread(_find_lines_in_worker, tasks))
+        with self._processes(self.workers) as processes:
+            begun = []
+            with suppress(RuntimeError):  # a worker died in a way that broke the pool
+                for task in tasks:
+                    begun.append(processes.schedule(_find_lines_in_worker, task, timeout=self.seconds))
+            for future in begun:
+                if future.exception() is None:
+                    yield future.result()
 
     def begin(self, submission: Submission) -> "Future[Result]":
         """Begin to grade one submission in a persistent pool, and return at once.

@@ -54,7 +54,7 @@ class Block:
     @property
     def may_be_wide(self) -> bool:
         """Whether it may have to scroll sideways, and so has to take the keyboard."""
-        return not self.is_prose or any(tag in self.html for tag in ("<table", "<math", "<pre"))
+        return not self.is_prose or any(tag in self.html for tag in ("<table", "<math", "<pre", "<img"))
 
 
 class LessonPage:

@@ -12,6 +12,7 @@ from autograder.grading.grade_submission import Result
 from autograder.grading.pool import Pool
 from autograder.model.course import Course
 from autograder.model.errors import SandboxMissingError
+from autograder.model.report import Report
 from autograder.submissions.submission import Submission
 
 
@@ -43,6 +44,23 @@ class Careful(FakeGrader):
 def make_careful(course: Course, _: bool) -> Any:
     """Make a Careful grader. Workers import this by name."""
     return Careful(course)
+
+
+class Searching(FakeGrader):
+    """Finds no line, and ends its process at `once`."""
+
+    def find_lines(self, lesson: str, path: Path, report: Report) -> tuple[Report, dict[str, str]]:
+        """Say that each wrong answer was searched."""
+        assert lesson == report.lesson
+        if "once" in path.read_text():
+            os._exit(1)
+        searched = [each.model_copy(update={"lines": []}) for each in report.exercises]
+        return report.with_exercises(searched), {"double": "- a change"}
+
+
+def make_searching(course: Course, _: bool) -> Any:
+    """Make a Searching grader. Workers import this by name."""
+    return Searching(course)
 
 
 def refuse(*_: object) -> Any:
@@ -135,3 +153,17 @@ def test_persistent_workers_are_replaced_after_a_run_that_was_stopped(course: Co
     made = {path.name.partition("-")[2] for path in course.root.glob("made-*")}
     assert len(made) == 2
     assert made == {path.name.partition("-")[2] for path in course.root.glob("closed-*")}
+
+
+def test_a_search_that_ends_its_worker_costs_no_other_submission_its_lines(course: Course) -> None:
+    """What was graded stays as it was, and the others are searched."""
+    for student, answer in (("ada", "half"), ("ben", "once"), ("eve", "half")):
+        hand_in(course, student, double=answer)
+    with Pool(2, sandboxed=True, make=make_searching, persistent=True) as pool:
+        graded = grade_all(pool, course, "ada", "ben", "eve")
+        todo = [(Submission(course, name, LESSON, "v"), attempt) for name, (attempt, _) in graded.items()]
+        found = {attempt.student: attempt for attempt in pool.find_lines(todo)}
+    assert found.keys() == {"ada", "eve"}
+    assert found["ada"].changes == {"double": "- a change"}
+    assert found["ada"].report.exercise("double").lines == []
+    assert graded["ada"][0].report.exercise("double").lines is None

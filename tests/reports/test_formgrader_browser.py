@@ -19,7 +19,7 @@ from tiny_fixtures import ReadGrades, book, built, course, grades, same_grader  
 
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import CONFIG, Course
-from autograder.reports import feedback_exporter, formgrader
+from autograder.reports import feedback_exporter
 from autograder.reports.formgrader import graded_notebook
 from autograder.storage.gradebook import open_gradebook
 from autograder.storage.recorder import Recorder
@@ -181,7 +181,7 @@ def test_no_click_changes_a_score_and_nothing_binds(
         link.click()
     popup.value.get_by_role("heading", name="A tiny lesson").wait_for()  # Jupyter's server has it at this address
     popup.value.close()
-    monkeypatch.setattr(formgrader, "inert", lambda source: source)
+    monkeypatch.setattr("autograder.reports.formgrader.inert", lambda source: source)
     record(course, "control", CLICKS["full credit by class"])
     click_everywhere(opening("control"))
     manual = [row[1] for row in grades("control").values()]
