@@ -133,7 +133,8 @@ def in_demo(folder: Path, *, quick: bool) -> Iterator[str]:
             seconds[f"{lesson}, grading"] = end - start
     seconds |= {"all feedback pages, and the class report": pages, "all": marks[-1][1]}
     yield "## Inside the demo"
-    yield "`autograder demo`, after installation: 24 students, eight lessons, two processes that grade."
+    count = len(Course.of_program().lessons())
+    yield f"`autograder demo`, after installation: 24 students, {count} lessons, two processes that grade."
     yield table(["part", "seconds"], [[part, f"{each:.0f}"] for part, each in seconds.items()])
 
 

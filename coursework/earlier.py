@@ -398,6 +398,17 @@ CALLS: Final[Mapping[str, tuple[Call, ...]]] = {
     "Decoder": (Call("for two sentences", _translation, (11, 8, 2, 2, 12)),),
     "CausalDecoderLayer": (Call("for a batch", lambda: [torch.randn(2, 5, 8)], (8, 2, 12)),),
     "Transformer": (Call("for two sentences", lambda: [_ids(), _ids()[:, :4]], (11, 13, 8, 2, 2, 12)),),
+    "rotary": (
+        Call("for a batch", lambda: [torch.randn(2, 7, 6)]),
+        Call("for another base", lambda: [torch.randn(3, 40, 8), 50.0]),
+    ),
+    "GatedFeedForward": (Call("for a batch", lambda: [torch.randn(2, 5, 6)], (6, 11)),),
+    "sample_next": (  # where nothing is left to chance
+        Call("at temperature 0", lambda: [torch.randn(4, 9), 0]),
+        Call("with top_k", lambda: [torch.randn(4, 9), 1.0, 1]),
+        Call("with top_p", lambda: [torch.randn(4, 9), 0.7, None, 0.01]),
+        Call("for one likely token", lambda: [torch.eye(4, 9) * 200, 2.0, 5, 0.9]),
+    ),
 }
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from coursework import stand_ins, stand_ins_models
+from coursework import stand_ins, stand_ins_models, stand_ins_modern
 
 ORIGIN: Final[Mapping[str, str]] = {
     "TokenEmbedding": "01_embeddings",
@@ -22,6 +22,9 @@ ORIGIN: Final[Mapping[str, str]] = {
     "target_mask": "06_decoder",
     "shift_right": "06_decoder",
     "Transformer": "07_transformer",
+    "rotary": "02_positional_encoding",
+    "GatedFeedForward": "05_encoder",
+    "sample_next": "07_transformer",
 }
 
 _FIFTH: Final = ("MultiHeadAttention", "TokenEmbedding", "PositionalEncoding", "padding_mask")
@@ -33,15 +36,17 @@ NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     "06_decoder": _SIXTH,
     "07_transformer": (*_SIXTH, *_MODELS),
     "08_attention_visualisation": (*_SIXTH, *_MODELS, "Transformer"),
+    "09_modern_llm": ("scaled_dot_product_attention", "rotary", "GatedFeedForward", "sample_next"),
 }
 
 
-HOMES: Final = (stand_ins, stand_ins_models)
+HOMES: Final = (stand_ins, stand_ins_models)  # examples are made again when one of these changes
+ALL_HOMES: Final = (stand_ins_modern, stand_ins_models, stand_ins)
 
 
 def stand_in(name: str) -> object:
     """Return the stand-in for a part."""
-    home = stand_ins_models if hasattr(stand_ins_models, name) else stand_ins
+    home = next(home for home in ALL_HOMES if hasattr(home, name))
     found: object = getattr(home, name)
     return found
 
@@ -53,14 +58,14 @@ def keep_handed_out(lesson: str) -> None:
     For the sandbox, where an answer is not to be taken from them. There is no way back in this process.
     """
     handed_out = {name for names in wanted(lesson).values() for name in names}
-    kept = [vars(home).get(name) for home in HOMES for name in handed_out]
-    places = {home.__name__ for home in HOMES}
+    kept = [vars(home).get(name) for home in ALL_HOMES for name in handed_out]
+    places = {home.__name__ for home in ALL_HOMES}
     if any(part is not None and part.__module__ == stand_ins_models.__name__ for part in kept):
         places -= {stand_ins_models.__name__}  # a model comes with the layers that it is made of
     for module in [each for name, each in sys.modules.items() if name.startswith("coursework.")]:
         for name, value in list(vars(module).items()):
             own = name in ORIGIN or (isinstance(value, type) and value.__module__ in places)
-            ours = getattr(value, "__module__", "") in {home.__name__ for home in HOMES}
+            ours = getattr(value, "__module__", "") in {home.__name__ for home in ALL_HOMES}
             if own and ours and all(value is not part for part in kept):
                 delattr(module, name)
 

@@ -40,6 +40,16 @@ LAYERS, D_MODEL, D_FF, HEADS, KV_HEADS, D_HEAD = 30, 576, 1536, 9, 3, 64
 BASE, EPS = 100_000.0, 1e-5
 SPECIAL: Final = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 QUESTION: Final = "<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n"
+SIZES: Final = {  # as lesson 9 builds it
+    "vocab_size": 49_152,
+    "d_model": D_MODEL,
+    "num_layers": LAYERS,
+    "num_heads": HEADS,
+    "num_kv_heads": KV_HEADS,
+    "d_ff": D_FF,
+    "base": BASE,
+    "eps": EPS,
+}
 Past = list[tuple[Tensor, Tensor]]  # of each layer the keys and values (1, KV_HEADS, P, D_HEAD), keys turned
 
 
@@ -309,16 +319,40 @@ def write(
     if cache is None:
         cache = not any(name in parts for name in HIDDEN_BY_A_CACHE)
     ids = model.encode(QUESTION.format(question=prompt) if chat else prompt)
-    written: list[int] = []
-    text = ""
+    stream = TextStream(model)
     for each in model.generate(ids, tokens, choose=choose, cache=cache, parts=Parts(**parts), layers=layers):
-        written.append(each)
-        longer = model.decode(written)
-        if not longer.endswith("\ufffd"):  # half a character: the next token completes it
-            print(longer[len(text) :].replace("\n", BREAK), end="", flush=True)
-            text = longer
-    print("" if text else NOTHING)
-    _record(_key(prompt, label), text.replace("\n", BREAK) or NOTHING)
+        print(stream.add(each).replace("\n", BREAK), end="", flush=True)
+    print("" if stream.text else NOTHING)
+    _record(_key(prompt, label), stream.text.replace("\n", BREAK) or NOTHING)
+
+
+class TextStream:
+    """The text of tokens that come one by one."""
+
+    def __init__(self, model: SmolLM) -> None:
+        """Start with no tokens; `text` is what could be decoded so far."""
+        self._model, self._tokens, self.text = model, list[int](), ""
+
+    def add(self, token: int) -> str:
+        """Return what a token adds to the text: nothing while a character is incomplete."""
+        self._tokens.append(token)
+        longer = self._model.decode(self._tokens)
+        if longer.endswith("\ufffd"):  # half a character: the next token completes it
+            return ""
+        added, self.text = longer[len(self.text) :], longer
+        return added
+
+
+def line(label: str, prompt: str, find: Callable[[SmolLM], str]) -> None:
+    """Print `label` and what `find` returns for the model, or what it returned when the lesson was built."""
+    try:
+        found = find(load())
+    except NotInstalledError as problem:
+        print(f"{label}: {_texts().get(_key(prompt, label), '… (nothing was recorded)')}")
+        print(f"Recorded: no code was run. {problem}")
+        return
+    print(f"{label}: {found}")
+    _record(_key(prompt, label), found)
 
 
 def next_tokens(prompt: str, count: int = 8) -> dict[str, float]:

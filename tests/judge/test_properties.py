@@ -108,6 +108,7 @@ NO_GRADIENTS = {  # of functions: what NumPy may compute, what is a choice or a 
     "decode-step",  # it generates, in eval mode
 }
 NO_GRADIENTS |= {"bpe-merges", "attention-cost", "load-from-bert", "sample-next", "silence-head"}
+NO_GRADIENTS |= {"load-llama", "generate", "quantise"}
 NO_TENSORS = {
     *(
         "tokenise",
@@ -119,7 +120,7 @@ NO_TENSORS = {
     ),
     *("load-from-torch", "parameter-count", "noam-rate", "sentence-pair-attention"),
 }
-NO_TENSORS |= {"bpe-merges", "attention-cost", "load-from-bert", "silence-head"}
+NO_TENSORS |= {"bpe-merges", "attention-cost", "load-from-bert", "silence-head", "load-llama"}
 HANDED_MODULES = {"load-from-torch", "load-from-bert", "silence-head"}  # of all sizes
 PADDED = {
     "padding-mask",

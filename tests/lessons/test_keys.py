@@ -37,6 +37,9 @@ LARGE = {
     "attention-rollout",
     "sentence-pair-attention",
     "decode-step",
+    "grouped-query-attention",
+    "llama-layer",
+    "llama",
 }
 EXERCISES = [
     pytest.param(lesson, exercise, id=f"{lesson.name[:2]}-{exercise.id}")

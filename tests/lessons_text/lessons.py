@@ -1,4 +1,4 @@
-"""The eight lessons, each read once for all tests."""
+"""The nine lessons, each read once for all tests."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from .lesson_run import LessonRun
 
 NAMES = (
     "01_embeddings", "02_positional_encoding", "03_attention", "04_multi_head_attention", "05_encoder",
-    "06_decoder", "07_transformer", "08_attention_visualisation",
+    "06_decoder", "07_transformer", "08_attention_visualisation", "09_modern_llm",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What holds for each of the eight lessons, as its author writes it."""
+"""What holds for each of the nine lessons, as its author writes it."""
 
 import re
 
@@ -45,16 +45,23 @@ POINTS = {
         "previous-token-score": 1, "attention-entropy": 2, "attention-rollout": 3, "best-span": 2,
         "reading-attention": 2,
     },
+    "09_modern_llm": {
+        "rms-norm": 2, "grouped-query-attention": 5, "llama-layer": 3, "llama": 3, "load-llama": 2,
+        "generate": 3, "model-numbers": 2,
+    },
 }  # fmt: skip
 # Optional exercises without points: a lesson may have its own, and no other.
 STRETCH = {
     "01_embeddings": "bpe-merges", "02_positional_encoding": "rotary", "03_attention": "attention-cost",
     "04_multi_head_attention": "load-from-bert", "05_encoder": "gated-feed-forward",
     "06_decoder": "decode-step", "07_transformer": "sample-next",
-    "08_attention_visualisation": "silence-head",
+    "08_attention_visualisation": "silence-head", "09_modern_llm": "quantise",
 }  # fmt: skip
 WRITTEN = {"recurrence", "dense-layers", "skip-connections", "reading-attention"}
-ANSWERS = {"position-choices", "attention-shapes", "head-shapes", "decoder-choices", "shape-trace"}
+ANSWERS = {
+    "position-choices", "attention-shapes", "head-shapes", "decoder-choices", "shape-trace", "model-numbers",
+}  # fmt: skip
+EXTRA = {"09_modern_llm"}  # in no total
 CODED = [(name, exercise) for name, lesson in LESSONS.items() for exercise in lesson.coded]
 FIGURE = re.compile(r"!\[([^\]]*)\]\((images/[^)]*)\)")
 LONG = 25  # a shorter line (`return weights`) may well stand in two places
@@ -77,7 +84,7 @@ def lesson(request: pytest.FixtureRequest) -> LessonRun:
 
 
 def test_these_are_all_lessons() -> None:
-    """There is no lesson text beside the eight."""
+    """There is no lesson text beside the nine."""
     assert sorted(path.stem for path in (ROOT / "source").glob("*.py")) == list(POINTS)
 
 
@@ -94,6 +101,7 @@ def test_exercises_come_in_the_contracts_order_with_its_points(lesson: LessonRun
     assert found == POINTS[lesson.name]
     assert list(found) == list(POINTS[lesson.name])
     assert lesson.text.points == 20
+    assert lesson.text.extra == (lesson.name in EXTRA)
     assert {header.id for header in lesson.text.exercises if header.written} == WRITTEN & set(found)
     assert sorted(header.id for header in lesson.text.exercises if not header.points) in (
         [], [STRETCH[lesson.name]],

@@ -1,0 +1,105 @@
+"""A box to talk to a model: type, send, and watch the answer come token by token. Needs a running kernel."""
+
+from collections.abc import Callable
+from html import escape
+from typing import Any, Final
+
+from ipywidgets import HTML, Button, FloatSlider, HBox, Layout, Text, VBox
+
+from coursework import smollm
+
+Show = Callable[[int], None]
+Reply = Callable[[list[str], Show, float, float], object]
+NAMES: Final = ("you", "model")
+ROW: Final = "<p style='margin:4px 0'><b>{name}</b> &nbsp;{text}</p>"
+
+
+def finished_reply(turns: list[str], show: Show, temperature: float, top_p: float) -> None:  # noqa: ARG001
+    """Answer the last turn with the course's own SmolLM2, the likeliest token each time."""
+    model = smollm.load()
+    for token in model.generate(model.encode(smollm.QUESTION.format(question=turns[-1])), 60):
+        show(token)
+
+
+class ChatBox:
+    """A line to type in, a button, and the conversation so far.
+
+    `reply(turns, show, temperature, top_p)` answers the last of the turns, which alternate between the
+    student and the model, and calls `show` with the id of each token. What it shows becomes the next turn.
+    """
+
+    def __init__(self, reply: Reply, *, sampling: bool = True) -> None:
+        """Without `sampling`, there are no sliders, and the temperature is 0."""
+        self._reply, self.turns = reply, list[str]()
+        self.question = Text(placeholder="Ask something", layout=Layout(flex="1 1 auto"))
+        self.send = Button(description="Send", button_style="primary", layout=Layout(width="90px"))
+        self.again = Button(description="Start again", layout=Layout(width="110px"))
+        self.temperature = _slider("temperature", value=0.0, low=0.0, high=1.5, step=0.1)
+        self.top_p = _slider("top-p", value=0.9, low=0.1, high=1.0, step=0.05)
+        self.shown = HTML()
+        self._sliders = [HBox([self.temperature, self.top_p])] if sampling else []
+        self.send.on_click(self._sent)
+        self.again.on_click(self._begin)
+
+    def widget(self) -> VBox:
+        """Return the whole box."""
+        row = HBox([self.question, self.send, self.again])
+        return VBox([*self._sliders, row, self.shown], layout=Layout(max_width="900px"))
+
+    def _sent(self, _button: Any) -> None:
+        """Let the model answer what was typed; errors of the student's code stay in the box."""
+        question = self.question.value.strip()
+        if not question:
+            return
+        self.question.value, self.send.disabled = "", True
+        self.turns.append(question)
+        try:
+            stream = smollm.TextStream(smollm.load())
+
+            def show(token: int) -> None:
+                if token >= len(smollm.SPECIAL):
+                    stream.add(token)
+                self._draw(stream.text)
+
+            self._draw("…")
+            self._reply(list(self.turns), show, self.temperature.value, self.top_p.value)
+            self.turns.append(stream.text)
+            self._draw()
+        except Exception as problem:  # whatever the student's code raises
+            self.turns.pop()
+            self._draw(f"({type(problem).__name__}: {problem})", question)
+        finally:
+            self.send.disabled = False
+
+    def _begin(self, _button: Any) -> None:
+        self.turns.clear()
+        self._draw()
+
+    def _draw(self, coming: str | None = None, failed: str | None = None) -> None:
+        """Show all turns; `coming` is an answer that isn't complete, `failed` a question without one."""
+        said = [*self.turns, *(text for text in (failed, coming) if text is not None)]
+        names = (NAMES[place % 2] for place in range(len(said)))
+        rows = (
+            ROW.format(name=name, text=escape(text).replace("\n", "<br>"))
+            for name, text in zip(names, said, strict=True)
+        )
+        self.shown.value = "".join(rows)
+
+
+def _slider(name: str, *, value: float, low: float, high: float, step: float) -> FloatSlider:
+    style, layout = {"description_width": "90px"}, Layout(width="320px")
+    return FloatSlider(
+        value=value, min=low, max=high, step=step, description=name, style=style, layout=layout
+    )
+
+
+def chat_box(reply: Reply = finished_reply, *, sampling: bool = True) -> None:
+    """Display a box to talk to a model, or say in one line how to get the weights."""
+    from IPython.display import display
+
+    try:
+        smollm.load()
+    except smollm.NotInstalledError as problem:
+        print(f"The box to talk in needs the weights. {problem}")
+        return
+    display(ChatBox(reply, sampling=sampling).widget())

@@ -1,0 +1,109 @@
+"""The box to talk in shows what a model says, also when the student's code fails."""
+
+import pytest
+from IPython import display
+
+from coursework import chat_box, smollm
+from coursework.chat_box import ChatBox, Show
+
+
+class Letters:
+    """A model whose token 97 is the letter a."""
+
+    def decode(self, tokens: list[int]) -> str:
+        """Return the letters."""
+        return "".join(map(chr, tokens))
+
+
+@pytest.fixture(autouse=True)
+def letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here needs the weights."""
+    monkeypatch.setattr(smollm, "load", Letters)
+
+
+def ask(box: ChatBox, question: str) -> None:
+    """Type a question and press the button."""
+    box.question.value = question
+    box.send.click()
+
+
+def test_a_conversation_grows_by_two_turns_at_a_time() -> None:
+    """The model is given all turns so far, and the settings of the sliders."""
+    given = []
+
+    def reply(turns: list[str], show: Show, temperature: float, top_p: float) -> None:
+        given.append((turns, temperature, top_p))
+        for token in b"<ok>":
+            show(token)
+
+    box = ChatBox(reply)
+    box.temperature.value = 0.7
+    ask(box, "first")
+    ask(box, " second ")
+    assert box.turns == ["first", "<ok>", "second", "<ok>"]
+    assert given == [(["first"], 0.7, 0.9), (["first", "<ok>", "second"], 0.7, 0.9)]
+    assert box.shown.value.count("&lt;ok&gt;") == 2
+    assert not box.question.value
+    box.again.click()
+    assert (box.turns, box.shown.value) == ([], "")
+
+
+def test_tokens_appear_one_by_one() -> None:
+    """The text is shown while the model still writes; the mark at its end isn't."""
+    seen = []
+
+    def reply(turns: list[str], show: Show, temperature: float, top_p: float) -> None:
+        for token in (*b"ab", smollm.SPECIAL.index("<|im_end|>")):
+            show(token)
+            seen.append(box.shown.value)
+
+    box = ChatBox(reply)
+    ask(box, "?")
+    assert seen[0].endswith("a</p>")
+    assert seen[1] == seen[2]
+    assert seen[1].endswith("ab</p>")
+
+
+def test_a_student_s_error_is_shown_and_forgotten() -> None:
+    """The box goes on working, and the question without an answer is no turn."""
+
+    def reply(turns: list[str], show: Show, temperature: float, top_p: float) -> None:
+        if turns[-1] == "bad":
+            raise NotImplementedError
+        show(ord("x"))
+
+    box = ChatBox(reply)
+    ask(box, "bad")
+    assert "NotImplementedError" in box.shown.value
+    assert box.turns == []
+    assert not box.send.disabled
+    ask(box, "good")
+    assert box.turns == ["good", "x"]
+
+
+def test_nothing_typed_is_no_turn() -> None:
+    """An empty line asks nothing."""
+    box = ChatBox(lambda *_: pytest.fail("nothing was asked"))
+    ask(box, "  ")
+    assert box.turns == []
+
+
+def test_without_weights_it_says_how_to_get_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line, and no box."""
+
+    def missing() -> smollm.SmolLM:
+        raise smollm.NotInstalledError(smollm.INSTALL)
+
+    monkeypatch.setattr(smollm, "load", missing)
+    monkeypatch.setattr(display, "display", lambda *_: pytest.fail("there is nothing to talk to"))
+    chat_box.chat_box()
+    assert smollm.INSTALL in capsys.readouterr().out
+
+
+def test_the_sliders_can_be_left_out() -> None:
+    """The box at the top of the lesson has none."""
+    with_sliders, without = (ChatBox(chat_box.finished_reply, sampling=on).widget() for on in (True, False))
+    assert len(with_sliders.children) == len(without.children) + 1
+
