@@ -363,9 +363,21 @@ def _elsewhere(cell: Cell, pairing: _Pairing) -> Iterator[Edit]:
 def _statement(cell: Cell, mine: ast.stmt, right: ast.stmt, more: float) -> Edit:
     text = ast.unparse(right).replace("\n", "\n" + " " * mine.col_offset)
     first, last = cell.lines(mine)
-    return Edit(
-        ((*cell.span(mine), text),), first, last, "another statement", _cost(cell, mine, right) + more
-    )
+    what = _statement_kind(cell, mine, right)
+    return Edit(((*cell.span(mine), text),), first, last, what, _cost(cell, mine, right) + more)
+
+
+def _statement_kind(cell: Cell, mine: ast.stmt, right: ast.stmt) -> str:
+    """Return the kind of the one part in which two statements differ, if they differ in one."""
+    old, new = getattr(mine, "value", None), getattr(right, "value", None)
+    if type(mine) is type(right) and isinstance(old, ast.expr) and isinstance(new, ast.expr):
+        same_head = ast.unparse(mine).removesuffix(ast.unparse(old)) == ast.unparse(right).removesuffix(
+            ast.unparse(new)
+        )
+        parts = [*_parts(old, new)]
+        if same_head and len(parts) == 1:
+            return _kind(cell, *parts[0])
+    return "another statement"
 
 
 def _cost(cell: Cell, mine: ast.expr | ast.stmt, right: ast.AST) -> float:
@@ -402,7 +414,7 @@ def _parts(mine: ast.expr, right: ast.expr) -> Iterator[tuple[ast.expr, ast.expr
     """Yield the smallest parts in which two expressions differ, side by side."""
     if ast.dump(mine) == ast.dump(right):
         return
-    pairs = _children(mine, right)
+    pairs = None if _calls_on(mine, right) or _calls_on(right, mine) else _children(mine, right)
     if pairs is None:
         yield mine, right
         return
@@ -440,10 +452,13 @@ def _kind(cell: Cell, mine: ast.expr, right: ast.expr) -> str:
     old, new = ast.unparse(mine), ast.unparse(right)
     same = type(mine) is type(right)
     known = (
-        (isinstance(mine, ast.Constant), f"another {label(cell, mine)}"),
+        (_is_number(mine), f"another {label(cell, mine)}"),
+        (_calls_on(right, mine), "one call more"),
+        (_calls_on(mine, right), "one call fewer"),
         (isinstance(mine, ast.UnaryOp) and old[1:] == new, "another sign"),
         (isinstance(mine, ast.Name) and isinstance(right, (ast.Name, ast.Attribute)), "another variable"),
         (isinstance(mine, ast.Attribute) and same and old.startswith("self."), "another attribute of `self`"),
+        (_is_other_method(cell, mine, right), f"another call than `{getattr(mine, 'attr', '')}`"),
         (old in new, "something more"),
         (new in old, "something less"),
         (isinstance(mine, ast.Compare) and same, "another comparison"),
@@ -455,6 +470,27 @@ def _kind(cell: Cell, mine: ast.expr, right: ast.expr) -> str:
         (isinstance(mine, ast.Slice), "another slice"),
     )
     return next((words for fits, words in known if fits), "another expression")
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
+
+
+def _is_other_method(cell: Cell, mine: ast.expr, right: ast.expr) -> bool:
+    """Return whether the name of what is called differs, and nothing before it."""
+    if not (isinstance(mine, ast.Attribute) and isinstance(right, ast.Attribute)):
+        return False
+    parent = cell.parents.get(mine)
+    called = isinstance(parent, ast.Call) and parent.func is mine
+    return called and ast.dump(mine.value) == ast.dump(right.value)
+
+
+def _calls_on(call: ast.expr, inner: ast.expr) -> bool:
+    """Return whether a call takes this expression, as an argument or as the object of a method."""
+    if not isinstance(call, ast.Call):
+        return False
+    object_of = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+    return any(ast.dump(each) == ast.dump(inner) for each in [*call.args, *object_of])
 
 
 def _other_call(mine: ast.expr, right: ast.expr) -> str:

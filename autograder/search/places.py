@@ -35,9 +35,9 @@ def told(found: Sequence[Found], source: str) -> tuple[list[WrongLines], str]:
     return [_alone(each, [other for other in places if other is not each], lines) for each in places], change
 
 
-def _vague(edit: Edit) -> bool:
-    """Return whether the kind of a change says little: of two in one place, the other is told."""
-    return edit.what in VAGUE
+def _vague(edit: Edit) -> int:
+    """Return how little the kind of a change says: of two in one place, the other is told."""
+    return (edit.what in VAGUE) + (edit.what == "another statement")
 
 
 def _alone(edit: Edit, others: Sequence[Edit], lines: Sequence[str]) -> WrongLines:

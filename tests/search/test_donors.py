@@ -1,5 +1,10 @@
 """Parts of a right answer are brought in under the student's names, as small as they can be."""
 
+import ast
+
+import pytest
+
+from autograder.search import donors
 from autograder.search.donors import donor_edits
 from coursework.edits.cell import MISSING, Cell, Edit
 
@@ -64,3 +69,20 @@ def test_attributes_take_the_names_that_the_student_gave_them() -> None:
     mine = right.replace("dropout", "drop").replace("x + 1", "x")
     _, script = edits(mine, right)
     assert [each.apply(mine) for each in script] == [right.replace("dropout", "drop")]
+
+
+@pytest.mark.parametrize(
+    ("mine", "right", "kind"),
+    [
+        ("return q @ k.T / k.size(-1)", "return q @ k.T / math.sqrt(k.size(-1))", "one call more"),
+        ("return q @ k.T / math.sqrt(k.size(-1))", "return q @ k.T / k.size(-1)", "one call fewer"),
+        ("return torch.ones(n, n).triu()", "return torch.ones(n, n).tril()", "another call than `triu`"),
+        ("x = n.softmax(dim=-1)", "x = n.softmax(dim=d)", "another `dim`"),
+        ("x = g(n)", "y = n", "another statement"),
+    ],
+)
+def test_a_statement_that_differs_in_one_part_has_the_kind_of_that_part(mine: str, right: str, kind: str) -> None:
+    """The student reads what sort of change it is, and not just that the statement is another one."""
+    cell = Cell(f"def f(q, k, n, d):\n    {mine}")
+    edit = donors._statement(cell, cell.tree.body[0].body[0], ast.parse(right).body[0], 0.0)
+    assert (edit.what, edit.first, edit.last) == (kind, 2, 2)
