@@ -98,19 +98,19 @@ class Search:
     ) -> list[Found]:
         """Return the changes with which every check passes, the likeliest first; none if none was found.
 
-        First the edits that are `near` are tried one by one. If none passes, those that are `further` are,
-        and those of them that are alike together. If none of all passes, the `script` is tried: edits that
-        together may make the answer right, without those that it can do without. Then edits that mend a part
-        are tried in pairs.
+        First the edits that are `near` are tried one by one, then the `script`: edits that together may make
+        the answer right, without those that it can do without. What that gives counts if none of the edits
+        that are `further` passes, and none of those of them that are alike together. At last, edits that mend
+        a part are tried in pairs.
         """
         found: list[Found] = []
         with suppress(RunEndedError):  # of a run as a whole: what was proved before stands
             if self._asked and not self._passes_as_it_is(source):
                 found += self._singles(source, [(each,) for each in near])
                 if not found and not self._is_over():
+                    together = self._least(source, script)
                     edits, alike = further()
-                    found += self._singles(source, [*((each,) for each in edits), *alike])
-                    found += [] if found else self._least(source, script)
+                    found += self._singles(source, [*((each,) for each in edits), *alike]) or together
                     found += [] if found else self._pairs(source, edits)
         self._close()
         return found
@@ -165,15 +165,23 @@ class Search:
         return self.proved <= MOST_PROVED and self._world.prove(change.source)
 
     def _passes_as_it_is(self, source: str) -> bool:
-        """Return whether the answer passes here what it failed before; note how long it takes if not.
+        """Return whether the answer passes here what it failed before; sort the questions by what they take.
 
-        Then the reason is not in this cell alone, and no change of it would say anything.
+        If it does, the reason is not in this cell alone, and no change of it would say anything. What takes
+        about as long counts as equal, so that the order is the same every time.
         """
-        before = self._world.seconds()
-        passed = self._passes(source, self._asked)
-        taken = self._world.seconds() - before
-        self._for_one = min(LONGEST_SECONDS, FEWEST_SECONDS + TIMES_ITS_OWN * taken)
-        return passed
+        taken = dict.fromkeys(self._expected, 0.0)
+        right = dict.fromkeys(self._expected, False)
+        for question in self._asked:
+            before = self._world.seconds()
+            right[question[0].id] = self._passes(source, [question])
+            taken[question[0].id] = self._world.seconds() - before
+            if self._endings:  # as the others would
+                break
+        longest = max(taken.values())
+        self._for_one = min(LONGEST_SECONDS, FEWEST_SECONDS + TIMES_ITS_OWN * longest)
+        self._asked.sort(key=lambda each: (right[each[0].id], _magnitude(taken[each[0].id])))
+        return all(right.values())
 
     def _survivors(self, changes: Sequence[Found]) -> Iterator[Found]:
         """Yield the changes that pass every check that the answer failed; keep those that pass the first."""
@@ -229,6 +237,11 @@ class Search:
         if self._probe is not None:
             with suppress(RunEndedError):
                 self._probe.close()
+
+
+def _magnitude(seconds: float) -> int:
+    """Return how often a time has to be quartered to be a millisecond or less."""
+    return max(0, math.ceil(math.log(max(seconds, 1e-9) / 0.001, 4)))
 
 
 def _together(source: str, edits: Sequence[Edit]) -> Found:

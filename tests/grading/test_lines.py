@@ -107,3 +107,19 @@ def test_the_document_has_the_lines(grader: Grader, hand_in: HandIn) -> None:
         {"first", "last", "text", "what"}
     ]
     assert "lines" not in exercises["softmax"]
+
+
+@pytest.mark.full("waits for the real limit", seconds=20)
+def test_a_loop_without_end_is_mended(grader: Grader, hand_in: HandIn) -> None:
+    """The answer itself ends each fork that it is asked in, and its changes are tried all the same."""
+    path = hand_in(
+        LESSON,
+        causal_mask=(
+            "def causal_mask(size):\n    mask = torch.zeros(size, size, dtype=torch.bool)\n    i = 0\n"
+            "    while i < size:\n        mask[i, : i + 1] = True\n        i -= 1\n    return mask\n"
+        ),
+    )
+    report = grader.grade(LESSON, path).report
+    failed = report.exercise("causal-mask").model_copy(update={"lines": None})
+    found, _ = grader.find_lines(LESSON, path, report.with_exercises([failed]))
+    assert [(each.first, each.what) for each in found.exercise("causal-mask").lines or ()] == [(6, "another sign")]
