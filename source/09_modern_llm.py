@@ -1198,15 +1198,15 @@ print("answers: complete, and in the right form")
 #
 # | | base model of 2017 | SmolLM2-135M | what it brought |
 # |---|---|---|---|
-# | structure | encoder and decoder | decoder only | one model for every task that is text |
+# | structure | encoder and decoder | decoder only | one model for all tasks |
 # | layers, width | 6 + 6, 512 | 30, 576 | more depth |
-# | norm | LayerNorm, after the sum | RMSNorm, before the sublayer | fewer operations, stable training |
-# | positions | sinusoids, added once | rotary, in every layer | scores depend on distance alone |
-# | feed-forward | ReLU, width 2048 | gated SiLU, width 1536 | a lower loss for as many weights |
+# | norm | LayerNorm, after the sum | RMSNorm, before the sublayer | stable training |
+# | positions | sinusoids, added once | rotary, in every layer | distance alone counts |
+# | feed-forward | ReLU, width 2048 | gated SiLU, width 1536 | a lower loss |
 # | heads of queries, of keys | 8, 8 | 9, 3 | a third of the cache |
-# | cache for each position, 16 bits | 12,288 bytes (decoder) | 23,040 bytes | 69,120 with nine key heads |
+# | cache a position, 16 bits | 12,288 bytes | 23,040 bytes | 69,120 with nine key heads |
 # | weights | 65 million | 134.5 million | |
-# | trained on | 4.5 million pairs of sentences | 2 trillion tokens | thousands of times the text |
+# | trained on | 4.5 million sentence pairs | 2 trillion tokens | far more text |
 
 # %% [markdown]
 # (Vaswani et al. 2017, section 5.1 and table 3; Allal et al. 2025.) In eight years the parts changed in detail. The amount of text changed most.
