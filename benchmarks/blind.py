@@ -9,7 +9,8 @@ them). An answer with neither is right, in a form that few would choose.
 Each wrong answer fails. With `places: 2`, two things are wrong, mostly each of them on its own; the marked
 lines of all others belong to one thing.
 
-Another folder may hold further answers, in files of the same names.
+Another folder may hold further answers, in files of the same names. `blind/held_out` has some that nothing was
+tuned by: measure with them, and don't read them.
 
 The columns: `not failing`, wrong answers that pass every check; `by a title`, those that a known mistake
 explains; `named`, these and those whose form is named or about which an explainer says what is wrong;
