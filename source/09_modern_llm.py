@@ -1196,7 +1196,7 @@ print("answers: complete, and in the right form")
 # %% [markdown] slide="slide"
 # ## 2017 and today
 #
-# | | base model of 2017 | SmolLM2-135M | what it brought |
+# | part | base model of 2017 | SmolLM2-135M | what it brought |
 # |---|---|---|---|
 # | structure | encoder and decoder | decoder only | one model for all tasks |
 # | layers, width | 6 + 6, 512 | 30, 576 | more depth |
