@@ -78,7 +78,7 @@ def test_a_live_lesson_hides_set_up_tests_and_hints(live: Any) -> None:
 def test_an_exercise_shows_what_it_teaches_and_not_its_code(slides: Any) -> None:
     """Its equation, its picture and its statement; one that only asks questions is a line."""
     text = sources(slides)
-    assert "### Exercise 1: `softmax`\n\nEvery weight in this course passes" in text
+    assert "### Exercise 1: `softmax`\n\nYour function must work along any dimension" in text
     assert "images/attention_pipeline.svg" in text
     assert "(equation 1)" in text
     assert "**Exercise** · shapes and choices" in text
