@@ -8,20 +8,17 @@ a large part of a right answer could stand for much that is right in the student
 
 import ast
 import copy
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from functools import lru_cache
 from typing import Final
 
-from coursework.edits.cell import Cell, Edit, callee, is_set
+from autograder.search.differences import kind, parts, split, statement_kind
+from coursework.edits.cell import Cell, Edit, is_set
 from coursework.edits.statements import inserted
-from coursework.edits.values import label
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 BEGIN: Final = 0.8  # what the smallest change costs
 EACH_TOKEN: Final = 0.11  # that a change brings in or takes away
 UNUSED: Final = 0.6  # more for a variable that is not used there any more
@@ -30,7 +27,6 @@ ALIKE: Final = 0.35  # how alike statements have to be to belong together
 ROUNDS: Final = 3  # of pairing statements, then names
 MOST_STATEMENTS: Final = 60
 MOST_VARIABLES: Final = 8  # that are tried written out
-SIGNS: Final = frozenset("+-*/@%&|^()")
 SIMPLE: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr, ast.Assert, ast.Raise)
 
 
@@ -230,13 +226,8 @@ def _alike(one: tuple[str, ...], other: tuple[str, ...]) -> float:
     return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
-@lru_cache(maxsize=20_000)
-def _split(text: str) -> tuple[str, ...]:
-    return tuple(TOKEN.findall(text))
-
-
 def _tokens(node: ast.AST) -> tuple[str, ...]:
-    return _split(ast.unparse(node))
+    return split(ast.unparse(node))
 
 
 def _header(statement: ast.stmt) -> ast.AST:
@@ -363,21 +354,8 @@ def _elsewhere(cell: Cell, pairing: _Pairing) -> Iterator[Edit]:
 def _statement(cell: Cell, mine: ast.stmt, right: ast.stmt, more: float) -> Edit:
     text = ast.unparse(right).replace("\n", "\n" + " " * mine.col_offset)
     first, last = cell.lines(mine)
-    what = _statement_kind(cell, mine, right)
+    what = statement_kind(cell, mine, right)
     return Edit(((*cell.span(mine), text),), first, last, what, _cost(cell, mine, right) + more)
-
-
-def _statement_kind(cell: Cell, mine: ast.stmt, right: ast.stmt) -> str:
-    """Return the kind of the one part in which two statements differ, if they differ in one."""
-    old, new = getattr(mine, "value", None), getattr(right, "value", None)
-    if type(mine) is type(right) and isinstance(old, ast.expr) and isinstance(new, ast.expr):
-        same_head = ast.unparse(mine).removesuffix(ast.unparse(old)) == ast.unparse(right).removesuffix(
-            ast.unparse(new)
-        )
-        parts = [*_parts(old, new)]
-        if same_head and len(parts) == 1:
-            return _kind(cell, *parts[0])
-    return "another statement"
 
 
 def _cost(cell: Cell, mine: ast.expr | ast.stmt, right: ast.AST) -> float:
@@ -401,104 +379,12 @@ def _cost(cell: Cell, mine: ast.expr | ast.stmt, right: ast.AST) -> float:
 
 
 def _replaced(cell: Cell, mine: ast.expr, right: ast.expr, more: float = 0.0) -> Edit:
-    return cell.edit(mine, right, _kind(cell, mine, right), _cost(cell, mine, right) + more)
+    return cell.edit(mine, right, kind(cell, mine, right), _cost(cell, mine, right) + more)
 
 
 def _smallest(cell: Cell, mine: ast.expr, right: ast.expr) -> Iterator[Edit]:
     """Yield the changes of the smallest parts that differ, and of the whole if those are several."""
-    parts = [*_parts(mine, right)]
-    yield from (_replaced(cell, *part) for part in parts)
-
-
-def _parts(mine: ast.expr, right: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yield the smallest parts in which two expressions differ, side by side."""
-    if ast.dump(mine) == ast.dump(right):
-        return
-    pairs = None if _calls_on(mine, right) or _calls_on(right, mine) else _children(mine, right)
-    if pairs is None:
-        yield mine, right
-        return
-    for one, other in pairs:
-        yield from _parts(one, other)
-
-
-def _children(mine: ast.expr, right: ast.expr) -> list[tuple[ast.expr, ast.expr]] | None:
-    """Return the parts of two expressions that stand in the same places; None if all else is not the same."""
-    if type(mine) is not type(right):
-        return None
-    pairs: list[tuple[ast.expr, ast.expr]] = []
-    for name in mine._fields:
-        one, other = getattr(mine, name), getattr(right, name)
-        if isinstance(one, ast.expr) and isinstance(other, ast.expr):
-            pairs.append((one, other))
-        elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-            for a, b in zip(one, other, strict=True):
-                if isinstance(a, ast.expr) and isinstance(b, ast.expr):
-                    pairs.append((a, b))
-                elif isinstance(a, ast.keyword) and isinstance(b, ast.keyword) and a.arg == b.arg:
-                    pairs.append((a.value, b.value))
-                elif not (isinstance(a, ast.AST) and isinstance(b, ast.AST) and ast.dump(a) == ast.dump(b)):
-                    return None
-        elif isinstance(one, ast.AST) and isinstance(other, ast.AST):
-            if ast.dump(one) != ast.dump(other):
-                return None
-        elif one != other:
-            return None
-    return pairs
-
-
-def _kind(cell: Cell, mine: ast.expr, right: ast.expr) -> str:
-    """Return in words what is exchanged, without saying for what."""
-    old, new = ast.unparse(mine), ast.unparse(right)
-    same = type(mine) is type(right)
-    known = (
-        (_is_number(mine), f"another {label(cell, mine)}"),
-        (_calls_on(right, mine), "one call more"),
-        (_calls_on(mine, right), "one call fewer"),
-        (isinstance(mine, ast.UnaryOp) and old[1:] == new, "another sign"),
-        (isinstance(mine, ast.Name) and isinstance(right, (ast.Name, ast.Attribute)), "another variable"),
-        (isinstance(mine, ast.Attribute) and same and old.startswith("self."), "another attribute of `self`"),
-        (_is_other_method(cell, mine, right), f"another call than `{getattr(mine, 'attr', '')}`"),
-        (old in new, "something more"),
-        (new in old, "something less"),
-        (isinstance(mine, ast.Compare) and same, "another comparison"),
-        (
-            isinstance(mine, ast.BinOp) and same and set(_split(old)) - set(_split(new)) <= SIGNS,
-            "another operator",
-        ),
-        (isinstance(mine, ast.Call) and same, _other_call(mine, right)),
-        (isinstance(mine, ast.Slice), "another slice"),
-    )
-    return next((words for fits, words in known if fits), "another expression")
-
-
-def _is_number(node: ast.expr) -> bool:
-    return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
-
-
-def _is_other_method(cell: Cell, mine: ast.expr, right: ast.expr) -> bool:
-    """Return whether the name of what is called differs, and nothing before it."""
-    if not (isinstance(mine, ast.Attribute) and isinstance(right, ast.Attribute)):
-        return False
-    parent = cell.parents.get(mine)
-    called = isinstance(parent, ast.Call) and parent.func is mine
-    return called and ast.dump(mine.value) == ast.dump(right.value)
-
-
-def _calls_on(call: ast.expr, inner: ast.expr) -> bool:
-    """Return whether a call takes this expression, as an argument or as the object of a method."""
-    if not isinstance(call, ast.Call):
-        return False
-    object_of = [call.func.value] if isinstance(call.func, ast.Attribute) else []
-    return any(ast.dump(each) == ast.dump(inner) for each in [*call.args, *object_of])
-
-
-def _other_call(mine: ast.expr, right: ast.expr) -> str:
-    if not (isinstance(mine, ast.Call) and isinstance(right, ast.Call)):
-        return ""
-    if callee(mine) and callee(mine) == callee(right):
-        return f"other arguments of `{callee(mine)}`"
-    return f"another call than `{callee(mine)}`" if callee(mine) else "another call"
+    yield from (_replaced(cell, *part) for part in parts(mine, right))
 
 
 class _Renamer(ast.NodeTransformer):

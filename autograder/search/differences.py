@@ -1,0 +1,126 @@
+"""Where two statements or expressions differ, and what kind of difference that is, in words.
+
+The words say what is exchanged, and never for what: students read them.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from coursework.edits.cell import Cell, callee
+from coursework.edits.values import label
+
+TOKEN: Final = re.compile(r"\w+|[^\w\s]")
+SIGNS: Final = frozenset("+-*/@%&|^()")
+
+
+def statement_kind(cell: Cell, mine: ast.stmt, right: ast.stmt) -> str:
+    """Return the kind of the one part in which two statements differ, if they differ in one."""
+    old, new = getattr(mine, "value", None), getattr(right, "value", None)
+    if type(mine) is type(right) and isinstance(old, ast.expr) and isinstance(new, ast.expr):
+        same_head = ast.unparse(mine).removesuffix(ast.unparse(old)) == ast.unparse(right).removesuffix(
+            ast.unparse(new)
+        )
+        differing = [*parts(old, new)]
+        if same_head and len(differing) == 1:
+            return kind(cell, *differing[0])
+    return "another statement"
+
+
+def parts(mine: ast.expr, right: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the smallest parts in which two expressions differ, side by side."""
+    if ast.dump(mine) == ast.dump(right):
+        return
+    pairs = None if _calls_on(mine, right) or _calls_on(right, mine) else _children(mine, right)
+    if pairs is None:
+        yield mine, right
+        return
+    for one, other in pairs:
+        yield from parts(one, other)
+
+
+def _children(mine: ast.expr, right: ast.expr) -> list[tuple[ast.expr, ast.expr]] | None:
+    """Return the parts of two expressions that stand in the same places; None if all else is not the same."""
+    if type(mine) is not type(right):
+        return None
+    pairs: list[tuple[ast.expr, ast.expr]] = []
+    for name in mine._fields:
+        one, other = getattr(mine, name), getattr(right, name)
+        if isinstance(one, ast.expr) and isinstance(other, ast.expr):
+            pairs.append((one, other))
+        elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+            for a, b in zip(one, other, strict=True):
+                if isinstance(a, ast.expr) and isinstance(b, ast.expr):
+                    pairs.append((a, b))
+                elif isinstance(a, ast.keyword) and isinstance(b, ast.keyword) and a.arg == b.arg:
+                    pairs.append((a.value, b.value))
+                elif not (isinstance(a, ast.AST) and isinstance(b, ast.AST) and ast.dump(a) == ast.dump(b)):
+                    return None
+        elif isinstance(one, ast.AST) and isinstance(other, ast.AST):
+            if ast.dump(one) != ast.dump(other):
+                return None
+        elif one != other:
+            return None
+    return pairs
+
+
+def kind(cell: Cell, mine: ast.expr, right: ast.expr) -> str:
+    """Return in words what is exchanged, without saying for what."""
+    old, new = ast.unparse(mine), ast.unparse(right)
+    same = type(mine) is type(right)
+    known = (
+        (_is_number(mine), f"another {label(cell, mine)}"),
+        (_calls_on(right, mine), "one call more"),
+        (_calls_on(mine, right), "one call fewer"),
+        (isinstance(mine, ast.UnaryOp) and old[1:] == new, "another sign"),
+        (isinstance(mine, ast.Name) and isinstance(right, (ast.Name, ast.Attribute)), "another variable"),
+        (isinstance(mine, ast.Attribute) and same and old.startswith("self."), "another attribute of `self`"),
+        (_is_other_method(cell, mine, right), f"another call than `{getattr(mine, 'attr', '')}`"),
+        (old in new, "something more"),
+        (new in old, "something less"),
+        (isinstance(mine, ast.Compare) and same, "another comparison"),
+        (
+            isinstance(mine, ast.BinOp) and same and set(split(old)) - set(split(new)) <= SIGNS,
+            "another operator",
+        ),
+        (isinstance(mine, ast.Call) and same, _other_call(mine, right)),
+        (isinstance(mine, ast.Slice), "another slice"),
+    )
+    return next((words for fits, words in known if fits), "another expression")
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
+
+
+def _is_other_method(cell: Cell, mine: ast.expr, right: ast.expr) -> bool:
+    """Return whether the name of what is called differs, and nothing before it."""
+    if not (isinstance(mine, ast.Attribute) and isinstance(right, ast.Attribute)):
+        return False
+    parent = cell.parents.get(mine)
+    called = isinstance(parent, ast.Call) and parent.func is mine
+    return called and ast.dump(mine.value) == ast.dump(right.value)
+
+
+def _calls_on(call: ast.expr, inner: ast.expr) -> bool:
+    """Return whether a call takes this expression, as an argument or as the object of a method."""
+    if not isinstance(call, ast.Call):
+        return False
+    object_of = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+    return any(ast.dump(each) == ast.dump(inner) for each in [*call.args, *object_of])
+
+
+def _other_call(mine: ast.expr, right: ast.expr) -> str:
+    if not (isinstance(mine, ast.Call) and isinstance(right, ast.Call)):
+        return ""
+    if callee(mine) and callee(mine) == callee(right):
+        return f"other arguments of `{callee(mine)}`"
+    return f"another call than `{callee(mine)}`" if callee(mine) else "another call"
+
+
+@lru_cache(maxsize=20_000)
+def split(text: str) -> tuple[str, ...]:
+    """Return the words and signs of a text."""
+    return tuple(TOKEN.findall(text))
