@@ -1028,7 +1028,7 @@ write(question, "no feed-forward anywhere", chat=True, tokens=12, feed_forward=N
 # %% [markdown] slide="slide"
 # ## What's wrong here?
 #
-# The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
+# The code below runs without an error, and every shape is right. Before you open the answer, write down which line is wrong, why it causes this symptom, and a short test that would have found it. (Not counted.)
 
 # %% [markdown] slide="subslide"
 # ### Case: hidden padding moves every output
