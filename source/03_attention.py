@@ -470,7 +470,7 @@ check("attention-scores")
 # %% [markdown]
 # ### Other scores
 #
-# The paper chose the dot product because it is a single matrix product, which is fast and needs little memory (section 3.2.1). There are other ways to compare a query with a key:
+# The paper chose the dot product because matrix products are fast and need little memory (section 3.2.1). Others exist:
 #
 # | name | score | learnt | source |
 # |---|---|---|---|

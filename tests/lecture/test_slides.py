@@ -91,7 +91,8 @@ LOOK = """async () => {
   for (let frame = 0; frame < 30 && out() > 1; frame++) await new Promise(requestAnimationFrame);  // it is made to fit
   const text = [...page.querySelectorAll("p, li, td, th, pre, code, summary")].filter((one) => one.offsetParent);
   const sizes = text.map((one) => parseFloat(getComputedStyle(one).fontSize) * page.dataset.scale);
-  return {place: location.hash, text: page.innerText, least: Math.min(99, ...sizes),
+  const {h, v, f} = Reveal.getIndices();
+  return {place: `${h}/${v}/${f ?? ""}`, text: page.innerText, least: Math.min(99, ...sizes),
           images: images.length, broken: images.filter((one) => !one.naturalWidth).length, out: out()};
 }"""
 GO_TO = """(title) => {

@@ -52,6 +52,16 @@ def test_answers_come_in_the_order_of_the_questions(warm: WarmProcess, size: int
     assert got == [2.0 * number for number in range(3 * AHEAD)]
 
 
+@pytest.mark.parametrize("sizes", [[1, 300, 2_000, 3_500], [6_000, 6_000, 1_000, 1_000], [15_000, 500, 500]])
+def test_long_answers_hold_up_no_question(warm: WarmProcess, sizes: list[int]) -> None:
+    """A probe that waits for us to take its answer reads nothing meanwhile, so what is sent ahead must have room."""
+    with warm.run() as run:
+        run.cell("import torch\ndef f(x):\n    return torch.zeros(150_000) + len(x)", 5)
+        sent = [torch.zeros(size) for size in sizes * AHEAD]
+        got = [seen["value"][0].item() for seen in run.probe(5).observe_all(_questions(sent))]
+    assert got == sizes * AHEAD
+
+
 @pytest.mark.parametrize("how", ["os._exit(1)", "while True: pass"])
 def test_a_question_that_ends_its_probe_costs_no_other(warm: WarmProcess, how: str) -> None:
     """The questions before it are answered, and a new probe of the same run answers those after it."""
