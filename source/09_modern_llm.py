@@ -321,7 +321,7 @@ for heads in (9, 3, 1):
     print(f"{heads} key heads: {1 / seconds:3.0f} tokens a second")
 
 # %% [markdown]
-# With three key heads, about two to three times as many as with nine. Ainslie et al. found the quality close to that of full attention, and the speed close to that of a single key head. (Your own attention will gain less, because it copies the cache: once to append a position, and once more to repeat the heads. Programs that serve models do neither.)
+# Three key heads allow two to three times as many tokens as nine. Ainslie et al. found the quality close to that of full attention, and the speed close to that of a single key head. (Your own attention will gain less, because it copies the cache: once to append a position, and once more to repeat the heads. Programs that serve many users avoid both copies.)
 
 # %% [markdown] slide="slide"
 # ### Exercise 2: `GroupedQueryAttention` (5 points)

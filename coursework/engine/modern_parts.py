@@ -198,7 +198,7 @@ class LoadExample(CallFunction):
         try:
             answer.find()(model, tensors)
         except Exception as problem:
-            if not self.spoilt or isinstance(problem, NotImplementedError):  # an answer that is not written yet
+            if not self.spoilt or isinstance(problem, NotImplementedError):  # of an answer to be written
                 raise
             kept = all(bool(weight.eq(1).all()) for weight in weights.values())
             named = isinstance(problem, ValueError) and self.spoilt in str(problem)

@@ -16,8 +16,8 @@ from coursework.engine.modern_parts import WriteExample
 
 MODE = {"train mode afterwards": "`model.training` should be what it was before the call, "
                                  "also if `choose` or the model raises an exception."}
-RAISED = {"exception reaches the caller": "`choose` or the model raised an exception, and your code kept it to "
-                                          "itself. `finally` restores the mode, and lets the exception pass.",
+RAISED = {"exception reaches the caller": "`choose` or the model raised an exception, and your code caught "
+                                          "it. `finally` restores the mode, and lets the exception pass.",
           **MODE}
 FACTS = {
     "prompt at once": "The prompt should go through the model once, all its tokens at a time.",
