@@ -8,6 +8,7 @@ import contextlib
 import difflib
 import io
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -92,18 +93,22 @@ def exercise_named(name: str, names: Mapping[str, Any]) -> Exercise | None:
     return next((each for each in (*here, *every_exercise()) if name and name in (each.id, each.name)), None)
 
 
+def meant(name: str) -> str:
+    """Return a question after the exercise whose id is most like a name that is none, "" if none is."""
+    near = difflib.get_close_matches(name, [each.id for each in every_exercise()], n=1)
+    return f"Did you mean `{near[0]}`? " if near else ""
+
+
 def card_for(name: str, names: Mapping[str, Any]) -> "Card":
     """Return the card of an answer, by the exercise's id or by its name."""
-    from coursework.engine.examples import every_set, find
+    from coursework.engine.examples import find
     from coursework.instant.card import Card
 
     examples, exercise = find(name), exercise_named(name, names)
     if examples is None:
         if exercise:
             return Card(name, False, "no example.", NO_EXAMPLE.format(name=name))
-        near = difflib.get_close_matches(name, [each.exercise for each in every_set()], n=1)
-        meant = f"Did you mean `{near[0]}`? " if near else ""
-        return Card(name, False, "no such exercise.", f"{meant}{UNKNOWN}")
+        return Card(name, False, "no such exercise.", f"{meant(name)}{UNKNOWN}")
     if problem := _not_to_be_tried(examples.name, exercise, names):
         return Card(examples.name, False, *problem)
     card = _tried(examples, exercise, names)
@@ -236,6 +241,9 @@ def watch_cells() -> None:
     from coursework.instant.failures import show_failures_as_cards
     from coursework.instant.runs import Runs
 
+    # IPython's own would end the kernel, and with it all that the student has run.
+    shell.user_ns |= {"exit": sys.exit, "quit": sys.exit}
+    warnings.filterwarnings("ignore", "To exit: use 'exit'")
     runs = Runs(shell.user_ns)
     shell._coursework_runs = runs
     shell.input_transformers_cleanup.append(runs.transformed)

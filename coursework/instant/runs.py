@@ -24,6 +24,10 @@ UNDEFINED = (
     "`{name}` is not defined, because the last run of its cell ended with {what}. Correct the cell and run "
     "it again."
 )
+UNBOUND = (
+    "This cell ran, but it does not define `{name}`{instead}. Grading looks for `{name}` in this cell: is "
+    "the name spelt as in the exercise?"
+)
 ELSEWHERE = (
     "What `{name}` means now comes from another cell. Grading reads the exercise's own cell only: write your "
     "answer there, and run it."
@@ -85,7 +89,8 @@ class Runs:
             del self.lacking[name]
         if exercise := self.own_exercise():
             value = self.names.get(exercise.name, NOTHING)
-            fresh = problem is None or value is not self._before.get(exercise.name, NOTHING)
+            fresh = value is not self._before.get(exercise.name, NOTHING)
+            fresh |= problem is None and exercise.name in bound
             self.own[exercise.id] = Run(self.source, problem, fresh, value)
         tested = self.tested_exercise()
         if tested and problem is None and not self.is_skipped(tested) and (stale := self.problem(tested)):
@@ -121,10 +126,12 @@ class Runs:
         return digest_of(run.source) == exercise.skeleton
 
     def undefined(self, exercise: Exercise) -> str:
-        """Return why an exercise's name means nothing: its cell failed, or is not written yet."""
+        """Return why an exercise's name means nothing: its cell failed, defines another or is not written."""
         run = self.own.get(exercise.id)
-        if run is None or run.problem is None or self.is_unwritten(exercise):
+        if run is None or self.is_unwritten(exercise):
             return exercise.unwritten
+        if run.problem is None:
+            return _unbound(exercise, run)
         return UNDEFINED.format(name=exercise.name, what=_what_ended(run))
 
     def is_skipped(self, exercise: Exercise) -> bool:
@@ -139,9 +146,18 @@ class Runs:
             return ELSEWHERE.format(name=exercise.name) if self._ids_known else ""
         if not run.fresh and run.problem is not None:
             return FAILED.format(name=exercise.name, what=_what_ended(run))
+        if not run.fresh:
+            return _unbound(exercise, run)
         if self.names.get(exercise.name, NOTHING) is not run.value:
             return ELSEWHERE.format(name=exercise.name)
         return ""
+
+
+def _unbound(exercise: Exercise, run: Run) -> str:
+    """Return that a cell ran without defining its exercise's name, and what it defines instead."""
+    others = re.findall(r"^(?:def|class) +(\w+)", run.source, re.M)
+    instead = f", but `{others[-1]}`" if others else ""
+    return UNBOUND.format(name=exercise.name, instead=instead)
 
 
 def _what_ended(run: Run) -> str:
@@ -175,5 +191,6 @@ def names_bound(source: str) -> set[str]:
             ast.walk(ast.parse("\n".join(each for each in source.split("\n") if each[:1] not in "%!")))
         )
         stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        stored |= {n.asname or n.name.partition(".")[0] for n in nodes if isinstance(n, ast.alias)}
         return stored | {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
     return set()

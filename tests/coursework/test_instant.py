@@ -305,6 +305,12 @@ def test_numbers_that_do_not_matter_beside_the_others_are_near_zero() -> None:
     assert [cell.text for cell in table.rows[0]] == ["0.75", "≈0", "0", "≈0"]
 
 
+def test_large_numbers_are_told_apart() -> None:
+    """Whoever checks an example by hand needs their digits."""
+    (table,) = tables_of(Observation(torch.tensor([[1000.0, 1001.0, 999.7, -4096.0]])))
+    assert [cell.text for cell in table.rows[0]] == ["1000", "1001", "1000", "−4096"]
+
+
 def test_what_stands_between_backticks_is_set_as_code() -> None:
     """In titles and hints; whatever it holds is escaped."""
     card = Card("f", False, "wrong.", "`x < 0` is dropped", "Print `x`.")
