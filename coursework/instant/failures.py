@@ -56,6 +56,8 @@ def _shown(value: BaseException, runs: Runs) -> list[str]:
     if tested is None:
         return []
     message = _message(value, tested, runs)
+    if not isinstance(value, KeyboardInterrupt):
+        runs.failing[tested.id] = message
     from IPython.display import display
 
     text = FAILS.format(name=tested.name, message=message).replace("`", "")
@@ -90,6 +92,8 @@ def _lacking(value: BaseException, runs: Runs) -> tuple[str, str]:
 
 def _how_far(exercise: Exercise, runs: Runs) -> str:
     """Return what to say of an exercise that raises NotImplementedError: not begun, or not finished."""
+    if exercise.stand_in and (stale := runs.problem(exercise)):
+        return stale
     begun = exercise.id in runs.own and not runs.is_unwritten(exercise) and exercise.stand_in
     return UNFINISHED.format(name=exercise.name) if begun else exercise.unwritten
 

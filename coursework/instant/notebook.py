@@ -28,6 +28,7 @@ FAULT = "The check itself failed ({kind}). Your answer may still be right: run t
 SKIPPED = (
     "You skipped this exercise, so it counts as unanswered. Write it and run its cell to have it checked."
 )
+TEST_FAILS = "right on its examples, but a visible test fails:"
 NO_POINTS = "Grading gives no points for this."
 RIGHT_BUT = "right with a working {first}."
 EARLIER = '`check("{first}")` fails first: fix that. Your `{name}` calls it, and is right apart from that.'
@@ -101,6 +102,8 @@ def meant(name: str) -> str:
 
 def card_for(name: str, names: Mapping[str, Any]) -> "Card":
     """Return the card of an answer, by the exercise's id or by its name."""
+    from dataclasses import replace
+
     from coursework.engine.examples import find
     from coursework.instant.card import Card
 
@@ -112,6 +115,9 @@ def card_for(name: str, names: Mapping[str, Any]) -> "Card":
     if problem := _not_to_be_tried(examples.name, exercise, names):
         return Card(examples.name, False, *problem)
     card = _tried(examples, exercise, names)
+    runs = runs_of(names)
+    if card.passed and runs and exercise and (message := runs.failing.get(exercise.id)):
+        return replace(card, passed=False, headline=TEST_FAILS, title=message)
     return card if card.passed or exercise is None else _own_mistake(card, examples, exercise, names)
 
 
@@ -131,6 +137,12 @@ def _not_to_be_tried(
     return None
 
 
+def no_points(exercise: Exercise, names: Mapping[str, Any]) -> str:
+    """Return why grading gives no points for an answer that passes its visible test, "" if it may."""
+    card = card_for(exercise.id, names) if exercise.excludes else None
+    return card.title if card and card.headline == NO_POINTS else ""
+
+
 def _tried(examples: Any, exercise: Exercise | None, names: Mapping[str, Any]) -> "Card":
     """Return the card of an answer after trying it where what its exercise excludes is refused."""
     from dataclasses import replace
@@ -139,6 +151,7 @@ def _tried(examples: Any, exercise: Exercise | None, names: Mapping[str, Any]) -
     from coursework.engine.observe import try_answer
     from coursework.exclusions import excluded
     from coursework.instant.card import Card, card_of
+    from coursework.instant.unregistered import HINT, unregistered
 
     excludes = exercise.excludes if exercise else ()
     instead = exercise.instead if exercise else ""
@@ -155,7 +168,10 @@ def _tried(examples: Any, exercise: Exercise | None, names: Mapping[str, Any]) -
     if called:
         title = f"`{called[0]}` is excluded in this exercise. {instead}"
         return Card(examples.name, False, NO_POINTS, title)
-    return replace(card_of(examples, got, source), printed=said.getvalue())
+    card = card_of(examples, got, source)
+    if not card.passed and not card.known and (title := unregistered(examples.examples[0].operation, answer)):
+        card = replace(card, title=title, hint=HINT)
+    return replace(card, printed=said.getvalue())
 
 
 def _own_mistake(card: "Card", examples: Any, exercise: Exercise, names: Mapping[str, Any]) -> "Card":

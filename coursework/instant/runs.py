@@ -25,13 +25,13 @@ UNDEFINED = (
     "it again."
 )
 UNBOUND = (
-    "This cell ran, but it does not define `{name}`{instead}. Grading looks for `{name}` in this cell: is "
-    "the name spelt as in the exercise?"
+    "This cell {defines}. Grading looks for `{name}` in this cell: is the name spelt as in the exercise?"
 )
 ELSEWHERE = (
     "What `{name}` means now comes from another cell. Grading reads the exercise's own cell only: write your "
     "answer there, and run it."
 )
+NO_POINTS = "Grading gives no points for this."
 NOT_TESTED = '__import__("coursework.instant.skip", fromlist=["skip"]).not_tested("{name}")\n'
 LESSON_CELL = re.compile(r"(setup|given|demo)-\d+|[a-z0-9-]+-test")
 NOTHING = object()
@@ -52,13 +52,15 @@ class Runs:
     """The runs of a kernel, by exercise.
 
     `lacking` maps each name that a cell could not bind to the exercise that was not written yet.
-    `skipped` holds the stand-ins that `skip` put in place.
+    `skipped` holds the stand-ins that `skip` put in place, `failing` what the visible tests say of answers
+    that they reject.
     """
 
     names: Mapping[str, Any]
     own: dict[str, Run] = field(default_factory=dict)
     lacking: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, Any] = field(default_factory=dict)
+    failing: dict[str, str] = field(default_factory=dict)
     source: str = ""  # of the cell that runs now
     cell_id: str | None = None
     _ids_known: bool = False
@@ -92,9 +94,15 @@ class Runs:
             fresh = value is not self._before.get(exercise.name, NOTHING)
             fresh |= problem is None and exercise.name in bound
             self.own[exercise.id] = Run(self.source, problem, fresh, value)
+            self.failing.pop(exercise.id, None)
         tested = self.tested_exercise()
-        if tested and problem is None and not self.is_skipped(tested) and (stale := self.problem(tested)):
-            print(f"✗ {stale}".replace("`", ""))
+        if tested and problem is None:
+            self.failing.pop(tested.id, None)
+        if tested and problem is None and not self.is_skipped(tested):
+            from coursework.instant.notebook import no_points
+
+            if told := self.problem(tested) or no_points(tested, self.names):
+                print(f"✗ {NO_POINTS} {told}".replace("`", ""))
 
     def skip(self, exercise: Exercise, stand_in: Any) -> None:
         """Take in that a stand-in is in place, so that cells that needed it can bind their names."""
@@ -156,8 +164,8 @@ class Runs:
 def _unbound(exercise: Exercise, run: Run) -> str:
     """Return that a cell ran without defining its exercise's name, and what it defines instead."""
     others = re.findall(r"^(?:def|class) +(\w+)", run.source, re.M)
-    instead = f", but `{others[-1]}`" if others else ""
-    return UNBOUND.format(name=exercise.name, instead=instead)
+    defines = f"defines `{others[-1]}`, not" if others else "does not define"
+    return UNBOUND.format(name=exercise.name, defines=f"{defines} `{exercise.name}`")
 
 
 def _what_ended(run: Run) -> str:

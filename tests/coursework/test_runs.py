@@ -132,11 +132,11 @@ def test_a_cell_that_defines_another_name_is_no_answer(lab: Lab) -> None:
     """Not in place of an earlier run, and not the first time."""
     lab("softmax", RIGHT)
     lab("softmax", RIGHT.replace("softmax", "soft_max"))
-    told = "does not define `softmax`, but `soft_max`"
+    told = "defines `soft_max`, not `softmax`"
     assert told in said(lab("demo-5"))
     assert told.replace("`", "") in said(lab("softmax-test"))
     lab("causal-mask", "def causalmask(size):\n    return torch.ones(size, size).tril().bool()")
-    told = "does not define `causal_mask`, but `causalmask`"
+    told = "defines `causalmask`, not `causal_mask`"
     assert told in said(lab("demo-17"))
     assert told.replace("`", "") in said(lab("causal-mask-test"))
 
@@ -146,6 +146,27 @@ def test_a_failing_test_of_an_older_answer_says_that_it_is_older(lab: Lab) -> No
     lab("softmax", NO_RETURN)
     lab("softmax", f"{RIGHT} +")
     assert "ended with a SyntaxError in line 3" in said(lab("softmax-test"))
+
+
+def test_a_visible_test_says_what_is_excluded(lab: Lab) -> None:
+    """It passes all the same: the result is right."""
+    lab("softmax", "def softmax(x, dim=-1):\n    return x.softmax(dim)")
+    told = said(lab("softmax-test"))
+    assert told.startswith("softmax: the visible tests pass ✗ Grading gives no points for this.")
+    assert "torch.softmax is excluded in this exercise" in told
+
+
+def test_what_a_visible_test_rejects_is_not_right(lab: Lab) -> None:
+    """The examples need not see that it is no parameter. Another run of the cell has to be tested anew."""
+    lab("new", 'skip("scaled_dot_product_attention")')
+    right = HEAD.replace("        out, _ =", "        return").replace(", mask)", ", mask)[0]")
+    answer = right.replace("__init__()", "__init__()\n        self.weight = nn.Parameter(torch.ones(1))")
+    lab("self-attention-head", answer)
+    assert "✓ SelfAttentionHead" in said(lab("demo-27"))
+    assert "Expected the weights" in said(lab("self-attention-head-test"))
+    assert "but a visible test fails: Expected the weights" in said(lab("demo-27"))
+    lab("self-attention-head", right)
+    assert "✓ SelfAttentionHead" in said(lab("demo-27"))
 
 
 @pytest.mark.parametrize("call", ["exit()", "quit()", "import sys; sys.exit(1)"])

@@ -96,6 +96,8 @@ def leak(name: str, *bases: type[Exception]) -> Raised:
         ("(x, x).shape", "This is a tuple"),
         ("F.dropout((x, x))", "a pair, such as output and weights"),
         ("(x, x) + x", "a pair, such as output and weights"),
+        ("(1, 2) + [3]", "`+` joins two lists or two tuples"),
+        ("[1] + (2, 3)", "`+` joins two lists or two tuples"),
         ("x + (x, x)", "a pair, such as output and weights"),
         ("setattr(nn.Linear(2, 2), 'weight', x)", "Only an nn.Parameter"),
         ("x & x", "`&` and `|` take booleans"),
