@@ -1145,7 +1145,7 @@ if own is not None:
     print(f"after 256 tokens, the cache makes the next one {kept[-1] / again[-1]:.0f} times as fast")
 
 # %% [markdown]
-# With the cache, the speed depends little on the length. Without it, each token takes a pass over all positions, and the speed falls as the text grows: after 256 tokens, the next one comes more than ten times as fast with the cache. Weights of 16 bits halve the memory. With the cache, they don't double the speed here.
+# With the cache, the speed depends little on the length. Without it, each token takes a pass over all positions, and the speed falls as the text grows: after 256 tokens, the next one comes about ten times as fast with the cache, or faster. Weights of 16 bits halve the memory. With the cache, they don't double the speed here.
 #
 # What would be the fastest possible? Each token needs every weight once, so the time to read them from memory is a lower bound. It is bytes over **bandwidth**. Measure how fast memory is read by a sum, and by the product of a matrix with one vector.
 
