@@ -22,6 +22,10 @@ AGAIN = (
     "`{lacking}` is missing here: its cell ran before `{name}` was in place. Run that cell again, with Run > "
     "Run All Above Selected Cell."
 )
+NOT_RUN = (
+    "`{lacking}` is not defined yet: a cell above this one has not run since the kernel started. Run them "
+    "with Run > Run All Above Selected Cell."
+)
 WAYS = {"written": "Write it", "right": '`check("{name}")` says why: fix it'}
 BROKEN = (
     '`{name}` is not right yet, so this cell cannot run. `check("{name}")` says why: fix it, or run '
@@ -55,7 +59,7 @@ def _shown(value: BaseException, runs: Runs) -> list[str]:
     line, name = _lacking(value, runs)  # a line on what is missing, if that is why
     if line:
         unbound = {each for each in names_bound(runs.source) if runs.names.get(each) is None}
-        runs.lacking |= dict.fromkeys(unbound - {name}, name)
+        runs.lacking |= dict.fromkeys(unbound - {name}, name) if name else {}
         return [line.replace("`", "")]
     tested = runs.tested_exercise()
     if tested is None:
@@ -89,14 +93,16 @@ def _lacking(value: BaseException, runs: Runs) -> tuple[str, str]:
             return runs.undefined(own), lacking
         if lacking in runs.lacking:
             return _needs(lacking, runs)
-    return _lacking_in_demo(runs)
+    return _lacking_in_demo(value, runs)
 
 
-def _lacking_in_demo(runs: Runs) -> tuple[str, str]:
-    """Return the same for a demo of the lesson: what it uses is None, or is an exercise that is wrong."""
+def _lacking_in_demo(value: BaseException, runs: Runs) -> tuple[str, str]:
+    """Return the same for a demo of the lesson: it uses what is None or was not run, or a wrong exercise."""
     file = notebook_file(runs.names)
     if file is None or digest_of(runs.source) not in saved_demos(file):
         return "", ""
+    if isinstance(value, NameError) and value.name and value.name in set(names_read(runs.source)):
+        return NOT_RUN.format(lacking=value.name), ""
     given = set(names_read(runs.source)) - names_bound(runs.source)
     empty = {each for each in given if runs.names.get(each) is None}
     if lost := next((each for each in runs.lacking if each in empty), ""):

@@ -119,6 +119,13 @@ def test_what_an_earlier_cell_could_not_make_is_one_line(lab: Lab) -> None:
     assert "weight of cat in row its" in said(lab("demo-23"))
 
 
+def test_a_demo_that_needs_a_cell_above_says_so(lab: Lab) -> None:
+    """No exercise is blamed for what was not run."""
+    lab("new", "del words")
+    assert said(lab("demo-23")).startswith("words is not defined yet: a cell above this one has not run")
+    lab("demo-7")
+
+
 def test_writing_a_skipped_exercise_takes_the_stand_in_s_place(lab: Lab) -> None:
     """Then it is tested and checked as ever."""
     lab("new", 'skip("softmax")')
