@@ -19,7 +19,7 @@ from typing import Any
 from autograder.grading import outcomes
 from autograder.grading.chance import may_vary
 from autograder.grading.incidents import Incidents
-from autograder.grading.lines import LineFinder, failed_checks, wants_lines
+from autograder.grading.lines import LineFinder, wants_lines
 from autograder.grading.outcomes import CheckResults
 from autograder.grading.runner import ExerciseRunner
 from autograder.judge.diagnose import diagnose
@@ -292,7 +292,7 @@ class GradingSession:
             exercise = self._exercises.get(done.id)
             if exercise is not None and wants_lines(exercise, done):
                 *helpers, source = IMPORT_BASICS, *self._sources(exercise)
-                lines, change = finder.told(exercise, failed_checks(exercise, done), helpers, source)
+                lines, change = finder.told(exercise, done, helpers, source)
                 done = done.model_copy(update={"lines": lines})
                 changes |= {done.id: change} if change else {}
             elif done.lines is None and done.failures:

@@ -6,6 +6,7 @@ from pathlib import Path
 from autograder.model.errors import CourseError
 
 CONFIG = "nbgrader_config.py"
+ERROR_LOG = "grader-errors.log"  # in the folder of the reports
 
 
 class _Place:

@@ -21,7 +21,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from autograder.model.course import Course
+from autograder.model.course import ERROR_LOG, Course
 from autograder.model.report import ExerciseReport, Outcome, Report, State
 from autograder.model.text import clean, clean_name
 from autograder.reports.words import (
@@ -40,7 +40,6 @@ from autograder.reports.words import (
     with_detail,
     wording,
 )
-from autograder.storage.attempts import ERROR_LOG
 
 WINDOW = 300.0  # seconds over which the rate is taken: submissions differ a lot
 _COLOUR = {

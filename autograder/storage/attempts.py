@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 
 from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 
+from autograder.model.course import ERROR_LOG
 from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import PATIENCE
 from autograder.model.report import Document, Outcome, Report
 from autograder.model.text import clean
 from autograder.storage.io_errors import plain_database_errors
 
-DATABASE, EXPORT, ERROR_LOG = "attempts.db", "attempts.jsonl", "grader-errors.log"
+DATABASE, EXPORT = "attempts.db", "attempts.jsonl"
 LONGEST_TRACEBACK = 20_000  # characters: it may quote what student code raised
 HOUR = 3600.0
 _ENTRY_OF = re.compile(r"^=== \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, ")

@@ -28,13 +28,13 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandler
 
-from autograder.model.course import Course
+from autograder.model.course import ERROR_LOG, Course
 from autograder.model.errors import AutograderError
 from autograder.model.text import visible
 from autograder.reports.feedback_exporter import is_stale, make_pages, outdate
 from autograder.reports.publish import publish
 from autograder.reports.words import points
-from autograder.storage.attempts import ERROR_LOG, log_error
+from autograder.storage.attempts import log_error
 from autograder.storage.gradebook import give_comment, give_points
 from autograder.storage.io_errors import plain_io_errors
 from autograder.written.answers import WrittenAnswer, WrittenAnswers

@@ -19,6 +19,7 @@ from coursework.engine.values import Opaque
 
 MOST_ROWS, MOST_COLUMNS, LONGEST = 12, 16, 160
 MOST_ITEMS = 32  # of a list that are shown
+WHOLE, MOST_DIGITS = 999.5, 1e6  # between these, every digit before the point is shown
 NEGLIGIBLE = 1e-4  # of the largest entry of a table
 SIDE, SMALL_SIDE = 26, 18  # pixels a cell: in grids up to MANY cells a side, and in larger ones
 MANY, MOST = 10, 24  # cells a side; no more than MOST are drawn
@@ -135,7 +136,8 @@ def number_text(value: Any, least: float = 0.0) -> str:
     if isinstance(value, float) and 0 < abs(value) < least:
         return "≈0"
     if isinstance(value, float):
-        short = f"{value:.3g}"
+        whole = WHOLE <= abs(value) < MOST_DIGITS
+        short = f"{value:.0f}" if whole else f"{value:.3g}"
         return "0" if short in ("-0", "0") else short.replace("-", "−").replace("inf", "∞")
     if isinstance(value, Opaque):
         return f"<{value.kind}>"

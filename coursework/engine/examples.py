@@ -96,6 +96,8 @@ class ExampleSet:
         pairs = zip(got, self.examples, strict=True)
         signatures = [sign(seen, example.expected) for seen, example in pairs]
         exact = next((each for each in self.mistakes if matching(signatures, each.signatures)), None)
+        if exact and len(exact.titles) > 1 and not any(map(_tells, got, self.examples)):
+            exact = None  # whatever loses the result looks like this
         if exact and (exact.either or len(exact.titles) == 1):
             return exact.titles[0], exact.hints[0]
         single = [each for each in self.mistakes if each.either or len(each.titles) == 1]
@@ -105,6 +107,11 @@ class ExampleSet:
         if likeliest and _explained(signatures, likeliest.signatures):
             return likeliest.titles[0], likeliest.hints[0]
         return (exact.titles[0], exact.hints[0]) if exact else None
+
+
+def _tells(got: Observation, example: Example) -> bool:
+    """Return whether there is a wrong result to tell mistakes by."""
+    return got.raised is None and got.value is not None and not is_right(got, example.expected)
 
 
 def _explained(got: Sequence[Signature], known: Sequence[Signature]) -> int:

@@ -22,6 +22,8 @@ LONGEST_LINE = 80
 LONGEST_CELL = 100_000  # characters; nobody writes a longer one by hand
 SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 NAME = re.compile(r"[A-Za-z_]\w*")
+NOT_OF_A_BLANK = 'not implemented for|required "forward"'  # torch raises it too
+WITHOUT_SELF = "Is `self.` missing before `{name}`?"
 UNFINISHED = "The cell still raises NotImplementedError. Replace that line with your own code."
 MISSING_PART = "A part that the exercise asks for is missing, or has the wrong form."
 
@@ -69,7 +71,7 @@ def say_raised(raised: Raised, cell: StudentCell) -> str:
 
 def is_unfinished(raised: Raised) -> bool:
     """Return whether an exception is the one that every unfilled cell raises, and not one of torch's."""
-    return raised.kind == "NotImplementedError" and "not implemented for" not in raised.message
+    return raised.kind == "NotImplementedError" and not re.search(NOT_OF_A_BLANK, raised.message)
 
 
 def what_raised(raised: Raised, cell: StudentCell) -> str:
@@ -91,8 +93,20 @@ def _advice(raised: Raised, cell: StudentCell) -> str:
     line = cell.line(raised.line or 0, raised.text) if name in SYNTAX else None
     if said := _syntax_error(cell.source, line):
         return f"Python says: {said}."
+    if lone := _without_self(raised, cell):
+        return WITHOUT_SELF.format(name=lone)
     known = raised.bases[raised.bases.index(name) :] if name in raised.bases else ()
     return advice((name, *known), raised.message, cell.has)
+
+
+def _without_self(raised: Raised, cell: StudentCell) -> str:
+    """Return the attribute of a module that a failing line calls by its bare name, "" for none."""
+    if not re.search("is not defined|not callable", raised.message) or not cell.line(
+        raised.line or 0, raised.text
+    ):
+        return ""
+    called = re.findall(r"(?<![\w.])([A-Za-z_]\w*)\(", raised.text)
+    return next((name for name in called if re.search(rf"\bself\.{name}\b", cell.source)), "")
 
 
 def _syntax_error(source: str, line: tuple[int, str] | None) -> str:

@@ -10,7 +10,7 @@ import traceback
 from types import MethodType, TracebackType
 from typing import Any
 
-from coursework.engine.exceptions import StudentCell, is_unfinished, say_raised
+from coursework.engine.exceptions import StudentCell, is_unfinished, say_raised, what_raised
 from coursework.engine.observation import Observation
 from coursework.instant.exercises import Exercise, digest_of, notebook_file, saved_demos
 from coursework.instant.notebook import earlier_used, first_failing
@@ -25,6 +25,11 @@ BROKEN = (
 )
 FIRST = '`check("{first}")` fails first: fix that. `{name}` calls it.'
 ANOTHER = "in another of your cells"
+STOPPED = "You stopped your code{place}. Is there a loop that never ends?"
+UNFINISHED = (
+    "The cell of `{name}` still has a line `raise NotImplementedError()`. Put your code in its place, or run "
+    '`skip("{name}")` to go on without it.'
+)
 FAILS = "A visible test of `{name}` fails: {message}"
 SHORT = "{kind}: a visible test of `{name}` fails, as the card says."
 
@@ -51,6 +56,8 @@ def _shown(value: BaseException, runs: Runs) -> list[str]:
     if tested is None:
         return []
     message = _message(value, tested, runs)
+    if not isinstance(value, KeyboardInterrupt):
+        runs.failing[tested.id] = message
     from IPython.display import display
 
     text = FAILS.format(name=tested.name, message=message).replace("`", "")
@@ -71,7 +78,7 @@ def _lacking(value: BaseException, runs: Runs) -> tuple[str, str]:
     seen = Observation.of({"raised": described(value)}).raised
     if seen and is_unfinished(seen):
         unwritten = _unwritten(value.__traceback__, runs)
-        return (unwritten.unwritten, unwritten.name) if unwritten else ("", "")
+        return (_how_far(unwritten, runs), unwritten.name) if unwritten else ("", "")
     if isinstance(value, NameError) and (lacking := value.name):
         if own := next((each for each in runs.exercises if each.name == lacking), None):
             return runs.undefined(own), lacking
@@ -81,6 +88,14 @@ def _lacking(value: BaseException, runs: Runs) -> tuple[str, str]:
             return NEEDS.format(lacking=lacking, name=name, state=state, ways=ways), name
     broken = _broken(runs)
     return (BROKEN.format(name=broken.name), broken.name) if broken else ("", "")
+
+
+def _how_far(exercise: Exercise, runs: Runs) -> str:
+    """Return what to say of an exercise that raises NotImplementedError: not begun, or not finished."""
+    if exercise.stand_in and (stale := runs.problem(exercise)):
+        return stale
+    begun = exercise.id in runs.own and not runs.is_unwritten(exercise) and exercise.stand_in
+    return UNFINISHED.format(name=exercise.name) if begun else exercise.unwritten
 
 
 def _state(name: str, runs: Runs) -> str:
@@ -108,6 +123,8 @@ def _message(value: BaseException, tested: Exercise, runs: Runs) -> str:
     """Return what a visible test says of an answer: its message, or the exception in the student's code."""
     own = runs.own.get(tested.id)
     source = own.source if own else cell_of(runs.names.get(tested.name))
+    if stale := runs.problem(tested):
+        return stale
     if blamed := first_failing(earlier_used(tested, runs.names), runs.names):
         return FIRST.format(first=blamed.name, name=tested.name)
     if isinstance(value, AssertionError) and str(value):
@@ -115,11 +132,14 @@ def _message(value: BaseException, tested: Exercise, runs: Runs) -> str:
     seen = Observation.of({"raised": described(value)}).raised
     if seen is None:
         return type(value).__name__
-    said = say_raised(seen, StudentCell(source, frozenset({tested.name})))
+    cell = StudentCell(source, frozenset({tested.name}))
+    if isinstance(value, KeyboardInterrupt):
+        return STOPPED.format(place=what_raised(seen, cell).removeprefix("a KeyboardInterrupt"))
+    said = say_raised(seen, cell)
     said = (
         said.replace(ANOTHER, f"in the line `{seen.text}` of this test") if seen.text in runs.source else said
     )
-    return f"{said} Python says: {value}" if str(value) else said
+    return f"{said} Python says: {value}" if str(value) and not isinstance(value, SystemExit) else said
 
 
 def failed_test(value: BaseException, message: str = "", name: str = "") -> str:

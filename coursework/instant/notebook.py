@@ -8,6 +8,7 @@ import contextlib
 import difflib
 import io
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ FAULT = "The check itself failed ({kind}). Your answer may still be right: run t
 SKIPPED = (
     "You skipped this exercise, so it counts as unanswered. Write it and run its cell to have it checked."
 )
+TEST_FAILS = "right on its examples, but a visible test fails:"
 NO_POINTS = "Grading gives no points for this."
 RIGHT_BUT = "right with a working {first}."
 EARLIER = '`check("{first}")` fails first: fix that. Your `{name}` calls it, and is right apart from that.'
@@ -92,21 +94,30 @@ def exercise_named(name: str, names: Mapping[str, Any]) -> Exercise | None:
     return next((each for each in (*here, *every_exercise()) if name and name in (each.id, each.name)), None)
 
 
+def meant(name: str) -> str:
+    """Return a question after the exercise whose id is most like a name that is none, "" if none is."""
+    near = difflib.get_close_matches(name, [each.id for each in every_exercise()], n=1)
+    return f"Did you mean `{near[0]}`? " if near else ""
+
+
 def card_for(name: str, names: Mapping[str, Any]) -> "Card":
     """Return the card of an answer, by the exercise's id or by its name."""
-    from coursework.engine.examples import every_set, find
+    from dataclasses import replace
+
+    from coursework.engine.examples import find
     from coursework.instant.card import Card
 
     examples, exercise = find(name), exercise_named(name, names)
     if examples is None:
         if exercise:
             return Card(name, False, "no example.", NO_EXAMPLE.format(name=name))
-        near = difflib.get_close_matches(name, [each.exercise for each in every_set()], n=1)
-        meant = f"Did you mean `{near[0]}`? " if near else ""
-        return Card(name, False, "no such exercise.", f"{meant}{UNKNOWN}")
+        return Card(name, False, "no such exercise.", f"{meant(name)}{UNKNOWN}")
     if problem := _not_to_be_tried(examples.name, exercise, names):
         return Card(examples.name, False, *problem)
     card = _tried(examples, exercise, names)
+    runs = runs_of(names)
+    if card.passed and runs and exercise and (message := runs.failing.get(exercise.id)):
+        return replace(card, passed=False, headline=TEST_FAILS, title=message)
     return card if card.passed or exercise is None else _own_mistake(card, examples, exercise, names)
 
 
@@ -126,6 +137,12 @@ def _not_to_be_tried(
     return None
 
 
+def no_points(exercise: Exercise, names: Mapping[str, Any]) -> str:
+    """Return why grading gives no points for an answer that passes its visible test, "" if it may."""
+    card = card_for(exercise.id, names) if exercise.excludes else None
+    return card.title if card and card.headline == NO_POINTS else ""
+
+
 def _tried(examples: Any, exercise: Exercise | None, names: Mapping[str, Any]) -> "Card":
     """Return the card of an answer after trying it where what its exercise excludes is refused."""
     from dataclasses import replace
@@ -134,6 +151,7 @@ def _tried(examples: Any, exercise: Exercise | None, names: Mapping[str, Any]) -
     from coursework.engine.observe import try_answer
     from coursework.exclusions import excluded
     from coursework.instant.card import Card, card_of
+    from coursework.instant.unregistered import HINT, unregistered
 
     excludes = exercise.excludes if exercise else ()
     instead = exercise.instead if exercise else ""
@@ -150,7 +168,10 @@ def _tried(examples: Any, exercise: Exercise | None, names: Mapping[str, Any]) -
     if called:
         title = f"`{called[0]}` is excluded in this exercise. {instead}"
         return Card(examples.name, False, NO_POINTS, title)
-    return replace(card_of(examples, got, source), printed=said.getvalue())
+    card = card_of(examples, got, source)
+    if not card.passed and not card.known and (title := unregistered(examples.examples[0].operation, answer)):
+        card = replace(card, title=title, hint=HINT)
+    return replace(card, printed=said.getvalue())
 
 
 def _own_mistake(card: "Card", examples: Any, exercise: Exercise, names: Mapping[str, Any]) -> "Card":
@@ -236,6 +257,9 @@ def watch_cells() -> None:
     from coursework.instant.failures import show_failures_as_cards
     from coursework.instant.runs import Runs
 
+    # IPython's own would end the kernel, and with it all that the student has run.
+    shell.user_ns |= {"exit": sys.exit, "quit": sys.exit}
+    warnings.filterwarnings("ignore", "To exit: use 'exit'")
     runs = Runs(shell.user_ns)
     shell._coursework_runs = runs
     shell.input_transformers_cleanup.append(runs.transformed)

@@ -24,10 +24,14 @@ UNDEFINED = (
     "`{name}` is not defined, because the last run of its cell ended with {what}. Correct the cell and run "
     "it again."
 )
+UNBOUND = (
+    "This cell {defines}. Grading looks for `{name}` in this cell: is the name spelt as in the exercise?"
+)
 ELSEWHERE = (
     "What `{name}` means now comes from another cell. Grading reads the exercise's own cell only: write your "
     "answer there, and run it."
 )
+NO_POINTS = "Grading gives no points for this."
 NOT_TESTED = '__import__("coursework.instant.skip", fromlist=["skip"]).not_tested("{name}")\n'
 LESSON_CELL = re.compile(r"(setup|given|demo)-\d+|[a-z0-9-]+-test")
 NOTHING = object()
@@ -48,13 +52,15 @@ class Runs:
     """The runs of a kernel, by exercise.
 
     `lacking` maps each name that a cell could not bind to the exercise that was not written yet.
-    `skipped` holds the stand-ins that `skip` put in place.
+    `skipped` holds the stand-ins that `skip` put in place, `failing` what the visible tests say of answers
+    that they reject.
     """
 
     names: Mapping[str, Any]
     own: dict[str, Run] = field(default_factory=dict)
     lacking: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, Any] = field(default_factory=dict)
+    failing: dict[str, str] = field(default_factory=dict)
     source: str = ""  # of the cell that runs now
     cell_id: str | None = None
     _ids_known: bool = False
@@ -85,11 +91,18 @@ class Runs:
             del self.lacking[name]
         if exercise := self.own_exercise():
             value = self.names.get(exercise.name, NOTHING)
-            fresh = problem is None or value is not self._before.get(exercise.name, NOTHING)
+            fresh = value is not self._before.get(exercise.name, NOTHING)
+            fresh |= problem is None and exercise.name in bound
             self.own[exercise.id] = Run(self.source, problem, fresh, value)
+            self.failing.pop(exercise.id, None)
         tested = self.tested_exercise()
-        if tested and problem is None and not self.is_skipped(tested) and (stale := self.problem(tested)):
-            print(f"✗ {stale}".replace("`", ""))
+        if tested and problem is None:
+            self.failing.pop(tested.id, None)
+        if tested and problem is None and not self.is_skipped(tested):
+            from coursework.instant.notebook import no_points
+
+            if told := self.problem(tested) or no_points(tested, self.names):
+                print(f"✗ {NO_POINTS} {told}".replace("`", ""))
 
     def skip(self, exercise: Exercise, stand_in: Any) -> None:
         """Take in that a stand-in is in place, so that cells that needed it can bind their names."""
@@ -121,10 +134,12 @@ class Runs:
         return digest_of(run.source) == exercise.skeleton
 
     def undefined(self, exercise: Exercise) -> str:
-        """Return why an exercise's name means nothing: its cell failed, or is not written yet."""
+        """Return why an exercise's name means nothing: its cell failed, defines another or is not written."""
         run = self.own.get(exercise.id)
-        if run is None or run.problem is None or self.is_unwritten(exercise):
+        if run is None or self.is_unwritten(exercise):
             return exercise.unwritten
+        if run.problem is None:
+            return _unbound(exercise, run)
         return UNDEFINED.format(name=exercise.name, what=_what_ended(run))
 
     def is_skipped(self, exercise: Exercise) -> bool:
@@ -139,9 +154,18 @@ class Runs:
             return ELSEWHERE.format(name=exercise.name) if self._ids_known else ""
         if not run.fresh and run.problem is not None:
             return FAILED.format(name=exercise.name, what=_what_ended(run))
+        if not run.fresh:
+            return _unbound(exercise, run)
         if self.names.get(exercise.name, NOTHING) is not run.value:
             return ELSEWHERE.format(name=exercise.name)
         return ""
+
+
+def _unbound(exercise: Exercise, run: Run) -> str:
+    """Return that a cell ran without defining its exercise's name, and what it defines instead."""
+    others = re.findall(r"^(?:def|class) +(\w+)", run.source, re.M)
+    defines = f"defines `{others[-1]}`, not" if others else "does not define"
+    return UNBOUND.format(name=exercise.name, defines=f"{defines} `{exercise.name}`")
 
 
 def _what_ended(run: Run) -> str:
@@ -175,5 +199,6 @@ def names_bound(source: str) -> set[str]:
             ast.walk(ast.parse("\n".join(each for each in source.split("\n") if each[:1] not in "%!")))
         )
         stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        stored |= {n.asname or n.name.partition(".")[0] for n in nodes if isinstance(n, ast.alias)}
         return stored | {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
     return set()

@@ -8,25 +8,29 @@ import sys
 from typing import Any
 
 from coursework.instant.exercises import Exercise
-from coursework.instant.notebook import exercise_named, runs_of
+from coursework.instant.notebook import exercise_named, meant, runs_of
 
 DONE = "{name} is skipped: a stand-in does its work in this notebook. The exercise counts as unanswered."
 NOTHING = "{name} is skipped: nothing later in this lesson needs it. The exercise counts as unanswered."
 NOT_TESTED = "{name} is skipped, so this test has nothing to test. The exercise counts as unanswered."
-UNKNOWN = "There is no exercise '{name}'. check() lists the exercises of this lesson."
+UNKNOWN = "There is no exercise '{name}'. {meant}check() lists the exercises of this lesson."
+WHICH = 'Say which exercise to skip, such as skip("softmax"). check() lists the exercises of this lesson.'
 
 
-def skip(name: Any) -> None:
+def skip(name: Any = None) -> None:
     """Bind a right version of what an exercise defines in the caller's names, and say so in one line.
 
     `name` is the exercise's id, the name of what it defines, or the object itself. Grading and `check` count
     the exercise as unanswered.
     """
     names = sys._getframe(1).f_globals
+    if name is None:
+        print(WHICH)
+        return
     name = name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__)
     exercise = exercise_named(name, names)
     if exercise is None:
-        print(UNKNOWN.format(name=name))
+        print(UNKNOWN.format(name=name, meant=meant(name).replace("`", "'")))
         return
     if not exercise.stand_in:
         print(NOTHING.format(name=exercise.id))

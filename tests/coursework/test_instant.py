@@ -1,5 +1,7 @@
 """The instant check says what is wrong with an answer, and leaves everything else as it was."""
 
+import __future__
+
 import linecache
 import random
 import warnings
@@ -10,10 +12,12 @@ import pytest
 import torch
 from torch import nn
 
+from autograder.judge.oracle import BASE
 from coursework import check
 from coursework.engine.draw import tables_of
 from coursework.engine.observation import Observation
 from coursework.instant.card import Card
+from coursework.instant.exercises import exercises_of
 
 
 def plain(x: torch.Tensor, dim: int) -> torch.Tensor:
@@ -305,6 +309,12 @@ def test_numbers_that_do_not_matter_beside_the_others_are_near_zero() -> None:
     assert [cell.text for cell in table.rows[0]] == ["0.75", "≈0", "0", "≈0"]
 
 
+def test_large_numbers_are_told_apart() -> None:
+    """Whoever checks an example by hand needs their digits."""
+    (table,) = tables_of(Observation(torch.tensor([[1000.0, 1001.0, 999.7, -4096.0]])))
+    assert [cell.text for cell in table.rows[0]] == ["1000", "1001", "1000", "−4096"]
+
+
 def test_what_stands_between_backticks_is_set_as_code() -> None:
     """In titles and hints; whatever it holds is escaped."""
     card = Card("f", False, "wrong.", "`x < 0` is dropped", "Print `x`.")
@@ -375,7 +385,9 @@ def test_the_first_of_several_is_named_whatever_it_raises() -> None:
 
 def test_a_mistake_of_its_own_is_named_all_the_same() -> None:
     """With what comes of it when the earlier exercise is right."""
-    source = MINE["scaled_dot_product_attention"].replace("weights @ v", "weights @ q").replace("~mask", "mask")
+    source = (
+        MINE["scaled_dot_product_attention"].replace("weights @ v", "weights @ q").replace("~mask", "mask")
+    )
     card = check("scaled_dot_product_attention", written(scaled_dot_product_attention=source, **NO_ROOT))
     assert card.known
     assert "mask" in card.title
@@ -436,3 +448,15 @@ def test_a_lost_gradient_is_told(name: str, answer: Callable[..., Any], lost: st
     card = tried(name, answer)
     assert not card.passed
     assert f"No gradient reaches {lost}" in card.title
+
+
+def test_layers_in_a_plain_list_are_told() -> None:
+    """Their dropout stays on in eval mode, so what they give is chance, and no example knows it."""
+    (exercise,) = (each for each in exercises_of("05_encoder") if each.id == "encoder")
+    assert "nn.ModuleList(" in exercise.stand_in
+    scope = dict(BASE)
+    source = exercise.stand_in.replace("nn.ModuleList(", "list(")
+    exec(compile(source, "", "exec", __future__.annotations.compiler_flag), scope)
+    card = check("encoder", scope)
+    assert card.title.startswith("`layers` is a plain list, so PyTorch doesn't see the layers in it")
+    assert "nn.ModuleList" in card.hint

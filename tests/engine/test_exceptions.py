@@ -53,7 +53,7 @@ def leak(name: str, *bases: type[Exception]) -> Raised:
         ("F.embedding(x, x)", "Whole numbers (torch.long)"),
         ("F.cross_entropy(x, torch.ones(2, dtype=torch.int32))", "Whole numbers (torch.long)"),
         ("torch.tensor([1, 2]).mean()", "needs floats"),
-        ("layer.weight.add_(1)", "changed in place while gradients are on"),
+        ("layer.weight.add_(1)", "that collects gradients is changed in place"),
         ("x.sum().backward()", "No gradient reaches this tensor"),
         ("layer.weight.numpy()", "NumPy cannot follow gradients"),
         ("torch.cat([x, torch.ones(2, 4)])", "agree in every other dimension"),
@@ -96,6 +96,8 @@ def leak(name: str, *bases: type[Exception]) -> Raised:
         ("(x, x).shape", "This is a tuple"),
         ("F.dropout((x, x))", "a pair, such as output and weights"),
         ("(x, x) + x", "a pair, such as output and weights"),
+        ("(1, 2) + [3]", "`+` joins two lists or two tuples"),
+        ("[1] + (2, 3)", "`+` joins two lists or two tuples"),
         ("x + (x, x)", "a pair, such as output and weights"),
         ("setattr(nn.Linear(2, 2), 'weight', x)", "Only an nn.Parameter"),
         ("x & x", "`&` and `|` take booleans"),
@@ -155,6 +157,24 @@ def test_a_name_is_repeated_if_the_cell_has_it() -> None:
     other = Raised("NameError", message.format("n123456"), ("NameError",))
     assert "`scroes` is not defined" in say_raised(known, CELL)
     assert "A name is not defined" in say_raised(other, CELL)
+
+
+def test_a_layer_without_self_is_told() -> None:
+    """The name is undefined, or it means a tensor of the lesson, which is not called."""
+    line = "return w_q(x)"
+    cell = StudentCell(f"self.w_q = nn.Linear(2, 2)\n{line}\n")
+    for kind, message in (
+        ("NameError", "name 'w_q' is not defined"),
+        ("TypeError", "'Tensor' object is not callable"),
+    ):
+        seen = Raised(kind, message, (kind, "Exception"), line=2, text=line)
+        assert say_raised(seen, cell).endswith("Is `self.` missing before `w_q`?")
+        assert "self" not in say_raised(seen, StudentCell(f"self.w = 1\n{line}\n"))
+
+
+def test_a_module_without_forward_left_no_blank() -> None:
+    """It is torch that raises NotImplementedError."""
+    assert "The module has no `forward`." in say_raised(raised("nn.Module()(x)"), CELL)
 
 
 def test_a_class_of_exceptions_is_told_by_its_nearest_known_base() -> None:

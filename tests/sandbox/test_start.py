@@ -29,6 +29,16 @@ def test_what_starts_it_does_not_import_torch() -> None:
     assert done.stdout.strip() == "False"
 
 
+def test_what_grades_a_file_does_not_import_the_gradebook() -> None:
+    """`check` records nothing, so it doesn't wait for nbgrader and SQLAlchemy."""
+    program = (
+        "import sys, autograder.cli, autograder.grading.grader, autograder.reports.terminal;"
+        "print([name for name in ('nbgrader', 'sqlalchemy') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_a_process_that_nobody_needed_ends() -> None:
     """Closing the grader ends it, although it was never asked for a run."""
     started = start(sandboxed=SANDBOXED)

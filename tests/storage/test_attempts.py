@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from autograder.model.course import ERROR_LOG
 from autograder.model.errors import CourseError
 from autograder.model.report import ExerciseReport, Outcome, Report
 from autograder.storage import attempts
 from autograder.storage.attempts import (
     DATABASE,
-    ERROR_LOG,
     HOUR,
     ArrivalLog,
     Attempt,

@@ -1,0 +1,218 @@
+"""In JupyterLab, which tells each cell's id, what ran last in an exercise's own cell is what counts."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from conftest import ROOT
+from jupyter_client.manager import start_new_kernel
+
+LESSON = "03_attention"
+RELEASED = {
+    cell.id: cell.source
+    for cell in nbformat.read(ROOT / f"release/{LESSON}/{LESSON}.ipynb", as_version=4).cells
+}
+RIGHT = """def softmax(x, dim=-1):
+    e = (x - x.amax(dim, keepdim=True)).exp()
+    return e / e.sum(dim, keepdim=True)"""
+NO_RETURN = RIGHT.replace("return ", "")
+HEAD = """class SelfAttentionHead(nn.Module):
+    def __init__(self, d_model, d_k=None):
+        super().__init__()
+        self.w_q, self.w_k = nn.Linear(d_model, d_k or d_model), nn.Linear(d_model, d_k or d_model)
+        self.w_v = nn.Linear(d_model, d_model)
+
+    def forward(self, x, mask=None):
+        out, _ = scaled_dot_product_attention(self.w_q(x), self.w_k(x), self.w_v(x), mask)
+"""
+Lab = Callable[..., list[Any]]
+
+
+def lab_in(folder: Path, validating: bool) -> Iterator[Lab]:
+    """Start a kernel for a released lesson, and yield what runs a cell in it as JupyterLab does."""
+    notebook = folder / LESSON / f"{LESSON}.ipynb"
+    notebook.parent.mkdir()
+    notebook.write_bytes((ROOT / f"release/{LESSON}/{LESSON}.ipynb").read_bytes())
+    named = {"JPY_SESSION_NAME": str(notebook)} | ({"NBGRADER_VALIDATING": "1"} if validating else {})
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    manager, client = start_new_kernel(
+        cwd=str(notebook.parent), env=os.environ | named | {"PYTHONPATH": path}
+    )
+
+    def run(cell: str, source: str | None = None) -> list[Any]:
+        """Run a cell by its id, as it was released or with another text, and return its outputs."""
+        content = {
+            "code": RELEASED[cell] if source is None else source,
+            "silent": False,
+            "store_history": True,
+        }
+        message = client.session.msg("execute_request", content, metadata={"cellId": cell})
+        client.shell_channel.send(message)
+        outputs = []
+        while True:
+            got = client.get_iopub_msg(timeout=60)
+            if got["parent_header"].get("msg_id") != message["header"]["msg_id"]:
+                continue
+            if got["msg_type"] == "status" and got["content"]["execution_state"] == "idle":
+                return outputs
+            if got["msg_type"] in ("stream", "display_data", "execute_result", "error"):
+                outputs.append(nbformat.v4.output_from_msg(got))
+
+    run("setup-1")
+    run("demo-1")
+    yield run
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A lesson in JupyterLab."""
+    yield from lab_in(tmp_path_factory.mktemp("lab"), validating=False)
+
+
+@pytest.fixture(scope="module")
+def validating(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A lesson in the kernel of `nbgrader validate`."""
+    yield from lab_in(tmp_path_factory.mktemp("validating"), validating=True)
+
+
+def said(outputs: list[Any]) -> str:
+    """All that a cell shows, prints or raises, as one line of text."""
+    texts = [
+        each.get("text") or (each.data["text/plain"] if "data" in each else "\n".join(each.traceback))
+        for each in outputs
+    ]
+    return " ".join(" ".join(texts).split())
+
+
+def test_a_skipped_exercise_works_and_is_not_taken_for_an_answer(lab: Lab) -> None:
+    """Its test neither passes nor fails, `check` counts it as unanswered, and what needs it works."""
+    lab("softmax")
+    assert "softmax is not written yet" in said(lab("softmax-test"))
+    assert said(lab("new", 'skip("softmax")')).startswith("softmax is skipped: a stand-in does its work")
+    assert "so this test has nothing to test" in said(lab("softmax-test"))
+    assert "✗ softmax: skipped." in said(lab("demo-5"))
+    assert "largest weight at d_k = 512" in said(lab("demo-14"))
+    assert "skipped: counts as unanswered" in said(lab("demo-34"))
+
+
+def test_writing_a_skipped_exercise_takes_the_stand_in_s_place(lab: Lab) -> None:
+    """Then it is tested and checked as ever."""
+    lab("new", 'skip("softmax")')
+    lab("softmax", NO_RETURN)
+    assert "Is there a return statement?" in said(lab("softmax-test"))
+    lab("softmax", RIGHT)
+    assert said(lab("softmax-test")) == "softmax: the visible tests pass"
+    assert "✓ softmax" in said(lab("demo-5"))
+
+
+def test_skipping_what_was_written_is_undone_by_its_cell(lab: Lab) -> None:
+    """The stand-in counts only as long as it is in place."""
+    lab("softmax", RIGHT)
+    lab("new", "skip(softmax)")
+    assert "✗ softmax: skipped." in said(lab("demo-5"))
+    lab("softmax", RIGHT)
+    assert "✓ softmax" in said(lab("demo-5"))
+
+
+def test_a_skipped_exercise_fails_validation(validating: Lab) -> None:
+    """In one line, which `nbgrader validate` prints."""
+    validating("softmax")
+    validating("new", 'skip("softmax")')
+    (error,) = validating("softmax-test")
+    line = "softmax is skipped, so this test has nothing to test. The exercise counts as unanswered."
+    assert (error.ename, error.traceback) == ("SkippedError", [line])
+
+
+def test_a_cell_that_defines_another_name_is_no_answer(lab: Lab) -> None:
+    """Not in place of an earlier run, and not the first time."""
+    lab("softmax", RIGHT)
+    lab("softmax", RIGHT.replace("softmax", "soft_max"))
+    told = "defines `soft_max`, not `softmax`"
+    assert told in said(lab("demo-5"))
+    assert told.replace("`", "") in said(lab("softmax-test"))
+    lab("causal-mask", "def causalmask(size):\n    return torch.ones(size, size).tril().bool()")
+    told = "defines `causalmask`, not `causal_mask`"
+    assert told in said(lab("demo-17"))
+    assert told.replace("`", "") in said(lab("causal-mask-test"))
+
+
+def test_a_failing_test_of_an_older_answer_says_that_it_is_older(lab: Lab) -> None:
+    """The error in it is not that of the cell as it is now."""
+    lab("softmax", NO_RETURN)
+    lab("softmax", f"{RIGHT} +")
+    assert "ended with a SyntaxError in line 3" in said(lab("softmax-test"))
+
+
+def test_a_visible_test_says_what_is_excluded(lab: Lab) -> None:
+    """It passes all the same: the result is right."""
+    lab("softmax", "def softmax(x, dim=-1):\n    return x.softmax(dim)")
+    told = said(lab("softmax-test"))
+    assert told.startswith("softmax: the visible tests pass ✗ Grading gives no points for this.")
+    assert "torch.softmax is excluded in this exercise" in told
+
+
+def test_what_a_visible_test_rejects_is_not_right(lab: Lab) -> None:
+    """The examples need not see that it is no parameter. Another run of the cell has to be tested anew."""
+    lab("new", 'skip("scaled_dot_product_attention")')
+    right = HEAD.replace("        out, _ =", "        return").replace(", mask)", ", mask)[0]")
+    answer = right.replace("__init__()", "__init__()\n        self.weight = nn.Parameter(torch.ones(1))")
+    lab("self-attention-head", answer)
+    assert "✓ SelfAttentionHead" in said(lab("demo-27"))
+    assert "Expected the weights" in said(lab("self-attention-head-test"))
+    assert "but a visible test fails: Expected the weights" in said(lab("demo-27"))
+    lab("self-attention-head", right)
+    assert "✓ SelfAttentionHead" in said(lab("demo-27"))
+
+
+@pytest.mark.parametrize("call", ["exit()", "quit()", "import sys; sys.exit(1)"])
+def test_an_exit_ends_the_cell_and_not_the_kernel(lab: Lab, call: str) -> None:
+    """It is told on one card."""
+    lab("softmax", f"def softmax(x, dim=-1):\n    {call}")
+    card, error = lab("softmax-test")
+    assert "raised a SystemExit in line 2 of your cell" in card.data["text/plain"]
+    assert error.ename == "SystemExit"
+    assert "raised a SystemExit in line 2" in said(lab("demo-5"))
+    assert said(lab("new", "print(torch.__name__)")) == "torch"
+
+
+def test_a_blank_that_is_left_is_told_apart_from_one_not_begun(lab: Lab) -> None:
+    """The cell has code of the student's."""
+    lab("softmax", "def softmax(x, dim=-1):\n    x = x - 1\n    raise NotImplementedError()")
+    assert said(lab("softmax-test")).startswith(
+        "The cell of softmax still has a line raise NotImplementedError()"
+    )
+
+
+def test_a_module_without_forward_is_told_as_that(lab: Lab) -> None:
+    """Torch raises NotImplementedError, and no blank is left."""
+    lab("new", 'skip("scaled_dot_product_attention")')
+    lab(
+        "self-attention-head",
+        HEAD.replace("    def forward", "        def forward").replace("    out", "        out"),
+    )
+    for cell in ("self-attention-head-test", "demo-27"):
+        assert "The module has no" in said(lab(cell)), cell
+
+
+def test_a_module_that_returns_nothing_is_told_as_that(lab: Lab) -> None:
+    """Two mistakes made together can give None as well, and are not its name."""
+    lab("new", 'skip("scaled_dot_product_attention")')
+    lab("self-attention-head", HEAD)
+    assert "The result is None; a tensor was expected. Is there a `return`?" in said(lab("demo-27"))
+
+
+def test_what_is_interrupted_is_not_blamed_on_the_code(lab: Lab) -> None:
+    """An endless loop is stopped by its student."""
+    lab("softmax", "def softmax(x, dim=-1):\n    raise KeyboardInterrupt")
+    assert "You stopped your code in line 2 of your cell" in said(lab("softmax-test"))
+
+
+def test_skip_asks_for_a_name(lab: Lab) -> None:
+    """A misspelt one is guessed."""
+    assert said(lab("new", "skip()")).startswith("Say which exercise to skip")
+    assert "Did you mean 'softmax'?" in said(lab("new", 'skip("sofmax")'))
