@@ -3,6 +3,7 @@
 import csv
 import shutil
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 from broken_sandbox import SAID, broken_bwrap
@@ -12,7 +13,7 @@ from rich.console import Console
 from autograder import demo
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.storage.attempts import AttemptLog
+from autograder.storage.attempts import Attempt, AttemptLog
 
 __all__ = ["broken_bwrap"]
 LESSON = "03_attention"
@@ -68,6 +69,28 @@ def test_a_second_demo_replaces_the_first(course: Course, tmp_path: Path) -> Non
     assert not (made.submitted / "nobody").exists()
     assert len(list(made.submitted.iterdir())) == len(demo.NAMES)
     shutil.rmtree(folder)
+
+
+def test_only_those_who_are_ahead_have_handed_in_the_later_lessons(
+    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newcomer waits for three whole lessons, not for nine."""
+    graded: list[Attempt] = []
+    monkeypatch.setattr(demo, "Pool", lambda **_: MagicMock())
+    monkeypatch.setattr(demo, "grade_lesson", lambda *_, **__: graded)
+    monkeypatch.setattr(demo, "publish", lambda *_: None)
+    monkeypatch.setattr(demo, "fmean", lambda _: 0.0)
+    with (tmp_path / "said.txt").open("w") as said:
+        demo.run_demo(course, tmp_path / "demo", Console(file=said, width=200))
+    made = Course(tmp_path / "demo")
+    students = {
+        lesson: {path.parent.parent.name for path in made.submitted.glob(f"*/{lesson}/*.ipynb")}
+        for lesson in made.lessons()
+    }
+    whole = [lesson for lesson, names in students.items() if names == {*demo.NAMES}]
+    assert whole == made.lessons()[:3]
+    assert all(names == {*demo.AHEAD} for lesson, names in students.items() if lesson not in whole)
+    assert (tmp_path / "said.txt").read_text().startswith("a class of 24 hands in 3 lessons, and 6 who")
 
 
 def test_the_demo_never_replaces_anything_but_a_demo(course: Course, tmp_path: Path) -> None:

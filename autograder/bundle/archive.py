@@ -48,9 +48,9 @@ def _contents(course: Course, wheel: Path) -> Iterator[tuple[str, bytes]]:
     for name, content in site(course).items():
         yield f"lessons/{name}", content
     yield wheel.name, wheel.read_bytes()
-    pretrained = course.root / "requirements-pretrained.txt"
+    pretrained = course.needed("requirements-pretrained.txt")
     yield pretrained.name, pretrained.read_bytes()
-    listed = (course.root / "requirements.txt").read_text(encoding="utf-8")
+    listed = course.needed("requirements.txt").read_text(encoding="utf-8")
     yield "requirements.txt", requirements(listed, wheel.name).encode()
     yield "HOWTO.md", (HERE / "HOWTO.md").read_bytes()
 
@@ -73,8 +73,8 @@ def build_wheel(course: Course, folder: Path) -> Path:
     """Build the wheel into a folder and return it. Raises BundleError where pip cannot."""
     with TemporaryDirectory() as place:
         unwanted = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(course.root / "coursework", Path(place, "coursework"), ignore=unwanted)
-        project = tomllib.loads((course.root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        shutil.copytree(course.needed("coursework"), Path(place, "coursework"), ignore=unwanted)
+        project = tomllib.loads(course.needed("pyproject.toml").read_text(encoding="utf-8"))["project"]
         template = (HERE / "wheel.toml").read_text(encoding="utf-8")
         own = template.format(version=project["version"], python=project["requires-python"])
         Path(place, "pyproject.toml").write_text(own, encoding="utf-8")

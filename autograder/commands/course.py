@@ -75,6 +75,9 @@ def _import(course: Course, path: Path) -> None:
     click.echo(
         f"{_count(len(new))} added, {len(changed)} changed, {len(people) - len(new) - len(changed)} as before"
     )
+    if others := sorted(there - {each.student for each in people}):
+        named = ", ".join(map(clean_name, others[:MOST_NAMED])) + (", …" if others[MOST_NAMED:] else "")
+        click.echo(f"{_count(len(others))} of the class not in the file, and left as before: {named}")
 
 
 def _remove(course: Course, student: str, *, sure: bool) -> None:
@@ -119,8 +122,7 @@ def _table(listed: "list[Listed]", work: dict[str, list[str]]) -> Table:
         table.add_column(title, overflow="fold")
     for each in listed:
         lessons = " ".join(name.partition("_")[0] for name in work.get(each.student, []))
-        name = f"{each.first_name} {each.last_name}".strip()
-        table.add_row(*(Text(clean(text)) for text in (each.student, name, each.email, lessons)))
+        table.add_row(*(Text(clean(text)) for text in (each.student, each.full_name, each.email, lessons)))
     return table
 
 
@@ -189,6 +191,7 @@ def export(
         click.echo(f"note: {note}", err=True)
 
 
+MOST_NAMED = 20  # students in a line
 COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 

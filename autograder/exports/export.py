@@ -10,9 +10,10 @@ from autograder.exports.canvas import SETTING, canvas_csv, column_titles
 from autograder.exports.class_scores import ClassScores, class_scores, course_csv, nbgrader_csv
 from autograder.exports.gradescope import gradescope_zip, results_json
 from autograder.exports.moodle import feedback_zip, worksheet
-from autograder.exports.roster import Roster
+from autograder.exports.roster import Person, Roster
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
+from autograder.storage.class_list import class_list
 
 ONE_NUMBER = {"nbgrader", "canvas", "moodle"}  # a lesson has one cell, without room for "pending"
 # What adds up scores itself has to be told by hand that a lesson is extra.
@@ -20,6 +21,7 @@ IN_NO_TOTAL = {
     "canvas": "tick 'Do not count this assignment towards the final grade' in its assignment in Canvas",
     "moodle": "set its weight to 0 in the gradebook setup of Moodle",
 }
+BY_CLASS_LIST = {"course", "canvas"}  # without a roster, names are those of the class list
 PRIVATE = "the zip holds model answers, checks and the lesson's key: keep it to instructors"
 
 File = tuple[str, bytes]  # its name below the folder of exports, and its content
@@ -60,6 +62,8 @@ def export(course: Course, name: str, wanted: Wanted, folder: Path) -> tuple[lis
 
 def _files(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> Iterator[File]:
     roster, partial = wanted.roster, wanted.partial
+    if name in BY_CLASS_LIST and not roster.headings:
+        roster = _of_class(course)
     if name == "nbgrader":
         yield "nbgrader.csv", nbgrader_csv(scores, roster, partial=partial).encode()
     elif name == "canvas":
@@ -83,6 +87,12 @@ def _files(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> It
                     score.report, sandboxed=score.sandboxed, penalty=score.penalty, comments=score.comments
                 )
                 yield f"gradescope/{lesson.lesson}/{student}/results.json", text.encode()
+
+
+def _of_class(course: Course) -> Roster:
+    """Return the class list as a roster: students by the names of their folders, and by nothing else."""
+    listed = class_list(course)
+    return Roster([Person(one.student, first_name=one.first_name, last_name=one.last_name) for one in listed])
 
 
 def _notes(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> list[str]:
@@ -111,6 +121,11 @@ def _notes(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> li
     idle = wanted.roster.without({student: who for student, who in known.items() if student in worked})
     if idle:
         notes.append(f"on the roster, and handed in nothing: {', '.join(map(str, idle))}")
+    if name == "canvas" and wanted.roster.system != "Canvas":
+        notes.append(
+            "without the gradebook that Canvas exports, Canvas finds students by login, and here that is the "
+            "student's id: if these differ, give that file with --roster"
+        )
     if name == "canvas" and wanted.roster.headings:
         titles = column_titles(course, scores, wanted.roster)
         notes += [

@@ -125,11 +125,11 @@ def gradescope_zip(course: Course, lesson: str, *, sandboxed: bool) -> bytes:
 
 def _contents(course: Course, lesson: str, *, sandboxed: bool) -> Iterator[tuple[str, bytes]]:
     """Yield each file's name in the zip and its content."""
-    listed = (course.root / "requirements.txt").read_text(encoding="utf-8").partition(TESTS)[0]
+    listed = course.needed("requirements.txt").read_text(encoding="utf-8").partition(TESTS)[0]
     yield from _scripts(lesson, listed, sandboxed=sandboxed)
     yield "requirements.txt", listed.encode()
     for name in ("requirements-pretrained.txt", CONFIG):
-        yield name, (course.root / name).read_bytes()
+        yield name, course.needed(name).read_bytes()
     key = course.lesson_key(lesson).relative_to(course.root)
     yield key.as_posix(), lesson_key(course, lesson).hex().encode()
     for name in course.lessons():

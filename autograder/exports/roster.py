@@ -95,7 +95,8 @@ class Roster:
         found = [
             person for person in self.people if any(_fits(getattr(person, key), student) for key in KEYS)
         ]
-        exact = [person for person in found if person.student.casefold() == student.casefold()]
+        exact = [person for person in found if person.student == student]
+        exact = exact or [person for person in found if person.student.casefold() == student.casefold()]
         if len(found) > 1 and len(exact) != 1:
             raise CourseError(
                 f"the folder '{student}' could be that of {_listed(found)} on the roster: "

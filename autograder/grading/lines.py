@@ -1,7 +1,7 @@
 """Finds the lines to blame in the answers of one submission, once it is graded."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Final
@@ -17,9 +17,10 @@ from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Probe, Run
 from autograder.search.donors import donor_edits
 from autograder.search.places import told
-from autograder.search.search import Found, Further, Search, World
-from coursework.edits.cell import Cell, distinct
-from coursework.edits.generic import everywhere, generic_edits
+from autograder.search.search import Found, Further, Plan, Search, World
+from autograder.search.suspects import KNOWN, RAISED, lines_behind, lines_of_mistakes, steered, without_haste
+from coursework.edits.cell import Cell, Edit, distinct
+from coursework.edits.generic import elsewhere, everywhere, generic_edits
 from coursework.source_rules import first_refusal
 
 KEPT: Final = 1000  # results: in a class, answers recur to the letter
@@ -59,21 +60,32 @@ class LineFinder:
     counts: dict[str, int] = field(default_factory=dict)
 
     def told(
-        self, exercise: Exercise, failed: set[str], helpers: Sequence[str], source: str
+        self, exercise: Exercise, done: ExerciseReport, helpers: Sequence[str], source: str
     ) -> tuple[list[WrongLines], str]:
         """Return the lines to tell of one answer, and the change that tells them.
 
         `helpers` are the cells before the answer that it needs, as they are run when it is graded alone.
         """
-        key = (self.oracle, exercise.id, self.seconds, frozenset(failed), *helpers, source)
+        failed, named = failed_checks(exercise, done), {each.id for each in done.misconceptions}
+        key = (self.oracle, exercise.id, self.seconds, frozenset(failed), frozenset(named), *helpers, source)
         if key not in _told:
             if time.monotonic() > self.deadline:
                 return [], ""
-            _told[key] = told(self.find(exercise, failed, helpers, source), source)
+            _told[key] = told(self.find(exercise, failed, helpers, source, named), source)
         return _told[key]
 
-    def find(self, exercise: Exercise, failed: set[str], helpers: Sequence[str], source: str) -> list[Found]:
-        """Return the changes of an answer's cell with which every check passes, the likeliest first."""
+    def find(
+        self,
+        exercise: Exercise,
+        failed: set[str],
+        helpers: Sequence[str],
+        source: str,
+        named: Set[str] = frozenset(),
+    ) -> list[Found]:
+        """Return the changes of an answer's cell with which every check passes, the likeliest first.
+
+        Where the known mistakes that were `named` seem to be, changes are tried first.
+        """
         try:
             cell = Cell(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -92,22 +104,9 @@ class LineFinder:
                 lambda: sum(each.seconds for each in runs),
             )
             search = Search(self.oracle, exercise, world, failed, self.seconds)
-            found = self._search(search, exercise, cell)
+            found = search.find(source, lambda line: _plan(cell, exercise, named, line))
         self.counts = {"tried": search.tried, "proved": search.proved}
         return found
-
-    @staticmethod
-    def _search(search: Search, exercise: Exercise, cell: Cell) -> list[Found]:
-        """Try small parts of the model answer first; all other changes take longer, even to think of."""
-        single, script = donor_edits(cell, Cell(exercise.answer))
-        parts = distinct(single, cell.source)
-        near = [each for each in parts if each.cost <= NEAR]
-
-        def further() -> Further:
-            generic = generic_edits(cell)
-            return distinct([*parts[len(near) :], *generic], cell.source), [*everywhere(generic, cell)]
-
-        return search.find(cell.source, near, further, script)
 
     def _probe(self, run: Run, exercise: Exercise, helpers: Sequence[str]) -> Probe:
         excluded = exercise.excludes.names if exercise.excludes else ()
@@ -123,3 +122,23 @@ class LineFinder:
         stand_ins = self.oracle.stand_ins(exercise)
         with ExerciseRunner(self.oracle, exercise, run, lambda: False, cells[-1], stand_ins, cells) as runner:
             return runner.passes()
+
+
+def _plan(cell: Cell, exercise: Exercise, named: Set[str], raised_at: int | None) -> Plan:
+    """Plan to try small parts of the model answer first; all other changes take longer, even to think of."""
+    known = lines_of_mistakes(cell, exercise, [each for each in exercise.mistakes if each.id in named])
+    behind = lines_behind(cell, raised_at)
+
+    def ranked(edits: Sequence[Edit]) -> list[Edit]:
+        likelier = steered(steered(edits, known, KNOWN), behind, RAISED)
+        return distinct(without_haste(likelier, cell), cell.source)
+
+    single, script = donor_edits(cell, Cell(exercise.answer))
+    parts = distinct(single, cell.source)
+    near = [each for each in parts if each.cost <= NEAR]
+
+    def further() -> Further:
+        generic = generic_edits(cell)
+        return ranked([*parts[len(near) :], *generic]), [*everywhere(ranked(generic), cell)]
+
+    return Plan(ranked(near), script, further, lambda edit: elsewhere(edit, cell), len(named) > 1)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 from weakref import WeakKeyDictionary
 
+from autograder.grading.chance import OFTEN, times_to_ask
 from autograder.grading.outcomes import CheckResults, describe_end, operations
 from autograder.judge.oracle import Evidence, Oracle, excluded_calls, judge_check
 from autograder.model.errors import RunEndedError, RunOutOfTimeError
@@ -22,11 +23,8 @@ from coursework.engine.observe import observed
 MAX_CRASHES = 2
 SLOW_SECONDS = 20.0  # of processor time; checks that took longer together are not run again
 PROBE_SECONDS = 10
+MOST_KEPT = 8  # turns of which the packed questions stay in memory
 EXAMPLE_SECONDS = 5.0
-# An answer that is wrong once in six calls passes 20 questions, checks included, with probability 0.03, and
-# the 16 that are asked again if a check failed with 0.05. One that is found out has to pass each check 20
-# times more: it keeps a check with probability 0.03.
-ENOUGH, FEWEST, MOST, AGAIN, OFTEN = 20, 3, 8, 16, 20
 CHANGED = (
     "Asked the same question again, your code gave a different answer; the first was right. An "
     "answer must depend neither on chance nor on what was called before."
@@ -42,7 +40,8 @@ class ExerciseRunner:
 
     Use it as a context manager: it keeps a probe open. A check that ends its probe fails, and the next one
     gets a new probe. After a time-out or `MAX_CRASHES` crashes, the remaining checks fail without being run.
-    A question may take the `share` of a check's seconds.
+    A question may take the `share` of a check's seconds. What passed is asked again, and often if the answer
+    `varies`, as far as its text tells.
 
     Messages quote `source`, the student's cell. Each probe first runs `cells`, with the parts that
     `stand_ins` define in place: for a process that has not run the notebook. One that has and that `kept`
@@ -58,6 +57,7 @@ class ExerciseRunner:
     cells: Sequence[str] = ()
     kept: bool = False
     share: float = 1.0
+    varies: bool = False
     result: CheckResults = field(init=False)
     _probe: Probe | None = field(default=None, init=False)
 
@@ -133,8 +133,9 @@ class ExerciseRunner:
         self.result.evidence.append(Evidence(check, test_input, got, expected, verdict.passed))
 
     def _request(self, check: Check, test_input: TestInput, turn: int = 0) -> Request:
-        """Return what a check asks, packed once for a whole class; each turn in another random state."""
-        packed, key = _requests.setdefault(test_input, {}), (turn, self.share)
+        """Return what a check asks, each turn in another random state; the first turns are packed once."""
+        kept = _requests.setdefault(test_input, {})
+        packed, key = kept if turn <= MOST_KEPT else {}, (turn, self.share)
         if key not in packed:
             seconds = check.seconds * self.share
             asked = test_input.operation, self.exercise.name, test_input.seed + turn, seconds
@@ -172,7 +173,7 @@ class ExerciseRunner:
         evidence = self.result.evidence
         asked = [(n, item) for n, item in enumerate(evidence) if item.passed]
         asked.sort(key=lambda each: len(self._request(each[1].check, each[1].test_input).frame))
-        number = min(max(ENOUGH - len(asked), FEWEST), MOST) if self.result.perfect else AGAIN
+        number = times_to_ask(len(asked), perfect=self.result.perfect, varies=self.varies)
         few = [n for n, item in asked if item.test_input.operation.repeated][:number]
         for turn in range(1, OFTEN + 1):
             if self.result.changing:

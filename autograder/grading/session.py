@@ -17,8 +17,9 @@ from itertools import takewhile
 from typing import Any
 
 from autograder.grading import outcomes
+from autograder.grading.chance import may_vary
 from autograder.grading.incidents import Incidents
-from autograder.grading.lines import LineFinder, failed_checks, wants_lines
+from autograder.grading.lines import LineFinder, wants_lines
 from autograder.grading.outcomes import CheckResults
 from autograder.grading.runner import ExerciseRunner
 from autograder.judge.diagnose import diagnose
@@ -291,7 +292,7 @@ class GradingSession:
             exercise = self._exercises.get(done.id)
             if exercise is not None and wants_lines(exercise, done):
                 *helpers, source = IMPORT_BASICS, *self._sources(exercise)
-                lines, change = finder.told(exercise, failed_checks(exercise, done), helpers, source)
+                lines, change = finder.told(exercise, done, helpers, source)
                 done = done.model_copy(update={"lines": lines})
                 changes |= {done.id: change} if change else {}
             elif done.lines is None and done.failures:
@@ -306,6 +307,11 @@ class GradingSession:
         helpers = needed_cells(self.parts, exercise.id, given)
         return [*helpers, self._answers[exercise.id].source]
 
+    def _written(self, exercise: Exercise) -> list[str]:
+        """Return those of the cells that an answer is made of that are not the lesson's own."""
+        locked = {part.source for part in self.parts if part.role is Role.LOCKED}
+        return [source for source in self._sources(exercise) if source not in locked]
+
     def _runner(
         self,
         exercise: Exercise,
@@ -316,14 +322,14 @@ class GradingSession:
         kept: bool = False,
     ) -> ExerciseRunner:
         source, share = self._answers[exercise.id].source, self._limit(1.0)
+        varies = may_vary(self._written(exercise))
         return ExerciseRunner(
-            self.oracle, exercise, run, self._out_of_time, source, stand_ins, cells, kept, share
+            self.oracle, exercise, run, self._out_of_time, source, stand_ins, cells, kept, share, varies
         )
 
     def _refusal(self, exercise: Exercise) -> Refusal | None:
         """Return what the answer, or a cell that it needs, is not to be written with; None for nothing."""
-        locked = {part.source for part in self.parts if part.role is Role.LOCKED}
-        sources = [source for source in self._sources(exercise) if source not in locked]
+        sources = self._written(exercise)
         refusal = _refused(exercise, sources)
         odd = [f"the text {name!r}" for source in sources for name in odd_names(source)]
         odd += [refusal.what] if refusal and refusal.reflection else []

@@ -75,6 +75,19 @@ class Course:
         """Return a path as it is printed: relative to the course if it is in there."""
         return str(path.relative_to(self.root) if path.is_relative_to(self.root) else path)
 
+    def needed(self, name: str) -> Path:
+        """Return the path of something of the project that students' files are made from.
+
+        Raises CourseError if the course was laid out without it.
+        """
+        path = self.root / name
+        if not path.exists():
+            raise CourseError(
+                f"no {name} in the course folder: expected {path}; copy it from the project there, "
+                "or run this command in a copy of the whole project"
+            )
+        return path
+
     def lesson_key(self, lesson: str) -> Path:
         """Return the path of a lesson's own key, where a machine has that instead of the course's."""
         return self.root / "keys" / f"{lesson}.key"

@@ -19,6 +19,7 @@ from autograder.reports.words import distinct, with_detail
 
 BINS = 10
 FEWEST = 10  # answers without which a correlation says nothing
+LOW = 0.50  # the share of all points below which somebody is listed who is also FALL below the class's median
 FALL = 0.20  # by how much results have to fall against the class to be listed
 FEWEST_LESSONS = 3  # graded lessons without which nothing is called falling
 MOST_PER_STUDENT = 8  # incidents or repairs shown for one student; the rest are counted
@@ -289,12 +290,21 @@ class StudentRow:
 
 @dataclass(frozen=True)
 class Need:
-    """A student who needs help, and the lessons that say so; `fall` is a share, 0 if there is none."""
+    """A student who needs help, and the lessons that say so; `fall` is a share, 0 if there is none.
+
+    `is_low` says that the share of all points is low, and far below the class's median.
+    """
 
     row: StudentRow
     zero: list[str]
     missing: dict[State, list[str]]
     fall: float
+    is_low: bool = False
+
+    @property
+    def count(self) -> int:
+        """The lessons without points."""
+        return len(self.zero) + sum(map(len, self.missing.values()))
 
 
 @dataclass(frozen=True)
@@ -338,7 +348,7 @@ def course_figures(
         lessons=lessons,
         extra=extra,
         rows=rows,
-        needs=_needs(lessons, rows),
+        needs=_needs(lessons, rows, median(shares) if shares else 0.0),
         exercises=sorted(ranked, key=lambda each: each.mean_share or 0.0),
         graded=sum(each.graded for each in lessons),
         not_opened=sum(len(each.not_graded.get(state, {})) for each in lessons for state in damaged),
@@ -349,8 +359,10 @@ def course_figures(
     )
 
 
-def _needs(lessons: list[LessonFigures], rows: list[StudentRow]) -> list[Need]:
+def _needs(lessons: list[LessonFigures], rows: list[StudentRow], middle: float) -> list[Need]:
     """Return the students to look after, those with the most lessons without points first.
+
+    `middle` is the median of the shares of all points.
 
     While less than half of the class has handed in a lesson, its absences say nothing yet.
     """
@@ -364,11 +376,10 @@ def _needs(lessons: list[LessonFigures], rows: list[StudentRow]) -> list[Need]:
             if not (report.is_graded or (report.state is State.ABSENT and name in begun)):
                 missing[report.state].append(name)
         fall = _fall(row, medians)
-        if zero or missing or fall:
-            needs.append(Need(row, zero, missing, fall))
-    return sorted(
-        needs, key=lambda need: (-len(need.zero) - sum(map(len, need.missing.values())), -need.fall)
-    )
+        is_low = row.share is not None and row.share < LOW and middle - row.share >= FALL
+        if zero or missing or fall or is_low:
+            needs.append(Need(row, zero, missing, fall, is_low))
+    return sorted(needs, key=lambda need: (-need.count, not need.is_low, -need.fall))
 
 
 def _handed_in(rows: list[StudentRow]) -> Counter[str]:

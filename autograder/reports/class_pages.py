@@ -14,7 +14,7 @@ from markupsafe import Markup
 from autograder.model.report import Outcome, Report
 from autograder.reports.class_answers import LessonAnswers, Specimens
 from autograder.reports.class_changes import Changes, change_groups
-from autograder.reports.class_figures import FALL, FEWEST, course_figures
+from autograder.reports.class_figures import FALL, FEWEST, LOW, course_figures
 from autograder.reports.similar_answers import (
     LEAST_IN_ALL,
     LEAST_SHARE,
@@ -69,7 +69,7 @@ def class_pages(
         script=Markup(script),  # noqa: S704 - our own file, nothing is inserted into it
         script_hash=policy_hash(script),
     )
-    pages = {FRONT: page("class_front.html.j2", fall=round(FALL * 100))}
+    pages = {FRONT: page("class_front.html.j2", fall=round(FALL * 100), low=round(LOW * 100))}
     for one in course.lessons:
         given = answers.get(one.lesson, LessonAnswers({}, {}))
         specimens = Specimens(given, (row.student for row in course.rows))

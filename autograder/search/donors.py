@@ -23,6 +23,8 @@ BEGIN: Final = 0.8  # what the smallest change costs
 EACH_TOKEN: Final = 0.11  # that a change brings in or takes away
 UNUSED: Final = 0.6  # more for a variable that is not used there any more
 ELSEWHERE: Final = 1.2  # more, where two statements do not belong together
+GROWN: Final = 0.8  # more, where the right answer does something with another value
+MODULES: Final = ("torch", "nn", "F", "math", "self")
 ALIKE: Final = 0.35  # how alike statements have to be to belong together
 ROUNDS: Final = 3  # of pairing statements, then names
 MOST_STATEMENTS: Final = 60
@@ -31,7 +33,7 @@ SIMPLE: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr,
 
 
 @dataclass
-class _Pairing:
+class Pairing:
     """Two functions, the student's and a right one, and what belongs together in them."""
 
     mine: list[ast.stmt]
@@ -50,12 +52,13 @@ def donor_edits(cell: Cell, right: Cell) -> tuple[list[Edit], list[Edit]]:
     single: list[Edit] = []
     whole: list[Edit] = []
     attributes: dict[str, str] = {}
-    for mine, other in _functions(cell, right):
+    for mine, other in functions_alike(cell, right):
         pairing, script = _nearest(cell, mine, other, attributes)
         attributes |= pairing.attributes
         single += script
         single += _whole_statements(cell, pairing)
         single += _elsewhere(cell, pairing)
+        single += _grown(cell, pairing)
         single += _missing(cell, pairing)
         whole += script
     return single, whole
@@ -63,14 +66,14 @@ def donor_edits(cell: Cell, right: Cell) -> tuple[list[Edit], list[Edit]]:
 
 def _nearest(
     cell: Cell, mine: Function, right: Function, attributes: dict[str, str]
-) -> tuple[_Pairing, list[Edit]]:
+) -> tuple[Pairing, list[Edit]]:
     """Pair a function with the right one in the form nearest to it, and return the changes between the two.
 
     Where that makes fewer changes, a variable of the right answer is written out wherever it is used.
     """
 
-    def tried(other: Function) -> tuple[_Pairing, list[Edit]]:
-        pairing = _paired(mine, other, attributes)
+    def tried(other: Function) -> tuple[Pairing, list[Edit]]:
+        pairing = paired(mine, other, attributes)
         return pairing, [*_defaults(cell, mine, other), *_script(cell, mine, pairing)]
 
     best = tried(right)
@@ -123,7 +126,7 @@ def _drop(function: Function, statement: ast.stmt) -> None:
                 statements.remove(statement)
 
 
-def _functions(cell: Cell, right: Cell) -> Iterator[tuple[Function, Function]]:
+def functions_alike(cell: Cell, right: Cell) -> Iterator[tuple[Function, Function]]:
     """Yield the functions that have the same name in both, and a single one that is left of each."""
     mine, others = _by_name(cell), _by_name(right)
     for name in [each for each in mine if each in others]:
@@ -162,9 +165,9 @@ def _statements(function: Function) -> list[ast.stmt]:
     return found[:MOST_STATEMENTS]
 
 
-def _paired(mine: Function, right: Function, attributes: dict[str, str]) -> _Pairing:
+def paired(mine: Function, right: Function, attributes: dict[str, str]) -> Pairing:
     """Pair the statements of two functions, and with them the names."""
-    pairing = _Pairing(_statements(mine), _statements(right), attributes={**attributes})
+    pairing = Pairing(_statements(mine), _statements(right), attributes={**attributes})
     arguments = zip(_arguments(right), _arguments(mine), strict=False)
     given = {other.arg: own.arg for other, own in arguments}
     pairing.names = dict(given)
@@ -196,7 +199,7 @@ def _targets(statement: ast.stmt) -> list[ast.expr]:
     return []
 
 
-def _aligned(pairing: _Pairing) -> list[tuple[int, int]]:
+def _aligned(pairing: Pairing) -> list[tuple[int, int]]:
     """Return the pairs of statements, in one order in both, that are most alike all together."""
     mine = [_tokens(_header(each)) for each in pairing.mine]
     right = [_tokens(_header(pairing.renamed(each))) for each in pairing.right]
@@ -244,7 +247,7 @@ def _header(statement: ast.stmt) -> ast.AST:
     return statement
 
 
-def _script(cell: Cell, function: Function, pairing: _Pairing) -> Iterator[Edit]:
+def _script(cell: Cell, function: Function, pairing: Pairing) -> Iterator[Edit]:
     """Yield the changes that make the right function of the student's: each is as small as it can be."""
     for here, there in pairing.pairs:
         yield from _differences(cell, pairing.mine[here], pairing.renamed(pairing.right[there]))
@@ -263,7 +266,7 @@ def _script(cell: Cell, function: Function, pairing: _Pairing) -> Iterator[Edit]
 
 
 def _put_in(
-    cell: Cell, function: Function, pairing: _Pairing, index: int, more: float = 0.0
+    cell: Cell, function: Function, pairing: Pairing, index: int, more: float = 0.0
 ) -> Iterator[Edit]:
     """Yield a statement of the right answer put behind the one that its neighbour belongs to."""
     new = pairing.renamed(pairing.right[index])
@@ -285,7 +288,7 @@ def _put_in(
         yield inserted(cell, block, 0, ast.unparse(new), cost)
 
 
-def _missing(cell: Cell, pairing: _Pairing) -> Iterator[Edit]:
+def _missing(cell: Cell, pairing: Pairing) -> Iterator[Edit]:
     """Yield statements of the right answer put in everywhere: those without a like first."""
     paired = {there for _, there in pairing.pairs}
     blocks = [each for each in cell.blocks if any(one in pairing.mine for one in each)]
@@ -333,7 +336,7 @@ def _loaded(node: ast.expr) -> ast.expr:
     return ast.parse(ast.unparse(node), mode="eval").body
 
 
-def _whole_statements(cell: Cell, pairing: _Pairing) -> Iterator[Edit]:
+def _whole_statements(cell: Cell, pairing: Pairing) -> Iterator[Edit]:
     """Yield whole statements in the place of those that they belong to."""
     for here, there in pairing.pairs:
         mine, right = pairing.mine[here], pairing.renamed(pairing.right[there])
@@ -341,7 +344,7 @@ def _whole_statements(cell: Cell, pairing: _Pairing) -> Iterator[Edit]:
             yield _statement(cell, mine, right, 0.2)
 
 
-def _elsewhere(cell: Cell, pairing: _Pairing) -> Iterator[Edit]:
+def _elsewhere(cell: Cell, pairing: Pairing) -> Iterator[Edit]:
     """Yield values of the right answer in the place of any other of the function."""
     for here, statement in enumerate(pairing.mine):
         old = getattr(statement, "value", None)
@@ -349,6 +352,54 @@ def _elsewhere(cell: Cell, pairing: _Pairing) -> Iterator[Edit]:
             new = getattr(pairing.renamed(other), "value", None)
             if (here, there) not in pairing.pairs and isinstance(old, ast.expr) and isinstance(new, ast.expr):
                 yield _replaced(cell, old, new, ELSEWHERE)
+
+
+def _grown(cell: Cell, pairing: Pairing) -> Iterator[Edit]:
+    """Yield what the right answer does with a variable or a value, done with a student's.
+
+    A variable that the right answer has an operator beside gets it here; a value gets the operators and calls
+    that the right answer's values have last.
+    """
+    around = [form for each in pairing.right for form in _forms(_header(pairing.renamed(each)))]
+    for statement in pairing.mine:
+        header = ast.unparse(_header(statement))
+        value = getattr(statement, "value", None)
+        for node in ast.walk(_header(statement)):
+            if not isinstance(node, ast.expr) or node not in cell.parents:
+                continue
+            is_variable = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+            for form, hole in around:
+                fits = node is value or (is_variable and isinstance(form, ast.BinOp))
+                if fits and (node is value or ast.unparse(hole) == ast.unparse(node)):
+                    new = _filled(form, hole, node)
+                    if ast.unparse(new) not in header:
+                        yield _replaced(cell, node, new, GROWN if node is value else ELSEWHERE)
+
+
+def _forms(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield operators and calls in an expression, each with an operand or what it is called on."""
+    for each in ast.walk(node):
+        match each:
+            case ast.BinOp(left=left, right=right):
+                yield each, left
+                yield each, right
+            case ast.Call(func=ast.Attribute(value=on)) if getattr(on, "id", "") not in MODULES:
+                yield each, on
+            case ast.Call(args=[first, *_]):
+                yield each, first
+
+
+def _filled(form: ast.expr, hole: ast.expr, new: ast.expr) -> ast.expr:
+    """Return an operator or a call with another expression in the place of its operand `hole`."""
+    made = copy.copy(form)
+    for name, value in ast.iter_fields(form):
+        if value is hole:
+            setattr(made, name, new)
+        elif isinstance(value, ast.Attribute) and value.value is hole:
+            setattr(made, name, ast.Attribute(new, value.attr, ast.Load()))
+        elif isinstance(value, list) and value and value[0] is hole:
+            setattr(made, name, [new, *value[1:]])
+    return made
 
 
 def _statement(cell: Cell, mine: ast.stmt, right: ast.stmt, more: float) -> Edit:

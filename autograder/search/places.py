@@ -28,11 +28,26 @@ def told(found: Sequence[Found], source: str) -> tuple[list[WrongLines], str]:
     if len(edits) > 1:
         return _together(edits, lines), change
     near = [each.edits[0] for each in found if len(each.edits) == 1 and each.cost <= found[0].cost + BESIDE]
+    near = _last_gaps(near)
     places = list({(each.first, each.last): each for each in sorted(near, key=_vague, reverse=True)}.values())
     if len(places) > MOST_PLACES:
-        return [], ""
+        added = {edit.changes[0][2].replace(_replaced(edit, source), "") for edit in places}
+        if len(added) > 1:
+            return [], ""
+        places = sorted(places, key=lambda each: each.first)[-MOST_PLACES:]  # the same, made later and later
     places.sort(key=near.index)
     return [_alone(each, [other for other in places if other is not each], lines) for each in places], change
+
+
+def _replaced(edit: Edit, source: str) -> str:
+    start, end, _ = edit.changes[0]
+    return source.encode()[start:end].decode()
+
+
+def _last_gaps(edits: Sequence[Edit]) -> list[Edit]:
+    """Return edits without those that put in what another one puts in further down, where all is at hand."""
+    last = {each.changes[0][2].strip(): each for each in sorted(edits, key=lambda each: each.first)}
+    return [each for each in edits if each.what != MISSING or last[each.changes[0][2].strip()] is each]
 
 
 def _vague(edit: Edit) -> int:

@@ -13,24 +13,27 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Final
 
 from autograder.judge.oracle import Oracle, judge_check
 from autograder.model.errors import RunEndedError
 from autograder.model.exercise import Check, Exercise, TestInput
 from autograder.sandbox.run import Probe, Request
-from coursework.edits.cell import Edit
+from coursework.edits.cell import MISSING, Edit
 from coursework.engine.describe import Comparison
 from coursework.engine.observe import observed
 
 MOST_TRIED: Final = 6000  # changes
 MOST_PROVED: Final = 12  # changes that are tried on every check
-MOST_ENDINGS: Final = 15  # forks that a change may end
+MOST_ENDINGS: Final = 30  # forks that a change may end
 IN_ANOTHER_PLACE: Final = 0.4  # what a change costs more for each place more in which it is made alike
 SHARE_OF_SINGLES: Final = 0.7  # of the time, before several edits are tried together
-MOST_TOGETHER: Final = 2  # edits that are told together
+SHARE_IF_SEVERAL: Final = 0.4  # where several known mistakes were named
+MOST_TOGETHER: Final = 2  # places that are told together
 MOST_HALVES: Final = 8  # edits that mend a part, and are tried with others
 MOST_BESIDE: Final = 250  # edits that are tried with each of those
+MOST_PAIRED: Final = 160  # edits that are tried with each other
 BATCH: Final = 32  # changes, before those that passed are asked more
 MARGIN: Final = 0.4  # by how much a change may cost more than the first that was found
 MOST_AFTER: Final = 96  # changes that are tried after the first that passes
@@ -40,6 +43,21 @@ LONGEST_SECONDS: Final = 1.0
 
 Question = tuple[Check, TestInput]
 Further = tuple[Sequence[Edit], Sequence[tuple[Edit, ...]]]  # single edits, and some to be made together
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is tried of an answer: edits that are `near` and a `script` first, those that are `further` later.
+
+    The edits of a script make the answer right together. `alike` gives, of an edit that made it right, those
+    that do the same elsewhere. With `several`, more than one place is probably wrong.
+    """
+
+    near: Sequence[Edit]
+    script: Sequence[Edit]
+    further: Callable[[], Further]
+    alike: Callable[[Edit], Sequence[Edit]] = lambda _: ()
+    several: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,34 +102,38 @@ class Search:
             if check.id in failed
         }
         self._probe: Probe | None = None
-        self._for_one = LONGEST_SECONDS
+        self._for_one, self._for_singles = LONGEST_SECONDS, limit
         self._endings = self.tried = self.proved = 0
-        self._halves: list[Found] = []  # changes that mend some of what failed
+        self._halves: list[tuple[int, Found]] = []  # how much of what failed a change mends
+        self._raised_at: int | None = None  # the line of the last exception
         self._began = self._seconds()
         asked = [
             (check, oracle.test_input(exercise, check)) for check in exercise.checks if check.id in failed
         ]
         self._asked = sorted(asked, key=lambda each: len(self._request(each).frame))
 
-    def find(
-        self, source: str, near: Sequence[Edit], further: Callable[[], Further], script: Sequence[Edit] = ()
-    ) -> list[Found]:
+    def find(self, source: str, plan: Callable[[int | None], Plan]) -> list[Found]:
         """Return the changes with which every check passes, the likeliest first; none if none was found.
 
-        First the edits that are `near` are tried one by one, then the `script`: edits that together may make
-        the answer right, without those that it can do without. What that gives counts if none of the edits
-        that are `further` passes, and none of those of them that are alike together. At last, edits that mend
-        a part are tried in pairs.
+        The plan may depend on the line in which the answer raises an exception. First the edits that are near
+        are tried one by one, then the script, without those of its edits that it can do without. What that
+        gives counts if none of the edits that are further passes, and none of those of them that are alike
+        together. At last, edits are tried in pairs, first those that mend a part.
         """
         found: list[Found] = []
         with suppress(RunEndedError):  # of a run as a whole: what was proved before stands
             if self._asked and not self._passes_as_it_is(source):
-                found += self._singles(source, [(each,) for each in near])
+                tried = plan(self._raised_at)
+                self._for_singles = self._limit * (SHARE_IF_SEVERAL if tried.several else SHARE_OF_SINGLES)
+                found += self._singles(source, [(each,) for each in tried.near])
                 if not found and not self._is_over():
-                    together = self._least(source, script)
-                    edits, alike = further()
+                    together = self._least(source, tried.script)
+                    edits, alike = tried.further()
                     found += self._singles(source, [*((each,) for each in edits), *alike]) or together
                     found += [] if found else self._pairs(source, edits)
+                if found and len(found[0].edits) == 1:
+                    others = [_together(source, [each]) for each in tried.alike(found[0].edits[0])]
+                    found += [each for each in others if self._is_proved(each)]
         self._close()
         return found
 
@@ -121,7 +143,7 @@ class Search:
         last = math.inf  # the number of the last change that is worth a try
         for start in range(0, len(changes), BATCH):
             dear = found and changes[start].cost > found[0].cost + MARGIN
-            if dear or start > last or self._is_over(SHARE_OF_SINGLES * self._limit):
+            if dear or start > last or self._is_over(self._for_singles):
                 break
             for change in self._survivors(changes[start : start + BATCH]):
                 if self._is_proved(change):
@@ -139,25 +161,26 @@ class Search:
             if fewer and self._mends(source, fewer):
                 left = fewer
         change = _together(source, left)
-        return [change] if len(left) <= MOST_TOGETHER and self._is_proved(change) else []
+        return [change] if _places(left) <= MOST_TOGETHER and self._is_proved(change) else []
 
     def _mends(self, source: str, edits: Sequence[Edit]) -> bool:
         return self._passes(_together(source, edits).source, self._asked)
 
     def _pairs(self, source: str, edits: Sequence[Edit]) -> list[Found]:
-        """Return the first pair of edits that passes, one of which mends a part of what failed alone."""
-        pairs: list[Found] = []
-        for half in self._halves[:MOST_HALVES]:
-            for edit in edits[:MOST_BESIDE]:
-                if not edit.meets(half.edits[0]):
-                    pairs.append(_together(source, [half.edits[0], edit]))
-        pairs.sort(key=lambda each: each.cost)
-        for start in range(0, len(pairs), BATCH):
-            if self._is_over():
-                break
-            for change in self._survivors(pairs[start : start + BATCH]):
-                if self._is_proved(change):
-                    return [change]
+        """Return the first pair of edits that passes: one that mends a part beside others, then any two."""
+        halves = sorted(self._halves, key=lambda each: (-each[0], each[1].cost))[:MOST_HALVES]
+        beside = [(half.edits[0], edit) for _, half in halves for edit in edits[:MOST_BESIDE]]
+        for pairs in (beside, combinations(edits[:MOST_PAIRED], 2)):
+            apart = [each for each in pairs if not each[0].meets(each[1])]
+            apart.sort(key=lambda each: each[0].cost + each[1].cost)
+            for start in range(0, min(len(apart), MOST_TRIED), BATCH):
+                if self._is_over():
+                    return []
+                for change in self._survivors(
+                    [_together(source, each) for each in apart[start : start + BATCH]]
+                ):
+                    if self._is_proved(change):
+                        return [change]
         return []
 
     def _is_proved(self, change: Found) -> bool:
@@ -186,11 +209,15 @@ class Search:
     def _survivors(self, changes: Sequence[Found]) -> Iterator[Found]:
         """Yield the changes that pass every check that the answer failed; keep those that pass the first."""
         answers = [*self._answers([each.source for each in changes], self._asked[0])]
-        for each, passes in zip(changes, answers, strict=False):
-            if passes and self._passes(each.source, self._asked[1:]):
-                yield each
-            elif passes:
-                self._halves.append(each)
+        for change in (each for each, passes in zip(changes, answers, strict=False) if passes):
+            further = self._asked[1:]
+            passed = next(
+                (n for n, each in enumerate(further) if not self._passes(change.source, [each])), None
+            )
+            if passed is None:
+                yield change
+            else:
+                self._halves.append((passed, change))
 
     def _passes(self, cell: str, questions: Sequence[Question]) -> bool:
         return all(next(self._answers([cell], question), False) for question in questions)
@@ -217,6 +244,7 @@ class Search:
         check, asked = question
         expected = self._expected[check.id]
         if seen["raised"] and not expected.raised:
+            self._raised_at = seen["raised"]["line"]
             return False  # to say what it was would take long
         got = observed(asked.operation, seen)
         return judge_check(self._exercise, check, Comparison(asked.operation, got, expected)).passed
@@ -246,9 +274,18 @@ def _magnitude(seconds: float) -> int:
 
 def _together(source: str, edits: Sequence[Edit]) -> Found:
     """Return several edits as one change."""
+    edits = sorted(edits, key=lambda each: (each.first, each.last))
     changes = tuple(change for edit in edits for change in edit.changes)
     whole = Edit(changes, edits[0].first, edits[-1].last, edits[0].what)
     return Found(tuple(edits), whole.apply(source))
+
+
+def _places(edits: Sequence[Edit]) -> int:
+    """Return in how many places edits are, where a gap beside a line that is changed is none of its own."""
+    lines = {(each.first, each.last) for each in edits if each.what != MISSING}
+    beside = {line for first, last in lines for line in range(first, last + 1)}
+    gaps = {(each.first, each.last) for each in edits if each.what == MISSING}
+    return len(lines) + sum(beside.isdisjoint(gap) for gap in gaps)
 
 
 def _apart(edits: Sequence[Edit]) -> list[Edit]:

@@ -23,6 +23,11 @@ class Listed:
     last_name: str = ""
     email: str = ""
 
+    @property
+    def full_name(self) -> str:
+        """First and last name, as far as they are known."""
+        return f"{self.first_name} {self.last_name}".strip()
+
 
 def class_list(course: Course) -> list[Listed]:
     """Return the students of the class, by name of their folders."""
@@ -43,8 +48,8 @@ def handed_in(course: Course) -> dict[str, list[str]]:
 def add_students(course: Course, students: Iterable[Listed]) -> tuple[list[str], list[str]]:
     """Put students on the class list; return who is new, and whose names or e-mails were changed.
 
-    What is empty leaves the gradebook's entry as it is. Raises CourseError, and adds nobody, if an id
-    can't name a folder, or if two differ only in case.
+    What is empty leaves the gradebook's entry as it is. A name replaces the whole name, unless both read the
+    same. Raises CourseError, and adds nobody, if an id can't name a folder, or if two differ only in case.
     """
     before = {each.student: each for each in class_list(course)}
     spelt = {name.casefold(): name for name in before}
@@ -63,6 +68,10 @@ def add_students(course: Course, students: Iterable[Listed]) -> tuple[list[str],
     with open_gradebook(course) as book:
         for each in wanted:
             said = {name: value for name, value in vars(each).items() if value and name != "student"}
+            if each.first_name or each.last_name:
+                same = each.student in before and before[each.student].full_name == each.full_name
+                names = before[each.student] if same else each
+                said |= {"first_name": names.first_name, "last_name": names.last_name}
             book.update_or_create_student(each.student, **said)
     new = [each.student for each in wanted if each.student not in before]
     after = {each.student: each for each in class_list(course)}

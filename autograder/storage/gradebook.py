@@ -26,6 +26,7 @@ from nbgrader.api import (
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import or_
 from sqlalchemy.orm import Query
+from tornado.log import app_log
 from traitlets.config import Config
 
 from autograder.model.course import Course
@@ -71,8 +72,14 @@ def course_directory(course: Course, lesson: str, config: Config) -> CourseDirec
 
 def open_gradebook(course: Course) -> Gradebook:
     """Open the course's gradebook, which is made if there is none; use it in a `with`, which closes it."""
+    app_log.addFilter(_is_news)  # added once, however often this is called
     with programs_on_path():
         return Gradebook(database_url(course), course_id(course))
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Return False for nbgrader's traceback of an error of its database, which it also raises."""
+    return not record.getMessage().startswith("Rolling back session")
 
 
 def quiet_logger() -> logging.Logger:

@@ -174,6 +174,10 @@ def _exchanged(cell: Cell, above: ast.stmt, below: ast.stmt) -> Iterator[Edit]:
         (*lower, _under(_text(cell, above), below)),
     )
     yield Edit(changes, first, last, "these lines in another order", 2.3)
+    if isinstance(above, ast.Assign) and isinstance(below, ast.Assign):
+        one, other = cell.text(above.value), cell.text(below.value)
+        values = (*cell.span(above.value), other), (*cell.span(below.value), one)
+        yield Edit(values, first, last, "the values of these lines exchanged", 1.5)
 
 
 def _moved_far(cell: Cell, block: list[ast.stmt]) -> Iterator[Edit]:

@@ -77,6 +77,23 @@ def test_a_gradebook_of_canvas_gives_names_in_two_parts(course: Course) -> None:
     assert (ada.student, ada.first_name, ada.last_name) == ("ada", "Ada", "King")
 
 
+def test_another_systems_file_does_not_mix_two_names(course: Course) -> None:
+    """A name in one piece replaces first and last name, but where they read the same, the two parts stay."""
+    _import(course, 'Student,ID,SIS Login ID\n"Kovács, Béla",1,bela\n"King, Ada",2,ada\n')
+    done = _import(course, "student id,name\nbela,Bela Kovacs\nada,Ada King\n")
+    assert done.output == "0 students added, 1 changed, 1 as before\n"
+    names = {each.student: (each.first_name, each.last_name) for each in class_list(course)}
+    assert names == {"bela": ("Bela Kovacs", ""), "ada": ("Ada", "King")}
+
+
+def test_who_is_not_in_the_newer_file_is_named(course: Course) -> None:
+    """They stay: somebody else decides who has left the course."""
+    _import(course, "student id\nada\nbo\ncyd\n")
+    done = _import(course, "student id\nbo\n")
+    assert done.output.splitlines()[1:] == ["2 students of the class not in the file, and left as before: ada, cyd"]
+    assert len(class_list(course)) == 3
+
+
 def test_who_handed_in_before_keeps_the_folders_name(course: Course) -> None:
     """Folders may be named after another column than the one that an id would be made of."""
     hand_in(course, "77", **RIGHT)

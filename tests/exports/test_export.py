@@ -55,6 +55,45 @@ def test_what_was_left_empty_is_said(graded: Course, roster_file: Path, tmp_path
     assert "left empty" not in _run(graded, "canvas", "--partial").stderr
 
 
+@pytest.mark.parametrize("name", ["course", "canvas"])
+def test_without_a_roster_names_are_those_of_the_class_list(graded: Course, name: str) -> None:
+    """And who handed in nothing is in the file as well."""
+    assert _run(graded, name).exit_code == 0
+    text = (graded.exports / f"{name}.csv").read_text(encoding="utf-8")
+    assert "Eve Example" in text
+    assert "ada" in text
+
+
+def test_folders_that_differ_only_in_case_keep_their_own_names(graded: Course) -> None:
+    """Without a roster each is found in the class list as it is spelt."""
+    record(graded, *(hand_in(graded, each, **RIGHT).parent.parent.name for each in ("Ada", "ADA")))
+    assert _run(graded, "course").exit_code == 0
+    assert {"Ada", "ADA", "ada"} <= {
+        row.partition(",")[0] for row in (graded.exports / "course.csv").read_text(encoding="utf-8").splitlines()
+    }
+
+
+def test_an_export_for_canvas_without_its_gradebook_says_what_it_holds(graded: Course, tmp_path: Path) -> None:
+    """Logins: that is right only where students' ids are logins."""
+    own, canvas = tmp_path / "own.csv", tmp_path / "canvas.csv"
+    own.write_text("student id,name\nada,Ada L\n", encoding="utf-8")
+    canvas.write_text(f"Student,ID,SIS User ID,SIS Login ID,Section,{LESSON} (1)\nA,7,1,ada,S,\n", encoding="utf-8")
+    said = "Canvas finds students by login"
+    assert said in _run(graded, "canvas").stderr
+    assert said in _run(graded, "canvas", "--roster", own).stderr
+    assert said not in _run(graded, "canvas", "--roster", canvas).stderr
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-pretrained.txt"])
+def test_a_course_without_the_projects_files_is_told_which(graded: Course, name: str) -> None:
+    """One line names the file, and where to get it."""
+    if name != "requirements.txt":
+        (graded.root / "requirements.txt").write_text("torch==2.13.0\n")
+    done = _run(graded, "gradescope-autograder", "3")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert f"no {name} in the course folder" in done.stderr
+
+
 def test_moodle_needs_its_own_worksheet(graded: Course, roster_file: Path) -> None:
     """One line says which file."""
     done = _run(graded, "moodle", "--roster", roster_file)

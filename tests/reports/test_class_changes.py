@@ -33,3 +33,12 @@ def test_answers_with_one_kind_of_change_stand_together() -> None:
     ]
     page = class_pages({LESSON: reports}, {}, sandboxed=True, made_at=MADE_AT, changes={LESSON: changes})
     assert "<code>-a\n+b</code>" in page[f"class-{LESSON}.html"]
+
+
+def test_only_the_largest_groups_are_open() -> None:
+    """A class of 300 has dozens of changes that one answer needs: they are folded, and the search opens them."""
+    reports = {f"s{number}": student((3, 3, f"change {number // 2 if number < 4 else number}")) for number in range(12)}
+    page = class_pages({LESSON: reports}, {}, sandboxed=True, made_at=MADE_AT, changes={})[f"class-{LESSON}.html"]
+    shown, _, folded = page.partition("more, each in at most 1 answer</summary>")
+    assert [f"change {number}" in shown for number in (0, 1)] == [True, True]
+    assert folded.count("data-find=\"softmax change") == 4

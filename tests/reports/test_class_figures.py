@@ -277,6 +277,14 @@ def test_a_missing_submission_counts_once_half_of_the_class_has_handed_in() -> N
     assert [need.row.student for need in course_figures(_course(a=here, b=here, c=gone)).needs] == ["c"]
 
 
+def test_who_is_far_below_the_class_is_listed_without_a_zero_or_a_fall() -> None:
+    """Below half of all points, and far below the median: in a class that finds everything hard, nobody is."""
+    fine, weak, half = [_earned(0.8)] * 2, [_earned(0.45)] * 2, [_earned(0.55)] * 2
+    (need,) = course_figures(_course(a=fine, b=fine, c=weak, d=half)).needs
+    assert (need.row.student, need.is_low, need.zero, need.fall) == ("c", True, [], 0)
+    assert course_figures(_course(a=half, b=half, c=weak)).needs == []
+
+
 def test_a_lesson_that_is_hard_for_all_is_no_fall() -> None:
     """Everybody loses 40 points, and nobody falls."""
     hard = [_earned(0.9), _earned(0.9), _earned(0.5), _earned(0.5)]

@@ -269,3 +269,11 @@ def test_the_heat_maps_text_stands_out_by_wcag() -> None:
 def test_steps_go_from_nothing_to_everything(share: float, number: int) -> None:
     """Both ends have a step; a bonus beyond 100 % has the last."""
     assert step(share) == number
+
+
+def test_lesson_pages_name_students_as_the_front_page_does() -> None:
+    """The scores, what could not be opened and who is absent: an id alone says little to a teacher of 300."""
+    class_ = sample_class(8)
+    names = {student: f"Name of {student}" for student in class_}
+    _, _, shown = _pages(class_, full_names=names)[PAGE].partition('id="scores"')
+    assert [name for name in names.values() if name not in shown] == []

@@ -86,3 +86,15 @@ def test_a_statement_that_differs_in_one_part_has_the_kind_of_that_part(mine: st
     cell = Cell(f"def f(q, k, n, d):\n    {mine}")
     edit = donors._statement(cell, cell.tree.body[0].body[0], ast.parse(right).body[0], 0.0)
     assert (edit.what, edit.first, edit.last) == (kind, 2, 2)
+
+
+def test_what_the_right_answer_does_with_its_value_is_done_with_the_students() -> None:
+    """A division that is missing comes behind a value in another form; a limit gets what belongs to it."""
+    right = "def f(q, k, n):\n    room = n - len(SPECIALS)\n    return q @ k.T / math.sqrt(room)\n"
+    mine = "def f(q, k, n):\n    s = torch.matmul(q, k.T)\n    return s\n"
+    single, _ = edits(mine, right)
+    made = {each.apply(mine): each for each in single}
+    for text in (mine.replace("k.T)", "k.T) / math.sqrt(n - len(SPECIALS))"), mine.replace("return s", "return s / math.sqrt(n - len(SPECIALS))")):
+        assert made[text].what == "something more"
+    mine = "def f(q, k, n):\n    return [q, k][:n]\n"
+    assert mine.replace(":n", ":(n - len(SPECIALS))") in [each.apply(mine) for each in edits(mine, right)[0]]

@@ -12,7 +12,7 @@ from autograder.model.course import Course
 from autograder.model.exercise import Exercise, Lesson
 from autograder.search.donors import donor_edits
 from coursework.edits.cell import MISSING, Cell, Edit
-from coursework.edits.generic import everywhere, generic_edits
+from coursework.edits.generic import elsewhere, everywhere, generic_edits
 
 COURSE = Course(ROOT)
 LESSONS = {name: load_lesson(COURSE, name) for name in COURSE.lessons()}
@@ -36,7 +36,7 @@ WORDS = frozenset(
             "fewer function in indentation index indices inverse is less letters limit lines",
             "list missing more name no number of on one only operand operands operator",
             "opposite order other place power range result self sides sign size slice",
-            "something statement text than the these transpose two type value variable without",
+            "something statement text than the these transpose two type value values variable without",
         ]
     ).split()
 )
@@ -131,3 +131,32 @@ def test_every_edit_of_every_answer_is_python_and_tells_no_code(lesson: Lesson, 
             quoted = re.findall(r"`(\w+)`", edit.what)
             assert all(re.search(rf"\b{name}\b", source) or name == "self" for name in quoted), edit.what
             assert set(re.sub(r"`\w+`", "", edit.what).split()) <= WORDS, edit.what
+
+
+def test_values_of_two_lines_are_exchanged() -> None:
+    """Sine and cosine in each other's place are one change, told with both lines."""
+    source = "def f(x, y):\n    x[0] = y.cos()\n    x[1] = y.sin()\n    return x\n"
+    made = {each.apply(source): each for each in found(source)}
+    edit = made["def f(x, y):\n    x[0] = y.sin()\n    x[1] = y.cos()\n    return x\n"]
+    assert (edit.first, edit.last, edit.what) == (2, 3, "the values of these lines exchanged")
+
+
+def test_an_index_may_have_to_be_the_variable_of_a_loop() -> None:
+    """The first layer again and again."""
+    source = "def f(x, layers):\n    for n in range(3):\n        x = layers[0](x)\n    return x\n"
+    assert changed(found(source), source, "x = layers[n](x)")[0].what == "another index"
+
+
+def test_what_belongs_around_a_value_belongs_as_well_around_its_variable() -> None:
+    """One line on, where the variable is used; and from there one line back."""
+    source = "def f(x):\n    y = x.sum()\n    return y\n"
+    edits = generic_edits(Cell(source))
+    here = source.replace("x.sum()", "torch.sqrt(x.sum())")
+    there = source.replace("return y", "return torch.sqrt(y)")
+    by_text = {each.apply(source): each for each in edits}
+    assert [each.apply(source) for each in elsewhere(by_text[here], Cell(source))] == [there]
+    assert [each.apply(source) for each in elsewhere(by_text[there], Cell(source))] == [
+        source.replace("x.sum()", "torch.sqrt((x.sum()))")
+    ]
+    other = by_text[source.replace("x.sum()", "x.mean()")]
+    assert elsewhere(other, Cell(source)) == []
