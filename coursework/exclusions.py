@@ -95,13 +95,13 @@ EXCLUSIONS: Final[Mapping[str, Exclusion]] = {
             ),
         },
     ),
+    # Group, batch and instance norm do what layer norm does, for one group, or for x turned on its side.
     "norms": Exclusion(
         operators={
             "F.layer_norm": "native_layer_norm native_layer_norm.out",
             "F.group_norm": "native_group_norm native_group_norm.out",
             "F.batch_norm": "native_batch_norm native_batch_norm.out _native_batch_norm_legit"
             " _native_batch_norm_legit.no_stats _batch_norm_impl_index _batch_norm_with_update",
-            "F.rms_norm": "rms_norm _fused_rms_norm",
         },
         calls={
             "F.layer_norm": lambda: F.layer_norm(_square(), (4,)),
@@ -109,10 +109,18 @@ EXCLUSIONS: Final[Mapping[str, Exclusion]] = {
             "F.group_norm": lambda: F.group_norm(_square(), 1),
             "F.batch_norm": lambda: F.batch_norm(_square(), None, None, training=True),
             "F.instance_norm": lambda: F.instance_norm(_square()),
-            "F.rms_norm": lambda: F.rms_norm(_square(), (4,)),
             "F.local_response_norm": lambda: F.local_response_norm(_square(), 2),
         },
         python=(F.local_response_norm,),
+    ),
+    # By itself: layer norm without its mean is not layer norm, and a layer norm of (x, -x), whose mean is 0,
+    # is a fair way to write an RMS norm.
+    "rms_norm": Exclusion(
+        operators={"F.rms_norm": "rms_norm _fused_rms_norm"},
+        calls={
+            "F.rms_norm": lambda: F.rms_norm(_square(), (4,)),
+            "nn.RMSNorm": lambda: nn.RMSNorm(4)(_square()),
+        },
     ),
     "cross_entropy": Exclusion(
         operators={"F.cross_entropy": "cross_entropy_loss"},

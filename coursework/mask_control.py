@@ -11,6 +11,7 @@ from torch import Tensor
 Show = Callable[[Tensor], None]
 # In pixels, as `plots.heatmap` draws its rows and what is above them: the buttons stand beside their rows.
 HEAD, ROW, GAP, WIDTH = 94, 62, 2, 44
+LEAST = 300  # pixels in which the drawing can still be read
 ALLOWED, BLOCKED = "✓", "×"
 
 
@@ -70,8 +71,9 @@ class MaskControl:
         for button in buttons:
             button.on_click(lambda clicked: self.set(self.presets[clicked.description]))
         title = Label("rows: queries, columns: keys; ✓ = may attend")
-        self._output.layout = Layout(flex="1 1 0", min_width="0")
-        return VBox([title, HBox(buttons), HBox([grid, self._output])])
+        # Where there is no room for both side by side, the drawing goes below.
+        self._output.layout = Layout(flex=f"1 1 {LEAST}px", min_width="0")
+        return VBox([title, HBox(buttons), HBox([grid, self._output], layout=Layout(flex_flow="row wrap"))])
 
     def _clicked(self, change: dict[str, Any]) -> None:
         button: ToggleButton = change["owner"]

@@ -36,8 +36,9 @@ def say(
 
     def write(lm: smollm.SmolLM) -> str:
         assert model is not None, "the weights are here: run the cell that loads them first"
-        new = generate(model, lm.encode(text), tokens, choose, END)
-        return lm.decode(new[0].tolist()).replace("\n", smollm.BREAK) or smollm.NOTHING
+        new = generate(model, lm.encode(text), tokens, choose, END)[0].tolist()
+        unseen = smollm.NOTHING if END in new else f"({len(new)} special tokens, which are not shown)"
+        return lm.decode(new).replace("\n", smollm.BREAK) or unseen
 
     smollm.line(label, text, write)
 

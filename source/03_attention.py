@@ -92,7 +92,7 @@ print(f"price returned: {fruit_weights @ prices:.2f}")
 # %% [markdown]
 # ## From scores to weights
 #
-# The softmax exponentiates each score and divides by the sum, so the weights are positive and sum to 1. Written exactly like that, it **breaks for large scores**: $e^{89}$ is already too large for float32, and infinity divided by infinity is NaN.
+# The **softmax** exponentiates each score and divides by the sum, $w_i = e^{s_i} / \sum_j e^{s_j}$, so the weights are positive and sum to 1. Written exactly like that, it **breaks for large scores**: $e^{89}$ is already too large for float32, and infinity divided by infinity is NaN.
 #
 # To avoid this, subtract the **largest score of the row** from every score of that row. Subtracting any number $c$ multiplies numerator and denominator by $e^{-c}$, so the weights stay the same. With the maximum, the largest exponent is 0, so nothing can overflow.
 
@@ -137,7 +137,7 @@ assert torch.allclose(weights, expected), (
     f"Expected {expected}, got {weights}. Which dimension do you sum over?"
 )
 big = softmax(torch.tensor([1000.0, 1000.0]))
-assert torch.allclose(big, torch.tensor([0.5, 0.5])), (
+assert torch.allclose(big, torch.tensor([0.5, 0.5]), atol=1e-3), (
     f"Two scores of 1000 should get 0.5 each, got {big}. What is exp(1000)?"
 )
 columns = softmax(torch.zeros(4, 5), dim=0).sum(dim=0)

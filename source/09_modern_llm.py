@@ -87,7 +87,7 @@ chat_box(sampling=False)  # a box to type in, if the notebook is running
 #
 # ## From LayerNorm to RMSNorm
 #
-# LayerNorm subtracts the mean of a vector and divides by its standard deviation. RMSNorm only divides, by the **root mean square**. Zhang and Sennrich (2019, section 4) found that models train as well without the subtraction, and run faster.
+# LayerNorm subtracts the mean of a vector and divides by its standard deviation. RMSNorm only divides, by the **root mean square**. Zhang and Sennrich (2019) found that models train as well without the subtraction, and run faster.
 #
 # How much would the subtraction do? Compare the mean of a vector with its root mean square, wherever a sublayer of SmolLM2 has just been added:
 
@@ -230,7 +230,9 @@ with torch.no_grad():
 # %% [markdown]
 # ## From sinusoids to rotary positions
 #
-# Sinusoids are added once, to the embeddings (lesson 2). **Rotary** positions (Su et al. 2021, section 3.4) act in every layer: they turn queries and keys, each pair of neighbouring features by an angle proportional to the position. A score then depends on how far apart two tokens are, and not on where they are.
+# Sinusoids are added once, to the embeddings (lesson 2). **Rotary** positions (Su et al. 2021, section 3.2.2) act in every layer: they turn queries and keys. At position $p$, the pair of features $2i$ and $2i + 1$ turns by the angle $p / b^{2i/K}$, where $K$ is the width of a head. Turning two vectors by the same angle leaves their dot product unchanged. A score therefore depends on how far apart two tokens are, and not on where they are.
+#
+# The **base** $b$ sets the speed of the slow pairs. It is 10,000 in the paper, and 100,000 in SmolLM2, which reads up to 8192 positions.
 #
 # `rotary_from(x, start, base)` is made from your `rotary` and starts at any position. A model with a cache needs that.
 #
@@ -253,7 +255,7 @@ for name, place in {"sinusoids": added, "rotary": lambda start: rotary_from(cont
     print(f"{name:9} largest change {(moved - first).abs().max() / first.std():.4f} standard deviations")
 
 # %% [markdown]
-# With rotary, nothing changes but rounding. With sinusoids, scores change by up to 1.8 standard deviations: every product of content and position is another one.
+# With rotary, nothing changes but rounding. With sinusoids, scores change by up to 1.8 standard deviations, because each score contains products of content and position.
 
 # %% [markdown]
 # ## From ReLU to a gate
@@ -306,7 +308,20 @@ for heads in (9, 3, 1):
 print(f"all weights: {134_515_008 * 2 / 1e6:.0f} MB")
 
 # %% [markdown]
-# With nine key heads, the cache of a full context (8192 positions) would take 566 MB, twice as much as all weights. With three it takes 189 MB. Ainslie et al. found the quality close to that of full attention, and the speed close to that of a single key head.
+# With nine key heads, the cache of a full context (8192 positions) would take 566 MB, twice as much as all weights. With three it takes 189 MB.
+#
+# Fewer bytes are also read in less time. How many tokens a second would be possible with a full cache, if reading it were all the work?
+
+# %% demo
+for heads in (9, 3, 1):
+    keys, values = torch.randn(2, 1, heads, 8192, 64)
+    queries = torch.randn(1, heads, 9 // heads, 64)  # the query heads of a group, as the rows of one matrix
+    with torch.no_grad():
+        seconds = 30 * best(lambda: F.scaled_dot_product_attention(queries, keys, values))  # 30 layers
+    print(f"{heads} key heads: {1 / seconds:3.0f} tokens a second")
+
+# %% [markdown]
+# Three key heads allow two to three times as many tokens as nine. Ainslie et al. found the quality close to that of full attention, and the speed close to that of a single key head. (Your own attention will gain less, because it copies the cache: once to append a position, and once more to repeat the heads. Programs that serve many users avoid both copies.)
 
 # %% [markdown] slide="slide"
 # ### Exercise 2: `GroupedQueryAttention` (5 points)
@@ -821,7 +836,7 @@ places = {"token_embd": model.embedding, "output_norm": model.norm, "blk.1.attn_
           "blk.1.ffn_up": last.feed_forward.w3, "blk.1.ffn_down": last.feed_forward.w2}
 for name, part in places.items():
     given = tensors[f"{name}.weight"]
-    assert torch.equal(part.weight, given), f"{name}.weight is not where it should be. See the table."
+    assert torch.equal(part.weight, given), f"{name}.weight is not where it should be. See the figure."
     assert part.weight.data_ptr() != given.data_ptr(), f"{name}.weight is shared with the dictionary, not copied."
 assert all(p.requires_grad for p in model.parameters()), "Some parameter can no longer be trained."
 load_llama(model.bfloat16(), tensors)
@@ -896,13 +911,13 @@ smollm.line("rows as they are", prompt, lambda _: compare(prompt, reorder=False)
 # %% [markdown] slide="slide"
 # ### Exercise 6: `generate` (3 points)
 #
-# Let the model write, with its cache. *12 minutes, medium.*
+# Let the model write. Without a cache, each new token takes a pass over the whole text; with one, a pass over a single position. *12 minutes, medium.*
 #
 # - `ids` is the prompt, of shape `(1, T)`. The prompt goes through the model **once**. After that, each new token goes through it **alone**, with `past`.
 # - `choose(logits)` picks each token: it takes the logits of the last position, of shape `(1, V)`, and returns an id of shape `(1,)`.
 # - Stop after `max_new` tokens, or after the first new token that equals `end_id`. The prompt may contain `end_id`.
 # - Return the new tokens only, of shape `(1, at most max_new)`, including `end_id` if it was chosen.
-# - The model is in `eval()` mode and without gradients while it writes. Afterwards `model.training` is what it was before, also if an exception is raised on the way.
+# - The model is in `eval()` mode and without gradients while it writes. Afterwards `model.training` is what it was before. That also holds if `choose` or the model raises an exception, which should still reach the caller.
 
 # %% solution generate
 from collections.abc import Callable
@@ -978,6 +993,8 @@ try:
     generate(counter, prompt, 3, lambda logits: 1 / 0, end_id=0)
 except ZeroDivisionError:
     assert counter.training, "After an exception in choose, the model should be in train mode again."
+else:
+    raise AssertionError("If choose raises an exception, it should reach the caller.")
 print("generate: the visible tests pass")
 
 # %% demo
@@ -999,7 +1016,7 @@ check("generate")
 # %% [markdown]
 # ## Talk to it
 #
-# The model has learnt to continue text. To make it answer, the conversation is written as a text with special tokens, the **chat template**. In the last part of its training, every answer came after `<|im_start|>assistant` and ended with `<|im_end|>`.
+# The model has learnt to continue text. To make it answer, the conversation is written as a text with special tokens, the **chat template**. In the last part of its training, every answer came after `<|im_start|>assistant` and ended with `<|im_end|>`. (SmolLM2's own template begins with a fixed system message, which says who the model is. Here it is left out.)
 
 # %% demo slide="subslide"
 from coursework.own_llama import END, default_dtype, say, show_tokens
@@ -1128,7 +1145,7 @@ if own is not None:
     print(f"after 256 tokens, the cache makes the next one {kept[-1] / again[-1]:.0f} times as fast")
 
 # %% [markdown]
-# With the cache, the speed depends little on the length. Without it, each token takes a pass over all positions, and the speed falls as the text grows: after 256 tokens, the cache is ten times as fast, or more if nothing else is running. Weights of 16 bits halve the memory. With the cache, they don't double the speed here.
+# With the cache, the speed depends little on the length. Without it, each token takes a pass over all positions, and the speed falls as the text grows: after 256 tokens, the next one comes about ten times as fast with the cache, or faster. Weights of 16 bits halve the memory. With the cache, they don't double the speed here.
 #
 # What would be the fastest possible? Each token needs every weight once, so the time to read them from memory is a lower bound. It is bytes over **bandwidth**. Measure how fast memory is read by a sum, and by the product of a matrix with one vector.
 
@@ -1143,7 +1160,7 @@ if own is not None:
     print(f"your model: {max(kept):.0f} tokens a second")
 
 # %% [markdown]
-# The sum reads fastest, and its limit holds for any program on this machine with one thread. Your model stays well below it. A product with a vector doesn't reach the full bandwidth, and attention, norms and some three hundred calls of PyTorch come on top. With 16 bits the limit is twice as high, and with the 4 bits of the file eight times: that is why people quantise.
+# The sum reads fastest, and its limit holds for any program on this machine with one thread. Your model stays well below it. A product with a vector doesn't reach the full bandwidth, and attention, norms and a few thousand small calls of PyTorch come on top. With 16 bits the limit is twice as high. The file that you loaded takes 98 MB, less than a fifth of 538 MB, so its limit is more than five times as high. That is why people quantise.
 
 # %% [markdown]
 # ## Exercise 7: the numbers of a model (2 points)
@@ -1219,15 +1236,16 @@ print("answers: complete, and in the right form")
 # %% [markdown] slide="subslide"
 # ### Case: half the bits, and no answer
 #
-# Someone halves the memory of the model with `.half()`, which converts the weights to `float16`. No logit is infinite or NaN.
+# The model of the last section has weights in `bfloat16`, and it answers. Then someone converts them with `.half()` to `float16`, which takes just as little memory. No logit is infinite or NaN.
 
 # %% demo
+say(generate, half, conversation(france), "in bfloat16", tokens=12)
 if half is not None:
     load_llama(half.half(), smollm.load().tensors)
 say(generate, half, conversation(france), "in float16", tokens=12)
 
 # %% [markdown]
-# In `bfloat16`, which also has 16 bits, the model answers as before. **What is different?** The largest `float16` is 65,504; the largest `bfloat16` is about $3 \cdot 10^{38}$. (If your `RMSNorm` computes in 32 bits, your model answers in both.)
+# **What is different?** The largest `float16` is 65,504; the largest `bfloat16` is about $3 \cdot 10^{38}$. (If your `RMSNorm` computes in 32 bits, your model answers in both.)
 #
 # <details><summary>Answer</summary>
 #
@@ -1242,7 +1260,7 @@ say(generate, half, conversation(france), "in float16", tokens=12)
 # %% [markdown]
 # ### Stretch: 4 bits for each weight
 #
-# The file that you loaded holds most of its weights in 4 bits each, in a format called Q4_1. Every row of a matrix is cut into blocks of 32 neighbours. A block stores its smallest weight, the step between two levels, and for each weight one of 16 levels. *15 minutes, medium.*
+# The file that you loaded holds most of its weights in 4 bits each, in a format called Q4_1. Every row of a matrix is cut into blocks of 32 neighbours. A block stores its smallest weight, the step between two levels, and for each weight one of 16 levels. The smallest weight and the step take 16 bits each, so that a weight costs 5 bits in all. *15 minutes, medium.*
 #
 # Write `quantise(weight, block=32)`.
 #

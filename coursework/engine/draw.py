@@ -19,6 +19,7 @@ from coursework.engine.values import Opaque
 
 MOST_ROWS, MOST_COLUMNS, LONGEST = 12, 16, 160
 MOST_ITEMS = 32  # of a list that are shown
+FEW = 4  # tables; of more, only those that differ are shown
 WHOLE, MOST_DIGITS = 999.5, 1e6  # between these, every digit before the point is shown
 NEGLIGIBLE = 1e-4  # of the largest entry of a table
 SIDE, SMALL_SIDE = 26, 18  # pixels a cell: in grids up to MANY cells a side, and in larger ones
@@ -53,6 +54,16 @@ def tables_of(result: Observation, other: Observation | None = None) -> list[Tab
     right = dict(_parts(other.value)) if other is not None and not other.raised else {}
     mine = dict(_parts(result.value)).items()
     return [_table(heading, value, right.get(heading), other is not None) for heading, value in mine]
+
+
+def only_differing(mine: Sequence[Table], right: Sequence[Table]) -> tuple[Sequence[Table], Sequence[Table]]:
+    """Return, of many tables, those that differ, and the right ones for the same parts of the result."""
+    wrong = {table.heading for table in mine if any(cell.differs for row in table.rows for cell in row)}
+    matched = [table.heading for table in mine] == [table.heading for table in right]
+    if len(mine) <= FEW or not matched or len(wrong) in {0, len(mine)}:
+        return mine, right
+    kept, wanted = ([table for table in tables if table.heading in wrong] for tables in (mine, right))
+    return [*kept, Table("the other parts", [[TableCell("are right")]])], wanted
 
 
 def _parts(value: Any, heading: str = "") -> Iterator[tuple[str, Any]]:

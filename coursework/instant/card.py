@@ -19,7 +19,16 @@ from coursework.engine.describe import (
     entry_of,
     say_changed,
 )
-from coursework.engine.draw import Picture, Table, TableCell, as_text, inputs_of, picture_of, tables_of
+from coursework.engine.draw import (
+    Picture,
+    Table,
+    TableCell,
+    as_text,
+    inputs_of,
+    only_differing,
+    picture_of,
+    tables_of,
+)
 from coursework.engine.examples import Example, ExampleSet
 from coursework.engine.observation import Observation
 from coursework.engine.operations import ModuleOperation
@@ -162,6 +171,7 @@ def _shown(example: Example, got: Observation, changed: Sequence[str]) -> ShownE
     if isinstance(example.operation, ModuleOperation):
         values = [argument for call in values for argument in call]
     drawn = picture_of(example.picture, got, example.expected)
+    yours, expected = only_differing(tables_of(got, example.expected), tables_of(example.expected))
     names = " and ".join(changed)
     after, before = (
         [Table("afterwards", [[TableCell(f"{names} {said}", differs)]])] if names else []
@@ -170,8 +180,8 @@ def _shown(example: Example, got: Observation, changed: Sequence[str]) -> ShownE
     return ShownExample(
         example.shown,
         inputs_of(example.names, values),
-        [*tables_of(got, example.expected), *after],
-        [*tables_of(example.expected), *before],
+        [*yours, *after],
+        [*expected, *before],
         drawn,
         drawn_only=drawn is not None and example.picture in SAY_ALL,
     )

@@ -15,9 +15,17 @@ from coursework.engine.observation import Observation
 from coursework.instant.exercises import Exercise, digest_of, notebook_file, saved_demos
 from coursework.instant.notebook import earlier_used, first_failing
 from coursework.instant.runs import Runs, described, names_bound
-from coursework.instant.sources import cell_of, used
+from coursework.instant.sources import cell_of, names_read, used
 
 NEEDS = '`{lacking}` is missing here, because `{name}` is not {state} yet. {ways}, or run `skip("{name}")`.'
+AGAIN = (
+    "`{lacking}` is missing here: its cell ran before `{name}` was in place. Run that cell again, with Run > "
+    "Run All Above Selected Cell."
+)
+NOT_RUN = (
+    "`{lacking}` is not defined yet: a cell above this one has not run since the kernel started. Run them "
+    "with Run > Run All Above Selected Cell."
+)
 WAYS = {"written": "Write it", "right": '`check("{name}")` says why: fix it'}
 BROKEN = (
     '`{name}` is not right yet, so this cell cannot run. `check("{name}")` says why: fix it, or run '
@@ -50,7 +58,8 @@ def _shown(value: BaseException, runs: Runs) -> list[str]:
     """Return what stands in place of a traceback, after displaying a card if there is one; [] for nothing."""
     line, name = _lacking(value, runs)  # a line on what is missing, if that is why
     if line:
-        runs.lacking |= dict.fromkeys(names_bound(runs.source) - runs.names.keys() - {name}, name)
+        unbound = {each for each in names_bound(runs.source) if runs.names.get(each) is None}
+        runs.lacking |= dict.fromkeys(unbound - {name}, name) if name else {}
         return [line.replace("`", "")]
     tested = runs.tested_exercise()
     if tested is None:
@@ -82,11 +91,23 @@ def _lacking(value: BaseException, runs: Runs) -> tuple[str, str]:
     if isinstance(value, NameError) and (lacking := value.name):
         if own := next((each for each in runs.exercises if each.name == lacking), None):
             return runs.undefined(own), lacking
-        if name := runs.lacking.get(lacking, ""):
-            state = _state(name, runs)
-            ways = WAYS[state].format(name=name)
-            return NEEDS.format(lacking=lacking, name=name, state=state, ways=ways), name
-    broken = _broken(runs)
+        if lacking in runs.lacking:
+            return _needs(lacking, runs)
+    return _lacking_in_demo(value, runs)
+
+
+def _lacking_in_demo(value: BaseException, runs: Runs) -> tuple[str, str]:
+    """Return the same for a demo of the lesson: it uses what is None or was not run, or a wrong exercise."""
+    file = notebook_file(runs.names)
+    if file is None or digest_of(runs.source) not in saved_demos(file):
+        return "", ""
+    if isinstance(value, NameError) and value.name and value.name in set(names_read(runs.source)):
+        return NOT_RUN.format(lacking=value.name), ""
+    given = set(names_read(runs.source)) - names_bound(runs.source)
+    empty = {each for each in given if runs.names.get(each) is None}
+    if lost := next((each for each in runs.lacking if each in empty), ""):
+        return _needs(lost, runs)
+    broken = first_failing(used(runs.source, runs.names, list(runs.exercises)), runs.names)
     return (BROKEN.format(name=broken.name), broken.name) if broken else ("", "")
 
 
@@ -98,18 +119,14 @@ def _how_far(exercise: Exercise, runs: Runs) -> str:
     return UNFINISHED.format(name=exercise.name) if begun else exercise.unwritten
 
 
-def _state(name: str, runs: Runs) -> str:
-    """Return what an exercise is not yet: "written" or "right"."""
+def _needs(lacking: str, runs: Runs) -> tuple[str, str]:
+    """Return a line on a name that a cell could not bind, and the exercise that it waited for."""
+    name = runs.lacking[lacking]
     exercise = next(each for each in runs.exercises if each.name == name)
-    return "written" if runs.is_unwritten(exercise) else "right"
-
-
-def _broken(runs: Runs) -> Exercise | None:
-    """Return the exercise because of which a demo of the lesson failed: the first it uses that is wrong."""
-    file = notebook_file(runs.names)
-    if file is None or digest_of(runs.source) not in saved_demos(file):
-        return None
-    return first_failing(used(runs.source, runs.names, list(runs.exercises)), runs.names)
+    if not first_failing([exercise], runs.names):
+        return AGAIN.format(lacking=lacking, name=name), name
+    state = "written" if runs.is_unwritten(exercise) else "right"
+    return NEEDS.format(lacking=lacking, name=name, state=state, ways=WAYS[state].format(name=name)), name
 
 
 def _unwritten(trace: TracebackType | None, runs: Runs) -> Exercise | None:

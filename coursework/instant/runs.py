@@ -51,7 +51,7 @@ class Run:
 class Runs:
     """The runs of a kernel, by exercise.
 
-    `lacking` maps each name that a cell could not bind to the exercise that was not written yet.
+    `lacking` maps each name that a cell could not bind, or only to None, to the exercise that it lacked.
     `skipped` holds the stand-ins that `skip` put in place, `failing` what the visible tests say of answers
     that they reject.
     """
@@ -95,6 +95,8 @@ class Runs:
             fresh |= problem is None and exercise.name in bound
             self.own[exercise.id] = Run(self.source, problem, fresh, value)
             self.failing.pop(exercise.id, None)
+            if problem is None:
+                self.skipped.pop(exercise.id, None)
         tested = self.tested_exercise()
         if tested and problem is None:
             self.failing.pop(tested.id, None)
@@ -105,9 +107,8 @@ class Runs:
                 print(f"✗ {NO_POINTS} {told}".replace("`", ""))
 
     def skip(self, exercise: Exercise, stand_in: Any) -> None:
-        """Take in that a stand-in is in place, so that cells that needed it can bind their names."""
+        """Take in that a stand-in is in place."""
         self.skipped[exercise.id] = stand_in
-        self.lacking = {name: of for name, of in self.lacking.items() if of != exercise.name}
 
     def own_exercise(self) -> Exercise | None:
         """Return the exercise whose own cell runs now, None for any other cell.

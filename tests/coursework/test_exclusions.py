@@ -83,8 +83,15 @@ PATHS: dict[str, dict[str, Callable[[], Any]]] = {
         "group": lambda: F.group_norm(X, 1),
         "batch": lambda: F.batch_norm(X.T, None, None, training=True),
         "instance": lambda: F.instance_norm(X[None]),
-        "rms": lambda: F.rms_norm(X, (8,)),
         "mkldnn": lambda: F.batch_norm(X[None, :, None].to_mkldnn(), None, None, training=True),
+    },
+    "rms_norm": {
+        "function": lambda: F.rms_norm(X, (8,)),
+        "module": lambda: nn.RMSNorm(8)(X),
+        "with-gradient": lambda: F.rms_norm(X.clone().requires_grad_(), (8,)),
+        "inference-mode": torch.inference_mode()(lambda: F.rms_norm(X, (8,))),
+        "operator": lambda: torch.rms_norm(X, [8]),
+        "fused": lambda: torch.ops.aten._fused_rms_norm(X, [8], None, 1e-5),
     },
     "cross_entropy": {
         "function": lambda: F.cross_entropy(X, CLASSES),
@@ -152,7 +159,7 @@ def test_every_path_is_refused(exclusion: str) -> None:
     assert {name: said for name, said in found.items() if said[-1] != "refused" or not names >= {*said[:-1]}} == {}
 
 
-@pytest.mark.parametrize("exclusion", ["softmax", "norms", "cross_entropy"])
+@pytest.mark.parametrize("exclusion", ["softmax", "norms", "rms_norm", "cross_entropy"])
 def test_ordinary_operations_are_not_touched(exclusion: str) -> None:
     """What an answer is to be built from still works."""
     found = _forked(_tried, [exclusion], HONEST)
@@ -162,8 +169,15 @@ def test_ordinary_operations_are_not_touched(exclusion: str) -> None:
 def test_one_exclusion_leaves_the_others_alone() -> None:
     """An attention may call softmax, and a loss may call log_softmax."""
     allowed = {"softmax": PATHS["softmax"]["function"], "log": PATHS["softmax"]["log"]}
-    for exclusion in ("scaled_dot_product", "norms", "cross_entropy", "finished_attention"):
+    for exclusion in ("scaled_dot_product", "norms", "rms_norm", "cross_entropy", "finished_attention"):
         assert set(map(tuple, _forked(_tried, [exclusion], allowed).values())) == {("ran",)}, exclusion
+
+
+def test_each_norm_may_be_built_from_the_other() -> None:
+    """An RMS norm may call layer norm, and a layer norm an RMS norm: the lessons exclude neither."""
+    layer, rms = PATHS["norms"]["layer"], PATHS["rms_norm"]["function"]
+    assert _forked(_tried, ["rms_norm"], {"layer": layer}) == {"layer": ["ran"]}
+    assert _forked(_tried, ["norms"], {"rms": rms}) == {"rms": ["ran"]}
 
 
 def test_every_excluded_function_is_tried_when_the_sandbox_starts() -> None:

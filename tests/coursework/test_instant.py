@@ -14,7 +14,7 @@ from torch import nn
 
 from autograder.judge.oracle import BASE
 from coursework import check
-from coursework.engine.draw import tables_of
+from coursework.engine.draw import only_differing, tables_of
 from coursework.engine.observation import Observation
 from coursework.instant.card import Card
 from coursework.instant.exercises import exercises_of
@@ -301,6 +301,18 @@ def test_one_token_too_many_marks_itself_alone(got: list[str], shown: str) -> No
     (table,) = tables_of(Observation(got), Observation(["a", "b", "c", "d"]))
     (row,) = table.rows
     assert " ".join(f"›{cell.text}‹" if cell.differs else cell.text for cell in row) == shown
+
+
+def test_of_many_parts_only_those_that_differ_are_shown() -> None:
+    """With what they should be; a result of few parts, or one that is all wrong, is shown in full."""
+    right = Observation([torch.zeros(2) for _ in range(6)])
+    one = Observation([torch.full((2,), float(number == 3)) for number in range(6)])
+    mine, wanted = only_differing(tables_of(one, right), tables_of(right))
+    assert [table.heading for table in mine] == ["[3]", "the other parts"]
+    assert [table.heading for table in wanted] == ["[3]"]
+    for result in (Observation(right.value[:4]), Observation([torch.ones(2) for _ in range(6)])):
+        whole = tables_of(result, right)
+        assert only_differing(whole, tables_of(right))[0] == whole
 
 
 def test_numbers_that_do_not_matter_beside_the_others_are_near_zero() -> None:

@@ -58,6 +58,13 @@ def test_buttons_for_presets_work(control: MaskControl, drawn: list[Tensor]) -> 
     assert [torch.equal(m, control.presets[b.description]) for m, b in zip(drawn, buttons.children, strict=True)] == [True] * 3
 
 
+def test_the_drawing_goes_below_where_there_is_no_room_beside(control: MaskControl) -> None:
+    """It is not squeezed into what the buttons leave."""
+    *_, beside = control.widget().children
+    assert beside.layout.flex_flow == "row wrap"
+    assert beside.children[1].layout.flex == "1 1 300px"
+
+
 def test_the_decorator_draws_at_once_and_keeps_the_function(drawn: list[Tensor]) -> None:
     """The first picture needs no click."""
 

@@ -100,6 +100,32 @@ def test_a_skipped_exercise_works_and_is_not_taken_for_an_answer(lab: Lab) -> No
     assert "skipped: counts as unanswered" in said(lab("demo-34"))
 
 
+def test_what_an_earlier_cell_could_not_make_is_one_line(lab: Lab) -> None:
+    """Whether it is missing or None, and also when the exercise has come since."""
+    lab("new", 'skip("causal_mask")')
+    lab("demo-7")
+    lab("scaled-dot-product-attention")
+    lab("demo-23")
+    line = "kept is missing here, because scaled_dot_product_attention is not written yet."
+    assert line in said(lab("new", "print(kept)"))
+    lab("new", 'skip("scaled_dot_product_attention")')
+    line = "kept is missing here: its cell ran before scaled_dot_product_attention was in place."
+    assert said(lab("new", "print(kept)")).startswith(line)
+    lab("scaled-dot-product-attention")
+    lab("new", "queries = None\nqueries = scaled_dot_product_attention(*torch.randn(3, 2, 4))[0]")
+    lab("new", 'skip("scaled_dot_product_attention")')
+    assert said(lab("demo-23")).startswith("queries is missing here: its cell ran before")
+    lab("demo-7")
+    assert "weight of cat in row its" in said(lab("demo-23"))
+
+
+def test_a_demo_that_needs_a_cell_above_says_so(lab: Lab) -> None:
+    """No exercise is blamed for what was not run."""
+    lab("new", "del words")
+    assert said(lab("demo-23")).startswith("words is not defined yet: a cell above this one has not run")
+    lab("demo-7")
+
+
 def test_writing_a_skipped_exercise_takes_the_stand_in_s_place(lab: Lab) -> None:
     """Then it is tested and checked as ever."""
     lab("new", 'skip("softmax")')

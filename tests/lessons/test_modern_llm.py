@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import torch
+import yaml
 from conftest import ROOT
 from keys import KEY
 from mutants import failures
@@ -32,6 +33,7 @@ from coursework.stand_ins_modern import rotary
 LESSON = load_lesson(Course(ROOT), "09_modern_llm")
 ORACLE = Oracle(LESSON, KEY)
 told = partial(failures, ORACLE)
+UNUSUAL = yaml.safe_load((ROOT / "tests/lessons/unusual/09_modern_llm.yaml").read_text(encoding="utf-8"))
 SIZES = {"words": 31, "width": 24, "layers": 2, "heads": 6, "kv_heads": 2, "hidden": 20}
 HALVES = {  # of a layer's parts in the library
     "norm1": "input_layernorm", "norm2": "post_attention_layernorm", "attention.w_q": "self_attn.q_proj",
@@ -176,3 +178,13 @@ def test_a_wrong_attention_costs_the_model_nothing(
     scores = [report.exercise(name).score for name in ("llama-layer", "llama", "load-llama", "generate")]
     assert scores == [3, 3, 2, 3]
     assert report.exercise("grouped-query-attention").score != 5
+
+
+def test_a_layer_norm_of_x_and_minus_x_is_accepted_as_an_rms_norm(
+    grader: Grader, hand_in: Callable[..., Path]
+) -> None:
+    """The exercise excludes RMS norms alone, and the mean of (x, -x) is 0."""
+    answer = UNUSUAL["rms-norm"][-3]
+    assert "F.layer_norm" in answer
+    path = hand_in("09_modern_llm", rms_norm=lambda _: answer)
+    assert grader.grade("09_modern_llm", path).report.exercise("rms-norm").score == 2

@@ -7,6 +7,7 @@ from coursework import stand_ins
 exercise = ExerciseChecks(reference=stand_ins.causal_mask, judge=matches_reference(masks.about_mask),
     examples=[
         example(lambda _: call(4), "mask"),
+        example(lambda _: call(2), "mask"),
     ], checks=[
     Check("six", "each position sees itself and the positions before it", lambda _: call(6)),
     Check("any-size", "it has the requested size", lambda d: call(d.integer(7, 15))),

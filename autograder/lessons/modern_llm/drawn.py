@@ -117,8 +117,6 @@ def cut(x: torch.Tensor, *lengths: int) -> list[list[Any]]:
     return [[piece, PAST if number else None] for number, piece in enumerate(pieces)]
 
 
-
-
 def too_many(seen: Comparison) -> str | None:
     """Say, of a `ReadState` with a total, when there are more parameters than the exercise names."""
     got, want = seen.got.value["total"], seen.expected.value["total"]
@@ -127,11 +125,6 @@ def too_many(seen: Comparison) -> str | None:
     if got < want:
         return "There are fewer parameters than the exercise names. Is a part missing, or too narrow?"
     return None
-
-
-def zeros(drawn: Weights) -> Weights:
-    """Return zeros in the place of all weights."""
-    return {path: torch.zeros_like(value) for path, value in drawn.items()}
 
 
 def as_example(asked: InPieces) -> InPieces:

@@ -16,6 +16,9 @@ from coursework.engine.modern_parts import WriteExample
 
 MODE = {"train mode afterwards": "`model.training` should be what it was before the call, "
                                  "also if `choose` or the model raises an exception."}
+RAISED = {"exception reaches the caller": "`choose` or the model raised an exception, and your code caught "
+                                          "it. `finally` restores the mode, and lets the exception pass.",
+          **MODE}
 FACTS = {
     "prompt at once": "The prompt should go through the model once, all its tokens at a time.",
     "one at a time": "After the prompt, the model should get the newest token alone, with `past`.",
@@ -94,10 +97,10 @@ exercise = ExerciseChecks(
           lambda d: _write(d, 6, kind=WriteFacts, train=True), facts(FACTS), weight=2),
     Check("calls-until-the-end", "the same for a text that ends, from eval mode, which stays",
           lambda d: _write(d, 9, end=4, kind=WriteFacts, rank=1), facts(FACTS)),
-    Check("choose-raises", "if `choose` raises an exception, the model's mode is restored",
-          lambda d: _write(d, 6, kind=FailingWrite, train=True, where="choose"), facts(MODE), weight=0.5),
-    Check("model-raises", "if the model raises an exception, its mode is restored",
-          lambda d: _write(d, 6, kind=FailingWrite, train=True, where="model"), facts(MODE), weight=0.5),
+    Check("choose-raises", "if `choose` raises an exception, it reaches the caller, and the mode is restored",
+          lambda d: _write(d, 6, kind=FailingWrite, train=True, where="choose"), facts(RAISED), weight=0.5),
+    Check("model-raises", "if the model raises an exception, it reaches the caller, and the mode is restored",
+          lambda d: _write(d, 6, kind=FailingWrite, train=True, where="model"), facts(RAISED), weight=0.5),
     arguments(lambda d: _write(d, 4), _first_wrong, names=["ids"], any_form=True,
               separates=["past-of-the-prompt", "newest-first", "prompt-changed"]),
     *properties(lambda d: _write(d, 5, end=3),

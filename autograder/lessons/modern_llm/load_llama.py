@@ -20,6 +20,8 @@ PARTS = {
 }  # fmt: skip
 TAIL = ".weight"
 REFUSED = {
+    "another exception": "The exception should be a ValueError. Check names and shapes yourself, before "
+                         "anything else fails, and raise it.",
     "refused": "A ValueError should be raised here, but none was.",
     "named": "The message of the ValueError doesn't contain the full name of the tensor, as the file has it.",
     "unchanged": "The ValueError comes too late: some weights of the model are changed by then. "
@@ -37,62 +39,62 @@ def file_name(path: str) -> str:
 
 
 def _tensors(d: Draw, init: drawn.Init) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
-    """Return drawn tensors by their names in the file, in a drawn order, and zeros by the model's paths."""
+    """Return drawn tensors by their names in the file, in a drawn order, and others by the model's paths."""
     weights = drawn.model(d, init)
     named = {file_name(path): d.normal(*value.shape) for path, value in weights.items()}
-    return {name: named[name] for name in d.shuffled([*named])}, drawn.zeros(weights)
+    return {name: named[name] for name in d.shuffled([*named])}, weights
 
 
 def _load(d: Draw, *parts: str, init: Sequence[int] = INIT, **fields: Any) -> LoadTensors:
     """Load a file; the result holds the weights whose paths contain one of `parts`."""
-    tensors, zeros = _tensors(d, init)
-    paths = [path for path in zeros if any(part in f".{path}" for part in parts)]
-    return LoadTensors(init, tensors, zeros, paths, **fields)
+    tensors, before = _tensors(d, init)
+    paths = [path for path in before if any(part in f".{path}" for part in parts)]
+    return LoadTensors(init, tensors, before, paths, **fields)
 
 
 def _in_16_bits(d: Draw) -> Operation:
     """Load a file whose tensors are in 16 bits, and one of them in 64, into a model in 32 bits."""
-    tensors, zeros = _tensors(d, INIT)
+    tensors, before = _tensors(d, INIT)
     changed = {name: tensor.to(torch.float16) for name, tensor in tensors.items()}
     first = next(iter(changed))
     changed[first] = changed[first].double()
-    return LoadTensors(INIT, changed, zeros, [*zeros])
+    return LoadTensors(INIT, changed, before, [*before])
 
 
 def _without(d: Draw, name: str) -> Operation:
-    tensors, zeros = _tensors(d, INIT)
+    tensors, before = _tensors(d, INIT)
     del tensors[name]
-    return LoadTensors(INIT, tensors, zeros, refused=[name])
+    return LoadTensors(INIT, tensors, before, refused=[name])
 
 
 def _with(d: Draw, extra: dict[str, torch.Tensor], *, first: bool = False) -> Operation:
     """Load a file with further tensors, or with others in the place of some."""
-    tensors, zeros = _tensors(d, INIT)
+    tensors, before = _tensors(d, INIT)
     names = [*extra, *tensors] if first else [*tensors, *extra]
     given = {name: {**tensors, **extra}[name] for name in names}
-    return LoadTensors(INIT, given, zeros, refused=[*extra])
+    return LoadTensors(INIT, given, before, refused=[*extra])
 
 
 def _larger_file(d: Draw) -> Operation:
     """Load a file of four layers into a model of three: every tensor of the fourth is left over."""
     tensors, _ = _tensors(d, (*INIT[:2], 4, *INIT[3:]))
-    _, zeros = _tensors(d, INIT)
-    return LoadTensors(INIT, tensors, zeros, refused=[name for name in tensors if name.startswith("blk.3.")])
+    _, before = _tensors(d, INIT)
+    return LoadTensors(INIT, tensors, before, refused=[name for name in tensors if name.startswith("blk.3.")])
 
 
 def _smaller_file(d: Draw) -> Operation:
     """Load a file of two layers into a model of three: every tensor of the third is missing."""
     tensors, _ = _tensors(d, (*INIT[:2], 2, *INIT[3:]))
-    _, zeros = _tensors(d, INIT)
-    wanted = [file_name(path) for path in zeros if path.startswith("layers.2.")]
-    return LoadTensors(INIT, tensors, zeros, refused=wanted)
+    _, before = _tensors(d, INIT)
+    wanted = [file_name(path) for path in before if path.startswith("layers.2.")]
+    return LoadTensors(INIT, tensors, before, refused=wanted)
 
 
 def _wider_file(d: Draw) -> Operation:
     """Load a file of another width: every tensor has another shape."""
     tensors, _ = _tensors(d, (INIT[0], 16, *INIT[2:]))
-    _, zeros = _tensors(d, INIT)
-    return LoadTensors(INIT, tensors, zeros, refused=[*tensors])
+    _, before = _tensors(d, INIT)
+    return LoadTensors(INIT, tensors, before, refused=[*tensors])
 
 
 def _first_wrong(seen: Comparison) -> str | None:
@@ -103,7 +105,8 @@ def _first_wrong(seen: Comparison) -> str | None:
         if got.dtype != want.dtype or near(got, want):
             continue
         held = next((name for name, tensor in tensors.items() if near(got, tensor.to(got.dtype))), "")
-        came = f"holds `{held}`" if held else "holds something else" if got.any() else "was left as it was"
+        kept = near(got, seen.inputs["before"][path].to(got.dtype))
+        came = f"holds `{held}`" if held else "was left as it was" if kept else "holds something else"
         return f"`{path}` {came}, but it should hold `{file_name(path)}`."
     return None
 

@@ -12,7 +12,7 @@ from autograder.judge.authoring import (
 )
 from autograder.lessons.modern_llm import drawn, reference
 
-EXCLUDES = Excludes(["norms"], instead="Build it from the mean of the squares and the formula.")
+EXCLUDES = Excludes(["rms_norm"], instead="Build it from the mean of the squares and the formula.")
 
 
 def _wrong_token(seen: Comparison) -> str | None:
