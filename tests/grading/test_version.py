@@ -29,6 +29,7 @@ SCORING = (
     "autograder/grading/grader.py",
     "autograder/grading/session.py",
     "autograder/grading/runner.py",
+    "autograder/grading/chance.py",
     "autograder/grading/outcomes.py",
     "autograder/grading/incidents.py",
     "coursework/scope.py",
