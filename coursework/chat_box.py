@@ -1,36 +1,46 @@
-"""A box to talk to a model: type, send, and watch the answer come token by token. Needs a running kernel."""
+"""A box to talk to a model: type, press Enter, and watch the answer come. Needs a running kernel."""
 
 from collections.abc import Callable
 from html import escape
+from itertools import zip_longest
 from typing import Any, Final
 
 from ipywidgets import HTML, Button, FloatSlider, HBox, Layout, Text, VBox
 
 from coursework import smollm
+from coursework.own_llama import END
 
 Show = Callable[[int], None]
 Reply = Callable[[list[str], Show, float, float], object]
+LONGEST: Final = 80  # tokens of an answer
 NAMES: Final = ("you", "model")
 ROW: Final = "<p style='margin:4px 0'><b>{name}</b> &nbsp;{text}</p>"
 
 
 def finished_reply(turns: list[str], show: Show, temperature: float, top_p: float) -> None:  # noqa: ARG001
     """Answer the last turn with the course's own SmolLM2, the likeliest token each time."""
-    model = smollm.load()
-    for token in model.generate(model.encode(smollm.QUESTION.format(question=turns[-1])), 60):
+    model, asked = smollm.load(), [smollm.QUESTION.format(question=turn) for turn in turns[::2]]
+    answers = [f"{turn}<|im_end|>\n" for turn in turns[1::2]]
+    text = "".join(question + said for question, said in zip_longest(asked, answers, fillvalue=""))
+    written = 0
+    for written, token in enumerate(model.generate(model.encode(text), LONGEST), start=1):  # noqa: B007
         show(token)
+    if written < LONGEST:
+        show(END)
 
 
 class ChatBox:
     """A line to type in, a button, and the conversation so far.
 
     `reply(turns, show, temperature, top_p)` answers the last of the turns, which alternate between the
-    student and the model, and calls `show` with the id of each token. What it shows becomes the next turn.
+    student and the model, and calls `show` with the id of each token. What it shows becomes the next turn;
+    it is shown with an ellipsis if it doesn't end with `<|im_end|>`.
     """
 
     def __init__(self, reply: Reply, *, sampling: bool = True) -> None:
         """Without `sampling`, there are no sliders, and the temperature is 0."""
         self._reply, self.turns = reply, list[str]()
+        self._cut = set[int]()  # the turns that ended before the model had finished
         self.question = Text(placeholder="Ask something", layout=Layout(flex="1 1 auto"))
         self.send = Button(description="Send", button_style="primary", layout=Layout(width="90px"))
         self.again = Button(description="Start again", layout=Layout(width="110px"))
@@ -39,12 +49,18 @@ class ChatBox:
         self.shown = HTML()
         self._sliders = [HBox([self.temperature, self.top_p])] if sampling else []
         self.send.on_click(self._sent)
+        self.question.on_msg(self._pressed)
         self.again.on_click(self._begin)
 
     def widget(self) -> VBox:
         """Return the whole box."""
         row = HBox([self.question, self.send, self.again])
         return VBox([*self._sliders, row, self.shown], layout=Layout(max_width="900px"))
+
+    def _pressed(self, _line: Any, content: dict[str, Any], _buffers: Any) -> None:
+        """Send when Enter is pressed; `Text.on_submit`, which did this, is deprecated."""
+        if content.get("event") == "submit" and not self.send.disabled:
+            self._sent(self.send)
 
     def _sent(self, _button: Any) -> None:
         """Let the model answer what was typed; errors of the student's code stay in the box."""
@@ -54,36 +70,49 @@ class ChatBox:
         self.question.value, self.send.disabled = "", True
         self.turns.append(question)
         try:
-            stream = smollm.TextStream(smollm.load())
+            stream, ended = smollm.TextStream(smollm.load()), False
 
             def show(token: int) -> None:
+                nonlocal ended
+                ended = token == END
                 if token >= len(smollm.SPECIAL):
                     stream.add(token)
                 self._draw(stream.text)
 
             self._draw("…")
             self._reply(list(self.turns), show, self.temperature.value, self.top_p.value)
+            if not ended:
+                self._cut.add(len(self.turns))
             self.turns.append(stream.text)
             self._draw()
         except Exception as problem:  # whatever the student's code raises
             self.turns.pop()
-            self._draw(f"({type(problem).__name__}: {problem})", question)
+            self._draw(f"({_said(problem)})", question)
         finally:
             self.send.disabled = False
 
     def _begin(self, _button: Any) -> None:
         self.turns.clear()
+        self._cut.clear()
         self._draw()
 
     def _draw(self, coming: str | None = None, failed: str | None = None) -> None:
         """Show all turns; `coming` is an answer that isn't complete, `failed` a question without one."""
-        said = [*self.turns, *(text for text in (failed, coming) if text is not None)]
+        turns = (f"{text} …" if place in self._cut else text for place, text in enumerate(self.turns))
+        said = [*turns, *(text for text in (failed, coming) if text is not None)]
         names = (NAMES[place % 2] for place in range(len(said)))
         rows = (
             ROW.format(name=name, text=escape(text).replace("\n", "<br>"))
             for name, text in zip(names, said, strict=True)
         )
         self.shown.value = "".join(rows)
+
+
+def _said(problem: Exception) -> str:
+    """Return what to show of an exception, in one line."""
+    if isinstance(problem, NotImplementedError):
+        return "An exercise that this box needs is not written yet."
+    return f"{type(problem).__name__}: {problem}".removesuffix(": ")
 
 
 def _slider(name: str, *, value: float, low: float, high: float, step: float) -> FloatSlider:

@@ -5,6 +5,7 @@ from IPython import display
 
 from coursework import chat_box, smollm
 from coursework.chat_box import ChatBox, Show
+from coursework.own_llama import END
 
 
 class Letters:
@@ -27,13 +28,19 @@ def ask(box: ChatBox, question: str) -> None:
     box.send.click()
 
 
+def press(box: ChatBox, event: str) -> None:
+    """Let the line get a message as the browser sends it."""
+    data = {"method": "custom", "content": {"event": event}}
+    box.question._handle_msg({"content": {"data": data}, "buffers": []})
+
+
 def test_a_conversation_grows_by_two_turns_at_a_time() -> None:
     """The model is given all turns so far, and the settings of the sliders."""
     given = []
 
     def reply(turns: list[str], show: Show, temperature: float, top_p: float) -> None:
         given.append((turns, temperature, top_p))
-        for token in b"<ok>":
+        for token in (*b"<ok>", END):
             show(token)
 
     box = ChatBox(reply)
@@ -74,7 +81,7 @@ def test_a_student_s_error_is_shown_and_forgotten() -> None:
 
     box = ChatBox(reply)
     ask(box, "bad")
-    assert "NotImplementedError" in box.shown.value
+    assert "not written yet" in box.shown.value
     assert box.turns == []
     assert not box.send.disabled
     ask(box, "good")
@@ -107,3 +114,50 @@ def test_the_sliders_can_be_left_out() -> None:
     with_sliders, without = (ChatBox(chat_box.finished_reply, sampling=on).widget() for on in (True, False))
     assert len(with_sliders.children) == len(without.children) + 1
 
+
+def test_enter_sends() -> None:
+    """The message that the browser sends at Enter asks as the button does; another message asks nothing."""
+    box = ChatBox(lambda _, show, *__: show(ord("x")))
+    box.question.value = "first"
+    press(box, "other")
+    assert box.turns == []
+    press(box, "submit")
+    assert box.turns == ["first", "x"]
+
+
+def test_an_answer_that_was_cut_ends_with_an_ellipsis() -> None:
+    """The mark is shown, and is no part of the turn that the model reads next."""
+
+    def reply(turns: list[str], show: Show, temperature: float, top_p: float) -> None:
+        for token in (ord("x"), *([END] if turns[-1] == "short" else [])):
+            show(token)
+
+    box = ChatBox(reply)
+    ask(box, "long")
+    ask(box, "short")
+    assert box.turns == ["long", "x", "short", "x"]
+    assert box.shown.value.count("x …</p>") == 1
+    assert box.shown.value.endswith("x</p>")
+
+
+def test_the_finished_model_remembers_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reads all turns, each in the chat template, and its answer is cut if it takes all tokens."""
+    read: list[str] = []
+
+    class Reader(Letters):
+        def encode(self, text: str) -> str:
+            read.append(text)
+            return text
+
+        def generate(self, _ids: str, count: int) -> bytes:
+            return b"x" * (count if "long" in read[-1] else 1)
+
+    monkeypatch.setattr(smollm, "load", Reader)
+    box = ChatBox(chat_box.finished_reply)
+    ask(box, "one")
+    ask(box, "two")
+    first = smollm.QUESTION.format(question="one")
+    assert read == [first, f"{first}x<|im_end|>\n{smollm.QUESTION.format(question='two')}"]
+    assert "…" not in box.shown.value
+    ask(box, "long")
+    assert box.shown.value.endswith("x …</p>")
