@@ -15,7 +15,7 @@
 # - say what a cache holds, how large it gets, and what it saves;
 # - work out what limits the speed of a language model on your machine.
 #
-# **Time** two sittings, about 80 minutes and 50 minutes, with a break between them · **Difficulty** hard: few ideas are new, but every detail counts, because the weights are real · **Before this** lessons 1 to 7
+# **Time** two sittings, about 80 minutes and 65 minutes, with a break between them · **Difficulty** hard: few ideas are new, but every detail counts, because the weights are real · **Before this** lessons 1 to 7; one section of sitting 2 looks for the heads of lesson 8
 #
 # **Read alongside** Touvron et al. 2023, *LLaMA*, arXiv:2302.13971, section 2.2.
 
@@ -31,9 +31,9 @@
 # | 1 | `GroupedQueryAttention` | 5 | 35 | Ainslie et al. 2023, arXiv:2305.13245; Su et al. 2021, arXiv:2104.09864 |
 # | 1 | `LlamaLayer` | 3 | 10 | Touvron et al. 2023, section 2.2 |
 # | 1 | `Llama` | 3 | 12 | the same; Press and Wolf 2017, arXiv:1608.05859 |
-# | 2 | `load_llama` | 2 | 12 | the names in a GGUF file |
-# | 2 | `generate` | 3 | 12 | lesson 7, now with a cache |
-# | 2 | numbers of a model | 2 | 10 | this lesson |
+# | 2 | `load_llama` | 2 | 20 | the names in a GGUF file |
+# | 2 | `generate` | 3 | 15 | lesson 7, now with a cache |
+# | 2 | numbers of a model | 2 | 12 | this lesson |
 # | 2 | `quantise` | stretch | 15 | the format of the weights' file |
 #
 # The exercises work as in the other lessons. `rotary`, `GatedFeedForward` and `sample_next` were stretch exercises; without yours, a stand-in takes their place.
@@ -112,7 +112,7 @@ sentence = "The cat sat on the mat because it was tired."
 smollm.line("mean divided by root mean square", sentence, mean_share)
 
 # %% [markdown]
-# The mean is 2 % of the root mean square, so there is hardly anything to subtract. Random vectors of this width would give 3 %.
+# The mean is 2 % of the root mean square, so there is hardly anything to subtract. Random vectors of width $D$ would give about $0.8 / \sqrt{D}$, which is 3 % here.
 
 # %% [markdown] slide="slide"
 # ### Exercise 1: `RMSNorm` (2 points)
@@ -186,7 +186,7 @@ check("rms-norm")
 # </details>
 
 # %% [markdown]
-# What does it save? Time three norms on 400 vectors.
+# What does it save? Time three norms on 400 vectors. (The cell also lets PyTorch use one thread from here on, so that times can be compared.)
 
 # %% demo
 import time
@@ -209,7 +209,7 @@ def layer_norm(x):
     return fused.weight * centred / torch.sqrt(variance + 1e-5) + fused.bias
 
 
-torch.set_num_threads(1)  # so that measurements depend less on what else is running
+torch.set_num_threads(1)  # also in the cells below
 vectors, fused, yours = torch.randn(400, 576), nn.LayerNorm(576), RMSNorm(576)
 with torch.no_grad():
     for name, norm in {"LayerNorm by hand": layer_norm, "your RMSNorm": yours, "nn.LayerNorm": fused}.items():
@@ -234,13 +234,14 @@ with torch.no_grad():
 #
 # The **base** $b$ sets the speed of the slow pairs. It is 10,000 in the paper, and 100,000 in SmolLM2, which reads up to 8192 positions.
 #
-# `rotary_from(x, start, base)` is made from your `rotary` and starts at any position. A model with a cache needs that.
+# `rotary_from(x, start, base)` turns a tensor of shape `(..., T, K)`, whose first position is `start`. It is made from your `rotary`, which always starts at 0.
 #
 # **Predict.** Twenty tokens are moved from position 0 to position 500. How much do their scores change, with sinusoids and with rotary?
 
 # %% demo
 from coursework.stand_ins import PositionalEncoding
 
+torch.manual_seed(9)
 content = torch.randn(1, 20, 64)
 position = PositionalEncoding(64, max_len=600).eval()
 
@@ -260,7 +261,7 @@ for name, place in {"sinusoids": added, "rotary": lambda start: rotary_from(cont
 # %% [markdown]
 # ## From ReLU to a gate
 #
-# The feed-forward network now has three matrices, $w_2(\mathrm{SiLU}(w_1 x) \cdot w_3 x)$: one branch **gates** the other (Shazeer 2020, arXiv:2002.05202). To keep the number of weights, its width shrinks from $4D$ to $\frac{8}{3}D$; in SmolLM2 that is 1536 for $D = 576$. Here both have 3072 weights and should learn to multiply features:
+# The feed-forward network now has three matrices, $w_2(\mathrm{SiLU}(w_1 x) \cdot w_3 x)$: one branch **gates** the other, and $\mathrm{SiLU}(z) = z \cdot \sigma(z)$, with the sigmoid $\sigma$ (Shazeer 2020, arXiv:2002.05202). To keep the number of weights, its width shrinks from $4D$ to $\frac{8}{3}D$; in SmolLM2 that is 1536 for $D = 576$. Here both have 3072 weights and should learn to multiply features:
 
 # %% demo
 def error_after_training(network, steps=300):
@@ -339,12 +340,12 @@ for heads in (9, 3, 1):
 # | step | write | the test then checks |
 # |---|---|---|
 # | 1 | the constructor | the four layers, and the two errors |
-# | 2 | project, split into heads, return the keys and values | the shapes of `y`, `k` and `v` |
-# | 3 | repeat the key and value heads, attend, merge the heads | which query head reads which value head |
+# | 2 | project, split into heads; for now, return `(x, (k, v))` | the shapes, and `k` and `v` at position 0 |
+# | 3 | repeat the key and value heads, attend, merge the heads, return `y` | which query head reads which value head |
 # | 4 | the rotation, and the causal mask | keys and queries are turned, values are not; nothing comes from the future |
 # | 5 | `past` | a text in pieces gives what it gives in one go |
 #
-# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`. You may use `F.scaled_dot_product_attention`, or yours from lesson 3.
+# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`. You may use yours from lesson 3, which returns a pair, or `F.scaled_dot_product_attention`, which returns the output alone. Both take a boolean mask, in which True means *may attend*.
 
 # %% solution grouped-query-attention
 class GroupedQueryAttention(nn.Module):
@@ -413,36 +414,49 @@ for wrong in ((9, 2, 1), (8, 4, 3)):
     raise AssertionError(f"d_model, num_heads, num_kv_heads = {wrong} cannot be divided: raise a ValueError.")
 print("step 1 of 5: the layers are right")
 
-x = torch.randn(3, 5, 8)
+x = torch.randn(6, 5, 8)
 result = attention(x)
 assert isinstance(result, tuple) and len(result) == 2, f"Expected a pair (y, (k, v)), got {type(result).__name__}."
 y, pair = result
 assert isinstance(pair, tuple) and len(pair) == 2, f"The second result should be a pair (k, v), got {pair!r}."
 assert y.shape == x.shape, f"y should have the shape of x, {tuple(x.shape)}, got {tuple(y.shape)}."
 for name, kept in zip("kv", pair):
-    assert kept.shape == (3, 2, 5, 2), (
-        f"{name} should hold 2 heads of width 2 for 5 positions, (3, 2, 5, 2); got {tuple(kept.shape)}."
+    assert kept.shape == (6, 2, 5, 2), (
+        f"{name} should hold 2 heads of width 2 for 5 positions, (6, 2, 5, 2); got {tuple(kept.shape)}."
     )
-print("step 2 of 5: the shapes are right")
+for name, layer, kept in zip("kv", (attention.w_k, attention.w_v), pair):
+    assert torch.allclose(kept[:, :, 0], layer(x)[:, 0].view(6, 2, 2), atol=1e-5), (
+        f"At position 0, where nothing is turned, head 0 of {name} should hold features 0 and 1 of w_{name}(x), "
+        "and head 1 features 2 and 3. Do you split the features first, and then exchange two dimensions?"
+    )
+print("step 2 of 5: keys and values are split into heads")
 
 with torch.no_grad():
     attention.w_o.weight.copy_(torch.eye(8))
 alone = x[:, :1]  # a single position attends to itself, so each head outputs its value
 y, _ = attention(alone)
-value = attention.w_v(alone)  # (3, 1, 4): features 0 and 1 are value head 0, features 2 and 3 are head 1
+assert y.isfinite().all() and y.any(), (
+    "A position that is alone gets zeros or NaN. If you have a mask: is it boolean, and True where a position may attend?"
+)
+value = attention.w_v(alone)  # (6, 1, 4): features 0 and 1 are value head 0, features 2 and 3 are head 1
 heads = [value[..., :2], value[..., :2], value[..., 2:], value[..., 2:]]
 assert torch.allclose(y, torch.cat(heads, dim=-1), atol=1e-5), (
-    "Query heads 0 and 1 should read value head 0, query heads 2 and 3 value head 1. "
-    "In which order do you repeat the heads?"
+    "With w_o the identity, query heads 0 and 1 should output value head 0, and 2 and 3 value head 1. If you "
+    "repeat the heads already: in which order? (After step 2 alone, this is expected: y is still x.)"
+)
+y, _ = attention(alone.expand(-1, 5, -1))  # the same vector five times: every mixture is the same value
+assert torch.allclose(y, torch.cat(heads, dim=-1).expand(-1, 5, -1), atol=1e-5), (
+    "Five equal vectors should all get the output that one gets alone. When you merge the heads: do you exchange "
+    "heads and positions first? If you have a mask: is it True where a position may attend?"
 )
 print("step 3 of 5: every head reads its group")
 
 _, (k, v) = attention(x)
-plain = attention.w_k(x).view(3, 5, 2, 2).transpose(1, 2)
+plain = attention.w_k(x).view(6, 5, 2, 2).transpose(1, 2)
 assert torch.allclose(k, rotary_from(plain, 0, 10000.0), atol=1e-5), (
     "The keys returned should be turned, once, each by the angle of its position."
 )
-assert torch.allclose(v, attention.w_v(x).view(3, 5, 2, 2).transpose(1, 2), atol=1e-5), (
+assert torch.allclose(v, attention.w_v(x).view(6, 5, 2, 2).transpose(1, 2), atol=1e-5), (
     "The values returned should be the projected values as they are: rotary turns queries and keys only."
 )
 tiny = GroupedQueryAttention(d_model=2, num_heads=1, num_kv_heads=1)
@@ -451,7 +465,8 @@ for layer in (tiny.w_q, tiny.w_k, tiny.w_v, tiny.w_o):
 y, _ = tiny(torch.eye(2).unsqueeze(0))
 scores = torch.tensor([-math.sin(1), 1.0]) / math.sqrt(2)  # position 1 turns (0, 1) by 1 radian
 assert torch.allclose(y[0, 0], torch.tensor([1.0, 0.0]), atol=1e-5), (
-    f"Position 0 may only read itself: expected (1, 0), got {y[0, 0].tolist()}. Is the mask causal?"
+    f"Position 0 may only read itself: expected (1, 0), got {y[0, 0].tolist()}. "
+    "Is the mask causal, boolean, and True where a position may attend?"
 )
 assert torch.allclose(y[0, 1], scores.softmax(dim=-1), atol=1e-5), (
     f"At position 1 expected {scores.softmax(dim=-1).tolist()}, got {y[0, 1].tolist()}. "
@@ -460,14 +475,20 @@ assert torch.allclose(y[0, 1], scores.softmax(dim=-1), atol=1e-5), (
 print("step 4 of 5: positions and mask are right")
 
 whole, (k, v) = attention(x)
-first, past = attention(x[:, :2])
+first, past = attention(x[:, :3])
 kept = past[0].clone()
-second, past_after = attention(x[:, 2:], past)
+second, past_after = attention(x[:, 3:], past)
+for name, longer in zip("kv", past_after):
+    assert longer.shape == (6, 2, 5, 2), (
+        f"After 3 + 2 positions, {name} should hold all 5, (6, 2, 5, 2); got {tuple(longer.shape)}. "
+        "Step 5: append the new keys and values to those of past."
+    )
 assert torch.allclose(past_after[0], k, atol=1e-5) and torch.allclose(past_after[1], v, atol=1e-5), (
-    "After 2 + 3 positions, keys and values should be those of all 5 at once. Do positions count on from P?"
+    "After 3 + 2 positions, keys and values should be those of all 5 at once. "
+    "Do positions count on from P, the number of positions in past?"
 )
 assert torch.allclose(torch.cat([first, second], dim=1), whole, atol=1e-5), (
-    "A text in two pieces, 2 + 3 positions, should give the outputs that it gives in one go. "
+    "A text in two pieces, 3 + 2 positions, should give the outputs that it gives in one go. "
     "Does a new position see all of the past, itself, and nothing later?"
 )
 assert past[0].shape == kept.shape and torch.equal(past[0], kept), "You changed past in place. Make a new tensor."
@@ -508,7 +529,7 @@ check("grouped-query-attention")
 # %% [markdown]
 # ## Two more changes
 #
-# **Pre-norm**: the norms moved from the residual path into the branches (lesson 5), so deep models train without a careful warm-up.
+# **Pre-norm**: the norms moved from the residual path into the branches (lesson 5), so that deep models train without the slow increase of the learning rate at the start (warm-up) that post-norm needs.
 #
 # **Tied embeddings** are old: the logits are dot products with the embedding's own table, as in the paper (section 3.4; Press and Wolf 2017). Lesson 7 used a second matrix. In SmolLM2 the table has 28.3 of 134.5 million weights, so a second one would make the model 21 % larger. The factor $\sqrt{D}$ of lesson 1 is gone: rotary adds no positions to the embeddings, and the first norm undoes any scale of its input.
 
@@ -675,7 +696,8 @@ per_layer = 8 * 8 + 4 * 8 + 4 * 8 + 8 * 8 + 3 * 8 * 12 + 2 * 8
 count = sum(p.numel() for p in model.parameters())
 assert count == 11 * 8 + 3 * per_layer + 8, (
     f"The table, three layers and a norm have {11 * 8 + 3 * per_layer + 8} parameters; yours has {count}. "
-    "The output has no matrix of its own."
+    + ("The output has no matrix of its own." if count > 11 * 8 + 3 * per_layer + 8 else
+       "Is each layer a module of its own? A list [layer] * N holds one layer N times.")
 )
 ids = torch.tensor([[5, 7, 1, 9, 4], [3, 6, 2, 10, 8]])
 result = model(ids)
@@ -757,18 +779,19 @@ check("llama")
 #
 # ## The names in the file
 #
-# The weights of SmolLM2 come as a GGUF file, a list of named tensors.
+# The weights of SmolLM2 come as a GGUF file, a format for weights: tensors with a name, a shape and numbers.
 #
 # ![Where each tensor of the file goes, with its shape. token_embd.weight, 49152 by 576, goes to embedding. In each of 30 layers N: blk.N.attn_norm.weight, 576, to norm1; attn_q, 576 by 576, attn_k and attn_v, 192 by 576, and attn_output, 576 by 576, to w_q, w_k, w_v and w_o of the attention; ffn_norm, 576, to norm2; ffn_gate and ffn_up, 1536 by 576, to w1 and w3 of the feed-forward network, and ffn_down, 576 by 1536, to w2. output_norm.weight, 576, goes to norm.](images/modern_names.svg)
 
 # %% [markdown] slide="slide"
 # ### Exercise 5: `load_llama` (2 points)
 #
-# Copy the tensors of a GGUF file into a `Llama`. `tensors` is a dictionary from names to tensors, in any order. The figure shows where each goes; N counts the layers from 0, and there may be any number of them. *12 minutes, medium.*
+# Copy the tensors of a GGUF file into a `Llama`. `tensors` is a dictionary from names to tensors, in any order. The figure shows where each goes; N counts the layers from 0. *20 minutes, medium.*
 #
-# - All matrices are as `nn.Linear` keeps them, `(out, in)`: nothing is transposed.
-# - Copy the numbers, in the dtype of the model's weights. Model and dictionary must not share memory.
-# - If a tensor is missing, left over or of another shape, raise a `ValueError` whose message contains the tensor's full name. The model is then unchanged: check everything before you copy anything.
+# | if | then |
+# |---|---|
+# | all tensors fit | copy the numbers (nothing is transposed); the model keeps its dtype, and shares no memory with the dictionary |
+# | one is missing, left over or of another shape | raise a `ValueError` whose message contains its full name; the model is unchanged, so check everything first |
 
 # %% solution load-llama
 def load_llama(model: nn.Module, tensors: dict[str, torch.Tensor]) -> None:
@@ -812,22 +835,10 @@ shapes = {"attn_norm": (8,), "attn_q": (8, 8), "attn_k": (4, 8), "attn_v": (4, 8
           "ffn_norm": (8,), "ffn_gate": (12, 8), "ffn_up": (12, 8), "ffn_down": (8, 12)}
 tensors = {f"blk.{n}.{name}.weight": torch.randn(shape) for n in (1, 0) for name, shape in shapes.items()}
 tensors |= {"output_norm.weight": torch.randn(8), "token_embd.weight": torch.randn(11, 8)}
-for name in ("blk.1.attn_q.weight", "output_norm.weight"):  # the fault has to be found before anything is copied
-    before = {path: p.detach().clone() for path, p in model.named_parameters()}
-    without = {key: tensor for key, tensor in tensors.items() if key != name}
-    faults = {"missing": without, "left over": {**tensors, f"{name}.old": torch.randn(8)},
-              "of another shape": {**tensors, name: torch.randn(3, 5)}}
-    for fault, given in faults.items():
-        try:
-            load_llama(model, given)
-        except ValueError as problem:
-            assert name in str(problem), f"If {name} is {fault}, the message should name it; yours is: {problem}"
-        else:
-            raise AssertionError(f"If {name} (or {name}.old) is {fault}, raise a ValueError.")
-        assert all(torch.equal(p, before[path]) for path, p in model.named_parameters()), (
-            f"If {name} is {fault}, the model should stay unchanged. Check everything before you copy."
-        )
-load_llama(model, tensors)
+try:
+    load_llama(model, tensors)
+except ValueError as problem:
+    raise AssertionError(f"This file is complete, but yours says: {problem}. Compare with the figure.") from None
 last = model.layers[1]
 places = {"token_embd": model.embedding, "output_norm": model.norm, "blk.1.attn_norm": last.norm1,
           "blk.1.attn_q": last.attention.w_q, "blk.1.attn_k": last.attention.w_k,
@@ -839,6 +850,27 @@ for name, part in places.items():
     assert torch.equal(part.weight, given), f"{name}.weight is not where it should be. See the figure."
     assert part.weight.data_ptr() != given.data_ptr(), f"{name}.weight is shared with the dictionary, not copied."
 assert all(p.requires_grad for p in model.parameters()), "Some parameter can no longer be trained."
+other = Llama(vocab_size=11, d_model=8, num_layers=2, num_heads=4, num_kv_heads=2, d_ff=12)
+for name in ("blk.1.attn_q.weight", "output_norm.weight"):  # the fault has to be found before anything is copied
+    before = {path: p.detach().clone() for path, p in other.named_parameters()}
+    without = {key: tensor for key, tensor in tensors.items() if key != name}
+    faults = {"missing": without, "left over": {**tensors, f"{name}.old": torch.randn(8)},
+              "of another shape": {**tensors, name: torch.randn(3, 5)}}
+    for fault, given in faults.items():
+        try:
+            load_llama(other, given)
+        except ValueError as problem:
+            assert name in str(problem), f"If {name} is {fault}, the message should name it; yours is: {problem}"
+        except (KeyError, RuntimeError) as problem:
+            raise AssertionError(
+                f"If {name} (or {name}.old) is {fault}, raise a ValueError; yours raised {type(problem).__name__}. "
+                "Compare the names and shapes yourself before you use a tensor."
+            ) from None
+        else:
+            raise AssertionError(f"If {name} (or {name}.old) is {fault}, raise a ValueError.")
+        assert all(torch.equal(p, before[path]) for path, p in other.named_parameters()), (
+            f"If {name} is {fault}, the model should stay unchanged. Check everything before you copy."
+        )
 load_llama(model.bfloat16(), tensors)
 assert model.norm.weight.dtype == torch.bfloat16, "The weights of the model should keep their dtype, bfloat16."
 print("load_llama: the visible tests pass")
@@ -893,6 +925,8 @@ from coursework.llama_twin import transformers_llama
 @torch.no_grad()
 def compare(prompt, reorder=True):
     """The largest difference between your logits and theirs, and the next token of both."""
+    if own is None:
+        return "first run the cell that loads the weights"
     model = smollm.load()
     ids = model.encode(prompt)
     mine, theirs = own(ids)[0], transformers_llama(model.tensors, reorder=reorder)(ids).logits
@@ -906,12 +940,12 @@ for prompt in ("The capital of France is", "Once upon a time", "def add(a, b): r
 smollm.line("rows as they are", prompt, lambda _: compare(prompt, reorder=False))
 
 # %% [markdown]
-# With the rows in the right order, the logits agree. In the wrong order, all shapes still fit and nothing raises an error, but it is another model. So compare numbers whenever you load weights.
+# With the rows in the right order, the logits agree to rounding. (If yours don't, run the checks of exercises 1 to 5 again.) In the wrong order, all shapes still fit and nothing raises an error, but it is another model. So compare numbers whenever you load weights.
 
 # %% [markdown] slide="slide"
 # ### Exercise 6: `generate` (3 points)
 #
-# Let the model write. Without a cache, each new token takes a pass over the whole text; with one, a pass over a single position. *12 minutes, medium.*
+# Let the model write. Without a cache, each new token takes a pass over the whole text; with one, a pass over a single position. *15 minutes, medium.*
 #
 # - `ids` is the prompt, of shape `(1, T)`. The prompt goes through the model **once**. After that, each new token goes through it **alone**, with `past`.
 # - `choose(logits)` picks each token: it takes the logits of the last position, of shape `(1, V)`, and returns an id of shape `(1,)`.
@@ -1045,7 +1079,7 @@ say(generate, own, france, "without the template", tokens=20)
 # %% [markdown]
 # The second question makes sense only with the first: the model remembers nothing except the text that it reads. Without the template, it ends at once: nothing says that an answer should follow.
 #
-# **Your turn.** `generate` returns when all is written. But it calls `choose` for each token, so a `choose` that shows the token makes the text appear as it is written.
+# **Your turn.** `generate` returns when all is written. But it calls `choose` for each token, so a `choose` that shows the token makes the text appear as it is written. After 80 tokens an answer is cut, which the box shows as "…".
 
 # %% demo
 def reply(turns, show, temperature, top_p):
@@ -1076,7 +1110,10 @@ say(generate, own, conversation("Who wrote Don Quixote?"), "author", tokens=30)
 # %% [markdown] slide="slide"
 # ## Look inside
 #
-# Lesson 8 found heads in SmolLM2 that copy. Your model has them too: `attention_maps` puts a hook on each of your attention modules. Give it 25 random tokens, twice in a row. For each head, `copying` is the weight on the token *after* the earlier occurrence, and `sink` the weight on the very first token.
+# Lesson 8 found heads in SmolLM2 that copy. Your model has them too. Give it a first token, and then 25 random tokens twice in a row. `attention_maps` returns the weights of every head. Two numbers are taken from each head:
+#
+# - `copying`: a token of the second round looks back at the one that *followed* it in the first round, 24 places earlier;
+# - `sink`: a token of the second round looks at the very first token.
 
 # %% demo
 from coursework.own_llama import attention_maps, residual_streams
@@ -1086,7 +1123,7 @@ if own is not None:
     once = torch.randint(1000, 40000, (1, 25))
     twice = torch.cat([torch.zeros(1, 1, dtype=torch.long), once, once], dim=1)  # (1, 51)
     maps = attention_maps(own, twice)  # (30, 9, 51, 51)
-    copying = maps.diagonal(offset=-24, dim1=-2, dim2=-1)[..., 2:].mean(dim=-1)  # (30, 9)
+    copying = maps.diagonal(offset=-24, dim1=-2, dim2=-1)[..., 2:].mean(dim=-1)  # (30, 9), second round
     sink = maps[..., 26:, 0].mean(dim=-1)  # (30, 9)
     figure, axes = plots.panels(1, 2, 9, 7)
     for ax, (title, scores) in zip(axes[0], {"copying": copying, "sink": sink}.items()):
@@ -1111,7 +1148,7 @@ if own is not None:
     print(f"first token: {largest[:, 0].max():,.0f}; others: {largest[:, 1:].max():,.0f}")
 
 # %% [markdown]
-# One feature of the first token jumps in the early layers, and again in layer 11, to about 20,000, where it stays until the last layers. No other token comes near. Such *massive activations* mark the sink (Sun et al. 2024, arXiv:2402.17762). Between the two jumps the feature is small, and there layer 11 has no sink: the pale row on the right.
+# One feature of the first token jumps in the early layers, and again in layer 11, to about 20,000, where it stays until the last layers. No other token comes near. Such *massive activations* mark the sink (Sun et al. 2024, arXiv:2402.17762). Just before the second jump the feature is small, and there layer 11 has no sink: the pale row on the right.
 
 # %% [markdown] slide="slide"
 # ## What a token costs
@@ -1145,7 +1182,7 @@ if own is not None:
     print(f"after 256 tokens, the cache makes the next one {kept[-1] / again[-1]:.0f} times as fast")
 
 # %% [markdown]
-# With the cache, the speed depends little on the length. Without it, each token takes a pass over all positions, and the speed falls as the text grows: after 256 tokens, the next one comes about ten times as fast with the cache, or faster. Weights of 16 bits halve the memory. With the cache, they don't double the speed here.
+# With the cache, the speed depends little on the length. Without it, each token takes a pass over all positions, and the speed falls as the text grows: after 256 tokens, the next one comes about ten times as fast with the cache, or faster. Weights of 16 bits halve the memory. With the cache, they don't double the speed here, so reading the weights is not all that takes time.
 #
 # What would be the fastest possible? Each token needs every weight once, so the time to read them from memory is a lower bound. It is bytes over **bandwidth**. Measure how fast memory is read by a sum, and by the product of a matrix with one vector.
 
@@ -1156,16 +1193,16 @@ if own is not None:
     print(f"weights: {size / 1e6:.0f} MB")
     for name, read in {"sum": table.sum, "matrix times vector": lambda: table @ vector}.items():
         bandwidth = table.nbytes / best(read)  # bytes a second
-        print(f"{name}: {bandwidth / 1e9:.1f} GB a second, so at most {bandwidth / size:.0f} tokens a second")
+        print(f"{name}: {bandwidth / 1e9:.1f} GB a second, enough for {bandwidth / size:.0f} tokens a second")
     print(f"your model: {max(kept):.0f} tokens a second")
 
 # %% [markdown]
 # The sum reads fastest, and its limit holds for any program on this machine with one thread. Your model stays well below it. A product with a vector doesn't reach the full bandwidth, and attention, norms and a few thousand small calls of PyTorch come on top. With 16 bits the limit is twice as high. The file that you loaded takes 98 MB, less than a fifth of 538 MB, so its limit is more than five times as high. That is why people quantise.
 
 # %% [markdown]
-# ## Exercise 7: the numbers of a model (2 points)
+# ### Exercise 7: the numbers of a model (2 points)
 #
-# Take `Llama(1000, 64, 4, 8, 2, 256)`: a vocabulary of 1000 tokens, width 64, 4 layers, 8 query heads, 2 key and value heads, and a feed-forward width of 256. It processes one sequence, and all numbers are kept in 16 bits. Fill in the dictionary with whole numbers and delete the `raise` line below it. *10 minutes, medium.*
+# Take `Llama(1000, 64, 4, 8, 2, 256)`: a vocabulary of 1000 tokens, width 64, 4 layers, 8 query heads, 2 key and value heads, and a feed-forward width of 256. It processes one sequence, and all numbers are kept in 16 bits. Fill in the dictionary with whole numbers and delete the `raise` line below it. The test looks only at the form; whether the numbers are right, you learn when your notebook is graded. *12 minutes, medium.*
 #
 # - `"parameters"`: how many parameters has the model?
 # - `"cache_all_heads"`: if each of the 8 heads had keys and values of its own, how many bytes would the cache need for **each position**, in all layers together?
@@ -1195,7 +1232,7 @@ empty = [key for key, answer in answers.items() if answer is None]
 assert not empty, f"Still to be answered: {empty}."
 for key, answer in answers.items():
     assert isinstance(answer, int), f"answers['{key}'] should be a whole number, got {answer!r}."
-print("answers: complete, and in the right form")
+print("answers: complete, and in the right form; the numbers are graded later")
 
 # %% [markdown]
 # <details><summary>Hint 1: parameters</summary>
@@ -1231,7 +1268,7 @@ print("answers: complete, and in the right form")
 # %% [markdown] slide="slide"
 # ## What's wrong here?
 #
-# The code below runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
+# The code below uses the parts that you wrote. It runs without an error, and every shape is right. Before you open the answer, write down three things: which line of your parts is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
 
 # %% [markdown] slide="subslide"
 # ### Case: half the bits, and no answer
