@@ -256,7 +256,7 @@ for name, place in {"sinusoids": added, "rotary": lambda start: rotary_from(cont
     print(f"{name:9} largest change {(moved - first).abs().max() / first.std():.4f} standard deviations")
 
 # %% [markdown]
-# With rotary, nothing changes but rounding. With sinusoids, scores change by up to 1.8 standard deviations, because each score contains products of content and position.
+# With rotary, nothing changes but rounding. With sinusoids, scores change by up to 2.2 standard deviations, because each score contains products of content and position.
 
 # %% [markdown]
 # ## From ReLU to a gate
