@@ -43,6 +43,14 @@ def messages(seen: Sequence[Evidence]) -> list[str]:
     return [verdict.message for verdict in verdicts if not verdict.passed]
 
 
+def check_words(oracle: Oracle, exercise: Exercise, old: str, new: str, said: str) -> None:
+    """Hold that an edited model answer is told a sentence with some words in it."""
+    answer = f"{exercise.answer}\n"
+    assert old in answer
+    heard = failures(oracle, exercise, answer.replace(old, new)).values()
+    assert any(said in message for message in heard), heard
+
+
 def told(exercise: Exercise, seen: Sequence[Evidence], cell: str) -> list[str]:
     """Return what the student who handed in `cell` is told, one message for each failed check."""
     return [_message(exercise, item, cell) for item in seen if not item.passed]
