@@ -19,7 +19,7 @@ from autograder.reports.words import distinct, with_detail
 
 BINS = 10
 FEWEST = 10  # answers without which a correlation says nothing
-LOW = 0.50  # the share of all points below which somebody is listed who is also FALL below the class's median
+LOW = 0.50  # students below this share of all points are listed if they are also FALL below the median
 FALL = 0.20  # by how much results have to fall against the class to be listed
 FEWEST_LESSONS = 3  # graded lessons without which nothing is called falling
 MOST_PER_STUDENT = 8  # incidents or repairs shown for one student; the rest are counted

@@ -104,7 +104,7 @@ class Search:
         self._probe: Probe | None = None
         self._for_one, self._for_singles = LONGEST_SECONDS, limit
         self._endings = self.tried = self.proved = 0
-        self._halves: list[tuple[int, Found]] = []  # how much of what failed a change mends
+        self._halves: list[tuple[int, Found]] = []  # changes that fix a part, with the checks passed
         self._raised_at: int | None = None  # the line of the last exception
         self._began = self._seconds()
         asked = [
@@ -118,7 +118,7 @@ class Search:
         The plan may depend on the line in which the answer raises an exception. First the edits that are near
         are tried one by one, then the script, without those of its edits that it can do without. What that
         gives counts if none of the edits that are further passes, and none of those of them that are alike
-        together. At last, edits are tried in pairs, first those that mend a part.
+        together. Finally, edits are tried in pairs, beginning with those that fix a part.
         """
         found: list[Found] = []
         with suppress(RunEndedError):  # of a run as a whole: what was proved before stands
@@ -167,7 +167,7 @@ class Search:
         return self._passes(_together(source, edits).source, self._asked)
 
     def _pairs(self, source: str, edits: Sequence[Edit]) -> list[Found]:
-        """Return the first pair of edits that passes: one that mends a part beside others, then any two."""
+        """Return the first pair of edits that passes: edits that fix a part come first, then any two."""
         halves = sorted(self._halves, key=lambda each: (-each[0], each[1].cost))[:MOST_HALVES]
         beside = [(half.edits[0], edit) for _, half in halves for edit in edits[:MOST_BESIDE]]
         for pairs in (beside, combinations(edits[:MOST_PAIRED], 2)):
@@ -281,7 +281,7 @@ def _together(source: str, edits: Sequence[Edit]) -> Found:
 
 
 def _places(edits: Sequence[Edit]) -> int:
-    """Return in how many places edits are, where a gap beside a line that is changed is none of its own."""
+    """Return the number of places that edits change; a gap next to a changed line is not counted."""
     lines = {(each.first, each.last) for each in edits if each.what != MISSING}
     beside = {line for first, last in lines for line in range(first, last + 1)}
     gaps = {(each.first, each.last) for each in edits if each.what == MISSING}
