@@ -478,7 +478,7 @@ check("attention-scores")
 # | scaled dot product | $q \cdot k / \sqrt{d_k}$ | – | Vaswani et al. 2017, section 3.2.1 |
 # | bilinear ("general") | $q^\top W k$ | $W$ | Luong et al. 2015, section 3.1 |
 # | additive | $v^\top \tanh(W_1 q + W_2 k)$ | $v$, $W_1$, $W_2$ | Bahdanau et al. 2015, arXiv:1409.0473 |
-# | cosine | $q \cdot k / (\lVert q \rVert \lVert k \rVert)$ | – | Graves et al. 2014, arXiv:1410.5401, section 3.3.1 (there with a factor β) |
+# | cosine | $q \cdot k / (\lVert q \rVert \lVert k \rVert)$ | – | Graves et al. 2014, arXiv:1410.5401 |
 #
 # Bilinear and additive scores accept queries and keys of different widths. The cosine ignores length; with the dot product, a key twice as long gets a score twice as large.
 #

@@ -444,13 +444,13 @@ head_view(**own, layer=1)
 #
 # `[CLS] the cat sat on the mat [SEP] the cat lay on the rug [SEP]`
 #
-# Each position also gets a **segment id** (`token_type_ids` in the library): 0 up to the first `[SEP]`, and 1 after it. Given two texts, the tokeniser prepares all of this.
+# Each position also gets a **segment id** (`token_type_ids`): 0 up to the first `[SEP]`, and 1 after it. The tokeniser prepares all of this.
 #
-# Your model, **all-MiniLM-L6-v2**, has the architecture of BERT, but it was trained to imitate the attention of a larger model (Wang et al. 2020, arXiv:2002.10957), and then tuned to compare sentences. What Clark et al. (2019) found in the original BERT may not hold for it.
+# Your model, **all-MiniLM-L6-v2**, has BERT's architecture. It was trained to imitate a larger model's attention (Wang et al. 2020, arXiv:2002.10957), and then tuned to compare sentences, so what Clark et al. (2019) found in BERT may not hold for it.
 #
 # <details><summary>More: where MiniLM comes from</summary>
 #
-# Of MiniLM's 12 layers, every second one was kept. The result was tuned on a billion pairs of texts, so that texts with similar meanings get similar vectors, among them pairs of questions and answers from SQuAD 2.0, Natural Questions, TriviaQA and SearchQA (model card of sentence-transformers/all-MiniLM-L6-v2). In that last step, it read each text on its own. Clark et al. studied BERT-base, with 12 layers of 12 heads.
+# Of MiniLM's 12 layers, every second one was kept. The result was tuned on a billion pairs of texts, so that texts with similar meanings get similar vectors, among them questions and answers from SQuAD 2.0, Natural Questions, TriviaQA and SearchQA (model card of sentence-transformers/all-MiniLM-L6-v2). Clark et al. studied BERT-base, with 12 layers of 12 heads.
 #
 # </details>
 
