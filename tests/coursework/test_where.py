@@ -69,6 +69,7 @@ def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
             "Something is missing between lines 3 and 4.",
             [3, 4],
         ),
+        (RIGHT.replace("return ", ""), "softmax", "Every example passes with a return in line 3.", [3]),
         (RIGHT.replace("e.sum", "x.sum"), "softmax", "Every example passes with another variable in line 3.", [3]),
     ],
 )
