@@ -28,7 +28,7 @@ class _Do(Operation):
 
 
 def try_for(
-    seconds: float, operation: Operation, answer: Any, name: str, printed: TextIO | None = None,
+    seconds: float, operation: Operation, answer: Any, name: str, *, printed: TextIO | None = None,
     seed: int = SEED,
 ) -> Observation:  # fmt: skip
     """Run an operation as `try_answer` does, and end it after some seconds also where there are no alarms."""

@@ -188,7 +188,9 @@ def _tried(examples: Any, exercise: Exercise | None, names: Mapping[str, Any]) -
     with excluded(excludes, called.append) if excludes else contextlib.nullcontext():
         for each in examples.examples:
             late = bool(got) and took_too_long(got[-1])  # so it would be on the others
-            got.append(got[-1] if late else try_for(SECONDS, each.operation, answer, examples.name, said))
+            got.append(
+                got[-1] if late else try_for(SECONDS, each.operation, answer, examples.name, printed=said)
+            )
     if called:
         title = f"`{called[0]}` is excluded in this exercise. {instead}"
         return Card(examples.name, False, NO_POINTS, title)
