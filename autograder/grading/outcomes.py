@@ -53,7 +53,7 @@ def describe_end(ending: RunEndedError, seconds: float) -> str:
 
 @dataclass
 class CheckResults:
-    """The results of all checks of an exercise, and as evidence what was seen with one set of earlier parts."""
+    """The results of all checks of an exercise, and what was seen with one set of earlier parts."""
 
     exercise: Exercise
     checks: list[CheckReport] = field(default_factory=list)

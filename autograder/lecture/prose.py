@@ -22,6 +22,7 @@ KEY: Final = re.compile(r"\*\*|\$[^$]*(?:=|\\frac|\\sqrt|\\le)[^$]*\$|:$")
 # Sentences about controls and cells that an exported slide does not have.
 STALE: Final = re.compile(
     r"running kernel|\bsliders?\b|\bdrag\b|press Enter|click on any cell|edit the query"
+    r"|pip install|recorded texts|run the checks"
     r"|stop button|run all cells|save the notebook|raise `STEPS`|`checkpoint=`"
     r"|next cell (?:shows|tells|draws)",
     re.IGNORECASE,
