@@ -604,7 +604,8 @@ back = previous_token_score(attentions)  # (L, H)
 layer, head = divmod(back.argmax().item(), back.size(1))
 title = f"previous-token score: best is layer {layer}, head {head}, with {back.max():.0%}"
 attention_plots.scores(back, title)
-plot_attention(attentions[layer, head], tokens, tokens).set_title(f"layer {layer}, head {head}");
+ax = plots.panel(8.8, 5.4)
+plot_attention(attentions[layer, head], tokens, tokens, ax=ax).set_title(f"layer {layer}, head {head}");
 
 # %% [markdown]
 # The framed head gives almost all of its weight to the previous token, and its map confirms it. Clark et al. found such heads in BERT as well.
@@ -624,7 +625,8 @@ same = same_word_score(attentions, tokens, start)
 layer, head = divmod(same.argmax().item(), same.size(1))
 title = f"same word, other sentence: best is layer {layer}, head {head}, with {same.max():.0%}"
 attention_plots.scores(same, title)
-plot_attention(attentions[layer, head], tokens, tokens).set_title(f"layer {layer}, head {head}");
+ax = plots.panel(8.8, 5.4)
+plot_attention(attentions[layer, head], tokens, tokens, ax=ax).set_title(f"layer {layer}, head {head}");
 
 # %% [markdown]
 # *cat* attends to *cat* and *on* to *on*, in both directions. Words without a counterpart have to attend *somewhere*: look at the columns of `[CLS]` and `[SEP]`. Clark et al. call this a "no-op" (section 3.2).

@@ -26,9 +26,7 @@ UNDER: Final = 38  # pixels: the line that says which heading a slide is under
 BETWEEN: Final = 10  # pixels below every piece
 PICTURE: Final = 300  # pixels of a picture on a live slide
 FOLDED: Final = "folded"  # a tag that the slides' template knows
-NOTHING: Final = (
-    1.0  # pixel: folded code without output opens from the corner of its slide
-)
+NOTHING: Final = 1.0  # pixel: folded code without output opens from the corner of its slide
 STARTS: Final = ("slide", "subslide")
 OFF: Final = ("skip", "notes")
 KEPT: Final = "kept"  # a tag that the slides' template and script know
