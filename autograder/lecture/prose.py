@@ -43,6 +43,7 @@ REWORDED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str
         re.compile(r"Before you (?:drag the slider|run the (?:next )?cell): (\w)"),
         lambda found: found[1].upper(),
     ),
+    (re.compile(r"(?<=\d) %"), "\u00a0%"),
     (re.compile(r"before you run the (?:next )?cell"), "before you look on"),
     (re.compile(r"\bThe next cell\b(?! (?:shows|tells|draws))"), "The code"),
     (re.compile(r"\bthe next cell\b(?! (?:shows|tells|draws))"), "the code"),

@@ -242,6 +242,15 @@ class TestDeck:
         deck.keyboard.press("?")
         assert not deck.locator(".speaker").is_visible()
 
+    def test_the_escape_key_closes_what_is_open(self, deck: Page) -> None:
+        """Before it shows all slides; and no keyboard's way to type `?` turns the screen black."""
+        for key in ("?", "n"):
+            deck.keyboard.press(key)
+            assert deck.locator(".speaker").is_visible()
+            deck.keyboard.press("Escape")
+            assert not deck.locator(".speaker").is_visible()
+            assert not deck.evaluate("Reveal.isOverview() || Reveal.isPaused()")
+
     def test_the_code_of_a_picture_opens_with_a_key(self, deck: Page) -> None:
         """`c` opens what was folded for lack of room."""
         deck.evaluate(
