@@ -4,7 +4,7 @@ from conftest import ROOT
 
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
-from autograder.search.suspects import lines_of_mistakes
+from autograder.search.suspects import lines_of_mistake
 from coursework.edits.cell import Cell, Edit
 from coursework.edits.generic import generic_edits
 from coursework.edits.suspects import lines_behind, steered, without_haste
@@ -25,8 +25,7 @@ def test_a_known_mistake_points_at_the_line_that_is_like_its_own() -> None:
         if right != line
     }
     renamed = "\n" + wrong.replace("angles", "theta").replace("encoding", "made")
-    assert lines_of_mistakes(Cell(renamed), exercise, [mistake]) == {number + 1 for number in changed}
-    assert lines_of_mistakes(Cell(renamed), exercise, []) == set()
+    assert lines_of_mistake(Cell(renamed), exercise, mistake) == {number + 1 for number in changed}
 
 
 def test_an_exception_points_at_its_line_and_at_what_that_is_the_first_to_use() -> None:
