@@ -20,22 +20,22 @@ NAME: Final = re.compile(r"[A-Za-z_]\w*")
 def lines_of_mistake(cell: Cell, exercise: Exercise, mistake: Mistake) -> set[int]:
     """Return the lines of a cell that are like those which a known mistake changes in the model answer.
 
-    They are the ones that take their place in the answer, and those that share the most telling names.
+    They are the ones that take their place in the answer or, if there are none, share the most telling names.
     """
     right = exercise.answer
     try:
         wrong = Cell(mistake.apply(right))
     except (StaleEditError, SyntaxError, ValueError):
         return set()
+    found: set[int] = set()
     changed = _changed_lines(right, wrong.source)
-    names = _names(wrong.source, changed) | _names(right, _changed_lines(wrong.source, right))
-    found = _lines_with(names, cell)
     for mine, other in functions_alike(cell, wrong):
         pairing = paired(mine, other, {})
         for here, there in pairing.pairs:
             if changed & _own_lines(pairing.right[there]):
                 found |= _own_lines(pairing.mine[here])
-    return found
+    names = _names(wrong.source, changed) | _names(right, _changed_lines(wrong.source, right))
+    return found or _lines_with(names, cell)
 
 
 def _names(source: str, lines: set[int]) -> set[str]:
