@@ -131,10 +131,12 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
     if not wrong:
         count = COUNTS.get(len(pairs), f"all {len(pairs)} examples")
         return Card(examples.name, passed=True, headline=PASSED.format(count=count))
-    example, seen = min(wrong, key=lambda pair: _size(pair[0]))
+    mistake = examples.recognise(got)
+    told = [pairs[place] for place in examples.shown_on(mistake[0], got)] if mistake else []
+    example, seen = min(told or wrong, key=lambda pair: _size(pair[0]))
     compared = Comparison(example.operation, seen, example.expected, examples.name, source)
     changed = changed_arguments(compared, example.names)
-    if mistake := examples.recognise(got):
+    if mistake:
         title, hint = mistake
         title = title if title[-1:] in ".?!" else f"{title}."
     else:

@@ -18,6 +18,7 @@ from coursework.engine.draw import only_differing, tables_of
 from coursework.engine.observation import Observation
 from coursework.instant.card import Card
 from coursework.instant.exercises import exercises_of
+from coursework.stand_ins import scaled_dot_product_attention
 
 
 def plain(x: torch.Tensor, dim: int) -> torch.Tensor:
@@ -126,6 +127,31 @@ def test_one_mistake_is_named_the_likeliest() -> None:
     card = tried("softmax", global_maximum)
     assert card.title == "The maximum of the whole tensor is subtracted from every row."
     assert " Or: " not in card.title
+
+
+class NoDropoutYet(nn.Module):
+    """Attention in heads in which a mask of the batch meets the heads, and dropout is still to be written."""
+
+    def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, query: Any, key: Any, value: Any, mask: Any = None) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return output and weights."""
+        projected = (self.w_q(query), self.w_k(key), self.w_v(value))
+        q, k, v = (x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for x in projected)
+        output, weights = scaled_dot_product_attention(q, k, v, mask)
+        return self.w_o(output.transpose(1, 2).flatten(2)), weights
+
+
+def test_the_example_shows_the_mistake_that_is_named() -> None:
+    """A smaller one that is wrong for another reason, here the missing dropout, would only confuse."""
+    card = tried("MultiHeadAttention", NoDropoutYet)
+    assert card.title.startswith("The batch dimension of the mask lines up with the heads")
+    assert card.example is not None
+    assert "mask" in card.example.call
+    assert "dropout" not in card.example.call
 
 
 def test_an_object_is_checked_by_its_name() -> None:
