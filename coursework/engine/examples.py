@@ -108,17 +108,6 @@ class ExampleSet:
             return likeliest.titles[0], likeliest.hints[0]
         return (exact.titles[0], exact.hints[0]) if exact else None
 
-    def shown_on(self, title: str, got: Sequence[Observation]) -> list[int]:
-        """Return the places of the wrong results that a mistake of this title gives by itself."""
-        signatures = [sign(seen, example.expected) for seen, example in zip(got, self.examples, strict=True)]
-        alone = [each for each in self.mistakes if each.either or len(each.titles) == 1]
-        known = [each.signatures for each in alone if each.titles[0] == title]
-        return [
-            place
-            for place, one in enumerate(signatures)
-            if one.form != RIGHT and any(one.matches(signs[place]) for signs in known)
-        ]
-
 
 def _tells(got: Observation, example: Example) -> bool:
     """Return whether there is a wrong result to tell mistakes by."""

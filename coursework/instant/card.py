@@ -29,7 +29,8 @@ from coursework.engine.draw import (
     picture_of,
     tables_of,
 )
-from coursework.engine.examples import Example, ExampleSet
+from coursework.engine.examples import RIGHT as RIGHT_FORM
+from coursework.engine.examples import Example, ExampleSet, sign
 from coursework.engine.observation import Observation
 from coursework.engine.operations import ModuleOperation
 
@@ -132,7 +133,7 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
         count = COUNTS.get(len(pairs), f"all {len(pairs)} examples")
         return Card(examples.name, passed=True, headline=PASSED.format(count=count))
     mistake = examples.recognise(got)
-    told = [pairs[place] for place in examples.shown_on(mistake[0], got)] if mistake else []
+    told = [pairs[place] for place in _shown_on(examples, mistake[0], got)] if mistake else []
     example, seen = min(told or wrong, key=lambda pair: _size(pair[0]))
     compared = Comparison(example.operation, seen, example.expected, examples.name, source)
     changed = changed_arguments(compared, example.names)
@@ -148,6 +149,19 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
         headline = "The example comes out wrong."
     shown = _shown(example, seen, [name.strip("`") for name in changed])
     return Card(examples.name, False, headline, title, hint, mistake is not None, shown)
+
+
+def _shown_on(examples: ExampleSet, title: str, got: Sequence[Observation]) -> list[int]:
+    """Return the places of the wrong results that a known mistake of this title gives by itself."""
+    pairs = zip(got, examples.examples, strict=True)
+    signatures = [sign(seen, example.expected) for seen, example in pairs]
+    alone = [each for each in examples.mistakes if each.either or len(each.titles) == 1]
+    known = [each.signatures for each in alone if each.titles[0] == title]
+    return [
+        place
+        for place, one in enumerate(signatures)
+        if one.form != RIGHT_FORM and any(one.matches(signs[place]) for signs in known)
+    ]
 
 
 def _what_is_wrong(compared: Comparison, example: Example) -> str:
