@@ -430,3 +430,4 @@ def _record(key: str, value: Any) -> None:
         _texts.cache_clear()  # another lesson may have been recorded meanwhile
         kept = dict(sorted({**_texts(), key: value}.items()))
         RECORDED.write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", "utf-8")
+        _texts.cache_clear()

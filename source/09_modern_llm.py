@@ -1239,7 +1239,7 @@ del table, matrix, small
 # %% [markdown]
 # The sum reads fastest, and its limit holds for any program on this machine with one thread. Your model stays well below it. A product with a vector doesn't reach the full bandwidth, and attention, norms and a few thousand small calls of PyTorch come on top.
 #
-# With 16 bits the limit is twice as high, and the product with the table, which has to be read from memory, is faster indeed. A matrix that stays inside the processor gains nothing, because there reading isn't what takes the time. In a layer, the matrices are small and the calls are many, so that 16 bits bring little. The file that you loaded takes 98 MB, less than a fifth of 538 MB, so its limit is more than five times as high. That is why people quantise.
+# With 16 bits the limit is twice as high, and the product with the table, which has to be read from memory, is faster indeed. A matrix that stays inside the processor gains nothing, because there reading isn't what takes the time. (On a processor without instructions for 16 bits, both can be slower.) In a layer, the matrices are small and the calls are many, so that 16 bits bring little. The file that you loaded takes 98 MB, less than a fifth of 538 MB, so its limit is more than five times as high. That is why people quantise.
 
 # %% [markdown]
 # ### Exercise 7: the numbers of a model (2 points)

@@ -159,7 +159,7 @@ def without_controls(cell: Any) -> Any | None:
         return cell
     still = deepcopy(cell)
     for data in (output.get("data", {}) for output in still.outputs):
-        if data.pop(CONTROLS, None) and "text/html" not in data:
+        if data.pop(CONTROLS, None) is not None and "text/html" not in data:
             return None
     return still
 
