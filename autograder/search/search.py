@@ -21,7 +21,7 @@ from autograder.model.errors import RunEndedError
 from autograder.model.exercise import Check, Exercise, TestInput
 from autograder.sandbox.run import Probe, Request
 from coursework.edits.cell import MISSING, Edit
-from coursework.edits.places import Found, combined
+from coursework.edits.places import MARGIN, MOST_AFTER, Found, combined
 from coursework.engine.describe import Comparison
 from coursework.engine.observe import observed
 
@@ -35,8 +35,6 @@ MOST_HALVES: Final = 8  # edits that mend a part, and are tried with others
 MOST_BESIDE: Final = 250  # edits that are tried with each of those
 MOST_PAIRED: Final = 160  # edits that are tried with each other
 BATCH: Final = 32  # changes, before those that passed are asked more
-MARGIN: Final = 0.4  # by how much a change may cost more than the first that was found
-MOST_AFTER: Final = 96  # changes that are tried after the first that passes
 FEWEST_SECONDS: Final = 0.1  # what a change may take, besides some times what the answer itself takes
 TIMES_ITS_OWN: Final = 3.0
 LONGEST_SECONDS: Final = 1.0

@@ -9,6 +9,8 @@ from coursework.edits.cell import MISSING, Edit
 # What follows the kind of change in `what`, where there is more than one place.
 OR_ELSE, TOGETHER_WITH = "; a change in ", ", together with "
 IN_ANOTHER_PLACE: Final = 0.4  # what a change costs more for each place more in which it is made alike
+MARGIN: Final = 0.4  # by how much a change may cost more than the first that was found, to be tried at all
+MOST_AFTER: Final = 96  # changes that are tried after the first that was found
 BOTH: Final = 2
 MOST_PLACES: Final = 2  # that are told side by side; more say nothing
 BESIDE: Final = 0.4  # by how much a change may cost more than the likeliest, and still be told

@@ -25,6 +25,12 @@ def lines_behind(cell: Cell, line: int | None) -> set[int]:
     return {line} | {node.lineno for node in names if isinstance(node.ctx, ast.Store) and node.id in wanted}
 
 
+def lines_of_loops(cell: Cell) -> set[int]:
+    """Return the lines of the loops in a cell, one of which did not end."""
+    loops = [node for node in cell.nodes if isinstance(node, (ast.While, ast.For))]
+    return {line for each in loops for line in range(each.lineno, (each.end_lineno or each.lineno) + 1)}
+
+
 def steered(edits: Sequence[Edit], lines: set[int], less: float) -> list[Edit]:
     """Return edits, those that concern some lines at a lower cost."""
     return [

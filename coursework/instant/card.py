@@ -33,6 +33,7 @@ from coursework.engine.examples import RIGHT as RIGHT_FORM
 from coursework.engine.examples import Example, ExampleSet, sign
 from coursework.engine.observation import Observation
 from coursework.engine.operations import ModuleOperation
+from coursework.engine.trial import took_too_long
 
 RIGHT, WRONG = "#009e73", "#d55e00"
 SAY_ALL = ("mask", "source")  # pictures that show every number
@@ -68,6 +69,8 @@ class Card:
         example: the example that shows it.
         printed: what the student's code printed meanwhile.
         waits_for: the earlier exercise whose mistake alone keeps this one from being right, "" for none.
+        where: where a small change would do, or how to ask for that; "" where there is nothing to ask.
+        blamed: the lines that `where` is about, with their numbers.
     """
 
     name: str
@@ -79,6 +82,8 @@ class Card:
     example: ShownExample | None = field(default=None, repr=False)
     printed: str = field(default="", repr=False)
     waits_for: str = ""
+    where: str = field(default="", repr=False)
+    blamed: Sequence[tuple[int, str]] = field(default=(), repr=False)
 
     def _ipython_display_(self) -> None:
         """Do nothing: `check` has displayed the card already, also as the last line of a cell."""
@@ -101,6 +106,7 @@ class Card:
         """The card as plain text."""
         lines = [f"{'✓' if self.passed else '✗'} {self.name}: {self.headline}", self.title]
         lines.append(f"Hint: {self.hint}" if self.hint else "")
+        lines += [self.where, *(f"{number:4}  {text}" for number, text in self.blamed)]
         if shown := self.example:
             lines.append(f"\n{shown.call}")
             lines += [f"{name} =\n" + "\n".join(map(as_text, parts)) for name, parts in shown.inputs]
@@ -132,17 +138,21 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
     if not wrong:
         count = COUNTS.get(len(pairs), f"all {len(pairs)} examples")
         return Card(examples.name, passed=True, headline=PASSED.format(count=count))
-    mistake = examples.recognise(got)
+    nothing = all(seen.raised is None and seen.value is None for seen in got)  # not what some mistake loses
+    mistake = None if nothing else examples.recognise(got)
     told = [pairs[place] for place in _shown_on(examples, mistake[0], got)] if mistake else []
-    example, seen = min(told or wrong, key=lambda pair: _size(pair[0]))
+    example, seen = min(told or wrong, key=lambda pair: (_is_lost(*pair), _size(pair[0])))
     compared = Comparison(example.operation, seen, example.expected, examples.name, source)
     changed = changed_arguments(compared, example.names)
     if mistake:
         title, hint = mistake
         title = title if title[-1:] in ".?!" else f"{title}."
     else:
-        late = seen.raised is not None and seen.raised.kind == "TookTooLongError"
-        title = TOOK_TOO_LONG if late else _what_is_wrong(compared, example) or say_changed(changed)
+        title = (
+            TOOK_TOO_LONG
+            if took_too_long(seen)
+            else _what_is_wrong(compared, example) or say_changed(changed)
+        )
         hint = ""
     headline = f"{len(pairs) - len(wrong)} of {len(pairs)} examples come out right."
     if len(pairs) == 1:
@@ -174,6 +184,11 @@ def _what_is_wrong(compared: Comparison, example: Example) -> str:
         return describe(entry_of(seen, "output")) or about_gradients(example.names)(seen)
 
     return describe(compared, [about], any_form=True)
+
+
+def _is_lost(example: Example, seen: Observation) -> bool:
+    """Return whether nothing came where an exception is expected: a missing `return` says so elsewhere."""
+    return example.expected.raised is not None and seen.raised is None and seen.value is None
 
 
 def _size(example: Example) -> int:

@@ -40,9 +40,9 @@ def stable(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     return torch.einsum("...->...", e) / e.sum(dim, keepdim=True)
 
 
-def tried(name: str, answer: Any) -> Card:
-    """Check one answer."""
-    return check(name, {name.replace("-", "_"): answer})
+def tried(exercise: str, answer: Any, *, name: str = "") -> Card:
+    """Check one answer, which is bound to `name`, by default the exercise's id as a name."""
+    return check(exercise, {name or exercise.replace("-", "_"): answer})
 
 
 def test_a_right_answer_in_an_unusual_form_is_right_and_gets_no_name(
@@ -488,6 +488,21 @@ def test_a_lost_gradient_is_told(name: str, answer: Callable[..., Any], lost: st
     assert f"No gradient reaches {lost}" in card.title
 
 
+@pytest.mark.parametrize("wrong", ["torch.ones(d_model)", "torch.ones(d_model, requires_grad=True)"])
+def test_a_weight_that_is_no_parameter_is_told(wrong: str) -> None:
+    """Its numbers are right on every example, and grading takes points for it."""
+    source = f"""class RMSNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.eps, self.weight = eps, {wrong}
+    def forward(self, x):
+        return x / (x.pow(2).mean(-1, keepdim=True) + self.eps).sqrt() * self.weight
+"""
+    card = tried("rms-norm", cell(source, "RMSNorm", nn=nn), name="RMSNorm")
+    assert not card.passed
+    assert card.title.startswith("`weight` is not a parameter that can be trained")
+
+
 def test_layers_in_a_plain_list_are_told() -> None:
     """Their dropout stays on in eval mode, so what they give is chance, and no example knows it."""
     (exercise,) = (each for each in exercises_of("05_encoder") if each.id == "encoder")
@@ -498,3 +513,9 @@ def test_layers_in_a_plain_list_are_told() -> None:
     card = check("encoder", scope)
     assert card.title.startswith("`layers` is a plain list, so PyTorch doesn't see the layers in it")
     assert "nn.ModuleList" in card.hint
+
+
+@pytest.mark.parametrize("exercise", ["sinusoidal-encoding", "language-windows", "rotary", "encode"])
+def test_a_missing_return_is_told_as_that(exercise: str) -> None:
+    """It looks like the loss of an exception that is expected, or of an empty result."""
+    assert "return" in tried(exercise, lambda *_, **__: None).title
