@@ -347,12 +347,12 @@ for heads in (9, 3, 1):
 # Causal self-attention with H query heads of width K = `d_model` / H, which share G = `num_kv_heads` heads of keys and values, with rotary positions and a cache. *35 minutes, hard.*
 #
 # - **Attributes**, all without bias: `w_q`: `Linear(D, D)`; `w_k` and `w_v`: `Linear(D, G * K)`; `w_o`: `Linear(D, D)`.
-# - **Groups**: query head $h$ reads key and value head $h // (H / G)$.
+# - **Groups**: query head $h$ reads key and value head $\lfloor h / (H / G) \rfloor$.
 # - **Positions**: turn the queries and keys of every head with `rotary_from(x, start, base)`. Values are not turned.
 # - **`forward(x, past=None)`** returns `(y, (k, v))`. `past` is the pair that an earlier call returned, `(B, G, P, K)` each, with the keys already turned. The positions of `x` then count on from P, each attends to all earlier positions and to itself, and the pair that you return holds P + T positions. Don't modify `past`.
 # - If H doesn't divide `d_model`, or G doesn't divide H, raise a `ValueError` in the constructor.
 #
-# **Build it in five steps, and run the test cell after each one.** It prints a line for every step that works, and stops at the first that doesn't.
+# **Build it in five steps.** Run the test cell after each one: it prints a line for every step that works, and stops at the first that doesn't.
 #
 # | step | write | the test then checks |
 # |---|---|---|
@@ -362,7 +362,7 @@ for heads in (9, 3, 1):
 # | 4 | the rotation, and the causal mask | keys and queries are turned, values are not; nothing comes from the future |
 # | 5 | `past` | a text in pieces gives what it gives in one go |
 #
-# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`. You may use yours from lesson 3, which returns a pair, or `F.scaled_dot_product_attention`, which returns the output alone. Both take a boolean mask, in which True means *may attend*.
+# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`. You may use yours from lesson 3, which returns a pair, or `F.scaled_dot_product_attention`, which returns the output alone; both take a boolean mask, in which True means *may attend*.
 
 # %% solution grouped-query-attention
 class GroupedQueryAttention(nn.Module):
