@@ -93,6 +93,19 @@ def test_nothing_of_an_answer_is_given_away_with_the_lines(grader: Grader, hand_
     assert given_away(grader, hand_in, SAMPLE, 1, lines=True) == []
 
 
+@pytest.mark.parametrize("lesson", ROUNDS)
+def test_no_title_or_hint_quotes_the_answer(lesson: str) -> None:
+    """Of any known mistake, and of any check: a hint says where to look, and not what to write."""
+    quoted = []
+    for exercise in load_lesson(REAL_COURSE, lesson).exercises:
+        checks = " ".join(check.title for check in exercise.checks)
+        for mistake in exercise.mistakes:
+            text = bare(f"{mistake.title} {mistake.hint} {checks}")
+            left = fragments(lesson, exercise, mistake.apply(exercise.answer))
+            quoted += [f"{exercise.id}, {mistake.id}: {part}" for part in left if part in text]
+    assert quoted == []
+
+
 @pytest.mark.parametrize("lesson", EVERY)
 def test_nothing_of_an_answer_is_given_away_by_any_mistake(lesson: str, grader: Grader, hand_in: HandIn) -> None:
     """Of every exercise, whatever mistake is made: in messages, titles, hints, examples and code."""
