@@ -167,7 +167,7 @@ check("softmax")
 #
 # <details><summary>Hint 3: nearly there</summary>
 #
-# `x.amax(dim=..., keepdim=True)` returns the largest entry of each row, in a shape that you can subtract from `x`. Entries of −∞ need no special treatment: what is exp(−∞)?
+# `torch.amax(x, dim=..., keepdim=True)` returns the largest entry of each row, in a shape that you can subtract from `x`. Entries of −∞ need no special treatment: what is exp(−∞)?
 #
 # </details>
 
@@ -457,7 +457,7 @@ check("attention-scores")
 #
 # <details><summary>Hint 2: the transpose</summary>
 #
-# `.T` reverses *all* dimensions, and `reshape` keeps the numbers in memory order, which mixes up the keys. You want to swap only the last two dimensions. `transpose` takes two dimensions, which may be negative.
+# `.T` reverses *all* dimensions, and `reshape` keeps the numbers in memory order, which mixes up the keys. You want to swap only the last two dimensions. `torch.transpose` takes two dimensions, which may be negative.
 #
 # </details>
 #
@@ -539,7 +539,7 @@ check("causal-mask")
 #
 # <details><summary>Hint 2: two ways</summary>
 #
-# Either cut a triangle out of a square of True (PyTorch can keep the lower or the upper triangle of a matrix), or compare a column of row numbers with a row of column numbers and let broadcasting do the rest.
+# Either cut a triangle out of a square of True (`torch.tril` keeps the lower triangle of a matrix and `torch.triu` the upper one), or compare a column of row numbers with a row of column numbers and let broadcasting do the rest.
 #
 # </details>
 
@@ -589,7 +589,7 @@ check("padding-mask")
 #
 # <details><summary>Hint 2: the shape</summary>
 #
-# `unsqueeze` inserts a dimension of size 1. The queries belong between the batch and the keys.
+# `torch.unsqueeze` inserts a dimension of size 1. The queries belong between the batch and the keys.
 #
 # </details>
 
@@ -752,7 +752,7 @@ check("scaled-dot-product-attention")
 #
 # <details><summary>Hint 2: the mask box</summary>
 #
-# `masked_fill(where, value)` puts `value` wherever `where` is True. It returns a new tensor, so keep its result. Our mask is True where attending is *allowed*.
+# `Tensor.masked_fill(where, value)` puts `value` wherever `where` is True. It returns a new tensor, so keep its result. Our mask is True where attending is *allowed*.
 #
 # </details>
 #

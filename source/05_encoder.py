@@ -174,13 +174,13 @@ check("layer-norm")
 #
 # <details><summary>Hint 2: the shapes don't fit</summary>
 #
-# The mean of a `(2, 5, 8)` tensor over its last dimension has shape `(2, 5)`, and that doesn't broadcast against `(2, 5, 8)`. As in lesson 3, a reduction can keep the reduced dimension with size 1.
+# The mean of a `(2, 5, 8)` tensor over its last dimension has shape `(2, 5)`, and that doesn't broadcast against `(2, 5, 8)`. As in lesson 3, a reduction such as `torch.mean` can keep the reduced dimension with size 1.
 #
 # </details>
 #
 # <details><summary>Hint 3: nearly right</summary>
 #
-# Compare your numbers with the ones computed by hand in the test. If yours are too small by the factor $\sqrt{3/4}$, look up the argument of `var` that chooses between D and D − 1. If only the comparison with the large eps fails, check what is inside your square root.
+# Compare your numbers with the ones computed by hand in the test. If yours are too small by the factor $\sqrt{3/4}$, look up the argument of `torch.var` that chooses between D and D − 1. If only the comparison with the large eps fails, check what is inside your square root.
 #
 # </details>
 

@@ -247,7 +247,7 @@ check("transformer")
 #
 # <details><summary>Hint 2: the initialisation</summary>
 #
-# `part.parameters()` yields every parameter of a module, matrices and vectors alike. `nn.init.xavier_uniform_` fills a matrix in place and raises an error for a vector, so check the number of dimensions first. Before you store the parts, remember which ones you built and which were passed in.
+# `part.parameters()` yields every parameter of a module, matrices and vectors alike. [`nn.init.xavier_uniform_`](https://docs.pytorch.org/docs/stable/nn.init.html#torch.nn.init.xavier_uniform_) fills a matrix in place and raises an error for a vector, so check the number of dimensions first. Before you store the parts, remember which ones you built and which were passed in.
 #
 # </details>
 #
@@ -460,7 +460,7 @@ check("greedy-decode")
 #
 # <details><summary>Hint 3: rows that have ended</summary>
 #
-# `masked_fill` writes `model.pad_id` over the prediction in rows that have ended. Do that *before* you check which rows produce `<eos>` now.
+# `Tensor.masked_fill` writes `model.pad_id` over the prediction in rows that have ended. Do that *before* you check which rows produce `<eos>` now.
 #
 # </details>
 
@@ -543,7 +543,7 @@ check("label-smoothing-loss")
 #
 # <details><summary>Hint 2: pick the right word</summary>
 #
-# `gather(-1, index)` picks one entry per position along the last dimension. The index needs as many dimensions as the tensor it picks from: `target.unsqueeze(-1)`.
+# `Tensor.gather(-1, index)` picks one entry per position along the last dimension. The index needs as many dimensions as the tensor it picks from: `target.unsqueeze(-1)`.
 #
 # </details>
 #
@@ -975,7 +975,7 @@ check("language-windows")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# A `reshape` cuts a piece of text into windows that don't overlap, if the piece is exactly W · length long.
+# `Tensor.reshape` cuts a piece of text into windows that don't overlap, if the piece is exactly W · length long.
 #
 # </details>
 #
@@ -1468,13 +1468,13 @@ check("sample-next")
 #
 # <details><summary>Hint 2: top-k</summary>
 #
-# `topk(k).values` has the k largest logits of each row in falling order. The last of them is the threshold.
+# The `values` of `Tensor.topk(k)` are the k largest logits of each row in descending order. The last of them is the threshold.
 #
 # </details>
 #
 # <details><summary>Hint 3: top-p</summary>
 #
-# Sort the probabilities in falling order and take their running total. A word stays if the total *before* it hasn't reached `top_p` yet. `sort` also returns where each word came from, and `scatter` puts the values back in their old places.
+# Sort the probabilities in descending order and take their running total. A word stays if the total *before* it hasn't reached `top_p` yet. `torch.sort` also returns where each word came from, and `torch.scatter` puts the values back in their old places.
 #
 # </details>
 

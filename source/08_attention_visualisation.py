@@ -208,7 +208,7 @@ check("attention-maps")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# There are three steps: register a hook on every attention module, run the model once, and remove the hooks. If you call the model as in training, `model(src, tgt)`, it builds its own masks.
+# There are three steps: register a hook on every attention module with [`register_forward_hook`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_forward_hook), run the model once, and remove the hooks. If you call the model as in training, `model(src, tgt)`, it builds its own masks.
 #
 # </details>
 #
@@ -383,7 +383,7 @@ check("plot-attention")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Each of the four rules is about an argument of `sns.heatmap`. Look through its documentation: which of them are right by default?
+# Each of the four rules is about an argument of [`sns.heatmap`](https://seaborn.pydata.org/generated/seaborn.heatmap.html). Look through its documentation: which of them are right by default?
 #
 # </details>
 #
@@ -395,7 +395,7 @@ check("plot-attention")
 #
 # <details><summary>Hint 3: your own Axes</summary>
 #
-# `plt.subplots()` returns a figure and Axes. seaborn draws on the Axes given by its argument `ax`. A tensor that requires a gradient has to be detached before you can draw it.
+# [`plt.subplots()`](https://matplotlib.org/stable/api/_as_gen/matplotlib.pyplot.subplots.html) returns a figure and Axes. seaborn draws on the Axes given by its argument `ax`. A tensor that requires a gradient has to be detached before you can draw it.
 #
 # </details>
 
@@ -529,13 +529,13 @@ check("sentence-pair-attention")
 #
 # <details><summary>Hint 2: one tensor</summary>
 #
-# Two functions join a tuple of tensors: one along an existing dimension, one along a new dimension. These tensors have a batch dimension of size 1 that you don't need.
+# Two functions join a tuple of tensors: `torch.cat` along an existing dimension, `torch.stack` along a new one. These tensors have a batch dimension of size 1 that you don't need.
 #
 # </details>
 #
 # <details><summary>Hint 3: where b begins</summary>
 #
-# The segment ids tell you: they are 0 … 0 1 … 1. A list has a method that finds the first occurrence of a value.
+# The segment ids tell you: they are 0 … 0 1 … 1. A list has a [method](https://docs.python.org/3/tutorial/datastructures.html#more-on-lists) that finds the first occurrence of a value.
 #
 # </details>
 
@@ -864,7 +864,7 @@ check("best-span")
 #
 # <details><summary>Hint 3: row and column</summary>
 #
-# Without a dimension, `argmax` returns an index into the flattened table. `divmod(index, width)` turns it into row and column.
+# Without a dimension, `torch.argmax` returns an index into the flattened table. `divmod(index, width)` turns it into row and column.
 #
 # </details>
 
