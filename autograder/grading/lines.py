@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence, Set
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Final
 
 from cachetools import LRUCache
@@ -15,12 +15,14 @@ from autograder.model.nbgrader_config import SEARCH_SECONDS
 from autograder.model.report import ExerciseReport, Outcome, WrongLines
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Probe, Run
+from autograder.search.differences import difference
 from autograder.search.donors import donor_edits
-from autograder.search.places import told
-from autograder.search.search import Found, Further, Plan, Search, World
-from autograder.search.suspects import KNOWN, RAISED, lines_behind, lines_of_mistakes, steered, without_haste
+from autograder.search.search import Further, Plan, Search, World
+from autograder.search.suspects import KNOWN, lines_of_mistakes
 from coursework.edits.cell import Cell, Edit, distinct
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
+from coursework.edits.places import Found, told
+from coursework.edits.suspects import RAISED, lines_behind, steered, without_haste
 from coursework.source_rules import first_refusal
 
 KEPT: Final = 1000  # results: in a class, answers recur to the letter
@@ -71,7 +73,9 @@ class LineFinder:
         if key not in _told:
             if time.monotonic() > self.deadline:
                 return [], ""
-            _told[key] = told(self.find(exercise, failed, helpers, source, named), source)
+            found = self.find(exercise, failed, helpers, source, named)
+            lines = [WrongLines(**asdict(each)) for each in told(found, source)]
+            _told[key] = lines, difference(source, found[0].source) if found else ""
         return _told[key]
 
     def find(

@@ -25,7 +25,7 @@ from autograder.lecture.paging import (
     shows,
 )
 
-OVER: Final = 0  # pixels by which a slide may be too high in the smallest type: other fonts take a little more
+OVER: Final = 0  # pixels by which a slide may be too high in the smallest type; other fonts take more
 DENSE: Final = 0.87  # of its height is what prose takes in the smallest type that the page gives it
 NEARLY_EMPTY: Final = 260  # pixels
 SECTION: Final = re.compile(r"\s*#{1,2} (?!Exercise )")

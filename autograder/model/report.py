@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, computed_field, field_validator, model_validator
 
 from autograder.model.text import MOST_LINES, Text
-from coursework.edits.cell import MISSING
+from coursework.edits.places import Place
 
 
 class Outcome(StrEnum):
@@ -95,11 +95,7 @@ class ExampleReport(Document):
     pictures: str = Field(default="", exclude_if=lambda text: not text)
 
 
-# What follows the kind of change in `WrongLines.what`, where there is more than one place.
-OR_ELSE, TOGETHER_WITH = "; a change in ", ", together with "
-
-
-class WrongLines(Document):
+class WrongLines(Document, Place):
     """Lines of the student's cell in which a small change makes every check pass, and the kind of change.
 
     Of several places, either each does alone (`OR_ELSE`), or all have to be changed (`TOGETHER_WITH`).
@@ -109,23 +105,6 @@ class WrongLines(Document):
     last: int
     text: Text
     what: Text
-
-    @property
-    def is_gap(self) -> bool:
-        """Whether something is missing between the first line and the last."""
-        return self.what.startswith(MISSING)
-
-    @property
-    def kind(self) -> str:
-        """The kind of change alone."""
-        return self.what.partition(OR_ELSE)[0].partition(TOGETHER_WITH)[0]
-
-    @property
-    def place(self) -> str:
-        """What the place is called: "line 3", "lines 3 to 5", "between lines 3 and 4"."""
-        if self.is_gap:
-            return f"between lines {self.first} and {self.last}"
-        return f"line {self.first}" if self.first == self.last else f"lines {self.first} to {self.last}"
 
 
 class Incident(Document):

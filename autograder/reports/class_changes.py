@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from autograder.model.report import OR_ELSE, ExerciseReport, Report
+from autograder.model.report import ExerciseReport, Report
+from coursework.edits.places import OR_ELSE
 
 LONGEST = 1_500  # characters of a change that is shown
 Changes = Mapping[str, Mapping[str, str]]  # by student and exercise

@@ -26,7 +26,6 @@ from autograder.reports.words import (
     STRETCH,
     Failure,
     Wording,
-    blame,
     distinct,
     exercise_total,
     failures,
@@ -42,6 +41,7 @@ from autograder.reports.words import (
 from autograder.storage.attempts import Attempt
 from autograder.storage.gradebook import LessonGrades
 from autograder.submissions.released import grade_id, is_solution
+from coursework.edits.places import blame
 
 INDEX, NOTEBOOK = "index.html", "notebook.html"
 MOST = 12  # repairs and incidents shown to the student; the rest are counted

@@ -28,7 +28,6 @@ from autograder.reports.words import (
     NO_SANDBOX,
     STATES,
     WORDING,
-    blame,
     distinct,
     failures,
     next_step,
@@ -40,6 +39,7 @@ from autograder.reports.words import (
     with_detail,
     wording,
 )
+from coursework.edits.places import blame
 
 WINDOW = 300.0  # seconds over which the rate is taken: submissions differ a lot
 _COLOUR = {

@@ -5,7 +5,7 @@ submission printed, raised or used as a name.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,6 @@ from typing import Final
 import yaml
 
 from autograder.model.report import (
-    OR_ELSE,
     CheckReport,
     ExerciseReport,
     Incident,
@@ -21,12 +20,10 @@ from autograder.model.report import (
     Outcome,
     Report,
     State,
-    WrongLines,
 )
 from autograder.model.text import clean
 
 STRETCH = "stretch: not counted"  # in place of the score of an exercise without points
-BOTH: Final = 2
 OTHER_NUMBERS: Final = "(In other checks, the numbers differ.)"
 _NUMBER = re.compile(r"(?<!line )(?<![\d.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")  # a line of code is no mere number
 
@@ -127,32 +124,6 @@ def next_step(exercise: ExerciseReport, *, in_terminal: bool = False) -> str:
         return ""
     advice: dict[str, str] = _WORDS["next step in a terminal" if in_terminal else "next step"]
     return advice["known mistake" if exercise.misconceptions else "failed checks"]
-
-
-def blame(lines: Sequence[WrongLines] | None) -> str:
-    """Return a sentence on where a small change makes every check pass; empty if no place is known."""
-    if not lines:
-        return ""
-    first = lines[0]
-    if len(lines) > 1 and OR_ELSE not in first.what:
-        if any(each.is_gap for each in lines):
-            places = [
-                f"something is missing {each.place}" if each.is_gap else f"{each.place} is wrong"
-                for each in lines
-            ]
-            said = " and ".join(places)
-            return f"{said[:1].upper()}{said[1:]}. With both changed, everything passes."
-        places = [each.place.removeprefix("lines ").removeprefix("line ") for each in lines]
-        many = "both" if len(lines) == BOTH else "all"
-        return f"Lines {', '.join(places[:-1])} and {places[-1]} are {many} wrong. Change them together."
-    if first.is_gap:
-        said = f"Something is missing {first.place}."
-    elif first.kind.startswith(("without", "no change")):
-        said = f"Everything passes {first.kind} in {first.place}."
-    else:
-        said = f"Everything passes with {first.kind} in {first.place}."
-    also = " or ".join(each.place for each in lines[1:])
-    return f"{said} A change {'' if lines[-1].is_gap else 'in '}{also} would do as well." if also else said
 
 
 def distinct(mistakes: Iterable[NamedMistake]) -> list[NamedMistake]:

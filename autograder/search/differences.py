@@ -4,6 +4,7 @@ The words say what is exchanged, and never for what: students read them.
 """
 
 import ast
+import difflib
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -124,3 +125,13 @@ def _other_call(mine: ast.expr, right: ast.expr) -> str:
 def split(text: str) -> tuple[str, ...]:
     """Return the words and signs of a text."""
     return tuple(TOKEN.findall(text))
+
+
+def difference(source: str, changed: str) -> str:
+    """Return how a cell was changed, line by line, in one form of writing for both: for instructors."""
+    try:
+        before, after = (ast.unparse(ast.parse(each)).split("\n") for each in (source, changed))
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+    changes = difflib.unified_diff(before, after, lineterm="", n=0)
+    return "\n".join(line for line in changes if not line.startswith(("---", "+++", "@@")))

@@ -21,13 +21,13 @@ from autograder.model.errors import RunEndedError
 from autograder.model.exercise import Check, Exercise, TestInput
 from autograder.sandbox.run import Probe, Request
 from coursework.edits.cell import MISSING, Edit
+from coursework.edits.places import MARGIN, MOST_AFTER, Found, combined
 from coursework.engine.describe import Comparison
 from coursework.engine.observe import observed
 
 MOST_TRIED: Final = 6000  # changes
 MOST_PROVED: Final = 12  # changes that are tried on every check
 MOST_ENDINGS: Final = 30  # forks that a change may end
-IN_ANOTHER_PLACE: Final = 0.4  # what a change costs more for each place more in which it is made alike
 SHARE_OF_SINGLES: Final = 0.7  # of the time, before several edits are tried together
 SHARE_IF_SEVERAL: Final = 0.4  # where several known mistakes were named
 MOST_TOGETHER: Final = 2  # places that are told together
@@ -35,8 +35,6 @@ MOST_HALVES: Final = 8  # edits that mend a part, and are tried with others
 MOST_BESIDE: Final = 250  # edits that are tried with each of those
 MOST_PAIRED: Final = 160  # edits that are tried with each other
 BATCH: Final = 32  # changes, before those that passed are asked more
-MARGIN: Final = 0.4  # by how much a change may cost more than the first that was found
-MOST_AFTER: Final = 96  # changes that are tried after the first that passes
 FEWEST_SECONDS: Final = 0.1  # what a change may take, besides some times what the answer itself takes
 TIMES_ITS_OWN: Final = 3.0
 LONGEST_SECONDS: Final = 1.0
@@ -72,21 +70,6 @@ class World:
     open_probe: Callable[[], Probe]
     prove: Callable[[str], bool]
     seconds: Callable[[], float]
-
-
-@dataclass(frozen=True)
-class Found:
-    """Changes with which every check passes, one or a few together, and the cell with them."""
-
-    edits: tuple[Edit, ...]
-    source: str
-
-    @property
-    def cost(self) -> float:
-        """What the changes cost together: less where they are one change, made in several places."""
-        costs = [edit.cost for edit in self.edits]
-        alike = len({(edit.what, edit.changes[0][2]) for edit in self.edits}) == 1
-        return max(costs) + IN_ANOTHER_PLACE * (len(costs) - 1) if alike else sum(costs)
 
 
 class Search:
@@ -132,14 +115,14 @@ class Search:
                     found += self._singles(source, [*((each,) for each in edits), *alike]) or together
                     found += [] if found else self._pairs(source, edits)
                 if found and len(found[0].edits) == 1:
-                    others = [_together(source, [each]) for each in tried.alike(found[0].edits[0])]
+                    others = [combined(source, [each]) for each in tried.alike(found[0].edits[0])]
                     found += [each for each in others if self._is_proved(each)]
         self._close()
         return found
 
     def _singles(self, source: str, edits: Sequence[tuple[Edit, ...]]) -> list[Found]:
         found: list[Found] = []
-        changes = sorted((_together(source, each) for each in edits), key=lambda each: each.cost)[:MOST_TRIED]
+        changes = sorted((combined(source, each) for each in edits), key=lambda each: each.cost)[:MOST_TRIED]
         last = math.inf  # the number of the last change that is worth a try
         for start in range(0, len(changes), BATCH):
             dear = found and changes[start].cost > found[0].cost + MARGIN
@@ -160,11 +143,11 @@ class Search:
             fewer = [each for each in left if each is not edit]
             if fewer and self._mends(source, fewer):
                 left = fewer
-        change = _together(source, left)
+        change = combined(source, left)
         return [change] if _places(left) <= MOST_TOGETHER and self._is_proved(change) else []
 
     def _mends(self, source: str, edits: Sequence[Edit]) -> bool:
-        return self._passes(_together(source, edits).source, self._asked)
+        return self._passes(combined(source, edits).source, self._asked)
 
     def _pairs(self, source: str, edits: Sequence[Edit]) -> list[Found]:
         """Return the first pair of edits that passes: edits that fix a part come first, then any two."""
@@ -177,7 +160,7 @@ class Search:
                 if self._is_over():
                     return []
                 for change in self._survivors(
-                    [_together(source, each) for each in apart[start : start + BATCH]]
+                    [combined(source, each) for each in apart[start : start + BATCH]]
                 ):
                     if self._is_proved(change):
                         return [change]
@@ -270,14 +253,6 @@ class Search:
 def _magnitude(seconds: float) -> int:
     """Return how often a time has to be quartered to be a millisecond or less."""
     return max(0, math.ceil(math.log(max(seconds, 1e-9) / 0.001, 4)))
-
-
-def _together(source: str, edits: Sequence[Edit]) -> Found:
-    """Return several edits as one change."""
-    edits = sorted(edits, key=lambda each: (each.first, each.last))
-    changes = tuple(change for edit in edits for change in edit.changes)
-    whole = Edit(changes, edits[0].first, edits[-1].last, edits[0].what)
-    return Found(tuple(edits), whole.apply(source))
 
 
 def _places(edits: Sequence[Edit]) -> int:

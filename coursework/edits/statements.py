@@ -254,6 +254,10 @@ def _put_at_end(
     if function.name == "__init__" and "super().__init__" not in cell.text(function):
         yield inserted(cell, block, 0, "super().__init__()", 0.9)
     if not isinstance(block[-1], (ast.Return, ast.Raise)) and function.name != "__init__":
+        if isinstance(block[-1], ast.Expr):
+            start = cell.span(block[-1])[0]
+            first, last = cell.lines(block[-1])
+            yield Edit(((start, start, "return "),), first, last, "a return", 0.9)
         for name in cell.names_in_scope(ast.copy_location(ast.Pass(), block[-1])):
             yield inserted(cell, block, len(block), f"return {name}", 3.0)
         for each in ast.walk(function):

@@ -31,6 +31,7 @@ from coursework.engine.draw import (
 )
 from coursework.engine.examples import Example, ExampleSet
 from coursework.engine.observation import Observation
+from coursework.engine.observe import took_too_long
 from coursework.engine.operations import ModuleOperation
 
 RIGHT, WRONG = "#009e73", "#d55e00"
@@ -67,6 +68,8 @@ class Card:
         example: the example that shows it.
         printed: what the student's code printed meanwhile.
         waits_for: the earlier exercise whose mistake alone keeps this one from being right, "" for none.
+        where: where a small change would do, or how to ask for that; "" where there is nothing to ask.
+        blamed: the lines that `where` is about, with their numbers.
     """
 
     name: str
@@ -78,6 +81,8 @@ class Card:
     example: ShownExample | None = field(default=None, repr=False)
     printed: str = field(default="", repr=False)
     waits_for: str = ""
+    where: str = field(default="", repr=False)
+    blamed: Sequence[tuple[int, str]] = field(default=(), repr=False)
 
     def _ipython_display_(self) -> None:
         """Do nothing: `check` has displayed the card already, also as the last line of a cell."""
@@ -100,6 +105,7 @@ class Card:
         """The card as plain text."""
         lines = [f"{'✓' if self.passed else '✗'} {self.name}: {self.headline}", self.title]
         lines.append(f"Hint: {self.hint}" if self.hint else "")
+        lines += [self.where, *(f"{number:4}  {text}" for number, text in self.blamed)]
         if shown := self.example:
             lines.append(f"\n{shown.call}")
             lines += [f"{name} =\n" + "\n".join(map(as_text, parts)) for name, parts in shown.inputs]
@@ -138,8 +144,11 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
         title, hint = mistake
         title = title if title[-1:] in ".?!" else f"{title}."
     else:
-        late = seen.raised is not None and seen.raised.kind == "TookTooLongError"
-        title = TOOK_TOO_LONG if late else _what_is_wrong(compared, example) or say_changed(changed)
+        title = (
+            TOOK_TOO_LONG
+            if took_too_long(seen)
+            else _what_is_wrong(compared, example) or say_changed(changed)
+        )
         hint = ""
     headline = f"{len(pairs) - len(wrong)} of {len(pairs)} examples come out right."
     if len(pairs) == 1:

@@ -1,8 +1,9 @@
 """The class report groups wrong answers by the change that would mend them."""
 
-from autograder.model.report import OR_ELSE, TOGETHER_WITH, ExerciseReport, Outcome, Report, WrongLines
+from autograder.model.report import ExerciseReport, Outcome, Report, WrongLines
 from autograder.reports.class_changes import change_groups
 from autograder.reports.class_pages import class_pages
+from coursework.edits.places import OR_ELSE, TOGETHER_WITH
 
 from .sample_class import LESSON, report
 from .sample_course import MADE_AT

@@ -35,7 +35,7 @@ WORDS = frozenset(
             "comparison condition conditions container copy default dimension dimensions dtype exchanged expression factor",
             "fewer function in indentation index indices inverse is less letters limit lines",
             "list missing more name no number of on one only operand operands operator",
-            "opposite order other place power range result self sides sign size slice",
+            "opposite order other place power range result return self sides sign size slice",
             "something statement text than the these transpose two type value values variable without",
         ]
     ).split()
@@ -131,6 +131,13 @@ def test_every_edit_of_every_answer_is_python_and_tells_no_code(lesson: Lesson, 
             quoted = re.findall(r"`(\w+)`", edit.what)
             assert all(re.search(rf"\b{name}\b", source) or name == "self" for name in quoted), edit.what
             assert set(re.sub(r"`\w+`", "", edit.what).split()) <= WORDS, edit.what
+
+
+def test_a_result_that_is_computed_may_have_to_be_returned() -> None:
+    """The last line is an expression whose value nobody gets."""
+    source = "def f(x):\n    y = x + 1\n    y * 2\n"
+    edits = changed(found(source), source, "return y * 2")
+    assert (edits[0].first, edits[0].last, edits[0].what) == (3, 3, "a return")
 
 
 def test_values_of_two_lines_are_exchanged() -> None:

@@ -1,8 +1,9 @@
 """What is told of several changes that each make an answer right."""
 
-from autograder.search.places import told
-from autograder.search.search import Found
+import pytest
+
 from coursework.edits.cell import MISSING, Edit
+from coursework.edits.places import OR_ELSE, TOGETHER_WITH, Found, Told, blame, told
 
 SOURCE = "def f(x):\n    a = g(x)\n    b = h(a)\n    c = k(b)\n    return c\n"
 
@@ -16,7 +17,7 @@ def found(line: int, old: str, new: str, what: str = "something more") -> Found:
 
 def test_two_places_that_do_are_both_told() -> None:
     """Each says that the other would do as well."""
-    lines, _ = told([found(2, "g(x)", "g(x) / 2"), found(3, "h(a)", "h(a) * 3")], SOURCE)
+    lines = told([found(2, "g(x)", "g(x) / 2"), found(3, "h(a)", "h(a) * 3")], SOURCE)
     assert [each.first for each in lines] == [2, 3]
     assert lines[0].what == "something more; a change in line 3 would do as well"
 
@@ -24,13 +25,13 @@ def test_two_places_that_do_are_both_told() -> None:
 def test_more_than_two_unrelated_places_tell_nothing() -> None:
     """Nobody would know which of them to look at."""
     changes = [found(2, "g(x)", "g(x) / 2"), found(3, "h(a)", "h(a) * 3"), found(5, "c\n", "c + 1\n")]
-    assert told(changes, SOURCE) == ([], "")
+    assert told(changes, SOURCE) == []
 
 
 def test_the_same_done_to_a_value_later_and_later_is_told_where_it_is_done_last() -> None:
     """A scale that is missing could be put around any of the values that lead to the result."""
     changes = [found(2, "g(x)", "g(x) / 2"), found(3, "h(a)", "h(a) / 2"), found(4, "k(b)", "k(b) / 2")]
-    lines, _ = told(changes, SOURCE)
+    lines = told(changes, SOURCE)
     assert sorted(each.first for each in lines) == [3, 4]
 
 
@@ -41,6 +42,38 @@ def test_a_missing_statement_is_told_in_its_last_place() -> None:
         start = SOURCE.index("    " + ("b" if line == 2 else "c") + " =")
         edit = Edit(((start, start, "    keep(a)\n"),), line, line + 1, MISSING, 2.0)
         changes.append(Found((edit,), edit.apply(SOURCE)))
-    lines, change = told(changes, SOURCE)
+    lines = told(changes, SOURCE)
     assert [(each.first, each.last, each.what) for each in lines] == [(3, 4, MISSING)]
-    assert change == "+    keep(a)"
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([], ""),
+        ([(5, 5, "another `dim`")], "Everything passes with another `dim` in line 5."),
+        ([(5, 6, "another call")], "Everything passes with another call in lines 5 to 6."),
+        ([(5, 5, "without the statement")], "Everything passes without the statement in line 5."),
+        ([(4, 5, MISSING)], "Something is missing between lines 4 and 5."),
+        (
+            [(5, 5, f"another sign{OR_ELSE}line 7 would do as well"), (7, 7, "another sign")],
+            "Everything passes with another sign in line 5. A change in line 7 would do as well.",
+        ),
+        (
+            [(3, 3, f"another sign{TOGETHER_WITH}line 7"), (7, 7, f"another call{TOGETHER_WITH}line 3")],
+            "Lines 3 and 7 are both wrong. Change them together.",
+        ),
+        (
+            [(2, 3, f"{MISSING}{TOGETHER_WITH}line 7"), (7, 7, f"another call{TOGETHER_WITH}lines 2 to 3")],
+            "Something is missing between lines 2 and 3 and line 7 is wrong. With both changed, everything passes.",
+        ),
+    ],
+)
+def test_the_sentence_tells_the_place_and_the_kind(lines: list[tuple[int, int, str]], said: str) -> None:
+    """And it tells nothing of the change itself."""
+    assert blame([Told(first, last, "", what) for first, last, what in lines]) == said
+
+
+def test_what_passes_is_what_was_tried() -> None:
+    """A notebook has examples only, and says so."""
+    place = Told(5, 5, "", "another `dim`")
+    assert blame([place], "every example") == "Every example passes with another `dim` in line 5."

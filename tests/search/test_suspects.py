@@ -4,9 +4,10 @@ from conftest import ROOT
 
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
-from autograder.search.suspects import lines_behind, lines_of_mistakes, steered, without_haste
+from autograder.search.suspects import lines_of_mistakes
 from coursework.edits.cell import Cell, Edit
 from coursework.edits.generic import generic_edits
+from coursework.edits.suspects import lines_behind, steered, without_haste
 
 LESSON = load_lesson(Course(ROOT), "02_positional_encoding")
 

@@ -1,0 +1,205 @@
+"""`check("softmax", where=True)`: in which line a small change of the student's code mends every example.
+
+The changes are those that could be made to any code: nothing here knows a right answer. They are tried in a
+fork, so an endless loop ends with it, and whatever a change does stays there. Where there are no forks, they
+are tried in this process, as the answer itself is, each with a copy of the student's names.
+"""
+
+import json
+import os
+import select
+import signal
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from coursework.edits.cell import Cell, Edit, distinct
+from coursework.edits.generic import elsewhere, everywhere, generic_edits
+from coursework.edits.places import MARGIN, MOST_AFTER, Found, Told, blame, combined, told
+from coursework.edits.suspects import RAISED, lines_behind, lines_of_loops, steered, without_haste
+from coursework.engine.compare import is_right
+from coursework.engine.examples import SEED, Example, ExampleSet
+from coursework.engine.observe import took_too_long, try_answer, undisturbed
+from coursework.exclusions import excluded
+from coursework.instant.exercises import Exercise
+from coursework.instant.sources import cell_of, refused
+
+SECONDS: Final = 1.0  # of processor time for one search
+LATEST: Final = 3.0  # seconds by the clock, after which a fork is ended
+FOR_ONE: Final = 0.05  # what a change may take on an example, besides some times what the answer takes
+TIMES_ITS_OWN: Final = 3.0
+LONGEST_FOR_ONE: Final = 0.5
+MEMORY: Final = 2 << 30  # bytes that a fork may take in addition
+OFFER: Final = 'To look for the line to change, run `check("{name}", where=True)`.'
+NOTHING: Final = "No small change was found with which every example passes."
+SEVERAL: Final = "Every example passes with one of several unrelated changes, so no line stands out."
+PASSES: Final = "Every example passes already, so there is no line to look for."
+
+
+@dataclass(frozen=True)
+class Where:
+    """What is said of the place, and the lines of the student's cell that it is about."""
+
+    sentence: str
+    lines: Sequence[tuple[int, str]] = ()
+
+
+def where(examples: ExampleSet, exercise: Exercise | None, names: Mapping[str, Any]) -> Where:
+    """Return where a small change makes every example pass, as found within about a second."""
+    source = cell_of(names[examples.name])
+    try:
+        cell = Cell(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return Where(NOTHING)
+    trial = _Trial(cell, examples, exercise, names)
+    changes = _in_a_fork(trial.find) if hasattr(os, "fork") else [*trial.find()]
+    found = [combined(source, each) for each in changes]
+    places = told(found, source)
+    if not places:
+        return Where(SEVERAL if found else NOTHING)
+    return Where(blame(places, "every example"), [*_lines(places, source)])
+
+
+def _lines(places: Iterable[Told], source: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of some places with their numbers, in order; of a gap, those around it."""
+    texts = source.split("\n")
+    numbers = {number for each in places for number in range(each.first, each.last + 1)}
+    return ((number, texts[number - 1]) for number in sorted(numbers) if number <= len(texts))
+
+
+class _Trial:
+    """Tries changes of one answer's cell on its examples, the likeliest first."""
+
+    def __init__(
+        self, cell: Cell, examples: ExampleSet, exercise: Exercise | None, names: Mapping[str, Any]
+    ) -> None:
+        self._cell, self._name, self._names = cell, examples.name, names
+        self._examples: Sequence[Example] = examples.examples
+        self._excludes = exercise.excludes if exercise else ()
+        self._called: list[str] = []  # what was called that is excluded
+        self._for_one = FOR_ONE
+
+    def find(self) -> Iterator[tuple[Edit, ...]]:
+        """Yield the changes with which every example passes, the likeliest first."""
+        began = time.process_time()
+        with excluded(self._excludes, self._called.append) if self._excludes else nullcontext():
+            changes = self._plan()
+            first: Found | None = None
+            last = len(changes)
+            for number, change in enumerate(changes):
+                dear = first is not None and change.cost > first.cost + MARGIN
+                if dear or number > last or time.process_time() - began > SECONDS:
+                    break
+                if self._passes(change.source):
+                    last = min(last, number + MOST_AFTER)
+                    first = first or change
+                    yield change.edits
+            for edit in elsewhere(first.edits[0], self._cell) if first and len(first.edits) == 1 else ():
+                if self._passes(edit.apply(self._cell.source)):
+                    yield (edit,)
+
+    def _plan(self) -> list[Found]:
+        """Return the changes to try, by what the answer itself does on the examples.
+
+        The examples are sorted as well: those that come out wrong are asked first, and quick ones before
+        slow ones.
+        """
+        cell, took, raised, endless = self._cell, {}, None, False
+        for number, example in enumerate(self._examples):
+            before = time.monotonic()
+            got = try_answer(example.operation, self._names[self._name], self._name, SEED, LONGEST_FOR_ONE)
+            took[number] = (is_right(got, example.expected), time.monotonic() - before)
+            if got.raised and not example.expected.raised:
+                raised = raised or got.raised.line
+                endless = took_too_long(got)
+            if endless:  # as it would on the others
+                break
+        if not endless:
+            longest = max(seconds for _, seconds in took.values())
+            self._for_one = min(LONGEST_FOR_ONE, FOR_ONE + TIMES_ITS_OWN * longest)
+            self._examples = [self._examples[number] for number in sorted(took, key=lambda each: took[each])]
+        edits = generic_edits(cell)
+        if endless:
+            edits = steered(edits, lines_of_loops(cell), RAISED)
+        else:
+            edits = without_haste(steered(edits, lines_behind(cell, raised), RAISED), cell)
+        edits = distinct(edits, cell.source)
+        changes = [*((each,) for each in edits), *everywhere(edits, cell)]
+        return sorted((combined(cell.source, each) for each in changes), key=lambda each: each.cost)
+
+    def _passes(self, source: str) -> bool:
+        """Return whether every example comes out right with another text of the cell, by allowed means."""
+        scope = {**self._names}
+        scope.pop(self._name, None)
+        self._called.clear()
+        try:
+            with undisturbed(self._for_one):
+                exec(compile(source, "<changed cell>", "exec", dont_inherit=True), scope)  # noqa: S102 - theirs
+        except (Exception, SystemExit):
+            return False
+        if self._name not in scope:
+            return False
+        for example in self._examples:
+            got = try_answer(example.operation, scope[self._name], self._name, SEED, self._for_one)
+            if not is_right(got, example.expected):
+                return False
+        derivatives = "derivatives" in self._excludes
+        allowed = not self._excludes or not refused(source, scope, derivatives=derivatives)
+        return allowed and not self._called
+
+
+def _in_a_fork(find: Callable[[], Iterator[tuple[Edit, ...]]]) -> list[tuple[Edit, ...]]:
+    """Return what a search finds in a fork of this process, until it ends or takes too long."""
+    reading, writing = os.pipe()
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # of the threads of the kernel, none of which the fork needs
+        process = os.fork()
+    if process == 0:
+        try:
+            os.close(reading)
+            _limit_memory()
+            for edits in find():
+                os.write(writing, json.dumps([astuple(each) for each in edits]).encode() + b"\n")
+        finally:
+            os._exit(0)
+    os.close(writing)
+    try:
+        lines = _read(reading, time.monotonic() + LATEST).split(b"\n")[:-1]
+    finally:
+        os.close(reading)
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(process, 0)
+    return [tuple(map(_edit, json.loads(line))) for line in lines]
+
+
+def _read(pipe: int, deadline: float) -> bytes:
+    """Return what comes through a pipe, until its end or a deadline."""
+    data = b""
+    while (left := deadline - time.monotonic()) > 0 and select.select([pipe], [], [], left)[0]:
+        part = os.read(pipe, 1 << 16)
+        if not part:
+            break
+        data += part
+    return data
+
+
+def _edit(stored: Sequence[Any]) -> Edit:
+    changes, *rest = stored
+    return Edit(tuple((start, end, text) for start, end, text in changes), *rest)
+
+
+def _limit_memory() -> None:
+    """Let this process take no more than some memory in addition, where that can be said."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))

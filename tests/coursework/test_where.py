@@ -1,0 +1,203 @@
+"""`check(…, where=True)` tells the line that a small change mends, and never touches what the student has."""
+
+import linecache
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from coursework import check
+from coursework.engine.observe import took_too_long, try_answer
+from coursework.engine.operations import CallFunction
+from coursework.instant import where
+from coursework.instant.card import Card
+
+RIGHT = (
+    "def softmax(x, dim=-1):\n    e = torch.exp(x - x.amax(dim, keepdim=True))\n"
+    "    return e / e.sum(dim, keepdim=True)\n"
+)
+WRONG_AXIS = RIGHT.replace("e.sum(dim,", "e.sum(0,")
+
+
+def cell(source: str, **names: Any) -> dict[str, Any]:
+    """Return the names of a notebook in which a cell was run."""
+    place = f"/tmp/ipykernel_1/{abs(hash(source))}.py"
+    linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
+    scope = {"torch": torch, **names}
+    exec(compile(source, place, "exec"), scope)
+    return scope
+
+
+def asked(source: str, name: str = "softmax", **names: Any) -> Card:
+    """Ask for the line of one answer."""
+    return check(name, cell(source, **names), where=True)
+
+
+@pytest.fixture(params=["fork", "no fork"])
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search in a fork, and as on a system without forks and alarms."""
+    if request.param == "no fork":
+        monkeypatch.delattr(os, "fork")
+        monkeypatch.setattr("coursework.engine.observe.signal", SimpleNamespace())
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "sentence", "lines"),
+    [
+        (WRONG_AXIS, "softmax", "Every example passes with another dimension in line 3.", [3]),
+        (
+            RIGHT.replace("keepdim=True))", "keepdim=False))"),
+            "softmax",
+            "Every example passes with another `keepdim` in line 2.",
+            [2],
+        ),
+        (
+            "def causal_mask(size):\n    i = torch.arange(size)\n    return i[:, None] > i[None]\n",
+            "causal-mask",
+            "Every example passes with another comparison in line 3.",
+            [3],
+        ),
+        (
+            "def causal_mask(size):\n    mask = torch.ones(size, size).tril().bool()\n    print(mask)\n",
+            "causal-mask",
+            "Something is missing between lines 3 and 4.",
+            [3, 4],
+        ),
+        (RIGHT.replace("return ", ""), "softmax", "Every example passes with a return in line 3.", [3]),
+        (RIGHT.replace("e.sum", "x.sum"), "softmax", "Every example passes with another variable in line 3.", [3]),
+    ],
+)
+def test_the_place_and_the_kind_are_told(
+    source: str, name: str, sentence: str, lines: list[int], either_way: None
+) -> None:
+    """With the student's own text of the line, in plain text and in the notebook, and not the change."""
+    card = asked(source, name)
+    texts = source.split("\n")
+    assert (card.where, [number for number, _ in card.blamed]) == (sentence, lines)
+    assert all(text == texts[number - 1] for number, text in card.blamed)
+    assert sentence in card.text
+    assert all(text in card.text for _, text in card.blamed)
+    assert sentence.partition(" with ")[0] in card.html
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def softmax(x, dim=-1):\n    return x\n",
+        "def softmax(x, dim=-1):\n    return torch.sigmoid(x, dim)\n",  # its sibling is excluded
+        f"import torch.nn as nn\n{WRONG_AXIS}x = 1\n" + "y = 1\n" * 5000,
+    ],
+)
+def test_one_plain_line_says_that_nothing_was_found(source: str) -> None:
+    """Also where only a function that the exercise excludes would do, and where the cell is far too long."""
+    card = asked(source)
+    assert (card.where, card.blamed) == (where.NOTHING, ())
+    assert where.NOTHING in card.text
+
+
+def test_several_unrelated_changes_tell_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody would know which of them is meant."""
+    monkeypatch.setattr(where, "told", lambda *_: [])
+    card = asked(WRONG_AXIS)
+    assert (card.where, card.blamed) == (where.SEVERAL, ())
+
+
+def test_the_card_says_how_to_ask() -> None:
+    """Under a wrong answer that was not asked about, and nowhere else."""
+    offer = 'To look for the line to change, run `check("softmax", where=True)`.'
+    assert check("softmax", cell(WRONG_AXIS)).where == offer
+    assert check("softmax", cell(RIGHT)).where == ""
+    assert check("softmax", {}).where == ""
+    assert check("softmax", cell("def softmax(x, dim=-1):\n    return torch.softmax(x, dim)\n")).where == ""
+
+
+def test_a_right_answer_has_no_line_to_look_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is searched."""
+    monkeypatch.setattr(where, "where", lambda *_: pytest.fail("searched"))
+    assert asked(RIGHT).passed
+    assert not asked("def softmax(x, dim=-1):\n    return torch.softmax(x, dim)\n").where
+
+
+def test_the_names_of_the_student_stay_as_they_are() -> None:
+    """Changes count what they do in a fork, on copies: neither names nor what they hold differ afterwards."""
+    source = "calls = []\n" + WRONG_AXIS.replace("    e =", "    calls.append(seen.pop())\n    e =")
+    names = cell(source, seen=list(range(100_000)))
+    seen, calls = list(names["seen"]), list(names["calls"])
+    check("softmax", names)
+    tried = len(seen) - len(names["seen"])
+    before = {**names}
+    card = check("softmax", names, where=True)
+    assert card.where == "Every example passes with another dimension in line 5."
+    assert names == before
+    assert len(names["seen"]) == len(seen) - 2 * tried  # the check itself, twice
+    assert len(names["calls"]) == len(calls) + 2 * tried
+
+
+def test_an_endless_loop_ends_and_may_be_mended(either_way: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the answer as of its changes; the check itself waits once, not for each example."""
+    monkeypatch.setattr("coursework.instant.notebook.SECONDS", 0.3)
+    source = (
+        "def causal_mask(size):\n    mask = torch.zeros(size, size, dtype=torch.bool)\n    i = 0\n"
+        "    while i < size:\n        mask[i, : i + 1] = True\n        i -= 1\n    return mask\n"
+    )
+    began = time.monotonic()
+    card = asked(source, "causal-mask")
+    assert time.monotonic() - began < 0.3 + where.LATEST + 2
+    assert card.where == "Every example passes with another sign in line 6."
+
+
+def test_a_fork_that_never_answers_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither it nor its pipe stays."""
+    monkeypatch.setattr(where, "LATEST", 0.2)
+    open_before = {*Path("/proc/self/fd").iterdir()}
+
+    def never() -> Any:
+        yield ()
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        while True:
+            time.sleep(1)
+
+    assert where._in_a_fork(never) == [()]
+    assert {*Path("/proc/self/fd").iterdir()} == open_before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_an_earlier_exercise_that_is_wrong_is_right_in_the_search() -> None:
+    """As in grading: the line of this answer is told, and the names are as they were."""
+    wrong = cell("def attention_scores(q, k):\n    return q @ k.mT\n")
+    source = (
+        "def scaled_dot_product_attention(q, k, v, mask=None):\n    scores = attention_scores(q, k)\n"
+        "    if mask is not None:\n        scores = scores.masked_fill(mask, -1e9)\n"
+        "    weights = softmax(scores)\n"
+        "    if mask is not None:\n        weights = weights.masked_fill(~mask, 0.0)\n"
+        "    return weights @ v, weights\n"
+    )
+    names = cell(source, attention_scores=wrong["attention_scores"], softmax=cell(RIGHT)["softmax"])
+    before = {**names}
+    card = check("scaled-dot-product-attention", names, where=True)
+    assert [number for number, _ in card.blamed] == [4]
+    assert names == before
+
+
+def test_time_is_limited_where_no_alarm_can_be_set() -> None:
+    """In a thread that is not the main one, and so on systems without alarms."""
+    seen = []
+
+    def endless() -> None:
+        while True:
+            pass
+
+    def run() -> None:
+        seen.append(try_answer(CallFunction(()), endless, "endless", 1, 0.1))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(10)
+    assert took_too_long(seen[0])
