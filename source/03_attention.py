@@ -36,7 +36,7 @@
 # | shapes and choices | 2 | 3.2.1 |
 # | stretch: `attention_cost` | not counted | 4, table 1 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. They are a first check; grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it (their code is folded; a click on it opens it). They are a first check; grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 
 # %% setup
 import math
@@ -1057,7 +1057,7 @@ write(question, "on your code", chat=True, tokens=12, **mine)
 #
 # <details><summary>Answer</summary>
 #
-# C is the model without scaling. Its scores are eight times too large, so each head reads almost only one token. It starts like a sentence, but soon stops making sense. B is the model without a mask: tokens see what comes after them, which never happened in training, and it repeats itself. In A the mask is inverted, so a token reads only later ones, and the last token, which has to answer, reads nothing. In D the softmax runs over the queries, so that the weights of a query no longer sum to 1, and each output is a wrongly weighted sum.
+# C is the model without scaling. Its scores are eight times too large, so the softmax saturates. It starts like a sentence, but soon stops making sense. B is the model without a mask: tokens see what comes after them, which never happened in training, and it repeats itself. In A the mask is inverted, so a token reads only later ones, and the last token, which has to answer, reads nothing. In D the softmax runs over the queries, so that the weights of a query no longer sum to 1, and each output is a wrongly weighted sum.
 #
 # </details>
 

@@ -38,7 +38,7 @@
 # | what a head does | 2 | 15 | written; Jain and Wallace 2019, arXiv:1902.10186 |
 # | `silence_head` | stretch | 12 | Michel et al. 2019, arXiv:1905.10650 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it. Their code is folded; a click on it opens it. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 #
 # The next two cells load your Transformer from lesson 7 and a pretrained `bert`, or stand-ins where these are missing. Your grade doesn't depend on it.
 
@@ -444,7 +444,7 @@ head_view(**own, layer=1)
 #
 # `[CLS] the cat sat on the mat [SEP] the cat lay on the rug [SEP]`
 #
-# Each position also gets a **segment id** (`token_type_ids`): 0 up to the first `[SEP]`, and 1 after it. The tokeniser prepares all of this.
+# `[CLS]` begins every input, and `[SEP]` ends each sentence. Each position also gets a **segment id** (`token_type_ids`): 0 up to the first `[SEP]`, and 1 after it. The tokeniser prepares all of this.
 #
 # Your model, **all-MiniLM-L6-v2**, has BERT's architecture. It was trained to imitate a larger model's attention (Wang et al. 2020, arXiv:2002.10957), and then tuned to compare sentences, so what Clark et al. (2019) found in BERT may not hold for it.
 #
@@ -770,13 +770,13 @@ check("attention-rollout")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Start with the identity: below layer 0, every position holds its own word. Then apply one layer after the other.
+# Start with the identity: below layer 0, every position holds its own token. Then apply one layer after the other.
 #
 # </details>
 #
 # <details><summary>Hint 2: which side</summary>
 #
-# Let R say what the positions hold, in terms of words. A layer with matrix M turns each position into a mixture of positions: row i of M times the rows of R. Is that M R or R M?
+# Let R say what the positions hold, in terms of tokens. A layer with matrix M turns each position into a mixture of positions: row i of M times the rows of R. Is that M R or R M?
 #
 # </details>
 #
