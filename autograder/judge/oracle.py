@@ -195,7 +195,7 @@ class Oracle:
             return Observation()
 
         def observed_reference() -> Observation:
-            names = {**self._upstream(exercise), exercise.name: exercise.reference}
+            names = {**self.scope(exercise), exercise.name: exercise.reference}
             seen = self.observe(exercise, names, test_input)
             _require_exception(exercise, check, seen)
             return seen
@@ -247,7 +247,7 @@ class Oracle:
         source = edited_source(exercise, mistakes)
         if source is None:
             return None
-        namespace = self._upstream(exercise)
+        namespace = self.scope(exercise)
         try:
             with warnings.catch_warnings(action="ignore"):  # two mistakes together may look odd
                 exec(compile(source, f"<{exercise.id}>", "exec"), namespace)  # noqa: S102 - our own answer
@@ -258,7 +258,8 @@ class Oracle:
             raise CheckDefinitionError(f"{which} of '{exercise.id}' does not run: {problem}") from problem
         return namespace
 
-    def _upstream(self, exercise: Exercise) -> dict[str, Any]:
+    def scope(self, exercise: Exercise) -> dict[str, Any]:
+        """Return the names that are there when an answer's cell begins, with right earlier parts."""
         earlier = {other.name: other.reference for other in self.lesson.upstream(exercise)}
         return {**BASE, **self.lesson.given, **earlier}
 

@@ -1,7 +1,6 @@
 """Runs one operation and reports everything that a judge may want to know about it."""
 
 import contextlib
-import ctypes
 import io
 import math
 import random
@@ -145,11 +144,6 @@ class TookTooLongError(Exception):
     """An answer did not come to an end on a small example."""
 
 
-def took_too_long(seen: Observation) -> bool:
-    """Return whether an answer was ended by its time limit."""
-    return seen.raised is not None and seen.raised.kind == TookTooLongError.__name__
-
-
 def try_answer(
     operation: Operation, answer: Any, name: str, seed: int, seconds: float | None = None,
     *, printed: TextIO | None = None,
@@ -161,23 +155,16 @@ def try_answer(
     answer. One that ends the process with SystemExit is told as an exception.
     """
     asked = with_tensors(operation, torch.Tensor.clone)
-    with undisturbed(seconds, printed):
-        try:
-            seen = observe(asked, {name: answer}, name, seed)
-        except SystemExit as problem:
-            seen = {"raised": describe(problem)}
-    return observed(operation, seen)
-
-
-@contextlib.contextmanager
-def undisturbed(seconds: float | None = None, printed: TextIO | None = None) -> Iterator[None]:
-    """Run the student's code for a while, as `try_answer` does."""
     said = printed or io.StringIO()
     with (
         warnings.catch_warnings(action="ignore"), contextlib.redirect_stdout(said),
         contextlib.redirect_stderr(said), _restored_state(), _time_limit(seconds),
     ):  # fmt: skip
-        yield
+        try:
+            seen = observe(asked, {name: answer}, name, seed)
+        except SystemExit as problem:
+            seen = {"raised": describe(problem)}
+    return observed(operation, seen)
 
 
 @contextlib.contextmanager
@@ -195,14 +182,10 @@ def _restored_state() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _time_limit(seconds: float | None) -> Iterator[None]:
-    """Raise TookTooLongError after some seconds: by an alarm, or by a thread where none can be set."""
+    """Raise TookTooLongError after some seconds, where alarms can be set."""
     in_main_thread = threading.current_thread() is threading.main_thread()
-    if seconds is None:
+    if seconds is None or not in_main_thread or not hasattr(signal, "setitimer"):
         yield
-        return
-    if not in_main_thread or not hasattr(signal, "setitimer"):
-        with _limit_by_thread(seconds):
-            yield
         return
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -215,19 +198,3 @@ def _time_limit(seconds: float | None) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-@contextlib.contextmanager
-def _limit_by_thread(seconds: float) -> Iterator[None]:
-    """Do the same where there are no alarms, as on Windows; it cannot end a single long call."""
-    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    here = ctypes.c_ulong(threading.get_ident())
-    timer = threading.Timer(seconds, raise_in, (here, ctypes.py_object(TookTooLongError)))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
-        raise_in(here, None)  # one that was not raised yet is not raised any more

@@ -31,8 +31,8 @@ from coursework.engine.draw import (
 )
 from coursework.engine.examples import Example, ExampleSet
 from coursework.engine.observation import Observation
-from coursework.engine.observe import took_too_long
 from coursework.engine.operations import ModuleOperation
+from coursework.engine.trial import took_too_long
 
 RIGHT, WRONG = "#009e73", "#d55e00"
 SAY_ALL = ("mask", "source")  # pictures that show every number

@@ -172,8 +172,7 @@ def _tried(examples: Any, exercise: Exercise | None, names: Mapping[str, Any]) -
     """Return the card of an answer after trying it where what its exercise excludes is refused."""
     from dataclasses import replace
 
-    from coursework.engine.examples import SEED
-    from coursework.engine.observe import took_too_long, try_answer
+    from coursework.engine.trial import took_too_long, try_for
     from coursework.exclusions import excluded
     from coursework.instant.card import Card, card_of
     from coursework.instant.unregistered import HINT, unregistered
@@ -190,9 +189,7 @@ def _tried(examples: Any, exercise: Exercise | None, names: Mapping[str, Any]) -
         for each in examples.examples:
             late = bool(got) and took_too_long(got[-1])  # so it would be on the others
             got.append(
-                got[-1]
-                if late
-                else try_answer(each.operation, answer, examples.name, SEED, SECONDS, printed=said)
+                got[-1] if late else try_for(SECONDS, each.operation, answer, examples.name, printed=said)
             )
     if called:
         title = f"`{called[0]}` is excluded in this exercise. {instead}"

@@ -22,8 +22,8 @@ from coursework.edits.generic import elsewhere, everywhere, generic_edits
 from coursework.edits.places import MARGIN, MOST_AFTER, Found, Told, blame, combined, told
 from coursework.edits.suspects import RAISED, lines_behind, lines_of_loops, steered, without_haste
 from coursework.engine.compare import is_right
-from coursework.engine.examples import SEED, Example, ExampleSet
-from coursework.engine.observe import took_too_long, try_answer, undisturbed
+from coursework.engine.examples import Example, ExampleSet
+from coursework.engine.trial import runs, took_too_long, try_for
 from coursework.exclusions import excluded
 from coursework.instant.exercises import Exercise
 from coursework.instant.sources import cell_of, refused
@@ -111,7 +111,7 @@ class _Trial:
         cell, took, raised, endless = self._cell, {}, None, False
         for number, example in enumerate(self._examples):
             before = time.monotonic()
-            got = try_answer(example.operation, self._names[self._name], self._name, SEED, LONGEST_FOR_ONE)
+            got = try_for(LONGEST_FOR_ONE, example.operation, self._names[self._name], self._name)
             took[number] = (is_right(got, example.expected), time.monotonic() - before)
             if got.raised and not example.expected.raised:
                 raised = raised or got.raised.line
@@ -136,15 +136,10 @@ class _Trial:
         scope = {**self._names}
         scope.pop(self._name, None)
         self._called.clear()
-        try:
-            with undisturbed(self._for_one):
-                exec(compile(source, "<changed cell>", "exec", dont_inherit=True), scope)  # noqa: S102 - theirs
-        except (Exception, SystemExit):
-            return False
-        if self._name not in scope:
+        if not runs(source, scope, self._for_one) or self._name not in scope:
             return False
         for example in self._examples:
-            got = try_answer(example.operation, scope[self._name], self._name, SEED, self._for_one)
+            got = try_for(self._for_one, example.operation, scope[self._name], self._name)
             if not is_right(got, example.expected):
                 return False
         derivatives = "derivatives" in self._excludes

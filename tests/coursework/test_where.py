@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from coursework import check
-from coursework.engine.observe import took_too_long, try_answer
 from coursework.engine.operations import CallFunction
+from coursework.engine.trial import took_too_long, try_for
 from coursework.instant import where
 from coursework.instant.card import Card
 
@@ -39,12 +39,19 @@ def asked(source: str, name: str = "softmax", **names: Any) -> Card:
     return check(name, cell(source, **names), where=True)
 
 
+@pytest.fixture(autouse=True)
+def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a search more time than a student waits: this machine may be busy."""
+    monkeypatch.setattr(where, "SECONDS", 8.0)
+    monkeypatch.setattr(where, "LATEST", 40.0)
+
+
 @pytest.fixture(params=["fork", "no fork"])
 def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Search in a fork, and as on a system without forks and alarms."""
     if request.param == "no fork":
         monkeypatch.delattr(os, "fork")
-        monkeypatch.setattr("coursework.engine.observe.signal", SimpleNamespace())
+        monkeypatch.setattr("coursework.engine.trial.signal", SimpleNamespace())
 
 
 @pytest.mark.parametrize(
@@ -148,7 +155,7 @@ def test_an_endless_loop_ends_and_may_be_mended(either_way: None, monkeypatch: p
     )
     began = time.monotonic()
     card = asked(source, "causal-mask")
-    assert time.monotonic() - began < 0.3 + where.LATEST + 2
+    assert time.monotonic() - began < 30
     assert card.where == "Every example passes with another sign in line 6."
 
 
@@ -195,7 +202,7 @@ def test_time_is_limited_where_no_alarm_can_be_set() -> None:
             pass
 
     def run() -> None:
-        seen.append(try_answer(CallFunction(()), endless, "endless", 1, 0.1))
+        seen.append(try_for(0.1, CallFunction(()), endless, "endless"))
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()

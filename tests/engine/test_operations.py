@@ -76,7 +76,7 @@ def test_what_is_sent_is_enough_to_tell_every_fact(lesson: str, name: str) -> No
     exercise = judge.lesson[name]
     for number, check in enumerate(exercise.checks):
         asked = judge.test_input(exercise, check)
-        names = judge._upstream(exercise) | {exercise.name: exercise.reference}
+        names = judge.scope(exercise) | {exercise.name: exercise.reference}
         seen = sent(observe(asked.operation, names, exercise.name, asked.seed))
         expected = judge.expected(exercise, check, asked)
         read = observed(asked.operation, seen)
