@@ -30,13 +30,17 @@ def scales(maps: Mapping[str, Tensor]) -> Figure:
 
 
 def grid(maps: Tensor, queries: Sequence[str], keys: Sequence[str], *, draw: Draw, title: str = "") -> Figure:
-    """Draw maps (L, H, Tq, Tk): layers down, heads across, each by `draw(weights, queries, keys, ax=ax)`."""
+    """Draw maps (L, H, Tq, Tk): layers down, heads across, each by `draw(weights, queries, keys, ax=ax)`.
+
+    The maps of a row share the labels on the left, and those of a column the labels below.
+    """
     layers, heads = maps.shape[:2]
-    size = (heads * (1.3 + 0.36 * len(keys)), 0.7 + layers * (1.3 + 0.36 * len(queries)))
+    size = (1.1 + heads * (0.4 + 0.36 * len(keys)), 1.7 + layers * (0.45 + 0.26 * len(queries)))
     figure, axes = panels(layers, heads, *size)
     for layer, head in product(range(layers), range(heads)):
         ax = axes[layer][head]
         draw(maps[layer, head], list(queries), list(keys), ax=ax)
+        ax.tick_params(labelleft=head == 0, labelbottom=layer == layers - 1)
         ax.set_title(f"layer {layer}, head {head}")
     figure.suptitle(title)
     return figure

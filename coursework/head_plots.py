@@ -26,14 +26,14 @@ def by_head(
 ) -> Figure:
     """Draw matrices (S, D) side by side, with a bracket over the features of each head.
 
-    `columns` names the features of a matrix; the names are written below it.
+    `columns` names the features of a matrix; the names are written below it. The rows are named on the left.
     """
-    shapes = [matrix.shape for matrix in matrices.values()]
-    width = sum(1.3 + 0.62 * features for _, features in shapes)
+    width = 1.1 + sum(0.2 + 0.59 * matrix.size(1) for matrix in matrices.values())
     below = 0.8 if columns else 0.0
     figure, (axes,) = panels(1, len(matrices), width, 2.0 + below + 0.55 * len(rows))
     for ax, (name, matrix) in zip(axes, matrices.items(), strict=True):
         heatmap(matrix, rows, [""] * matrix.size(1), limits=limits, ax=ax)
+        ax.tick_params(labelleft=ax is axes[0])
         ax.set_title(name, pad=42)
         _bracket_heads(ax, matrix.size(1), num_heads)
         if columns is not None:

@@ -24,6 +24,7 @@ VALUE: Final = "#009E73"
 WRONG: Final = "#D55E00"
 ACCENT: Final = "#CC79A7"
 MUTED: Final = "#8A8A8A"
+WIDEST: Final = 12.4  # inches; a slide makes wider figures smaller, and their type too small to read
 CYCLE: Final = (QUERY, WRONG, VALUE, KEY, ACCENT, "#56B4E9", MUTED)
 
 
@@ -81,7 +82,7 @@ def heatmaps(
 ) -> Figure:
     """Draw several matrices (R, C) side by side, each under its title, on one colour scale."""
     width = len(matrices) * (1.1 + 0.56 * len(columns))
-    figure, axes = panels(1, len(matrices), width, 1.6 + 0.55 * len(rows))
+    figure, axes = panels(1, len(matrices), min(width, WIDEST), 1.6 + 0.55 * len(rows))
     for ax, (title, matrix) in zip(axes[0], matrices.items(), strict=True):
         heatmap(matrix, rows, columns, title=title, limits=limits, ax=ax)
     return figure

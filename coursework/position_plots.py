@@ -33,7 +33,7 @@ def tables(named: Mapping[str, Tensor], *, labels: tuple[str, str] = ("column", 
 
 def waves(encoding: Tensor, pairs: Sequence[int]) -> Figure:
     """Draw the sine and cosine columns of some pairs of an encoding (N, D), one panel a pair."""
-    figure, rows = panels(len(pairs), 1, 9.4, 1.1 + 0.94 * len(pairs))
+    figure, rows = panels(len(pairs), 1, 9.4, 1.1 + 0.82 * len(pairs))
     axes = [ax for (ax,) in rows]
     for ax, pair in zip(axes, pairs, strict=True):
         sine, cosine = encoding.detach()[:, 2 * pair : 2 * pair + 2].T.tolist()

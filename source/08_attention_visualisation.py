@@ -7,6 +7,8 @@
 # %% [markdown]
 # # 8 · Visualising attention
 #
+# You have built and trained the whole model. Now look inside it.
+#
 # **You will be able to**
 #
 # - collect and draw the attention weights of a running model;
@@ -20,8 +22,6 @@
 
 # %% [markdown] slide="subslide"
 # ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. Lesson 8 is highlighted: the small heat maps in the attention sublayers, which stand for their attention weights.](images/map_08.svg)
-#
-# You have built and trained the whole model. Now look inside it.
 
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
@@ -92,11 +92,11 @@ write(names, "without eight", tokens=8, heads=silence(eight))
 #
 # An attention map shows the **weights** of all queries as a matrix.
 #
-# ![An attention map as a grid of weights. Five queries down: sos, four, hundred, and, seven. Five keys across: 4, 0, 7, eos, pad. The row of the query hundred is framed: its weights 0.05, 0.45, 0.40, 0.10 and 0.00 sum to 1. The column of the key 0 is framed: it sums to 1.40, and can sum to anything. The column of padding is all zeros.](images/visualisation_map.svg)
-#
 # 1. **A row is a query.** It sums to 1. A column can sum to anything.
 # 2. **Row $i$ belongs to position $i$, not to token $i$.** Above the first layer, the vector at a position is already a mixture of several tokens.
 # 3. **Each head of each layer has its own map.** Their mean need not look like any of them.
+#
+# ![An attention map as a grid of weights. Five queries down: sos, four, hundred, and, seven. Five keys across: 4, 0, 7, eos, pad. The row of the query hundred is framed: its weights 0.05, 0.45, 0.40, 0.10 and 0.00 sum to 1. The column of the key 0 is framed: it sums to 1.40, and can sum to anything. The column of padding is all zeros.](images/visualisation_map.svg)
 
 # %% [markdown]
 # ## Forward hooks
@@ -604,7 +604,8 @@ back = previous_token_score(attentions)  # (L, H)
 layer, head = divmod(back.argmax().item(), back.size(1))
 title = f"previous-token score: best is layer {layer}, head {head}, with {back.max():.0%}"
 attention_plots.scores(back, title)
-plot_attention(attentions[layer, head], tokens, tokens);
+ax = plots.panel(8.8, 5.4)
+plot_attention(attentions[layer, head], tokens, tokens, ax=ax).set_title(f"layer {layer}, head {head}");
 
 # %% [markdown]
 # The framed head gives almost all of its weight to the previous token, and its map confirms it. Clark et al. found such heads in BERT as well.
@@ -624,7 +625,8 @@ same = same_word_score(attentions, tokens, start)
 layer, head = divmod(same.argmax().item(), same.size(1))
 title = f"same word, other sentence: best is layer {layer}, head {head}, with {same.max():.0%}"
 attention_plots.scores(same, title)
-plot_attention(attentions[layer, head], tokens, tokens);
+ax = plots.panel(8.8, 5.4)
+plot_attention(attentions[layer, head], tokens, tokens, ax=ax).set_title(f"layer {layer}, head {head}");
 
 # %% [markdown]
 # *cat* attends to *cat* and *on* to *on*, in both directions. Words without a counterpart have to attend *somewhere*: look at the columns of `[CLS]` and `[SEP]`. Clark et al. call this a "no-op" (section 3.2).
@@ -787,7 +789,7 @@ check("attention-rollout")
 # </details>
 
 # %% demo
-figure, axes = plt.subplots(1, 2, figsize=(12.5, 6))
+figure, axes = plt.subplots(1, 2, figsize=(12.5, 4.6))
 pictures = {"last layer, mean of its heads": attentions[-1].mean(dim=0),
             "rollout of all layers": attention_rollout(attentions)}
 for ax, (title, weights) in zip(axes, pictures.items()):
@@ -1124,7 +1126,7 @@ except smollm.NotInstalledError as problem:
     print(problem)
 else:
     copying = previous_token_score(maps.roll(23, dims=-1)[..., 26:, 26:])  # (30, 9), of the second time only
-    figure, axes = plt.subplots(1, 2, figsize=(9, 7), sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(11, 5.4), sharey=True)
     for ax, (title, scores) in zip(axes, {"previous token": previous_token_score(maps), "copying": copying}.items()):
         image = ax.imshow(scores, vmin=0, vmax=1, cmap="Blues", aspect="auto")
         ax.set(title=title, xlabel="head", ylabel="layer")

@@ -17,16 +17,22 @@ def new_exercise(course: Course, lesson: str, exercise: str) -> list[Path]:
     """Write the skeleton of an exercise into a lesson, after its last counted one; return the files.
 
     Until the skeleton is filled in, the build stops at it and says why. Raises CourseError for an
-    id that is taken or malformed, or would overwrite a file, and LessonTextError for a text that
-    cannot be read.
+    id that is taken or malformed, or would overwrite a file, and for a course that is not the folder of the
+    program, which its checks and mistakes are part of. Raises LessonTextError for a text that cannot be read.
     """
+    program = Path(lessons.__path__[0])
+    if not program.resolve().is_relative_to(course.root.resolve()):
+        raise CourseError(
+            f"the checks of an exercise are part of the program, which is not in {course.root}; "
+            "run this command in a copy of the whole project"
+        )
     text = read_lesson(course.text(lesson))
     if not EXERCISE_ID.fullmatch(exercise):
         raise CourseError(f"'{exercise}' is not an id: expected lower-case words with hyphens")
     if any(header.id == exercise for header in text.exercises):
         raise CourseError(f"{text.path.name} has an exercise '{exercise}' already")
     name = exercise.replace("-", "_")
-    folder = Path(lessons.__path__[0]) / lesson.partition("_")[2]
+    folder = program / lesson.partition("_")[2]
     number = 1 + sum(header.points > 0 for header in text.exercises)
     words = {"id": exercise, "name": name, "number": number}
     contents = {

@@ -53,7 +53,7 @@ def describe_end(ending: RunEndedError, seconds: float) -> str:
 
 @dataclass
 class CheckResults:
-    """The results of all checks of an exercise, tried once with one set of earlier parts."""
+    """The results of all checks of an exercise, and what was seen with one set of earlier parts."""
 
     exercise: Exercise
     checks: list[CheckReport] = field(default_factory=list)
@@ -108,7 +108,7 @@ class CheckResults:
             return Outcome.PASSED
         if self.endings:
             return Outcome.TIMEOUT if self.timed_out else Outcome.CRASHED
-        failed = [item for item in self.evidence if not item.passed]
+        failed = [item for item in self.evidence if item.check.id in self.failed]
         return Outcome.ERROR if all(map(self._raised, failed)) else Outcome.FAILED
 
     def _raised(self, item: Evidence) -> bool:

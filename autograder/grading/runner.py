@@ -69,18 +69,20 @@ class ExerciseRunner:
         """Run every check, and those that passed again, in other random states.
 
         After a `first` run elsewhere, what failed there is run first. If it fails here too, this run cannot
-        score more, so the other checks stay as they were.
+        score more. What passed there then counts as passed, and is asked only for the evidence: what was
+        seen with other parts must not be mixed with what is seen here.
         """
         used, result, checks = self.process.seconds, self.result, self.exercise.checks
         again = set() if first is None or first.endings else first.failed
         self._run_checks([check for check in checks if check.id in again])
-        if first and again and not result.endings and not any(c.passed for c in result.checks):
-            result.checks += [each for each in first.checks if each.id not in again]
-            result.evidence += [each for each in first.evidence if each.check.id not in again]
-        else:
-            self._run_checks([check for check in checks if check.id not in again])
-            if self._probe is not None and self.process.seconds - used < SLOW_SECONDS:
-                self._run_again(self._probe)
+        hopeless = bool(again) and not result.endings and not any(c.passed for c in result.checks)
+        failed = list(result.checks)
+        self._run_checks([check for check in checks if check.id not in again])
+        if first and hopeless:
+            result.checks = failed + [each for each in first.checks if each.id not in again]
+            result.endings.clear()
+        elif self._probe is not None and self.process.seconds - used < SLOW_SECONDS:
+            self._run_again(self._probe)
         order = [check.id for check in checks]
         result.checks.sort(key=lambda report: order.index(report.id))
         result.evidence.sort(key=lambda seen: order.index(seen.check.id))

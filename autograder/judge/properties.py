@@ -18,7 +18,14 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from autograder.judge import modules
-from autograder.judge.judges import PASSED, SENTENCES, failed, matches_reference, no_side_effects
+from autograder.judge.judges import (
+    PASSED,
+    SENTENCES,
+    failed,
+    gradients_match,
+    matches_reference,
+    no_side_effects,
+)
 from autograder.model.draw import Draw
 from autograder.model.exercise import Check, Judge, Verdict
 from coursework.engine.describe import Comparison, Explainer, entry_of
@@ -28,6 +35,8 @@ from coursework.engine.operations import (
     AskForSettings,
     AskStrided,
     AskWithArguments,
+    FunctionGradients,
+    ModuleGradients,
     ModuleOperation,
     Setting,
 )
@@ -167,6 +176,25 @@ def each(judge: Judge) -> Judge:
         return PASSED
 
     return decide
+
+
+def learns_too(check: Check, gradients: Ask, names: Sequence[str] = ()) -> Check:
+    """Return a check that asks for gradients as well, and judges them after the result.
+
+    An answer through which nothing learns then fails it, although its numbers are right. `names` are those
+    of `gradients_match`.
+    """
+    learns = gradients_match(names)
+
+    def around(judge: Judge) -> Judge:
+        def decide(seen: Comparison) -> Verdict:
+            asked = isinstance(seen.operation, FunctionGradients | ModuleGradients)
+            return learns(seen) if asked else judge(seen)
+
+        return each(decide)
+
+    title = f"{check.title}, and it learns"
+    return replace(check, title=title, test=lambda d: AskEach([check.test(d), gradients(d)]), around=around)
 
 
 def in_float64(operation: Operation) -> Operation:

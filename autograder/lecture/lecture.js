@@ -159,8 +159,9 @@
 
   // A panel for notes on `n` and for the keys on `?`, and a window for the lecturer's own screen on `s`.
   const KEYS = [["→  Space  Page Down", "next step"], ["←  Page Up", "previous step"], ["c", "code of the slide"],
-    ["n", "speaker notes"], ["s", "speaker window: notes, this slide and the next, clock"], ["o  Esc", "all slides"],
-    ["f", "full screen"], ["b", "black screen"], ["?", "these keys"]];
+    ["n", "speaker notes"], ["s", "speaker window: notes, this slide and the next, clock"], ["o", "all slides"],
+    ["f", "full screen"], ["b", "black screen"], ["?", "these keys"],
+    ["Esc", "close what is open"]];
   const HELP = `<table class="keys">${KEYS.map(([key, what]) => `<tr><th>${key}</th><td>${what}</td></tr>`).join("")}</table>`;
   const panel = document.createElement("aside");
   panel.className = "speaker";
@@ -226,7 +227,12 @@
     tell();
   }
   setInterval(tell, 1000);
-  document.addEventListener("keydown", (event) => { if (event.key === "?") togglePanel("keys"); });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "?") togglePanel("keys");
+    if (event.key !== "Escape" || !shown) return;
+    togglePanel(shown);  // before anything else that the key does
+    event.stopImmediatePropagation();
+  }, true);
 
   function toggleCode() {
     const codes = [...Reveal.getCurrentSlide().querySelectorAll("details.code")];
@@ -237,7 +243,7 @@
   Reveal.initialize({
     width: 1280, height: 720, margin: 0, minScale: 0.2, maxScale: 3, center: false,
     hash: true, slideNumber: "c/t", navigationMode: "linear", progress: false, transition: "none", help: false,
-    keyboard: { 67: toggleCode, 78: () => togglePanel("notes"), 83: openSpeaker },
+    keyboard: { 67: toggleCode, 78: () => togglePanel("notes"), 83: openSpeaker, 191: null },  // not black at a slash
     keyboardCondition: () => document.activeElement.tagName !== "SUMMARY",
   }).then(() => { fit(Reveal.getCurrentSlide()); showNotes(); });
   Reveal.on("slidechanged", (event) => { fit(event.currentSlide); showNotes(); });

@@ -20,7 +20,16 @@ from autograder.authoring.files import write
 from autograder.authoring.notebook import as_text
 from autograder.lecture import paging
 from autograder.lecture.breaks import paged
-from autograder.lecture.paging import OFF, Piece, accompanied, revealed, small, titled, with_notes
+from autograder.lecture.paging import (
+    OFF,
+    Piece,
+    accompanied,
+    opened_cases,
+    revealed,
+    small,
+    titled,
+    with_notes,
+)
 from autograder.lecture.prose import blocks, split, without_task
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
@@ -38,7 +47,6 @@ GLOSSARY: Final = re.compile(r"^#{2,3} Glossary\n.*?(?=^#|\Z)", re.MULTILINE | r
 
 MOST: Final = 520  # pixels that code above its output may take with it
 UNSEEN: Final = 12  # lines of code that gives nothing to look at; longer code is folded
-NOTHING: Final = 1.0  # pixel: folded code opens from the corner of its slide, and takes no room
 NOISE: Final = re.compile(r"[^\n]*\d+%\|[^\n]*\n?|No diagram here[^\n]*\n?")  # progress, missing programs
 
 Pair = tuple[LessonCell, Any]
@@ -117,7 +125,7 @@ def slide_notebook(lesson: LessonText, notebook: Any, folder: Path, *, exercises
     pairs: Iterable[Pair] = zip(lesson.cells, notebook.cells, strict=True)
     wanted = pairs if exercises else taught(pairs)
     pieces = (piece for about, cell in wanted for piece in _exported(lesson, about, cell, folder))
-    slides = revealed(paged(piece for piece in pieces if piece.slide != "skip"))
+    slides = revealed(paged(opened_cases(piece for piece in pieces if piece.slide != "skip")))
     return _with_cells(notebook, with_notes(titled(accompanied(slides))))
 
 
@@ -279,7 +287,7 @@ def laid_out(cell: Any, slide: str) -> Iterator[Piece]:
     more = drawn[1:] if any(paging.png_size(one)[0] > paging.HALF for one in drawn) else []
     new.outputs = [output for output in new.outputs if not any(output is one for one in more)]
     below, above = paging.outputs_height(new), paging.code_height(new.source)
-    piece = Piece(new, above + below, slide, folded=max(below, NOTHING))
+    piece = Piece(new, above + below, slide, folded=max(below, paging.NOTHING))
     long = above + below > MOST or not (below or _is_short(new))
     yield piece.fold() if drawn or long else piece
     for place, output in enumerate(more):

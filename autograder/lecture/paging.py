@@ -26,12 +26,15 @@ UNDER: Final = 38  # pixels: the line that says which heading a slide is under
 BETWEEN: Final = 10  # pixels below every piece
 PICTURE: Final = 300  # pixels of a picture on a live slide
 FOLDED: Final = "folded"  # a tag that the slides' template knows
+NOTHING: Final = 1.0  # pixel: folded code without output opens from the corner of its slide
 STARTS: Final = ("slide", "subslide")
 OFF: Final = ("skip", "notes")
 KEPT: Final = "kept"  # a tag that the slides' template and script know
 OVER_KEPT: Final = 80  # pixels by which estimates may be too high; the page hides what does not fit
 TABLE: Final = re.compile(r"^\|.*(?:\n\|.*)+", re.MULTILINE)
 ASKS: Final = re.compile(r"<details|\*\*Predict")
+HERE: Final = re.compile(r"\bHere (?:is|are)\b[^.]*[.:]\s*\Z")  # announces what is shown next
+CASE: Final = re.compile(r"\s*### Case: ")  # of code that is to be read for its mistake
 
 HALF: Final = 590  # pixels: no picture that shares a row is wider
 WIDTH: Final = 1200  # of a slide's content
@@ -131,12 +134,26 @@ def reveals(slide: Sequence[Piece]) -> list[Piece]:
     return found
 
 
+def opened_cases(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Yield the pieces; code that is to be read for its mistake is never folded."""
+    inside = False
+    for piece in pieces:
+        if piece.cell.cell_type == "markdown":
+            inside = bool(CASE.match(piece.cell.source)) or (
+                inside and not NEW_SUBJECT.match(piece.cell.source)
+            )
+        yield replace(piece, folded=0.0) if inside and piece.folded == NOTHING else piece
+
+
 def accompanied(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Yield the pieces; a slide of text repeats what was last shown under its heading, if it fits."""
+    """Yield the pieces; a slide of text repeats what was last shown under its heading, if it fits.
+
+    One that comes to another subject, or announces what is shown next, does not.
+    """
     last: Piece | None = None
     for number, slide in enumerate(by_slide(pieces)):
         yield from slide
-        if NEW_SUBJECT.match(slide[0].cell.source):
+        if any(NEW_SUBJECT.match(piece.cell.source) for piece in slide) or HERE.search(slide[-1].cell.source):
             last = None
         if last and _suits(slide, last) and _height(slide) + last.height <= ROOM + OVER_KEPT:
             again = deepcopy(last.cell)

@@ -22,6 +22,7 @@ KEY: Final = re.compile(r"\*\*|\$[^$]*(?:=|\\frac|\\sqrt|\\le)[^$]*\$|:$")
 # Sentences about controls and cells that an exported slide does not have.
 STALE: Final = re.compile(
     r"running kernel|\bsliders?\b|\bdrag\b|press Enter|click on any cell|edit the query"
+    r"|pip install|recorded texts|run the checks"
     r"|stop button|run all cells|save the notebook|raise `STEPS`|`checkpoint=`"
     r"|next cell (?:shows|tells|draws)",
     re.IGNORECASE,
@@ -42,6 +43,7 @@ REWORDED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str
         re.compile(r"Before you (?:drag the slider|run the (?:next )?cell): (\w)"),
         lambda found: found[1].upper(),
     ),
+    (re.compile(r"(?<=\d) %"), "\u00a0%"),
     (re.compile(r"before you run the (?:next )?cell"), "before you look on"),
     (re.compile(r"\bThe next cell\b(?! (?:shows|tells|draws))"), "The code"),
     (re.compile(r"\bthe next cell\b(?! (?:shows|tells|draws))"), "the code"),

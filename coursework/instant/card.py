@@ -137,10 +137,11 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
     if not wrong:
         count = COUNTS.get(len(pairs), f"all {len(pairs)} examples")
         return Card(examples.name, passed=True, headline=PASSED.format(count=count))
-    example, seen = min(wrong, key=lambda pair: _size(pair[0]))
+    example, seen = min(wrong, key=lambda pair: (_is_lost(*pair), _size(pair[0])))
     compared = Comparison(example.operation, seen, example.expected, examples.name, source)
     changed = changed_arguments(compared, example.names)
-    if mistake := examples.recognise(got):
+    nothing = all(seen.raised is None and seen.value is None for seen in got)  # not what some mistake loses
+    if mistake := None if nothing else examples.recognise(got):
         title, hint = mistake
         title = title if title[-1:] in ".?!" else f"{title}."
     else:
@@ -167,6 +168,11 @@ def _what_is_wrong(compared: Comparison, example: Example) -> str:
         return describe(entry_of(seen, "output")) or about_gradients(example.names)(seen)
 
     return describe(compared, [about], any_form=True)
+
+
+def _is_lost(example: Example, seen: Observation) -> bool:
+    """Return whether nothing came where an exception is expected: a missing `return` says so elsewhere."""
+    return example.expected.raised is not None and seen.raised is None and seen.value is None
 
 
 def _size(example: Example) -> int:

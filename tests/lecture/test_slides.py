@@ -84,6 +84,10 @@ def opened(browser: Browser, file: Path) -> tuple[Page, list[str]]:
 
 # Says of the current slide how far content stands out, how small text gets, and what of it is missing.
 LOOK = """async () => {
+  const typeOf = (image) => {  // live figures have one size of type; drawn ones are outlines, each under its size
+    if (!image.src.startsWith("data:image/svg")) return 15 / 72 * 100;
+    return Math.min(...[...atob(image.src.split(",")[1]).matchAll(/scale\\(([\\d.]+) -/g)].map((one) => 100 * one[1])) * 4 / 3;
+  };
   const section = Reveal.getCurrentSlide(), page = section.querySelector(".page");
   const images = [...page.querySelectorAll("img")];
   await Promise.all(images.map((one) => one.decode().catch(() => 0)));
@@ -93,8 +97,10 @@ LOOK = """async () => {
   for (let frame = 0; frame < 200 && out() > 1; frame++) await new Promise(requestAnimationFrame);  // it is made to fit
   const text = [...page.querySelectorAll("p, li, td, th, pre, code, summary")].filter((one) => one.offsetParent);
   const sizes = text.map((one) => parseFloat(getComputedStyle(one).fontSize) * page.dataset.scale);
+  const drawn = images.filter((one) => one.offsetParent).map((one) =>
+    typeOf(one) * page.dataset.scale * Math.min(one.offsetHeight / one.naturalHeight, one.offsetWidth / one.naturalWidth));
   const {h, v, f} = Reveal.getIndices();
-  return {place: `${h}/${v}/${f ?? ""}`, text: page.innerText, least: Math.min(99, ...sizes),
+  return {place: `${h}/${v}/${f ?? ""}`, text: page.innerText, least: Math.min(99, ...sizes), drawn: Math.min(99, ...drawn),
           images: images.length, broken: images.filter((one) => !one.naturalWidth).length, out: out()};
 }"""
 GO_TO = """(title) => {
@@ -126,6 +132,7 @@ def test_every_slide_is_reached_and_fits(lesson: str, browser: Browser, tmp_path
     assert len({look["text"] for look in seen}) > max(20, 0.9 * total)
     assert {look["place"]: look["out"] for look in seen if look["out"] > 1} == {}
     assert min(look["least"] for look in seen) >= 20
+    assert {look["place"]: look["drawn"] for look in seen if look["drawn"] < 19.9} == {}
     assert sum(look["images"] for look in seen) > 5
     assert not any(look["broken"] for look in seen)
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
@@ -234,6 +241,15 @@ class TestDeck:
         assert "Next slide" not in deck.locator("body").inner_text()
         deck.keyboard.press("?")
         assert not deck.locator(".speaker").is_visible()
+
+    def test_the_escape_key_closes_what_is_open(self, deck: Page) -> None:
+        """Before it shows all slides; and no keyboard's way to type `?` turns the screen black."""
+        for key in ("?", "n"):
+            deck.keyboard.press(key)
+            assert deck.locator(".speaker").is_visible()
+            deck.keyboard.press("Escape")
+            assert not deck.locator(".speaker").is_visible()
+            assert not deck.evaluate("Reveal.isOverview() || Reveal.isPaused()")
 
     def test_the_code_of_a_picture_opens_with_a_key(self, deck: Page) -> None:
         """`c` opens what was folded for lack of room."""

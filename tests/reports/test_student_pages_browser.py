@@ -1,15 +1,18 @@
 """A student's pages in a browser: readable on a phone, in the dark and on paper, and by a screen reader."""
 
 from collections.abc import Callable
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from chromium import CHROMIUM, browser
-from playwright.sync_api import Browser, Page
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page
 
 from autograder.model.course import Course
 from autograder.reports.student_pages import feedback_page, notebook_page, student_index
+from autograder.reports.templating import render
 
 from .accessible import faults
 from .sample_class import LESSON
@@ -106,6 +109,22 @@ def test_a_page_fits_a_phone_loads_nothing_and_runs_nothing(browser: Browser, tm
     assert page.evaluate("getComputedStyle(document.querySelector('main')).paddingLeft") != "0px"
     assert dialogs == []
     assert requests == [file.as_uri()]
+    page.close()
+
+
+def test_what_is_wider_than_the_screen_is_shaded_where_it_goes_on(browser: Browser, tmp_path: Path) -> None:
+    """At the right edge until it is scrolled to its end; what fits has no shade."""
+    body = f'<pre class="numbers">{"0.1234 " * 40}</pre><pre class="numbers">1 2</pre>'
+    page = opened(browser, tmp_path, f"<style>{render('student_style.j2')}</style><main>{body}</main>", (360, 640))
+    wide, narrow = page.locator(".numbers").all()
+
+    def shaded(box: Locator) -> bool:
+        picture = Image.open(BytesIO(box.screenshot())).convert("L")
+        return bool(picture.getpixel((picture.width - 4, 8)) < picture.getpixel((picture.width // 2, 3)) - 20)
+
+    assert [shaded(wide), shaded(narrow)] == [True, False]
+    wide.evaluate("each => each.scrollLeft = 9999")
+    assert not shaded(wide)
     page.close()
 
 

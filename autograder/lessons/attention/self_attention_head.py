@@ -5,8 +5,8 @@ from typing import Any
 
 from autograder.judge import masks, modules
 from autograder.judge.authoring import (
-    FINISHED_ATTENTION, CallModule, Check, Draw, ExerciseChecks, arguments, example, gradients_match, module,
-    properties,
+    FINISHED_ATTENTION, CallModule, Check, Draw, ExerciseChecks, Operation, arguments, example,
+    gradients_match, learns_too, module, properties,
 )
 from autograder.lessons.attention import reference
 
@@ -18,14 +18,23 @@ def _head(draw: Draw, init: Sequence[int], *calls: Sequence[Any]) -> CallModule:
     return module(init, weights | draw.linear("w_v", d_model, d_model), *calls)
 
 
+def _gradients(draw: Draw, init: Sequence[int], *shape: int) -> Operation:
+    asked = _head(draw, init, [draw.normal(*shape)])
+    return modules.gradients(asked, draw.normal(*shape), of_arguments=True)
+
+
 exercise = ExerciseChecks(reference=reference.SelfAttentionHead, excludes=FINISHED_ATTENTION, examples=[
         example(lambda d: _head(d, [3, 2], [d.normal(1, 3, 3)])),
         example(lambda d: _head(d, [2], [d.normal(2, 3, 2), masks.causal(3)])),
     ], checks=[
-    Check("narrow", "every token attends to all tokens, with d_k below d_model",
-          lambda d: _head(d, [8, 5], [d.normal(3, 6, 8)]), weight=2),
-    Check("default-width", "d_k defaults to d_model", lambda d: _head(d, [7], [d.normal(2, 5, 7)])),
-    Check("wide", "d_k may exceed d_model", lambda d: _head(d, [6, 11], [d.normal(2, 4, 6)])),
+    learns_too(Check("narrow", "every token attends to all tokens, with d_k below d_model",
+                     lambda d: _head(d, [8, 5], [d.normal(3, 6, 8)]), weight=2),
+               lambda d: _gradients(d, [8, 5], 3, 6, 8), ["x"]),
+    learns_too(Check("default-width", "d_k defaults to d_model",
+                     lambda d: _head(d, [7], [d.normal(2, 5, 7)])),
+               lambda d: _gradients(d, [7], 2, 5, 7), ["x"]),
+    learns_too(Check("wide", "d_k may exceed d_model", lambda d: _head(d, [6, 11], [d.normal(2, 4, 6)])),
+               lambda d: _gradients(d, [6, 11], 2, 4, 6), ["x"]),
     Check("causal", "under a causal mask, no output depends on a later token",
           lambda d: _head(d, [8, 5], [d.normal(2, 6, 8), masks.causal(6)])),
     Check("padding", "a padding mask, with a different length in each sample",
@@ -33,8 +42,7 @@ exercise = ExerciseChecks(reference=reference.SelfAttentionHead, excludes=FINISH
     Check("calls", "calls are independent: a single token, then another batch",
           lambda d: _head(d, [4, 6], [d.normal(1, 1, 4)], [d.normal(2, 5, 4)])),
     Check("learns", "gradients reach all three projections, and x",
-          lambda d: modules.gradients(_head(d, [5, 4], [d.normal(2, 6, 5)]), d.normal(2, 6, 5),
-                                      of_arguments=True), gradients_match(["x"]), weight=2),
+          lambda d: _gradients(d, [5, 4], 2, 6, 5), gradients_match(["x"]), weight=2),
     arguments(lambda d: _head(d, [8, 5], [d.normal(2, 6, 8), d.mask(2, 6, 6)]), names=["x", "mask"]),
     *properties(lambda d: _head(d, [8, 5], [d.normal(2, 6, 8), d.mask(2, 6, 6)]),
                 sizes=lambda d: [_head(d, [1, 1], [d.normal(1, 1, 1)]),

@@ -4,7 +4,7 @@ import torch
 
 from autograder.judge.authoring import (
     Check, Comparison, Draw, Excludes, ExerciseChecks, arguments, call, defaults, example, function_gradients,
-    gradients_match, matches_reference, near, properties,
+    gradients_match, learns_too, matches_reference, near, properties,
 )
 from autograder.lessons.attention import reference
 
@@ -45,13 +45,16 @@ exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_
         example(lambda d: function_gradients(d.normal(2, 3), cotangent=d.normal(2, 3)),
                 shown="softmax(x), with gradients"),
     ], checks=[
-    Check("rows", "each row of a table becomes a distribution",
-          lambda d: call(d.normal(3, 7, scale=2)), weight=2),
-    Check("other-dimension", "it works along any dimension, not only the last",
-          lambda d: call(d.normal(3, 4, 5, scale=2), dim=1)),
+    learns_too(Check("rows", "each row of a table becomes a distribution",
+                     lambda d: call(d.normal(3, 7, scale=2)), weight=2),
+               lambda d: function_gradients(d.normal(3, 7), cotangent=d.normal(3, 7)), ["x"]),
+    learns_too(Check("other-dimension", "it works along any dimension, not only the last",
+                     lambda d: call(d.normal(3, 4, 5, scale=2), dim=1)),
+               lambda d: function_gradients(d.normal(3, 4, 5), dim=1, cotangent=d.normal(3, 4, 5)), ["x"]),
     Check("large-entries", "entries of ±10 000 give finite weights", lambda d: call(_large_entries(d))),
-    Check("distant-rows", "rows that lie hundreds apart don't affect each other",
-          lambda d: call(d.normal(3, 7) + DISTANT + FAR_BELOW)),
+    learns_too(Check("distant-rows", "rows that lie hundreds apart don't affect each other",
+                     lambda d: call(d.normal(3, 7) + DISTANT + FAR_BELOW)),
+               lambda d: function_gradients(d.normal(3, 7) + DISTANT, cotangent=d.normal(3, 7)), ["x"]),
     Check("minus-infinity", "an entry of minus infinity gets a weight of exactly 0",
           lambda d: call(d.normal(4, 6).masked_fill(~d.mask(4, 6), float("-inf")))),
     Check("learns", "gradients flow back to x",
