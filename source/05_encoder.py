@@ -14,7 +14,7 @@
 # - say which part of an encoder mixes tokens, features or sentences;
 # - build the encoder, and match PyTorch and a pretrained BERT number for number.
 #
-# **Time** about 95 minutes · **Difficulty** medium: the parts are short, but their order matters · **Before this** lessons 1 to 4
+# **Time** about 100 minutes · **Difficulty** medium: the parts are short, but their order matters · **Before this** lessons 1 to 4
 #
 # **Read alongside** Vaswani et al. 2017, arXiv:1706.03762, sections 3.1, 3.3 and 5.4.
 
@@ -1076,7 +1076,7 @@ write(question, "no feed-forward in layer 0", chat=True, tokens=12,
 write(question, "no feed-forward anywhere", chat=True, tokens=12, feed_forward=Nothing)
 
 # %% [markdown] slide="skip"
-# **Play with the damage.** With a running kernel, choose another layer and what it has to do without. Before you let go of the slider, say whether the model will still answer. Can you find a layer that can do without its residual connections?
+# **Play with the damage.** With a running kernel, choose another layer and what it has to do without. Before you let go of the slider, say whether the model will still answer. Which layers can do without their feed-forward network, and can any do without its residual connections?
 
 # %% demo
 from ipywidgets import ToggleButtons
