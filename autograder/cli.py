@@ -7,13 +7,21 @@ import click
 from autograder.commands.base import Group
 from autograder.commands.course import doctor, export, students
 from autograder.commands.grade import check, demo, grade, regrade
-from autograder.commands.lessons import build, bundle, lectures, new_exercise, open_lesson, site
+from autograder.commands.lessons import (
+    build,
+    bundle,
+    lectures,
+    new_exercise,
+    open_lesson,
+    site,
+    suggest_mistakes,
+)
 from autograder.commands.services import watch, written
 from autograder.model.course import Course
 
 COMMANDS = (
     build, bundle, check, demo, doctor, export, grade, lectures, new_exercise, open_lesson,
-    regrade, site, students, watch, written,
+    regrade, site, students, suggest_mistakes, watch, written,
 )  # fmt: skip
 
 

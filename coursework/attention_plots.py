@@ -35,7 +35,7 @@ def grid(maps: Tensor, queries: Sequence[str], keys: Sequence[str], *, draw: Dra
     The maps of a row share the labels on the left, and those of a column the labels below.
     """
     layers, heads = maps.shape[:2]
-    size = (1.1 + heads * (0.4 + 0.36 * len(keys)), 1.7 + layers * (0.45 + 0.26 * len(queries)))
+    size = (1.1 + heads * (0.4 + 0.36 * len(keys)), 1.6 + layers * (0.45 + 0.23 * len(queries)))
     figure, axes = panels(layers, heads, *size)
     for layer, head in product(range(layers), range(heads)):
         ax = axes[layer][head]

@@ -1,6 +1,9 @@
-"""A box to talk to a model: type, press Enter, and watch the answer come. Needs a running kernel."""
+"""A box to talk to a model: type, press Enter, and watch the answer come.
 
-from collections.abc import Callable
+Without a running kernel, on a page or a slide, a recorded conversation takes its place.
+"""
+
+from collections.abc import Callable, Sequence
 from html import escape
 from itertools import zip_longest
 from typing import Any, Final
@@ -14,6 +17,8 @@ Show = Callable[[int], None]
 Reply = Callable[[list[str], Show, float, float], object]
 LONGEST: Final = 80  # tokens of an answer
 NAMES: Final = ("you", "model")
+RECORDED: Final = ("What is the capital of France?", "And of Italy?")
+STILL: Final = "<p><i>A recorded conversation: in a running notebook, this is a box to type in.</i></p>"
 ROW: Final = "<p style='margin:4px 0'><b>{name}</b> &nbsp;{text}</p>"
 
 
@@ -100,12 +105,25 @@ class ChatBox:
         """Show all turns; `coming` is an answer that isn't complete, `failed` a question without one."""
         turns = (f"{text} …" if place in self._cut else text for place, text in enumerate(self.turns))
         said = [*turns, *(text for text in (failed, coming) if text is not None)]
-        names = (NAMES[place % 2] for place in range(len(said)))
-        rows = (
-            ROW.format(name=name, text=escape(text).replace("\n", "<br>"))
-            for name, text in zip(names, said, strict=True)
-        )
-        self.shown.value = "".join(rows)
+        self.shown.value = _rows(said)
+
+
+def _rows(said: Sequence[str]) -> str:
+    """Return the turns of a conversation as HTML."""
+    names = (NAMES[place % 2] for place in range(len(said)))
+    return "".join(
+        ROW.format(name=name, text=escape(text).replace("\n", "<br>"))
+        for name, text in zip(names, said, strict=True)
+    )
+
+
+def recorded_conversation() -> list[str]:
+    """Return the turns of a conversation that was recorded when the lessons were built."""
+    first, second = RECORDED
+    text = smollm.QUESTION.format(question=first)
+    one = smollm.recorded(text, "your Llama")
+    text += f"{one}<|im_end|>\n" + smollm.QUESTION.format(question=second)
+    return [first, one, second, smollm.recorded(text, "second turn")]
 
 
 def _said(problem: Exception) -> str:
@@ -123,12 +141,16 @@ def _slider(name: str, *, value: float, low: float, high: float, step: float) ->
 
 
 def chat_box(reply: Reply = finished_reply, *, sampling: bool = True) -> None:
-    """Display a box to talk to a model, or say in one line how to get the weights."""
-    from IPython.display import display
+    """Display a box to talk to a model; without a kernel or the weights, a recorded conversation."""
+    from IPython import display
 
-    try:
-        smollm.load()
-    except smollm.NotInstalledError as problem:
-        print(f"The box to talk in needs the weights. {problem}")
+    still = _rows(recorded_conversation())
+    if not smollm.installed():
+        display.display(
+            display.HTML(
+                f"<p><i>The box to talk in needs the weights. A recorded conversation:</i></p>{still}"
+            )
+        )
         return
-    display(ChatBox(reply, sampling=sampling).widget())
+    shown = ChatBox(reply, sampling=sampling).widget()._repr_mimebundle_()
+    display.display({**shown, "text/html": f"{STILL}{still}"}, raw=True)

@@ -32,6 +32,10 @@ def start_anywhere(rotary: Rotary) -> Callable[..., Tensor]:
 
         x: (…, T, K), with an even K. Returns: the same shape.
         """
+        if isinstance(start, float):
+            raise TypeError(
+                f"start should be a whole number, the first position; got {start}. Is it the base?"
+            )
         length, width = x.shape[-2:]
         enough = max(FEWEST, 1 << (start + length - 1).bit_length())  # few tables, as a text grows
         precise = torch.promote_types(x.dtype, torch.float32)  # 16 bits are too few for an angle

@@ -34,6 +34,7 @@ SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db5
 RECORDED: Final = Path(__file__).parent / "data/smollm_texts.json"
 RECORD: Final = "COURSEWORK_RECORD"  # set while the lessons are built: texts are written to the file above
 
+NUMBERS: Final = "numbers"  # in place of a prompt, for what is drawn and not printed
 BREAK, NOTHING = "↵", "(it ends at once)"  # how a line break, and an empty answer, are shown
 
 LAYERS, D_MODEL, D_FF, HEADS, KV_HEADS, D_HEAD = 30, 576, 1536, 9, 3, 64
@@ -50,6 +51,7 @@ SIZES: Final = {  # as lesson 9 builds it
     "base": BASE,
     "eps": EPS,
 }
+_said = set[str]()  # why the model can't be used, as it was told in this session
 Past = list[tuple[Tensor, Tensor]]  # of each layer the keys and values (1, KV_HEADS, P, D_HEAD), keys turned
 
 
@@ -313,8 +315,7 @@ def write(
     try:
         model = load()
     except NotInstalledError as problem:
-        print(_texts().get(_key(prompt, label), "… (no text was recorded for this prompt)"))
-        print(f"Recorded: no code was run. {problem}")
+        say_recorded(recorded(prompt, label), problem)
         return
     if cache is None:
         cache = not any(name in parts for name in HIDDEN_BY_A_CACHE)
@@ -348,11 +349,47 @@ def line(label: str, prompt: str, find: Callable[[SmolLM], str]) -> None:
     try:
         found = find(load())
     except NotInstalledError as problem:
-        print(f"{label}: {_texts().get(_key(prompt, label), '… (nothing was recorded)')}")
-        print(f"Recorded: no code was run. {problem}")
+        say_recorded(f"{label}: {recorded(prompt, label)}", problem)
         return
     print(f"{label}: {found}")
     _record(_key(prompt, label), found)
+
+
+def recorded(prompt: str, label: str) -> str:
+    """Return the text that was recorded under a label after a prompt."""
+    return str(_texts().get(_key(prompt, label), "… (no text was recorded for this prompt)"))
+
+
+def say_recorded(text: str, problem: Exception) -> None:
+    """Print a recorded text as one; how to get the model is said once in a session."""
+    if str(problem) in _said:
+        print(f"{text} (recorded)".lstrip())
+        return
+    _said.add(str(problem))
+    print(*filter(None, (text, f"Recorded: no code was run. {problem}")), sep="\n")
+
+
+def numbers(label: str, find: Callable[[], Any], model: object) -> Any:
+    """Return what `find` works out with a model, or, if that is None, what it gave when the lesson was built.
+
+    That is a number, or lists and dictionaries of numbers.
+    """
+    key = _key(NUMBERS, label)
+    if model is None:
+        print("The numbers of this cell were recorded on another machine.")
+        return _texts()[key]
+    found = find()
+    _record(key, _rounded(found))
+    return found
+
+
+def _rounded(value: Any) -> Any:
+    """Return numbers, or lists and dictionaries of numbers, with as many digits as a picture shows."""
+    if isinstance(value, Mapping):
+        return {key: _rounded(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.3g}")
 
 
 def next_tokens(prompt: str, count: int = 8) -> dict[str, float]:
@@ -362,7 +399,7 @@ def next_tokens(prompt: str, count: int = 8) -> dict[str, float]:
     try:
         model = load()
     except NotInstalledError as problem:
-        print(f"Recorded: no code was run. {problem}")
+        say_recorded("", problem)
         found: dict[str, float] = _texts().get(_key(prompt, "next"), {})
     else:
         logits, _ = model(model.encode(prompt))
@@ -393,3 +430,4 @@ def _record(key: str, value: Any) -> None:
         _texts.cache_clear()  # another lesson may have been recorded meanwhile
         kept = dict(sorted({**_texts(), key: value}.items()))
         RECORDED.write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", "utf-8")
+        _texts.cache_clear()

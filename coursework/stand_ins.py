@@ -20,13 +20,12 @@ def scaled_dot_product_attention(
     q (…, T_q, d_k), k (…, T_k, d_k), v (…, T_k, d_v); mask broadcasts to (…, T_q, T_k), True = may
     attend. Returns output (…, T_q, d_v) and weights (…, T_q, T_k); zeros where nothing is allowed.
     """
-    # Values with an identity matrix beside them: what is mixed of it are the weights themselves.
-    identity = torch.eye(k.size(-2), dtype=v.dtype).expand(*v.shape[:-1], -1)
-    values = torch.cat([v, identity], dim=-1)  # (…, T_k, d_v + T_k)
+    # What is mixed of an identity matrix are the weights themselves.
+    identity = torch.eye(k.size(-2), dtype=v.dtype).expand(*v.shape[:-1], -1)  # (…, T_k, T_k), not copied
     if mask is not None:
         mask = mask.broadcast_to(*q.shape[:-1], k.size(-2))  # (…, T_q, T_k)
-    mixed = F.scaled_dot_product_attention(q, k, values, attn_mask=mask)  # (…, T_q, d_v + T_k)
-    return mixed[..., : v.size(-1)], mixed[..., v.size(-1) :]
+    mixed, weights = (F.scaled_dot_product_attention(q, k, each, attn_mask=mask) for each in (v, identity))
+    return mixed, weights
 
 
 def causal_mask(size: int) -> Tensor:

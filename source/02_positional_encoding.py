@@ -56,7 +56,7 @@ plots.use_style()
 # %% [markdown] slide="slide"
 # ## What positions are for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights. First it answers as it was trained to. Then it is **no longer told where its tokens stand**. No parameter has changed, but all it writes is a single line break (`↵`).
+# A real language model, SmolLM2, answers a question: first as it was trained to, then **without being told where its tokens stand**. No parameter has changed, but all it writes is a single line break (`↵`).
 
 # %% demo
 from coursework.smollm import write
@@ -68,16 +68,18 @@ write(question, "without positions", chat=True, tokens=12, rotary=lambda x, base
 # %% [markdown]
 # ## What should a position look like?
 #
-# Attention reads all words at once, so the order has to be in its input. The paper gives each position a vector, as wide as an embedding, and **adds** it to the token that stands there (section 3.5). The number 500 itself would drown out the token. **Binary digits** stay small, and each column has a rhythm of its own, but they jump: from 7 to 8, all four digits change at once.
+# Attention reads all words at once, so the order has to be in its input. The paper gives each position a vector, as wide as an embedding, and **adds** it to the embedding of the token that stands there (section 3.5).
+#
+# What should the vector contain? Position 500 as the number 500 would drown out the token. **Binary digits** stay small, and each column has a rhythm of its own, but they jump: from 7 to 8, all four digits change at once.
 #
 # ![Two grids side by side, sixteen positions down and four columns across. On the left are the binary digits of 0 to 15: the rightmost column flips at every position, the next one at every second position, then at every fourth and eighth. On the right, four waves run down the page, with periods of 16, 8, 4 and 2 positions and a dot at each position: the same rhythms without jumps.](images/position_binary.svg)
 #
-# Replace each flipping digit with a smooth wave of the same rhythm, and you have the idea of the **sinusoidal encoding**.
+# Replace each flipping digit with a smooth wave of the same rhythm: this is the idea of the **sinusoidal encoding**.
 
 # %% [markdown]
 # ### Clocks
 #
-# A sine of 0.5 may be on its way up or down. So each wave is read twice, as a sine and as a cosine. Together they are the **hand of a clock**, whose angle is unambiguous. With $d_\mathrm{model} = 8$ there are four clocks, which turn by 1, 0.1, 0.01 and 0.001 radians per position.
+# If a wave is at 0.5, is it rising or falling? A second wave, a quarter of a turn ahead, tells: each angle gets a sine and a cosine. Together they are the **hand of a clock**, whose angle is unambiguous. With $d_\mathrm{model} = 8$ there are four clocks, which turn by 1, 0.1, 0.01 and 0.001 radians per position.
 #
 # ![Twelve clock faces in three rows and four columns. The columns are the pairs 0 to 3, which turn by 1, 0.1, 0.01 and 0.001 radians per position; the rows are positions 1, 10 and 100. At position 1, only the first hand has moved visibly. At position 10, the second hand stands where the first one stood at position 1; at position 100, the third hand does. The fourth has hardly left the top.](images/position_clocks.svg)
 #
@@ -105,11 +107,11 @@ write(question, "without positions", chat=True, tokens=12, rotary=lambda x, base
 #
 # </details>
 #
-# How long is an encoding, as a vector?
+# What is the length of an encoding, as a vector?
 #
 # <details><summary>Answer</summary>
 #
-# Each pair contributes $\sin^2 + \cos^2 = 1$ to the square of the length, and there are $d_\mathrm{model} / 2$ pairs. So every position has the length $\sqrt{d_\mathrm{model} / 2}$, whether it is position 0 or 5000. No position is larger than another.
+# Each pair contributes $\sin^2 + \cos^2 = 1$ to the square of the length, and there are $d_\mathrm{model} / 2$ pairs. So every position has the length $\sqrt{d_\mathrm{model} / 2}$, whether it is position 0 or 5000.
 #
 # </details>
 
@@ -164,10 +166,11 @@ assert torch.allclose(by_hand, torch.tensor(math.sin(1)), atol=1e-4), (
 )
 try:
     sinusoidal_encoding(5, 7)
-except ValueError:
-    print("sinusoidal_encoding: the visible tests pass")
-else:
-    raise AssertionError("An odd d_model should raise a ValueError, but 7 raised nothing.")
+    raised = "nothing"
+except Exception as problem:
+    raised = type(problem).__name__
+assert raised == "ValueError", f"An odd d_model should raise a ValueError, but 7 raised {raised}."
+print("sinusoidal_encoding: the visible tests pass")
 
 # %% demo
 check("sinusoidal-encoding")
@@ -181,7 +184,7 @@ check("sinusoidal-encoding")
 #
 # <details><summary>Hint 2: all angles at once</summary>
 #
-# A column of positions, `(max_len, 1)`, divided by a row of divisors, `(d_model / 2,)`, broadcasts to every combination, `(max_len, d_model / 2)`. Write down the values $2i$ for `d_model` = 8 before you write code: they are 0, 2, 4, 6. `torch.arange` takes a start, an end and a step.
+# A column of positions, `(max_len, 1)`, divided by a row of divisors, `(d_model / 2,)`, broadcasts to every combination, `(max_len, d_model / 2)`. Write down the values $2i$ for `d_model` = 8 before you write code: they are 0, 2, 4, 6. [`torch.arange`](https://docs.pytorch.org/docs/stable/generated/torch.arange.html) takes a start, an end and a step; see also [broadcasting](https://docs.pytorch.org/docs/stable/notes/broadcasting.html).
 #
 # </details>
 #
@@ -203,7 +206,7 @@ position_plots.tables({f"d_model = {d}": sinusoidal_encoding(100, d) for d in si
 # %% [markdown]
 # The fast waves are on the left. A wider table shows the same pattern, with more waves between the fastest and the slowest.
 #
-# **As waves.** Here are some of the columns as curves.
+# **As waves.** These are some of the columns.
 
 # %% demo
 position_plots.waves(sinusoidal_encoding(100, 64), pairs=[0, 4, 8, 16, 31])
@@ -224,9 +227,7 @@ table = sinusoidal_encoding(100, 64)
 position_plots.tables({f"base {b:,}": position_plots.with_base(table, b) for b in (10, 10**4, 10**7)});
 
 # %% [markdown]
-# With a base of 10, even the slowest clock goes round within 63 positions, so positions that are far apart begin to look alike. With a very large base, most clocks hardly move, and their columns are wasted.
-#
-# Drag both sliders, and watch where the picture goes flat. (The sliders need a running kernel.)
+# With a base of 10, even the slowest clock goes round within 63 positions, so positions that are far apart begin to look alike. With a very large base, most clocks hardly move, and their columns are wasted. Drag both sliders, and watch where the picture goes flat.
 
 # %% demo
 from ipywidgets import IntSlider, SelectionSlider, interact
@@ -241,13 +242,14 @@ BASES = [("10", 10), ("100", 100), ("1,000", 1000), ("10,000", 10**4), ("10⁶",
 def look(d_model, base):
     """The encoding of the first 100 positions, and how many of its columns stand still."""
     table = position_plots.with_base(sinusoidal_encoding(100, d_model), base)
-    position_plots.tables({f"{position_plots.still_columns(table)} of {d_model} columns stand still": table})
+    still = position_plots.still_columns(table)
+    position_plots.tables({f"{still} of {d_model} columns stand still": table})
     plt.show()
 
 # %% [markdown]
 # ## A mistake to recognise on sight
 #
-# In a loop over the columns, `for i in range(0, d_model, 2)`, the index is already $2i$. Some published code nevertheless writes `10000 ** (2 * i / d_model)` inside such a loop, which **doubles the exponent** (one example is `Embed.py` of the GitHub repository SamLynnEvans/Transformer, reported there as issue 25). Doubling the exponent is the same as squaring the base:
+# In a loop over the columns, `for i in range(0, d_model, 2)`, the index is already $2i$. Writing `10000 ** (2 * i / d_model)` inside such a loop **doubles the exponent**, as `Embed.py` of the GitHub repository SamLynnEvans/Transformer does (its issue 25). This is the same as squaring the base:
 #
 # > $10000^{2 \cdot 2i / d_\mathrm{model}} = (10000^2)^{2i / d_\mathrm{model}} = (10^8)^{2i / d_\mathrm{model}}$
 #
@@ -263,7 +265,7 @@ for name, table in {"right": right, "doubled": doubled}.items():
     print(f"{name:8} {dead:3} of 512 columns move by less than 0.01 over 100 positions ({dead / 512:.0%})")
 
 # %% [markdown]
-# With the doubled exponent, the waves are squeezed into half the width, and the rest is flat. (Only the sines are drawn.) You can also count it: 57% of the columns stand still, against 14% in the correct table. A column that stands still adds the same constant at every position, so the model learns nothing from it.
+# With the doubled exponent, the waves are squeezed into half the width, and the rest is flat: 57% of the columns stand still, against 14% in the correct table. A column that stands still adds the same constant at every position, so the model learns nothing from it. (Only the sines are drawn.)
 #
 # <details><summary>More: a second mistake in the same file</summary>
 #
@@ -272,7 +274,7 @@ for name, table in {"right": right, "doubled": doubled}.items():
 # </details>
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** A loop over the columns writes `10000 ** (2 * i / d_model)`, with the exponent doubled. Which of the visible tests of `sinusoidal_encoding` would catch that, and which would not?
+# **Predict, then reveal.** Which of the visible tests of `sinusoidal_encoding` catch a doubled exponent, and which don't?
 #
 # <details><summary>Answer</summary>
 #
@@ -283,7 +285,7 @@ for name, table in {"right": right, "doubled": doubled}.items():
 # %% [markdown]
 # ### Interleaved, or in two halves
 #
-# Some libraries put all sines into the left half of the table and all cosines into the right half.
+# Tensor2Tensor, the authors' own code, puts all sines into the left half of the table and all cosines into the right half.
 
 # %% demo
 interleaved = sinusoidal_encoding(100, 64)
@@ -297,7 +299,7 @@ print("the same dot products between all positions:", same)
 #
 # <details><summary>More: the paper's own code</summary>
 #
-# Tensor2Tensor (Vaswani et al. 2018, arXiv:1803.07416) uses two halves. It also divides by $d_\mathrm{model} / 2 - 1$ in the exponent, so that the last wavelength is exactly $10000 \cdot 2\pi$. Its numbers therefore differ slightly from those of the paper's formula, whatever the order of the columns.
+# Tensor2Tensor (Vaswani et al. 2018, arXiv:1803.07416) also divides by $d_\mathrm{model} / 2 - 1$ in the exponent, so that the last wavelength is exactly $10000 \cdot 2\pi$. Its numbers therefore differ slightly from those of the paper's formula, whatever the order of the columns.
 #
 # </details>
 
@@ -308,12 +310,12 @@ print("the same dot products between all positions:", same)
 #
 # The sum is broadcast: `(B, S, D) + (S, D)`. Every sample gets the same positions, and position $s$ of each sample gets row $s$.
 #
-# **Why add, and not concatenate?** Concatenating makes every later layer wider. And adding loses less than it seems. A linear layer turns the sum into $W(x + p) = Wx + Wp$, and the concatenation into $W_1 x + W_2 p$: adding is concatenating with $W_1 = W_2$. In many dimensions there is room for both, because the token embeddings are *learnt* and can use other directions than the positions.
+# **Why add, and not concatenate?** Concatenating makes every later layer wider, and adding loses less than it seems. A linear layer turns the sum into $W(x + p) = Wx + Wp$, and the concatenation into $W_1 x + W_2 p$: adding is concatenating with $W_1 = W_2$. There is room for both, because the token embeddings are *learnt* and can use other directions than the positions.
 
 # %% [markdown]
 # ### The factor $\sqrt{d_\mathrm{model}}$
 #
-# Your `TokenEmbedding` from lesson 1 multiplies each embedding by $\sqrt{d_\mathrm{model}}$ (section 3.4). Its effect shows when positions are added. In an encoding, the root mean square of the entries is always $\sqrt{1/2} \approx 0.71$.
+# Your `TokenEmbedding` from lesson 1 multiplies each embedding by $\sqrt{d_\mathrm{model}}$ (section 3.4). Its effect shows when positions are added. The size of the entries is measured here as their root mean square, which is always $\sqrt{1/2} \approx 0.71$ in an encoding.
 #
 # **Predict:** without the factor, a token's entries are about 0.04 and a position's are 0.71. After adding, how similar are two different tokens at the same place?
 
@@ -412,10 +414,13 @@ assert 0.3 < dropped < 0.7, (
 )
 try:
     layer(torch.randn(2, 11, 6))
-except ValueError:
-    print("PositionalEncoding: the visible tests pass")
-else:
-    raise AssertionError("11 tokens with max_len=10 should raise a ValueError, but nothing was raised.")
+    raised = "nothing"
+except Exception as problem:
+    raised = type(problem).__name__
+assert raised == "ValueError", (
+    f"11 tokens with max_len=10 should raise a ValueError, but yours raised {raised}."
+)
+print("PositionalEncoding: the visible tests pass")
 
 # %% demo
 check("positional-encoding")
@@ -423,7 +428,7 @@ check("positional-encoding")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# `__init__` prepares two things, the dropout layer and the table, and `forward` uses both. The method of `nn.Module` that makes a buffer takes a name and a tensor.
+# `__init__` prepares two things, the dropout layer and the table, and `forward` uses both. The method of [`nn.Module`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer) that makes a buffer takes a name and a tensor.
 #
 # </details>
 #
@@ -435,7 +440,7 @@ check("positional-encoding")
 #
 # <details><summary>Hint 3: dropout, and texts that are too long</summary>
 #
-# `nn.Dropout` knows from `train()` and `eval()` whether to drop anything; the function `F.dropout` has to be told. Check the length first, before any arithmetic, and compare it with the number of rows of the table.
+# [`nn.Dropout`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Dropout.html) knows from `train()` and `eval()` whether to drop anything; the function `F.dropout` has to be told. Check the length first, before any arithmetic, and compare it with the number of rows of the table.
 #
 # </details>
 
@@ -461,15 +466,15 @@ position_plots.tables(similar, labels=("position q", "position p"));
 # %% [markdown]
 # ## Moving on is a rotation
 #
-# Why sines and cosines? Because, as the paper puts it, $\mathrm{PE}(\mathrm{pos} + k)$ is a linear function of $\mathrm{PE}(\mathrm{pos})$ for any fixed offset $k$. The clocks show why: $k$ positions further on, clock $i$ has turned by $k / 10000^{2i / d_\mathrm{model}}$, **wherever it stood before**. Below, the dashed hands show position $p$ and the solid ones $p + 5$. Compare the angles between them from row to row.
+# Why sines and cosines? Because, as the paper puts it, $\mathrm{PE}(\mathrm{pos} + k)$ is a linear function of $\mathrm{PE}(\mathrm{pos})$ for any fixed offset $k$. The clocks show why: in $k$ positions, clock $i$ turns by $k / 10000^{2i / d_\mathrm{model}}$, **wherever it stood before**. Compare the angles between the dashed hands, position $p$, and the solid ones, $p + 5$, from row to row.
 
 # %% demo
 table = sinusoidal_encoding(64, 8)
-for p in (0, 7, 40):
+for p in (0, 40):
     position_plots.dials(table[p], table[p + 5], range(3), (f"position {p}", f"position {p + 5}"))
 
 # %% [markdown]
-# In each column, the solid hand is ahead of the dashed one by the same angle in all three rows, measured clockwise: 5 radians for pair 0 (almost 80% of a full turn), 0.5 for pair 1 and 0.05 for pair 2.
+# In each column, the solid hand is ahead of the dashed one by the same angle in both rows, measured clockwise: 5 radians for pair 0 (almost 80% of a full turn), 0.5 for pair 1 and 0.05 for pair 2.
 
 # %% demo
 @interact(
@@ -490,7 +495,7 @@ def shifted(p, offset):
 # >
 # > $\cos(a + b) = \cos a \cos b - \sin a \sin b$
 #
-# Here $\sin a$ and $\cos a$ are the two entries you have, and $\cos b$ and $\sin b$ *don't depend on $p$*. So the new pair is a 2 × 2 matrix times the old pair. All pairs together make one D × D matrix $M(k)$, with small blocks on its diagonal and zeros elsewhere: $\mathrm{PE}(p + k) = M(k) \, \mathrm{PE}(p)$ for **every** $p$. A layer that has learnt $M(k)$ can look $k$ tokens back from anywhere in the text.
+# Here $\sin a$ and $\cos a$ are the two entries you have, and $\cos b$ and $\sin b$ *don't depend on $p$*. So the new pair is a 2 × 2 matrix times the old pair. All pairs together make one D × D matrix $M(k)$, with small blocks on its diagonal and zeros elsewhere: $\mathrm{PE}(p + k) = M(k) \, \mathrm{PE}(p)$ for **every** $p$. A layer that has learnt $M(-k)$ can look $k$ tokens back from anywhere in the text.
 
 # %% [markdown] slide="slide"
 # ### Exercise 3: `shift_matrix` (4 points)
@@ -564,13 +569,14 @@ check("shift-matrix")
 position_plots.tables({f"offset {k}": shift_matrix(k, 16) for k in (1, 8, -8)}, labels=("column", "row"))
 
 table = sinusoidal_encoding(300, 64)
-worst = max((table[k:] - table[: 300 - k] @ shift_matrix(k, 64).T).abs().max().item() for k in (1, 5, 30, 200))
+errors = [table[k:] - table[: 300 - k] @ shift_matrix(k, 64).T for k in (1, 5, 30, 200)]
+worst = max(error.abs().max().item() for error in errors)
 print(f"PE[p + k] against M(k) PE[p], up to position 300, k up to 200: off by at most {worst:.0e}")
 back_and_forth = shift_matrix(5, 64) @ shift_matrix(-5, 64)
 print("five forward and five back cancel out:", torch.allclose(back_and_forth, torch.eye(64), atol=1e-6))
 
 # %% [markdown]
-# One matrix works for every position. The last blocks stay close to the identity, because the slow clocks hardly move within a few tokens. Two moves in a row are one longer move: $M(a) \, M(b) = M(a + b)$.
+# One matrix works for every position. The last blocks stay close to the identity, because the slow clocks hardly move within a few tokens.
 
 # %% [markdown]
 # ## Learning the positions instead
@@ -630,10 +636,13 @@ assert layer.embed.weight.grad is not None, (
 )
 try:
     layer(torch.zeros(2, 10, 6))
-except ValueError:
-    print("LearnedPositionalEmbedding: the visible tests pass")
-else:
-    raise AssertionError("10 tokens with max_len=9 should raise a ValueError, but nothing was raised.")
+    raised = "nothing"
+except Exception as problem:
+    raised = type(problem).__name__
+assert raised == "ValueError", (
+    f"10 tokens with max_len=9 should raise a ValueError, but yours raised {raised}."
+)
+print("LearnedPositionalEmbedding: the visible tests pass")
 
 # %% demo
 check("learned-position")
@@ -647,7 +656,7 @@ check("learned-position")
 #
 # <details><summary>Hint 2: nearly there</summary>
 #
-# `torch.arange` makes the positions. `embed` turns them into the shape `(S, D)`, and broadcasting adds that to each sample. What does `nn.Embedding` raise for a number that is too large, and what does the exercise ask for?
+# `torch.arange` makes the positions, as in exercise 1. `embed` turns them into the shape `(S, D)`, and broadcasting adds that to each sample. What does `nn.Embedding` raise for a number that is too large, and what does the exercise ask for?
 #
 # </details>
 
@@ -687,7 +696,7 @@ for place, index in enumerate(order):
 # %% [markdown]
 # It does: the dog that bites and the dog that is bitten get the same vector. Shuffling the input only shuffles the output: to this layer, a sentence is a **bag of words**.
 #
-# Can training help? In the next experiment, each sequence contains one **A** and one **B** among other letters, and the question is which of the two comes first. The model is one encoder layer, followed by a mean over all tokens. It trains on sequences of 8 tokens, and is then tested on 8 and on 16.
+# Can training help? In the next experiment, each sequence contains one **A** and one **B** among other letters, and the question is which of the two comes first. The model is one encoder layer (lesson 5), followed by a mean over all tokens.
 
 # %% demo
 def sequences(count, length):
@@ -714,7 +723,7 @@ class WhoIsFirst(nn.Module):
         mixed = self.layer(x, src_mask=later if self.causal else None)  # (B, S, 32)
         return self.judge(mixed.mean(dim=1))  # (B, 2)
 
-
+# %% demo
 def accuracy(model, steps=150):
     """Train on length 8, then return the shares of right answers on lengths 8 and 16."""
     optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
@@ -874,10 +883,11 @@ assert torch.allclose(turned, torch.tensor([math.cos(1), math.sin(1)]), atol=1e-
 )
 try:
     rotary(torch.randn(1, 2, 5))
-except ValueError:
-    print("rotary: the visible tests pass")
-else:
-    raise AssertionError("An odd width should raise a ValueError, but 5 raised nothing.")
+    raised = "nothing"
+except Exception as problem:
+    raised = type(problem).__name__
+assert raised == "ValueError", f"An odd width should raise a ValueError, but 5 raised {raised}."
+print("rotary: the visible tests pass")
 
 # %% demo
 check("rotary")
@@ -891,7 +901,7 @@ check("rotary")
 #
 # <details><summary>Hint 2: putting the pairs back</summary>
 #
-# You have two tensors of shape `(B, S, D / 2)` and want their entries in turn: first, second, first, second. Stack them in a new last dimension, and flatten the last two dimensions into one.
+# You have two tensors of shape `(B, S, D / 2)` and want their entries in turn: first, second, first, second. Stack them in a new last dimension ([`torch.stack`](https://docs.pytorch.org/docs/stable/generated/torch.stack.html)), and flatten the last two dimensions into one.
 #
 # </details>
 
@@ -899,7 +909,8 @@ check("rotary")
 q, k = torch.randn(2, 1, 1, 64).expand(-1, -1, 40, -1)  # the same query and key at 40 positions
 scores = rotary(q)[0] @ rotary(k)[0].T  # (40, 40)
 for p in (3, 17, 36):
-    print(f"query at {p:2}, key at {p - 3:2}: score {scores[p, p - 3]:.3f}    key at {p}: {scores[p, p]:.3f}")
+    back, here = scores[p, p - 3], scores[p, p]
+    print(f"query at {p:2}, key at {p - 3:2}: score {back:.3f}    key at {p}: {here:.3f}")
 at_seven = shift_matrix(-7, 64) @ q[0, 7]
 print("turning at position 7 is shift_matrix(-7):", torch.allclose(rotary(q)[0, 7], at_seven, atol=1e-4))
 
@@ -945,7 +956,7 @@ check()
 # %% [markdown]
 # ## What you can do now
 #
-# You've built the table that tells a Transformer the order of its tokens, and shown that moving along a text is a rotation. Each vector now carries *what* its token is (lesson 1) and *where* it stands (this lesson). **Lesson 3** lets the tokens attend to each other.
+# Each vector now carries *what* its token is (lesson 1) and *where* it stands (this lesson). **Lesson 3** lets the tokens attend to each other.
 #
 # **Read on**: Shaw et al. 2018, arXiv:1803.02155 (relative positions), and Su et al. 2021, arXiv:2104.09864 (rotary).
 

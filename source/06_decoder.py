@@ -70,7 +70,7 @@ plots.use_style()
 # %% [markdown] slide="slide"
 # ## What a decoder does
 #
-# SmolLM2, a real decoder, gives a probability to every token that could come next, here 0.77 to *Paris*. The likeliest is appended, and the model runs again. Without the causal mask it fails: earlier tokens then read later ones, as they never did in training.
+# SmolLM2, a real decoder, gives a probability to every token that could come next, here 0.77 to *Paris*. The likeliest is appended, and the model runs again. Without the causal mask of lesson 3, earlier tokens read later ones, as they never did in training, and *Paris* is gone.
 
 # %% demo
 from coursework.smollm import next_tokens, write
@@ -84,15 +84,15 @@ write(question, "sees the future", chat=True, tokens=12,
 # %% [markdown]
 # ## One token after another
 #
-# A decoder generates a sentence token by token. The chain rule splits the probability of a translation $y$ of a source $x$ in the same way:
+# The lesson's example is translation: the decoder writes a sentence $y$ in one language and reads a sentence $x$ in another, the **source**. The chain rule of probability splits this into steps:
 #
 # $P(y \mid x) = P(y_0 \mid x) \cdot P(y_1 \mid y_0, x) \cdot P(y_2 \mid y_0, y_1, x) \cdots$
 #
-# Each factor predicts **one token from the tokens before it**, and from $x$. A model that generates text this way, from its own earlier output, is called **autoregressive**.
+# Each factor predicts **one token from the tokens before it**, and from $x$. A model that generates text this way is called **autoregressive**.
 #
 # ![Four steps from left to right; in each, a decoder reads the source x and a row of tokens, and predicts a token after the last of them. Step 0: it reads sos and predicts the. Step 1: it reads sos, the, and predicts cat. Step 2: it reads sos, the, cat, and predicts drinks. Step 3: it reads sos, the, cat, drinks, and predicts milk. An arrow leads from each predicted token to the end of the next step's input.](images/decoder_steps.svg)
 #
-# *Generating* has to go step by step. *Training* doesn't: the correct translation is known, so one pass computes all factors, and every position gets the true tokens before it. This is called **teacher forcing**.
+# *Generating* has to go step by step. *Training* doesn't: the correct translation, the **target**, is known, so one pass computes all factors, and every position gets the true tokens before it. This is called **teacher forcing**.
 
 # %% [markdown]
 # ### Shifted right
@@ -101,7 +101,7 @@ write(question, "sees the future", chat=True, tokens=12,
 #
 # ![Two rows of tokens. Below, the decoder's input: sos, the, cat, drinks, milk. Above, the token that each position has to predict: the, cat, drinks, milk, eos. Diagonal arrows show each target token moving one place to the right into the input; the last one, eos, is dropped.](images/decoder_shift.svg)
 #
-# Read the figure column by column: from `<sos>` predict *the*, and from the whole sentence `<eos>`, which is how a model learns to stop.
+# Read the figure column by column: from `<sos>` predict *the*, and from the whole sentence the end token `<eos>`, which is how a model learns to stop.
 
 # %% [markdown] slide="slide"
 # ### Exercise 1: `shift_right` (2 points)
@@ -142,13 +142,13 @@ check("shift-right")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Join two pieces along the second dimension. Which two?
+# The figure shows it: the input consists of two pieces, joined along the second dimension. Which two?
 #
 # </details>
 #
 # <details><summary>Hint 2: nearly there</summary>
 #
-# One piece is all of the target except its last column. The other is a `(B, 1)` column of `sos_id` with the target's dtype and device: `torch.full_like` copies both from the tensor you give it. `torch.cat` joins the pieces.
+# One piece is all of the target except its last column. The other is a `(B, 1)` column of `sos_id` with the target's dtype and device: [`torch.full_like`](https://docs.pytorch.org/docs/stable/generated/torch.full_like.html) copies both from the tensor you give it. [`torch.cat`](https://docs.pytorch.org/docs/stable/generated/torch.cat.html) joins the pieces.
 #
 # </details>
 
@@ -157,7 +157,7 @@ check("shift-right")
 #
 # <details><summary>Answer</summary>
 #
-# Almost to 0. Position $t$ may attend to itself, and there it finds the very token it should predict, so the model only learns to copy. When it generates, it repeats its last token for ever. The mask hides what comes *after* position $t$; only the shift hides token $t$ itself.
+# Almost to 0. Position $t$ may attend to itself, and there it finds the very token it should predict, so the model only learns to copy. When it generates, it repeats its last token. The mask hides what comes *after* position $t$; only the shift hides token $t$ itself.
 #
 # </details>
 
@@ -235,7 +235,7 @@ check("target-mask")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# You have both masks already. Print their shapes for a batch of two. What do they broadcast to?
+# You have both masks already: the cell above combines them for one sample. Print their shapes for a batch of two. What do they [broadcast](https://docs.pytorch.org/docs/stable/notes/broadcasting.html) to?
 #
 # </details>
 #
@@ -253,7 +253,7 @@ check("target-mask")
 # | attention | queries | keys and values | mask | shape |
 # |---|---|---|---|---|
 # | self-attention | target | target | causal **and** padding of the target | `(B, T, T)` |
-# | cross-attention | target | source (the memory) | padding of the **source** | `(B, 1, S)` |
+# | cross-attention | target | source, as the encoder returns it | padding of the **source** | `(B, 1, S)` |
 #
 # The second mask isn't causal, because the whole source exists before the first token is generated.
 
@@ -274,15 +274,10 @@ check("target-mask")
 # The three sublayers are wrapped as in the encoder:
 #
 # 1. **masked self-attention**, over the target;
-# 2. **cross-attention**, in which target tokens read the source. Queries come from the decoder, keys and values from the encoder's output, the **memory**;
+# 2. **cross-attention**, in which target tokens read the source. Queries come from the decoder, keys and values from the encoder;
 # 3. the **feed-forward network** of lesson 5.
-
-# %% [markdown]
-# ### What does the encoder pass on?
 #
-# The encoder passes on one tensor: the output of its **last** layer, of shape `(B, S, D)`. Every decoder layer computes its own keys and values from it, with its own `w_k` and `w_v`.
-#
-# The residual connection around the cross-attention starts from the **queries'** side, because the memory has a length of its own.
+# The output of the encoder's last layer is called the **memory**. Every decoder layer computes its own keys and values from it, with its own `w_k` and `w_v`. The residual connection around the cross-attention starts from the **queries'** side, because the memory has a length of its own.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** B = 2, T = 5, S = 7, `d_model` = 12, 3 heads. What are the shapes of the queries of one head, of its keys, of the cross-attention's weights, and of the layer's output?
@@ -384,6 +379,10 @@ assert torch.allclose(dropping(x, memory), bare, atol=1e-6), (
     "With dropout=1.0 in train mode, no sublayer should add anything. "
     "Do you apply dropout to the output of each?"
 )
+whole = DecoderLayer(d_model=8, num_heads=2, d_ff=12, dropout=0.0)  # drops nothing
+assert torch.equal(whole(x, memory), whole(x, memory)), (
+    "With dropout=0.0 in train mode, two calls should agree. Does the feed-forward network get the rate, too?"
+)
 print("DecoderLayer: the visible tests pass, and it agrees with nn.TransformerDecoderLayer")
 
 # %% demo
@@ -398,23 +397,25 @@ check("decoder-layer")
 #
 # <details><summary>Hint 2: the cross-attention</summary>
 #
-# `MultiHeadAttention` takes query, key, value and mask, in this order. The query is what the decoder has computed so far, and it determines the number of outputs. The key and the value are the same tensor.
+# `MultiHeadAttention` of lesson 4 takes query, key, value and mask, in this order, and returns a pair: the output and the weights. The query is what the decoder has computed so far, and it determines the number of outputs. The key and the value are the same tensor.
 #
 # </details>
 #
 # <details><summary>Hint 3: it differs from PyTorch</summary>
 #
-# Test the parts separately. Set `feed_forward.linear2` to zeros in both layers, then `cross_attention.w_o`. What is left is $\mathrm{norm}_3(\mathrm{norm}_2(\mathrm{norm}_1(x + \ldots)))$. Common causes: a residual connection that starts from an older `x`, a norm that is used twice, queries from before `norm1`, a mask in the wrong attention.
+# Write down, line by line, which tensor each of your lines reads, and compare with the arrows of the figure. Common causes: a residual connection that starts from an older `x`, a norm that is used twice, queries from before `norm1`, a mask in the wrong attention. [`nn.TransformerDecoderLayer`](https://docs.pytorch.org/docs/stable/generated/torch.nn.TransformerDecoderLayer.html) is the layer that the tests compare with.
 #
 # </details>
 
 # %% [markdown]
 # ## Change one token
 #
-# Neither shapes nor losses show whether a decoder is wired correctly. To find out, **change a single token and see which outputs move**.
+# Neither shapes nor losses show whether a decoder is wired correctly. To find out, **change a single token and see which outputs change**.
 #
-# - A target token must move its own output and all outputs **after** it, and none before it.
-# - A source token must move **every** output.
+# - A target token must change its own output and all outputs **after** it, and none before it.
+# - A source token must change **every** output.
+#
+# `movement` measures how far each output moves.
 
 # %% demo
 torch.manual_seed(1)
@@ -457,16 +458,14 @@ decoder_plots.movements(maps, [targets, sources], targets);
 # %% [markdown]
 # ### Three broken decoders
 #
-# 1. **No causal mask.** This is the most common mistake.
+# 1. **No causal mask.**
 # 2. **Self-attention on the memory.** The self-attention runs over the *encoder's output*, and the target only supplies the queries of the second attention.
 # 3. **The obvious repair.** Someone swaps the arguments. Now the self-attention gets the target, but the second attention takes only its values from there, and queries and keys from the encoder's output.
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** A *target* token is changed. Which outputs move in each of the three?
+# **Predict, then reveal.** A *target* token is changed. Which outputs move in each of the three? (Solid frames mark outputs that moved and shouldn't have, dashed frames outputs that should have moved and didn't.)
 #
 # <details><summary>Answer</summary>
-#
-# Solid frames mark outputs that moved and shouldn't have, dashed frames outputs that should have moved and didn't.
 #
 # - Left and right, every output moves: both decoders see the future.
 # - The middle one **passes every test of causality**, since no output depends on a later token. But none depends on an *earlier* one either: instead of $P(y_2 \mid y_0, y_1, x)$ it models $P(y_2 \mid y_1, x)$. A test has to ask two things: is the future hidden, *and* is the past used?
@@ -488,7 +487,7 @@ decoder_plots.movements(maps, [targets] * 3, targets);
 #
 # <details><summary>Answer</summary>
 #
-# No. Every output moves, as it should. Only the pattern looks odd. In the middle the residual connection starts from the memory, so source token $i$ is added to output $i$. On the right all movements are small (two are rounded to 0): the source only decides *which* target tokens are mixed.
+# No. Every output moves, as it should (two movements on the right are rounded to 0). Only the pattern looks odd: in the middle, the residual connection starts from the memory, so source token $i$ is added to output $i$.
 #
 # </details>
 
@@ -521,7 +520,7 @@ def flip(position):
 #
 # <details><summary>Answer</summary>
 #
-# No. Without it, position 2 would read position 4 as soon as there is one, as it never did in training. With the mask, the outputs of a prefix never change. (This is why a model can *keep* what it has computed: see the stretch exercise.)
+# No. Without it, position 2 would read position 4 as soon as there is one. With the mask, the outputs of a prefix never change, so a model can *keep* what it has computed (see the stretch exercise).
 #
 # </details>
 
@@ -537,9 +536,7 @@ with torch.no_grad():
 #
 # ![The whole decoder from left to right: ids of shape B, T go through embedding and position into a stack of layers; the memory, of shape B, S, D, enters every layer from above, through the layer's own keys and values. After the last layer comes project, from D to V, which gives logits of shape B, T, V. Outside the decoder, the softmax turns them into probabilities.](images/decoder_stack.svg)
 #
-# After the stack, a linear layer, `project`, turns each position's vector of width `d_model` into one number for every token of the **target** vocabulary. These V numbers are the **logits**. A softmax over them gives the probability of each possible next token (section 3.4).
-#
-# The decoder returns the logits, because the loss in lesson 7 applies the softmax itself. Training uses *every* position, generating only the **last** one.
+# After the stack, a linear layer, `project`, turns each position's vector of width `d_model` into one number for every token of the **target** vocabulary. These V numbers are the **logits**. A softmax over them gives the probability of each possible next token (section 3.4). The decoder returns the logits, because the loss in lesson 7 applies the softmax itself.
 
 # %% [markdown] slide="slide"
 # ### Exercise 4: `Decoder` (4 points)
@@ -615,6 +612,11 @@ assert not torch.allclose(logits.sum(dim=-1), torch.ones(2, 5), atol=1e-3), (
 assert not torch.allclose(sums, torch.ones(2, 5), atol=1e-3), (
     "The exponentials at each position sum to 1. Return logits, without a log-softmax."
 )
+numbers = sum(p.numel() for p in decoder.parameters())
+assert numbers == 1859, (
+    f"This decoder should have 1859 parameters, yours has {numbers}. Does each layer have its own "
+    "weights, is each registered, and does project have a bias and a matrix of its own?"
+)
 prefix = decoder(ids[:, :3], memory, target_mask(ids[:, :3]))
 assert torch.allclose(prefix, logits[:, :3], atol=1e-5), (
     "The first three tokens alone should give the same logits as in the full sentence. "
@@ -636,11 +638,6 @@ assert not torch.allclose(same[0, 0], same[0, 3], atol=1e-3), (
 logits.sum().backward()
 unused = [name for name, p in decoder.named_parameters() if p.grad is None]
 assert not unused, f"No gradient reaches {unused}. Which part do you create but never use?"
-numbers = sum(p.numel() for p in decoder.parameters())
-assert numbers == 1859, (
-    f"This decoder should have 1859 parameters, yours has {numbers}. Does each layer have its own "
-    "weights, is each registered, and does project have a bias and a matrix of its own?"
-)
 longer = Decoder(vocab_size=11, d_model=8, num_layers=1, num_heads=2, d_ff=12, max_len=520, dropout=0.0)
 lines = [longer(torch.full((1, 515), 4), memory[:1]) for _ in range(2)]  # in train mode
 assert lines[0].shape == (1, 515, 11), (
@@ -661,7 +658,7 @@ check("decoder")
 #
 # <details><summary>Hint 2: the number of parameters is wrong</summary>
 #
-# A plain Python list hides its layers from PyTorch, and `[layer] * 2` contains one layer twice. `nn.ModuleList` needs a list in which every entry was created separately.
+# A plain Python list hides its layers from PyTorch, and `[layer] * 2` contains one layer twice. [`nn.ModuleList`](https://docs.pytorch.org/docs/stable/generated/torch.nn.ModuleList.html) needs a list in which every entry was created separately.
 #
 # </details>
 #
@@ -687,7 +684,7 @@ check("decoder")
 #
 # <details><summary>Answer</summary>
 #
-# x itself. Only the sublayer reads the normed vector. If the residual connection carried it, every block would rescale the stream, and the gradient would lose its free path.
+# x itself. Only the sublayer reads the normed vector. If the residual connection carried it, every block would rescale the stream, and the gradient would have to pass through every norm.
 #
 # </details>
 
@@ -747,12 +744,16 @@ assert ((block(changed) - output).abs().amax(dim=-1) > 1e-6).all(), (
 )
 far, farther = block(1000 * x) - 1000 * x, block(2000 * x) - 2000 * x
 assert torch.allclose(far, farther, atol=0.02), (
-    "Scaling x shouldn't change what the sublayers add, because they read normed vectors. "
-    "Do both sublayers?"
+    "If x is scaled, what is added to x should stay the same, because both sublayers read normed vectors. "
+    "Is each norm inside its branch, and do you add to x itself?"
 )
 output.square().sum().backward()
 unused = [name for name, p in block.named_parameters() if p.grad is None]
 assert not unused, f"No gradient reaches {unused}. Which part do you create but never use?"
+whole = CausalDecoderLayer(d_model=8, num_heads=2, d_ff=12, dropout=0.0)  # drops nothing
+assert torch.equal(whole(x), whole(x)), (
+    "With dropout=0.0 in train mode, two calls should agree. Does the feed-forward network get the rate, too?"
+)
 dropping = CausalDecoderLayer(d_model=8, num_heads=2, d_ff=12, dropout=1.0)  # drops everything
 assert torch.allclose(dropping(x), x, atol=1e-6), (
     "With dropout=1.0 in train mode, both sublayers should add nothing. "
@@ -954,7 +955,7 @@ check("decode-step")
 #
 # <details><summary>Hint 3: a real KV cache</summary>
 #
-# To save the projections too, keep the outputs of `w_k` and `w_v`, split them into heads, and call `F.scaled_dot_product_attention` yourself. The number of heads is in the shape of the weights that `self_attention` returns, `(B, H, 1, t + 1)`.
+# To save the projections too, keep the outputs of `w_k` and `w_v`, split them into heads, and call [`F.scaled_dot_product_attention`](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html) yourself. The number of heads is in the shape of the weights that `self_attention` returns, `(B, H, 1, t + 1)`.
 #
 # </details>
 
@@ -966,11 +967,11 @@ check("decode-step")
 #
 # SmolLM2 is 30 pre-norm layers like your `CausalDecoderLayer`, with rotary positions and a gated feed-forward network. It writes with a cache like that of the stretch exercise.
 #
-# **Predict, then reveal.** How much faster is a token with the cache than without, after 10, 100 and 400 tokens?
+# **Predict, then reveal.** How many times as long does a token take without the cache, after 10, 100 and 400 tokens?
 #
 # <details><summary>Answer</summary>
 #
-# With the cache, a single position goes through the layers, so the time grows slowly with the length. Without it, every position goes through them again for each token. After 10 tokens the cache is about twice as fast, after 400 about twenty times; your numbers will differ.
+# With the cache, a single position goes through the layers, so the time hardly grows with the length. Without it, all positions go through them again for each token: after 10 tokens this takes about twice the time, after 400 more than ten times. (The cell measures processor time on one core, so that other programs don't count.)
 #
 # </details>
 
@@ -979,6 +980,8 @@ import time
 
 from coursework import smollm
 
+threads = torch.get_num_threads()
+torch.set_num_threads(1)
 try:
     model = smollm.load()
     ids = model.encode("Once upon a time, there was a robot. " * 50)  # (1, T)
@@ -986,21 +989,22 @@ try:
         _, past = model(ids[:, :length])
         seconds = {}
         new, whole = (ids[:, length : length + 1], past), (ids[:, : length + 1],)
-        for name, given in {"cache": new, "no cache": whole}.items():
-            start = time.perf_counter()
+        for name, given in {"with": new, "without": whole}.items():
+            start = time.process_time()
             model(*given)
-            seconds[name] = time.perf_counter() - start
-        speeds = (f"{1 / took:.1f} a second with {name}" for name, took in seconds.items())
-        print(f"after {length} tokens:", ", ".join(speeds))
+            seconds[name] = time.process_time() - start
+        took = ", ".join(f"{spent:.2f} s {name} the cache" for name, spent in seconds.items())
+        print(f"after {length:3} tokens: {took}, {seconds['without'] / seconds['with']:.0f} times as much")
 except smollm.NotInstalledError as problem:
     print(problem)
+torch.set_num_threads(threads)
 
 # %% [markdown] slide="slide"
 # **Predict, then reveal.** A cache grows with every token, in every layer. To save memory, let each position attend only to the 16 latest, or to these and the very first. Which of the two still writes?
 #
 # <details><summary>Answer</summary>
 #
-# Without the first token, the model roughly repeats the request and stops. With it, it writes a fluent story, but not about a robot: the request soon falls out of the window. Many heads give most of their weight to the first token when there is nothing to read. This is called an *attention sink* (Xiao et al. 2023, arXiv:2309.17453). If the first token is gone, that weight goes to tokens that were meant to be ignored.
+# Without the first token, the model roughly repeats the request and stops. With it, it writes a fluent story, but not about a robot: the request soon falls out of the window. The first token is an *attention sink* (Xiao et al. 2023, arXiv:2309.17453): a head that needs nothing still has to put its weight somewhere, and many learn to put it there. If that token is gone, the weight goes to tokens that were meant to be ignored.
 #
 # </details>
 

@@ -314,15 +314,32 @@ print(f"all weights: {134_515_008 * 2 / 1e6:.0f} MB")
 # Fewer bytes are also read in less time. How many tokens a second would be possible with a full cache, if reading it were all the work?
 
 # %% demo
+speed = {}
 for heads in (9, 3, 1):
     keys, values = torch.randn(2, 1, heads, 8192, 64)
     queries = torch.randn(1, heads, 9 // heads, 64)  # the query heads of a group, as the rows of one matrix
     with torch.no_grad():
         seconds = 30 * best(lambda: F.scaled_dot_product_attention(queries, keys, values))  # 30 layers
-    print(f"{heads} key heads: {1 / seconds:3.0f} tokens a second")
+    speed[heads] = 1 / seconds
+    print(f"{heads} key heads: {speed[heads]:3.0f} tokens a second, {speed[heads] / speed[9]:.1f} times as many as with 9")
 
 # %% [markdown]
 # Three key heads allow two to three times as many tokens as nine. Ainslie et al. found the quality close to that of full attention, and the speed close to that of a single key head. (Your own attention will gain less, because it copies the cache: once to append a position, and once more to repeat the heads. Programs that serve many users avoid both copies.)
+
+# %% [markdown] slide="subslide"
+# The letters of the next exercise, with their values in SmolLM2 and in the exercise's test:
+#
+# | | meaning | SmolLM2 | test |
+# |---|---|---|---|
+# | B | texts in a batch | 1 | 6 |
+# | T | new positions, those of `x` | 1, after the prompt | 5 |
+# | P | positions of the past, which are in the cache already | grows | 0 or 3 |
+# | D | width of a vector, `d_model` | 576 | 8 |
+# | H | heads of queries, `num_heads` | 9 | 4 |
+# | G | heads of keys and values, `num_kv_heads`; H / G query heads form a **group** and share one | 3 | 2 |
+# | K | width of each head, D / H | 64 | 2 |
+#
+# The **cache** of a layer is a pair of tensors, the keys and the values of all positions so far, of shape `(B, G, P, K)` each.
 
 # %% [markdown] slide="slide"
 # ### Exercise 2: `GroupedQueryAttention` (5 points)
@@ -330,12 +347,12 @@ for heads in (9, 3, 1):
 # Causal self-attention with H query heads of width K = `d_model` / H, which share G = `num_kv_heads` heads of keys and values, with rotary positions and a cache. *35 minutes, hard.*
 #
 # - **Attributes**, all without bias: `w_q`: `Linear(D, D)`; `w_k` and `w_v`: `Linear(D, G * K)`; `w_o`: `Linear(D, D)`.
-# - **Groups**: query head $h$ reads key and value head $h // (H / G)$.
+# - **Groups**: query head $h$ reads key and value head $\lfloor h / (H / G) \rfloor$.
 # - **Positions**: turn the queries and keys of every head with `rotary_from(x, start, base)`. Values are not turned.
 # - **`forward(x, past=None)`** returns `(y, (k, v))`. `past` is the pair that an earlier call returned, `(B, G, P, K)` each, with the keys already turned. The positions of `x` then count on from P, each attends to all earlier positions and to itself, and the pair that you return holds P + T positions. Don't modify `past`.
 # - If H doesn't divide `d_model`, or G doesn't divide H, raise a `ValueError` in the constructor.
 #
-# **Build it in five steps, and run the test cell after each one.** It prints a line for every step that works, and stops at the first that doesn't.
+# **Build it in five steps.** Run the test cell after each one: it prints a line for every step that works, and stops at the first that doesn't.
 #
 # | step | write | the test then checks |
 # |---|---|---|
@@ -345,7 +362,7 @@ for heads in (9, 3, 1):
 # | 4 | the rotation, and the causal mask | keys and queries are turned, values are not; nothing comes from the future |
 # | 5 | `past` | a text in pieces gives what it gives in one go |
 #
-# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`. You may use yours from lesson 3, which returns a pair, or `F.scaled_dot_product_attention`, which returns the output alone. Both take a boolean mask, in which True means *may attend*.
+# *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`. You may use yours from lesson 3, which returns a pair, or `F.scaled_dot_product_attention`, which returns the output alone; both take a boolean mask, in which True means *may attend*.
 
 # %% solution grouped-query-attention
 class GroupedQueryAttention(nn.Module):
@@ -913,7 +930,7 @@ if smollm.installed():
     print(f"{sum(weight.numel() for weight in own.parameters()):,} weights loaded, "
           f"{own.embedding.weight.numel():,} of them in the table")
 else:
-    print("The weights are missing: texts are shown as recorded, and some pictures are left out.")
+    print("The weights are missing: texts and pictures are shown as recorded.")
 
 # %% [markdown]
 # Is it the same model? `transformers` has its own Llama. It stores the rows of `w_q` and `w_k` in another order: it turns features $i$ and $i + K/2$ together, where this file and your `rotary` turn neighbours. `transformers_llama` reorders the rows, or leaves them as they are.
@@ -1118,19 +1135,27 @@ say(generate, own, conversation("Who wrote Don Quixote?"), "author", tokens=30)
 # %% demo
 from coursework.own_llama import attention_maps, residual_streams
 
-if own is not None:
-    torch.manual_seed(0)
-    once = torch.randint(1000, 40000, (1, 25))
-    twice = torch.cat([torch.zeros(1, 1, dtype=torch.long), once, once], dim=1)  # (1, 51)
+torch.manual_seed(0)
+once = torch.randint(1000, 40000, (1, 25))
+twice = torch.cat([torch.zeros(1, 1, dtype=torch.long), once, once], dim=1)  # (1, 51)
+
+
+def mean_weights():
+    """Both numbers of every head, (30, 9) each, from the rows of the second round."""
     maps = attention_maps(own, twice)  # (30, 9, 51, 51)
-    copying = maps.diagonal(offset=-24, dim1=-2, dim2=-1)[..., 2:].mean(dim=-1)  # (30, 9), second round
-    sink = maps[..., 26:, 0].mean(dim=-1)  # (30, 9)
-    figure, axes = plots.panels(1, 2, 9, 7)
-    for ax, (title, scores) in zip(axes[0], {"copying": copying, "sink": sink}.items()):
-        image = ax.imshow(scores, vmin=0, vmax=1, cmap="Blues", aspect="auto")
-        ax.set(title=title, xlabel="head", ylabel="layer", xticks=range(9))
-    figure.colorbar(image, ax=axes[0], label="mean weight")
-    print(f"more than half on the first token: {(sink > 0.5).float().mean():.0%} of the heads")
+    copying = maps.diagonal(offset=-24, dim1=-2, dim2=-1)[..., 2:].mean(dim=-1)
+    sink = maps[..., 26:, 0].mean(dim=-1)
+    return {"copying": copying.tolist(), "sink": sink.tolist()}
+
+
+heads = smollm.numbers("heads", mean_weights, own)
+figure, axes = plots.panels(1, 2, 9, 7)
+for ax, (title, weights) in zip(axes[0], heads.items()):
+    image = ax.imshow(weights, vmin=0, vmax=1, cmap="Blues", aspect="auto")
+    ax.set(title=title, xlabel="head", ylabel="layer", xticks=range(9))
+figure.colorbar(image, ax=axes[0], label="mean weight")
+share = (torch.tensor(heads["sink"]) > 0.5).float().mean()
+print(f"more than half on the first token: {share:.0%} of the heads")
 
 # %% [markdown]
 # On the left, a few heads stand out, all from layer 17 on: the *induction heads* of lesson 8 (Olsson et al. 2022, arXiv:2209.11895). On the right, four heads in ten give more than half of their weight to the first token, which carries no meaning here. The weights of a row have to sum to 1, and a head that finds nothing to read puts them there. The first token is an **attention sink** (Xiao et al. 2023, arXiv:2309.17453).
@@ -1138,14 +1163,16 @@ if own is not None:
 # How do the heads recognise it? Look at the vectors that enter each layer.
 
 # %% demo
-if own is not None:
-    streams = residual_streams(own, twice)  # (31, 51, 576)
-    largest = streams.abs().amax(dim=-1)  # (31, 51)
-    axes = plots.curves(range(31), {"first token": largest[:, 0].tolist(),
-                                    "all others": largest[:, 1:].amax(dim=-1).tolist()},
-                        labels=("layer", "largest feature"))
-    axes.set(yscale="log", ylim=(0.1, 1e5))
-    print(f"first token: {largest[:, 0].max():,.0f}; others: {largest[:, 1:].max():,.0f}")
+def largest_features():
+    """The largest feature of the first token, and of all others, at each layer."""
+    largest = residual_streams(own, twice).abs().amax(dim=-1)  # (31, 51)
+    return {"first token": largest[:, 0].tolist(), "all others": largest[:, 1:].amax(dim=-1).tolist()}
+
+
+largest = smollm.numbers("largest features", largest_features, own)
+axes = plots.curves(range(31), largest, labels=("layer", "largest feature"))
+axes.set(yscale="log", ylim=(0.1, 1e5))
+print("; ".join(f"{name}: {max(features):,.0f}" for name, features in largest.items()))
 
 # %% [markdown]
 # One feature of the first token jumps in the early layers, and again in layer 11, to about 20,000, where it stays until the last layers. No other token comes near. Such *massive activations* mark the sink (Sun et al. 2024, arXiv:2402.17762). Just before the second jump the feature is small, and there layer 11 has no sink: the pale row on the right.
@@ -1174,30 +1201,45 @@ if own is not None:
     with default_dtype(torch.bfloat16):  # 16 bits
         half = Llama(**smollm.SIZES)
     load_llama(half, smollm.load().tensors)
+
+
+def all_speeds():
+    """The tokens a second of both models, with the cache and without."""
     (kept, again), (kept_half, again_half) = speeds(own, lengths), speeds(half, lengths)
-    axes = plots.curves(lengths, {"32 bits, cache": kept, "32 bits, no cache": again,
-                                  "16 bits, cache": kept_half, "16 bits, no cache": again_half},
-                        labels=("tokens so far", "tokens a second"), base=2)
-    axes.set_ylim(top=2 * max(kept + kept_half))  # room for the names
-    print(f"after 256 tokens, the cache makes the next one {kept[-1] / again[-1]:.0f} times as fast")
+    return {"32 bits, cache": kept, "32 bits, no cache": again,
+            "16 bits, cache": kept_half, "16 bits, no cache": again_half}
+
+
+rates = smollm.numbers("tokens a second", all_speeds, own)
+axes = plots.curves(lengths, rates, labels=("tokens so far", "tokens a second"), base=2)
+axes.set_ylim(top=2 * max(max(each) for each in rates.values()))  # room for the names
+gain = rates["32 bits, cache"][-1] / rates["32 bits, no cache"][-1]
+print(f"after 256 tokens, the cache makes the next one {gain:.0f} times as fast")
 
 # %% [markdown]
-# With the cache, the speed depends little on the length. Without it, each token takes a pass over all positions, and the speed falls as the text grows: after 256 tokens, the next one comes about ten times as fast with the cache, or faster. Weights of 16 bits halve the memory. With the cache, they don't double the speed here, so reading the weights is not all that takes time.
+# With the cache, the speed depends little on the length. Without it, each token takes a pass over all positions, and the speed falls as the text grows: after 256 tokens, the next one comes about ten times as fast with the cache, or faster. Weights of 16 bits halve the memory. With the cache, they don't double the speed here.
 #
-# What would be the fastest possible? Each token needs every weight once, so the time to read them from memory is a lower bound. It is bytes over **bandwidth**. Measure how fast memory is read by a sum, and by the product of a matrix with one vector.
+# What would be the fastest possible? Each token needs every weight once, so the time to read them from memory is a lower bound. It is bytes over **bandwidth**. Measure how fast memory is read by a sum, and by the product of a matrix with one vector. Then measure what 16 bits bring to two such products: one with the table, which has to come from memory, and one with a matrix of the size of `w_q`, which stays inside the processor.
 
 # %% demo
-if own is not None:
-    table, vector = own.embedding.weight.detach(), torch.randn(576)
-    size = sum(weight.nbytes for weight in own.parameters())
-    print(f"weights: {size / 1e6:.0f} MB")
-    for name, read in {"sum": table.sum, "matrix times vector": lambda: table @ vector}.items():
-        bandwidth = table.nbytes / best(read)  # bytes a second
-        print(f"{name}: {bandwidth / 1e9:.1f} GB a second, enough for {bandwidth / size:.0f} tokens a second")
-    print(f"your model: {max(kept):.0f} tokens a second")
+size = 134_515_008 * 4  # bytes of all weights
+table, vector = torch.randn(49152, 576), torch.randn(1, 576)
+print(f"weights: {size / 1e6:.0f} MB")
+for name, read in {"sum": table.sum, "matrix times vector": lambda: F.linear(vector, table)}.items():
+    bandwidth = table.nbytes / best(read)  # bytes a second
+    print(f"{name}: {bandwidth / 1e9:.1f} GB a second, enough for {bandwidth / size:.0f} tokens a second")
+print(f"your model: {max(rates['32 bits, cache']):.0f} tokens a second")
+
+for name, matrix in {"the table": table, "w_q": table[:576]}.items():
+    small, short = matrix.bfloat16(), vector.bfloat16()
+    gain = best(lambda: F.linear(vector, matrix), 50) / best(lambda: F.linear(short, small), 50)
+    print(f"{name} in 16 bits: {gain:.1f} times as fast")
+del table, matrix, small
 
 # %% [markdown]
-# The sum reads fastest, and its limit holds for any program on this machine with one thread. Your model stays well below it. A product with a vector doesn't reach the full bandwidth, and attention, norms and a few thousand small calls of PyTorch come on top. With 16 bits the limit is twice as high. The file that you loaded takes 98 MB, less than a fifth of 538 MB, so its limit is more than five times as high. That is why people quantise.
+# The sum reads fastest, and its limit holds for any program on this machine with one thread. Your model stays well below it. A product with a vector doesn't reach the full bandwidth, and attention, norms and a few thousand small calls of PyTorch come on top.
+#
+# With 16 bits the limit is twice as high, and the product with the table, which has to be read from memory, is faster indeed. A matrix that stays inside the processor gains nothing, because there reading isn't what takes the time. (On a processor without instructions for 16 bits, both can be slower.) In a layer, the matrices are small and the calls are many, so that 16 bits bring little. The file that you loaded takes 98 MB, less than a fifth of 538 MB, so its limit is more than five times as high. That is why people quantise.
 
 # %% [markdown]
 # ### Exercise 7: the numbers of a model (2 points)
@@ -1264,14 +1306,47 @@ print("answers: complete, and in the right form; the numbers are graded later")
 
 # %% [markdown]
 # (Vaswani et al. 2017, section 5.1 and table 3; Allal et al. 2025.) In eight years the parts changed in detail. The amount of text changed most.
+#
+# Other models of today change further parts. You now know where each of these belongs:
+#
+# - a norm on queries and keys, so that scores stay small (Henry et al. 2020, arXiv:2010.04245);
+# - layers that attend only to the last few thousand positions, so that the cache stops growing (Beltagy et al. 2020, arXiv:2004.05150);
+# - one short vector a position in the cache, from which the keys and values of all heads are computed (DeepSeek-AI 2024, arXiv:2405.04434, section 2.1);
+# - many feed-forward networks in a layer, of which each token uses a few (Fedus et al. 2021, arXiv:2101.03961).
 
 # %% [markdown] slide="slide"
 # ## What's wrong here?
 #
-# The code below uses the parts that you wrote. It runs without an error, and every shape is right. Before you open the answer, write down three things: which line of your parts is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
+# In both cases the code runs without an error, and every shape is right. Before you open the answer, write down three things: which line is wrong, why it causes this symptom, and a test of one or two lines that would have found it. (Not counted.)
 
 # %% [markdown] slide="subslide"
-# ### Case: half the bits, and no answer
+# ### Case 1: the answer that breaks off
+#
+# A friend's model has the same weights. On the three prompts above, its logits agree with those of `transformers`, to rounding. Then it answers a question, greedily, with your `generate`:
+
+# %% demo
+from coursework.broken_cache import BrokenCache
+
+theirs = None if own is None else BrokenCache(own)
+for question in (france, "Name three colours."):
+    say(generate, own, conversation(question), "yours", tokens=16)
+    say(generate, theirs, conversation(question), "theirs", tokens=16)
+
+# %% [markdown]
+# **Where does it go wrong?** The answers begin alike. Which calls of the model have a past, and which don't?
+#
+# <details><summary>Answer</summary>
+#
+# **The mistake.** In the attention, the keys are turned *after* the new ones are appended: `k = torch.cat([past[0], k], dim=2)` comes first, and then `k = rotary_from(k, 0, base)`. So the keys of the past, which are turned already, are turned again at every call.
+#
+# **Why this symptom.** The comparison with `transformers` reads each prompt in one go, without a past, and so does the first call of `generate`: the first token is right. From then on, each call turns every earlier key once more, so a query finds them where they never were.
+#
+# **A test that finds it.** Read a text in two pieces and in one go, and compare, as in step 5 of exercise 2.
+#
+# </details>
+
+# %% [markdown] slide="subslide"
+# ### Case 2: half the bits, and no answer
 #
 # The model of the last section has weights in `bfloat16`, and it answers. Then someone converts them with `.half()` to `float16`, which takes just as little memory. No logit is infinite or NaN.
 

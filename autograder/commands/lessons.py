@@ -1,4 +1,4 @@
-"""What makes lessons: `build`, `new-exercise`, `lectures`, `open`, `site` and `bundle`."""
+"""What makes lessons: `build`, `new-exercise`, `suggest-mistakes`, `lectures`, `open`, `site`, `bundle`."""
 
 import json
 import subprocess
@@ -62,6 +62,42 @@ def new_exercise(course: Course, lesson: str, exercise: str) -> None:
     for path in scaffold(course, lesson, exercise):
         click.echo(f"wrote {course.shown(path)}")
     click.echo("fill them in, then run 'autograder build'; CONTRIBUTING.md leads through it")
+
+
+@click.command(
+    "suggest-mistakes",
+    cls=Command,
+    examples={
+        "autograder suggest-mistakes 03": "Print entries for the catalogue of lesson 03.",
+        "autograder suggest-mistakes 03 > new.yaml": "Keep them, to choose from.",
+    },
+)
+@click.argument("lesson", type=LESSON)
+@pass_course
+def suggest_mistakes(course: Course, lesson: str) -> None:
+    """Print known mistakes that the catalogue lacks, as YAML.
+
+    They are what two or more students of the class, as it was graded, made wrong alike in LESSON, where a
+    small change of their code makes it right and no known mistake was named. Paste an entry into the file
+    that its comment names, put title and hint in your own words, and run 'autograder build'.
+    """
+    from autograder.grading.suggest import suggestions, unnamed_groups
+    from autograder.judge.oracle import Oracle
+    from autograder.lessons.loading import load_lesson
+    from autograder.reports.class_answers import read_answers
+    from autograder.storage.attempts import AttemptLog
+    from autograder.storage.course_key import lesson_key
+
+    attempts = AttemptLog(course.reports).latest(lesson) if course.reports.is_dir() else {}
+    groups = unnamed_groups(attempts.values())
+    if not groups:
+        click.echo("# No two students made the same mistake without a name.")
+        return
+    oracle = Oracle(load_lesson(course, lesson), lesson_key(course, lesson))
+    given = read_answers(course, lesson, attempts).given
+    answers = {name: {who: each.text for who, each in found.items()} for name, found in given.items()}
+    for entry in suggestions(oracle, groups, answers):
+        click.echo(entry)
 
 
 @click.command(

@@ -157,8 +157,19 @@ def _exported(lesson: LessonText, about: LessonCell, cell: Any, folder: Path) ->
         yield from _prose(folded, about.slide, about.id, folder)
     elif about.kind.is_markdown:
         yield from _told(cell, slide, folder)
-    elif not paging.shows(cell, CONTROLS) and not only_noise(cell):
-        yield from laid_out(cell, slide)
+    elif not only_noise(cell) and (still := without_controls(cell)):
+        yield from laid_out(still, slide)
+
+
+def without_controls(cell: Any) -> Any | None:
+    """Return a cell with the HTML that takes the place of its controls, None if there is none."""
+    if not paging.shows(cell, CONTROLS):
+        return cell
+    still = deepcopy(cell)
+    for data in (output.get("data", {}) for output in still.outputs):
+        if data.pop(CONTROLS, None) is not None and "text/html" not in data:
+            return None
+    return still
 
 
 def _told(cell: Any, slide: str, folder: Path) -> Iterator[Piece]:

@@ -9,7 +9,6 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from latex2mathml.converter import convert
 from nbconvert import SlidesExporter
 
 from autograder.authoring.files import write
@@ -17,6 +16,7 @@ from autograder.lecture.pages import slide_notebook, solved_lesson
 from autograder.lecture.paging import IMAGE
 from autograder.model.course import Course
 from autograder.model.errors import LectureError
+from autograder.reports.mathml import converted
 
 HERE: Final = Path(__file__).parent
 SUFFIX: Final = ".slides.html"
@@ -102,7 +102,7 @@ def _mathml(found: re.Match[str]) -> str:
     if not tex:
         return found[0]
     try:
-        mathml = convert(tex)
+        mathml = converted(tex)
     except Exception as problem:  # the converter raises a class of its own for each fault
         raise ValueError(f"{tex!r} is not a formula: {type(problem).__name__}") from problem
     if "\\" in mathml:  # it passes a command that it does not know on as text

@@ -22,6 +22,11 @@ _ELEMENTS = """math mrow mi mo mn mtext msup msub msubsup mfrac msqrt mroot move
 mtd mspace mpadded mphantom menclose mstyle mmultiscripts mprescripts none semantics"""
 _TAG = re.compile(rf'</?(?:{"|".join(_ELEMENTS.split())})(?: (?:[a-z]+)="[\w .:/#%+-]*")*\s*/?>', re.ASCII)
 _BINDING = re.compile(r" (?:on\w+|href|src|style|class|id|name)=", re.IGNORECASE)
+_NAME = "<mi>(?:sin|cos|tan|exp|log|ln|max|min)</mi>"
+# Before a function's name, and after it; not inside `sin²`, where the name is the base of a power.
+_UNSPACED = re.compile(
+    rf"(?<=</mi>|</mn>)(?={_NAME})|(?<!<msup>)(?<!<msub>)({_NAME})(?=<m[in]>|<ms(?:up|ub|qrt)>)"
+)
 
 
 def typeset_markdown(source: str) -> str:
@@ -52,6 +57,15 @@ def _with_formulas(text: NavigableString) -> str:
     return "".join([*pieces, escape(text[end:])])
 
 
+def converted(tex: str, display: str = "inline") -> str:
+    """Return a formula as MathML, with thin spaces around the names of functions: `sin a`, not `sina`.
+
+    Raises whatever the converter raises for what is no formula.
+    """
+    made: str = convert(tex, display=display)
+    return _UNSPACED.sub(r'\1<mspace width="0.17em"/>', made)
+
+
 @lru_cache(maxsize=2048)  # a class's pages share the lesson's formulas
 def mathml(tex: str, *, block: bool = False) -> str:
     """Return a formula as MathML; empty if it is too long, unknown, or not only a formula.
@@ -61,7 +75,7 @@ def mathml(tex: str, *, block: bool = False) -> str:
     if len(tex) > LONGEST or not is_harmless(tex):
         return ""
     try:
-        made = convert(tex, display="block" if block else "inline")
+        made = converted(tex, "block" if block else "inline")
         ET.fromstring(made)  # noqa: S314 - without a document type there is nothing to expand
     except Exception:  # the converter raises a class of its own for each fault
         return ""

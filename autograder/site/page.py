@@ -162,7 +162,7 @@ def _code(source: str) -> Markup:
 def _output(output: Any) -> Markup:
     """Return one output as HTML; progress bars and missing programs are left out."""
     data = output.get("data", {})
-    if CONTROLS in data:
+    if CONTROLS in data and "text/html" not in data:
         return NEEDS_KERNEL
     if "image/png" in data:
         return PICTURE.format(data["image/png"].strip())

@@ -17,6 +17,12 @@ from coursework.engine.operations import CallFunction, CallModule
 
 PAST: Final = "past"
 PAIR: Final = {"pair": "Return a pair: the output, and the keys and values so far."}
+WRITING: Final = {
+    "logits": "`choose` should get the logits of the last position, of shape (1, V). "
+    "Print the shape of what it gets.",
+    "ids": "The model should get ids of shape (1, T): the prompt, and then one token at a time, of shape "
+    "(1, 1). Print the shape of what it gets.",
+}
 WORDS: Final = 10
 TOP: Final = 3.0  # the likeliest token's logit
 WIDTH, KEYS, HIDDEN, TOKENS = 4, 2, 3, 5  # of the model to load
@@ -87,6 +93,25 @@ def _is_kept(now: Any, then: Any, copy: Any) -> bool:
     return bool(now is then)
 
 
+def ids_given(given: Any) -> torch.Tensor:
+    """Return what a model is called with; StructureError if it is not of two dimensions, (1, T)."""
+    if not isinstance(given, torch.Tensor) or given.dim() != 2:
+        raise StructureError("ids", detail=_form_of(given))
+    return given
+
+
+def logits_given(given: Any, words: int) -> torch.Tensor:
+    """Return what `choose` is called with; StructureError if it is not (1, `words`)."""
+    if not isinstance(given, torch.Tensor) or given.shape != (1, words):
+        raise StructureError("logits", detail=_form_of(given))
+    return given
+
+
+def _form_of(given: Any) -> str:
+    """Return what tells a wrong argument from others: a tensor's shape, or the type."""
+    return str(tuple(given.shape)) if isinstance(given, torch.Tensor) else kind_of(given)
+
+
 class Adder(nn.Module):
     """A model with a cache: the next token is the sum of all tokens so far, without its tens."""
 
@@ -98,7 +123,7 @@ class Adder(nn.Module):
 
     def forward(self, ids: torch.Tensor, past: Any = None) -> tuple[torch.Tensor, list[Any]]:
         """(1,T), a list with a pair (1,1,P,1) -> logits (1,T,WORDS), a list with a pair (1,1,P+T,1)."""
-        self.calls.append(ids.size(1))
+        self.calls.append(ids_given(ids).size(1))
         self.trained |= self.training
         self.with_gradient |= torch.is_grad_enabled()
         new = ids[:, None, :, None].float()
@@ -121,6 +146,8 @@ class WriteExample(CallFunction):
     fails: bool = False
     train: bool = True
 
+    faults: ClassVar = WRITING
+
     def run(self, answer: Answer) -> Any:
         """Call it."""
         _, ids, max_new, _, end_id = self.args
@@ -130,7 +157,7 @@ class WriteExample(CallFunction):
         def choose(logits: torch.Tensor) -> torch.Tensor:
             if self.fails and as_given:
                 raise InterruptedError
-            as_given.append(logits.shape == (1, WORDS) and bool(logits.max() == TOP))
+            as_given.append(bool(logits_given(logits, WORDS).max() == TOP))
             return (logits.argmax(dim=-1) + self.step) % WORDS
 
         try:

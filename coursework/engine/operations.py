@@ -3,7 +3,7 @@
 import contextlib
 import inspect
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -199,7 +199,7 @@ class ModuleGradients(ModuleOperation):
         found: dict[str, Any] = {path: attribute(built, path).grad for path in paths}
         if self.of_arguments:
             found |= {f"argument {number}": arg.grad for number, arg in enumerate(args) if _is_float(arg)}
-        return found | ({"unregistered": _unregistered(built, paths)} if self.registration else {})
+        return found | ({"unregistered": unregistered(built, paths)} if self.registration else {})
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class ReadState(ModuleOperation):
             "value": lambda: here.detach() if isinstance(here, torch.Tensor) else here,
             "shape": lambda: tuple(here.shape),
             "kind": lambda: _kind(built, path),
-            "registered": lambda: not _unregistered(built, [path]),
+            "registered": lambda: not unregistered(built, [path]),
         }
         found = {fact: known[fact]() for fact in self.facts}
         return found[self.facts[0]] if len(self.facts) == 1 else found
@@ -276,7 +276,8 @@ class TwoOutputs(ModuleOperation):
         return returned_tensor(built(*self.calls[number]))
 
 
-def _unregistered(built: nn.Module, paths: Sequence[str]) -> list[str]:
+def unregistered(built: nn.Module, paths: Iterable[str]) -> list[str]:
+    """Return those of some paths whose tensors an optimiser would not be given."""
     known = {id(parameter) for parameter in built.parameters() if parameter.requires_grad}
     return [path for path in paths if id(attribute(built, path)) not in known]
 

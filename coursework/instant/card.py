@@ -29,7 +29,8 @@ from coursework.engine.draw import (
     picture_of,
     tables_of,
 )
-from coursework.engine.examples import Example, ExampleSet
+from coursework.engine.examples import RIGHT as RIGHT_FORM
+from coursework.engine.examples import Example, ExampleSet, sign
 from coursework.engine.observation import Observation
 from coursework.engine.operations import ModuleOperation
 from coursework.engine.trial import took_too_long
@@ -137,11 +138,13 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
     if not wrong:
         count = COUNTS.get(len(pairs), f"all {len(pairs)} examples")
         return Card(examples.name, passed=True, headline=PASSED.format(count=count))
-    example, seen = min(wrong, key=lambda pair: (_is_lost(*pair), _size(pair[0])))
+    nothing = all(seen.raised is None and seen.value is None for seen in got)  # not what some mistake loses
+    mistake = None if nothing else examples.recognise(got)
+    told = [pairs[place] for place in _shown_on(examples, mistake[0], got)] if mistake else []
+    example, seen = min(told or wrong, key=lambda pair: (_is_lost(*pair), _size(pair[0])))
     compared = Comparison(example.operation, seen, example.expected, examples.name, source)
     changed = changed_arguments(compared, example.names)
-    nothing = all(seen.raised is None and seen.value is None for seen in got)  # not what some mistake loses
-    if mistake := None if nothing else examples.recognise(got):
+    if mistake:
         title, hint = mistake
         title = title if title[-1:] in ".?!" else f"{title}."
     else:
@@ -156,6 +159,19 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
         headline = "The example comes out wrong."
     shown = _shown(example, seen, [name.strip("`") for name in changed])
     return Card(examples.name, False, headline, title, hint, mistake is not None, shown)
+
+
+def _shown_on(examples: ExampleSet, title: str, got: Sequence[Observation]) -> list[int]:
+    """Return the places of the wrong results that a known mistake of this title gives by itself."""
+    pairs = zip(got, examples.examples, strict=True)
+    signatures = [sign(seen, example.expected) for seen, example in pairs]
+    alone = [each for each in examples.mistakes if each.either or len(each.titles) == 1]
+    known = [each.signatures for each in alone if each.titles[0] == title]
+    return [
+        place
+        for place, one in enumerate(signatures)
+        if one.form != RIGHT_FORM and any(one.matches(signs[place]) for signs in known)
+    ]
 
 
 def _what_is_wrong(compared: Comparison, example: Example) -> str:

@@ -12,6 +12,7 @@ from coursework.instant.runs import Runs
 
 DONE, OPEN, WRONG = "✓", "○", "✗"
 RIGHT = "right on its examples"
+FILLED = "filled in; grading says whether it is right"
 HAND_IN = "To hand in: save the notebook (Ctrl+S), then run `hand_in()` in a cell of its own."
 
 
@@ -103,7 +104,7 @@ def _state(
     if not exercise.stand_in:  # a dictionary of answers, of which there are no examples
         value = names[exercise.name]
         left = [key for key, answer in value.items() if answer is None] if isinstance(value, dict) else []
-        return (OPEN, f"still to be answered: {', '.join(map(str, left))}") if left else (DONE, "filled in")
+        return (OPEN, f"still to be answered: {', '.join(map(str, left))}") if left else (DONE, FILLED)
     return _tried(exercise, names)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SECONDS = 5.0
 MISSING = '`{name}` is not defined yet. Run the cell above first, or `skip("{name}")` to go on without it.'
-NO_EXAMPLE = "There is no example for `{name}`, so there is nothing to check here. Run the visible tests."
+NO_EXAMPLE = "There is no example for `{name}`, so nothing is checked here. Grading says whether it is right."
 UNKNOWN = "`check()` lists the exercises of this lesson."
 FAULT = "The check itself failed ({kind}). Your answer may still be right: run the visible tests."
 SKIPPED = (
@@ -31,6 +31,7 @@ SKIPPED = (
 )
 TEST_FAILS = "right on its examples, but a visible test fails:"
 NO_POINTS = "Grading gives no points for this."
+UNTRAINED = "right on its examples, but it would not be trained as a whole."
 RIGHT_BUT = "right with a working {first}."
 EARLIER = '`check("{first}")` fails first: fix that. Your `{name}` calls it, and is right apart from that.'
 ALSO = "Its own mistake is below; {first}, which it calls, fails as well."
@@ -175,7 +176,7 @@ def _tried(examples: Any, exercise: Exercise | None, names: Mapping[str, Any]) -
     from coursework.engine.trial import took_too_long, try_for
     from coursework.exclusions import excluded
     from coursework.instant.card import Card, card_of
-    from coursework.instant.unregistered import HINT, unregistered
+    from coursework.instant.unregistered import missed
 
     excludes = exercise.excludes if exercise else ()
     instead = exercise.instead if exercise else ""
@@ -195,8 +196,10 @@ def _tried(examples: Any, exercise: Exercise | None, names: Mapping[str, Any]) -
         title = f"`{called[0]}` is excluded in this exercise. {instead}"
         return Card(examples.name, False, NO_POINTS, title)
     card = card_of(examples, got, source)
-    if not card.passed and not card.known and (title := unregistered(examples.examples[0].operation, answer)):
-        card = replace(card, title=title, hint=HINT)
+    title, hint = ("", "") if card.known else missed(examples, answer)
+    if title:
+        headline = UNTRAINED if card.passed else card.headline
+        card = replace(card, passed=False, headline=headline, title=title, hint=hint)
     return replace(card, printed=said.getvalue())
 
 

@@ -1,31 +1,48 @@
-"""Finds layers that a module keeps in a plain list, where PyTorch does not see them."""
+"""What an optimiser would miss in a module: layers in a plain list, weights that are plain tensors."""
 
 import contextlib
 import io
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import nn
 
-from coursework.engine.operation import Operation
-from coursework.engine.operations import ModuleOperation
+from coursework.engine.examples import ExampleSet
+from coursework.engine.operation import Answer
+from coursework.engine.operations import ModuleOperation, unregistered
 
-TITLE = (
+LAYERS = (
     "`{name}` is a plain {kind}, so PyTorch doesn't see the layers in it: they are not trained, saved or "
     "switched to eval mode."
 )
-HINT = "`nn.ModuleList` is used like a list, and registers its layers."
+LAYERS_HINT = "`nn.ModuleList` is used like a list, and registers its layers."
+WEIGHT = "`{path}` is not a parameter that can be trained: `parameters()` doesn't yield it."
+WEIGHT_HINT = (
+    "Assign an `nn.Parameter`, or a layer that has one, to an attribute of the module in `__init__`. Print "
+    "`list(module.named_parameters())`."
+)
 
 
-def unregistered(operation: Operation, answer: Any) -> str:
-    """Return what to say of an attribute of a module that is a plain list of layers, "" if there is none."""
-    if not isinstance(operation, ModuleOperation):
-        return ""
+def missed(examples: ExampleSet, answer: Any) -> tuple[str, str]:
+    """Return a title and a hint for the first thing that an optimiser would miss, two "" if there is none."""
     quiet = contextlib.redirect_stdout(io.StringIO())
     with contextlib.suppress(Exception), torch.random.fork_rng([]), quiet:
+        return next(_found(examples, answer), ("", ""))
+    return "", ""
+
+
+def _found(examples: ExampleSet, answer: Any) -> Iterator[tuple[str, str]]:
+    asked = [each.operation for each in examples.examples if isinstance(each.operation, ModuleOperation)]
+    for operation in asked[:1]:
         built = answer(*operation.init, **operation.init_kwargs)
         lists = {name: value for name, value in vars(built).items() if isinstance(value, (list, tuple))}
         layers = {name: {each for each in lists[name] if isinstance(each, nn.Module)} for name in lists}
-        unseen = [name for name in lists if layers[name] - set(built.modules())]
-        return TITLE.format(name=unseen[0], kind=type(lists[unseen[0]]).__name__)
-    return ""
+        for name in (name for name in lists if layers[name] - set(built.modules())):
+            yield LAYERS.format(name=name, kind=type(lists[name]).__name__), LAYERS_HINT
+    for operation in asked:
+        if operation.weights:
+            built = operation.build(Answer({examples.name: answer}, examples.name))
+            for path in unregistered(built, operation.weights):
+                yield WEIGHT.format(path=path), WEIGHT_HINT
+            return

@@ -1,8 +1,11 @@
 """The box to talk in shows what a model says, also when the student's code fails."""
 
+from typing import Any
+
 import pytest
 from IPython import display
 
+from autograder.lecture.pages import CONTROLS
 from coursework import chat_box, smollm
 from coursework.chat_box import ChatBox, Show
 from coursework.own_llama import END
@@ -95,18 +98,29 @@ def test_nothing_typed_is_no_turn() -> None:
     assert box.turns == []
 
 
-def test_without_weights_it_says_how_to_get_them(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One line, and no box."""
+def test_without_weights_there_is_a_recorded_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is shown as HTML, and there is no box."""
 
     def missing() -> smollm.SmolLM:
         raise smollm.NotInstalledError(smollm.INSTALL)
 
+    shown: list[display.HTML] = []
     monkeypatch.setattr(smollm, "load", missing)
-    monkeypatch.setattr(display, "display", lambda *_: pytest.fail("there is nothing to talk to"))
+    monkeypatch.setattr(display, "display", shown.append)
     chat_box.chat_box()
-    assert smollm.INSTALL in capsys.readouterr().out
+    (still,) = shown
+    assert "needs the weights" in still.data
+    assert "The capital of Italy is Rome." in still.data
+
+
+def test_where_no_kernel_runs_the_recorded_conversation_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page or a slide shows the HTML beside the view of the box."""
+    shown: list[dict[str, Any]] = []
+    monkeypatch.setattr(display, "display", lambda data, *, raw: shown.append(data))
+    chat_box.chat_box()
+    assert CONTROLS in shown[0]
+    assert "no text was recorded" not in shown[0]["text/html"]
+    assert shown[0]["text/html"].count("<b>model</b>") == 2
 
 
 def test_the_sliders_can_be_left_out() -> None:

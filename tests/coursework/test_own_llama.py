@@ -10,6 +10,7 @@ import torch
 from lessons_text.lesson_run import LessonRun
 
 from coursework import llama_twin, own_llama, smollm
+from coursework.broken_cache import BrokenCache
 
 PROMPTS = (
     "The capital of France is", "Once upon a time", "def add(a, b):", "Water boils at", "My favourite colour is",
@@ -95,6 +96,17 @@ def test_a_default_dtype_ends_with_its_block() -> None:
     assert torch.get_default_dtype() == torch.float32
 
 
+@torch.no_grad()
+def test_a_broken_cache_is_right_without_a_past(own: torch.nn.Module) -> None:
+    """It is wrong from the second call on, and leaves the past that it is given as it was."""
+    broken, ids = BrokenCache(own), smollm.load().encode("The capital of France is")
+    (mine, past), (theirs, _) = own(ids[:, :3]), broken(ids[:, :3])
+    assert torch.equal(mine, theirs)
+    before = past[0][0].clone()
+    assert (own(ids[:, 3:], past)[0] - broken(ids[:, 3:], past)[0]).abs().max() > 1
+    assert torch.equal(past[0][0], before)
+
+
 def test_without_weights_it_shows_what_was_recorded(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -107,6 +119,7 @@ def test_without_weights_it_shows_what_was_recorded(
     recorded.write_text(json.dumps({"mine | Hello": "there"}), "utf-8")
     monkeypatch.setattr(smollm, "load", missing)
     monkeypatch.setattr(smollm, "RECORDED", recorded)
+    monkeypatch.setattr(smollm, "_said", set())
     smollm._texts.cache_clear()
     own_llama.say(lambda *_: pytest.fail("there is no model"), None, "Hello", "mine")
     smollm._texts.cache_clear()

@@ -198,10 +198,11 @@ def test_random_numbers_do_not_depend_on_the_model(model: SmolLM) -> None:
 def test_without_the_package_recorded_texts_are_shown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """One line says how to get the model, and the lesson runs on."""
+    """One line says how to get the model, once in a session, and the lesson runs on."""
     recorded = tmp_path / "texts.json"
     recorded.write_text(json.dumps({f"right | {PROMPT}": " Paris.", f"next | {PROMPT}": {" Paris": 0.77}}))
     monkeypatch.setattr(smollm, "RECORDED", recorded)
+    monkeypatch.setattr(smollm, "_said", set())
     smollm._texts.cache_clear()
     smollm.write(PROMPT, "right")
     said = capsys.readouterr().out
@@ -209,8 +210,21 @@ def test_without_the_package_recorded_texts_are_shown(
     assert smollm.INSTALL in said
     assert not smollm.installed()
     smollm.write("Another prompt")
-    assert "no text was recorded" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert said.endswith("(no text was recorded for this prompt) (recorded)\n")
+    assert smollm.INSTALL not in said
     assert smollm.next_tokens(PROMPT) == {" Paris": 0.77}
+    smollm._texts.cache_clear()
+
+
+def test_numbers_are_worked_out_or_as_they_were_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With few digits, in whatever lists and dictionaries they are."""
+    monkeypatch.setattr(smollm, "RECORDED", tmp_path / "texts.json")
+    monkeypatch.setenv(smollm.RECORD, "1")
+    smollm._texts.cache_clear()
+    found = {"one": [1.23456, 2], "other": 12345.6}
+    assert smollm.numbers("mine", lambda: found, model="here") == found
+    assert smollm.numbers("mine", lambda: pytest.fail("there is no model"), None) == {"one": [1.23, 2], "other": 12300}
     smollm._texts.cache_clear()
 
 

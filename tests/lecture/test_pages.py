@@ -18,7 +18,7 @@ from nbformat.v4 import new_code_cell, new_output
 
 from autograder.cli import main
 from autograder.lecture import pages
-from autograder.lecture.pages import live_notebook, slide_notebook, solved_lesson
+from autograder.lecture.pages import CONTROLS, live_notebook, slide_notebook, solved_lesson, without_controls
 from autograder.model.course import Course
 from autograder.model.lesson_text import read_lesson
 
@@ -159,6 +159,18 @@ def test_exported_slides_leave_out_what_needs_a_kernel(slides: Any) -> None:
     assert "visible tests pass" not in text
     assert "<summary>Hint" not in text
     assert "sorted_weights" in text
+
+
+def test_html_beside_controls_takes_their_place_on_a_slide() -> None:
+    """A box to type in comes with a recorded conversation; controls without any are left out."""
+    still, bare = (
+        new_code_cell("box()", outputs=[new_output("display_data", {CONTROLS: {}, **more})])
+        for more in ({"text/html": "<p>said</p>"}, {})
+    )
+    shown = without_controls(still)
+    assert [dict(output.data) for output in shown.outputs] == [{"text/html": "<p>said</p>"}]
+    assert CONTROLS in still.outputs[0].data
+    assert without_controls(bare) is None
 
 
 @pytest.mark.parametrize("lesson", COURSE.lessons())

@@ -119,6 +119,12 @@ def test_rotary_from_goes_on_where_rotary_would_be(dtype: torch.dtype, start: in
     assert bool(x.grad[:, :, start:].any())
 
 
+def test_rotary_from_refuses_a_base_in_place_of_the_start() -> None:
+    """The two arguments are easily exchanged."""
+    with pytest.raises(TypeError, match="Is it the base"):
+        start_anywhere(rotary)(torch.randn(1, 2, 3, 4), 10000.0)
+
+
 def test_rotary_from_works_after_a_call_in_inference_mode() -> None:
     """What it keeps of one call can be used where gradients are recorded."""
     rotary_from = start_anywhere(rotary)

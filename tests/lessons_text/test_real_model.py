@@ -12,6 +12,7 @@ from coursework import smollm
 
 QUOTED = re.compile(r"^# \| [A-Z] \| \*(.+?)\*", re.M)  # a row of a table of answers
 OWN = {"next | The capital of France is"}  # drawn, not printed
+DRAWN = f" | {smollm.NUMBERS}"
 
 
 def printed(course: Course) -> str:
@@ -29,7 +30,7 @@ def test_recorded_texts_are_those_of_the_solved_notebooks(course: Course) -> Non
     recorded = json.loads(smollm.RECORDED.read_text("utf-8"))
     for key, text in recorded.items():
         label, prompt = key.split(" | ")
-        if key not in OWN:
+        if key not in OWN and not key.endswith(DRAWN):
             assert f"{label}: {text}" in shown or f"{label}: {prompt}{text}" in shown, key
 
 

@@ -41,6 +41,14 @@ def test_formulas_are_typeset(markdown: str, element: str) -> None:
     assert "$" not in page.get_text()
 
 
+@pytest.mark.parametrize(
+    ("tex", "spaces"), [(r"\sin a \cos b", 3), (r"\sin(a)", 0), (r"\sin^2 + \cos^2", 0), (r"2 \log n", 2)]
+)
+def test_names_of_functions_stand_apart(tex: str, spaces: int) -> None:
+    """`sin a` is not set as `sina`; brackets, powers and signs need no space."""
+    assert mathml(tex).count("<mspace") == spaces
+
+
 @pytest.mark.parametrize("tex", EVIL)
 def test_what_is_not_only_a_formula_is_shown_as_text(tex: str) -> None:
     """The converter would pass markup on."""

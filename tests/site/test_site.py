@@ -55,12 +55,13 @@ def test_code_is_the_released_and_outputs_are_those_of_equal_code() -> None:
     ("output", "shown"),
     [
         ({"application/vnd.jupyter.widget-view+json": {}, "text/plain": "VBox()"}, NEEDS_KERNEL),
+        ({"application/vnd.jupyter.widget-view+json": {}, "text/html": "<b>still</b>"}, "<b>still</b>"),
         ({"text/plain": "a < b"}, "<pre>a &lt; b</pre>"),
         ({"text/html": "<b>bold</b>", "text/plain": "x"}, "<b>bold</b>"),
     ],
 )
 def test_each_kind_of_output_is_shown_its_own_way(output: dict[str, object], shown: str) -> None:
-    """A control is announced, text is escaped, and a view of our own is shown as it is."""
+    """A control is announced, unless HTML takes its place; text is escaped, and a view of our own is shown as it is."""
     notebook = new_notebook(cells=[code("d", "show()", **output)])
     (block,) = LessonPage("01", notebook, notebook).blocks
     assert block.outputs == shown

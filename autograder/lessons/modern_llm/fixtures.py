@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 import torch
 from torch import nn
 
-from coursework.engine.operation import (
-    Answer, Operation, StructureError, attribute, first_tensor, kind_of, load,
-)
+from coursework.engine.modern_parts import WRITING, ids_given, logits_given
+from coursework.engine.operation import Answer, Operation, attribute, first_tensor, load
 from coursework.engine.operations import TwoOutputs
 
 VOCABULARY = 21  # of the scripted model; 17 of its words are given by its rule, a prime
@@ -137,7 +136,7 @@ class ScriptedModel(nn.Module):
         """(1,T), a list of two pairs -> logits (1,T,V), a new list of two pairs."""
         self.in_train_mode |= self.training or self.dropout.training
         self.with_gradient |= torch.is_grad_enabled()
-        self.lengths.append(ids.size(1))
+        self.lengths.append(ids_given(ids).size(1))
         if len(self.lengths) == self.fails_at:
             raise PlannedError
         new = ids[:, None, :, None].float().expand(-1, -1, -1, 2)  # (1, 1, T, 2)
@@ -189,7 +188,7 @@ class Write(Operation):
 
     arguments_in: ClassVar[Sequence[str]] = ("ids",)
 
-    faults: ClassVar = {"logits": "`choose` should get the logits of the last position, of shape (1, V)."}
+    faults: ClassVar = WRITING
 
     def run(self, answer: Answer) -> Any:
         return self.written(answer)[2]
@@ -199,7 +198,7 @@ class Write(Operation):
         model, asked = self.model(), []
 
         def choose(logits: torch.Tensor) -> torch.Tensor:
-            asked.append(self.logits(logits))
+            asked.append(logits_given(logits, VOCABULARY).detach().clone())
             return logits.sort(dim=-1, descending=True).indices[:, self.rank]
 
         return model, asked, answer.find()(model, self.ids, self.max_new, choose, self.end_id)
@@ -208,11 +207,6 @@ class Write(Operation):
         """Return the model in its mode."""
         return ScriptedModel(self.factor, self.ids.size(1), self.end, self.end_id).train(self.train)
 
-    def logits(self, given: Any) -> torch.Tensor:
-        """Return a copy of what `choose` was given; StructureError if it is not (1, V)."""
-        if not isinstance(given, torch.Tensor) or given.shape != (1, VOCABULARY):
-            raise StructureError("logits", detail=kind_of(given))
-        return given.detach().clone()
 
 
 @dataclass(frozen=True)
@@ -258,7 +252,7 @@ class FailingWrite(Write):
             calls += 1
             if self.where == "choose" and calls == 3:
                 raise PlannedError
-            return logits.argmax(dim=-1)
+            return logits_given(logits, VOCABULARY).argmax(dim=-1)
 
         raised = False
         try:

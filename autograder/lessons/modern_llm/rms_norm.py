@@ -35,6 +35,8 @@ def _wrong_token(seen: Comparison) -> str | None:
 def _total(seen: Comparison) -> str | None:
     if seen.got.value["total"] > seen.expected.value["total"]:
         return "There are more parameters than `weight`. An RMS norm has no bias."
+    if seen.got.value["total"] < seen.expected.value["total"]:
+        return "`parameters()` yields fewer numbers than `weight` should have. Is it an nn.Parameter?"
     return None
 
 
