@@ -280,7 +280,7 @@ class LessonText:
         return inside(self._answered(exercise).text, Region.SCHEME)
 
     def test(self, exercise: str) -> str:
-        """Return the visible tests of an exercise as notebooks have them; LessonTextError for an unknown id."""
+        """Return an exercise's visible tests as notebooks have them; LessonTextError for an unknown id."""
         return self._find(exercise, (CellKind.TEST,)).in_notebooks
 
     def title(self, exercise: str) -> str:
