@@ -1,4 +1,4 @@
-"""The build: parse, verify, notebook, release, verify the release, model answers."""
+"""The build: parse, check the rules, notebook, release, check the release, model answers."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -24,8 +24,8 @@ from autograder.authoring.notebook import (
     was_run,
     with_outputs_of,
 )
-from autograder.authoring.release import generate_assignment, verify_release
-from autograder.authoring.rules import IMAGES, check_images, images_of, verify
+from autograder.authoring.release import check_release, generate_assignment
+from autograder.authoring.rules import IMAGES, check_images, check_rules, images_of
 from autograder.authoring.validate import validate
 from autograder.lessons.loading import with_checks
 from autograder.model.course import Course
@@ -86,7 +86,7 @@ def check(course: Course, lessons: Sequence[str] | None = None) -> None:
 def assemble(course: Course, name: str) -> Built:
     """Make everything of one lesson except the outputs of its model answers; write nothing."""
     lesson = read_lesson(course.text(name))
-    verify(lesson)
+    check_rules(lesson)
     checks = with_checks(lesson)
     validate(checks)
     check_images(lesson, course.images)
@@ -97,7 +97,7 @@ def assemble(course: Course, name: str) -> Built:
             picture = (course.images / image).read_bytes()
             write(stage.source / name / IMAGES / image, picture)
             write(stage.solutions / IMAGES / image, picture)
-        verify_release(lesson, read_notebook(generate_assignment(stage.root, name) / f"{name}.ipynb"))
+        check_release(lesson, read_notebook(generate_assignment(stage.root, name) / f"{name}.ipynb"))
         files = {path.relative_to(stage.root): path.read_bytes() for path in files_in(stage.root)}
     return Built(lesson, checks, files, solution_notebook(lesson))
 

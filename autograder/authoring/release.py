@@ -81,7 +81,7 @@ def _create_gradebook(course: Course) -> None:
     draft.replace(course.gradebook)
 
 
-def verify_release(lesson: LessonText, notebook: Any) -> None:
+def check_release(lesson: LessonText, notebook: Any) -> None:
     """Raise LessonTextError where a released notebook shows what only the instructor should see."""
     for released in notebook.cells:
         for leak in _leaks(lesson, released):

@@ -39,7 +39,7 @@ HTML_IMAGE = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
 ATTRIBUTE = r"""\b{}\s*=\s*["']([^"']*)["']"""
 
 
-def verify(lesson: LessonText) -> None:
+def check_rules(lesson: LessonText) -> None:
     """Raise LessonTextError for the first rule that a lesson's text breaks."""
     for rule in RULES:
         rule(lesson)

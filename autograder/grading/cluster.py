@@ -1,4 +1,4 @@
-"""Grades submissions on the workers of a dask.distributed scheduler.
+"""Grades submissions on the workers of a dask.distributed scheduler, and looks there for the lines to blame.
 
 If a worker dies, dask gives its submissions to others. A submission whose grading process dies, or
 that several workers died with, is graded again alone. If that fails too, it is left to a person.
@@ -26,13 +26,14 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import nbformat
 
-from autograder.grading.grade_submission import Result, grade_submission
+from autograder.grading.grade_submission import Result, grade_submission, with_lines
 from autograder.grading.pool import MAX_SECONDS, MakeGrader, Pool, as_graded, make_grader
 from autograder.grading.version import lesson_version
 from autograder.model import errors
@@ -143,9 +144,32 @@ class ClusterPool(Pool):
             for submission, future in as_graded(submissions, schedule, lambda: self._room(client)):
                 yield submission, self._result(future, submission)
 
-    def find_lines(self, todo: Sequence[tuple[Submission, Attempt]]) -> Iterator[Attempt]:  # noqa: ARG002
-        """Yield nothing: this machine may have no sandbox, and the cluster's workers only grade."""
-        return iter(())
+    def find_lines(self, todo: Sequence[tuple[Submission, Attempt]]) -> Iterator[Attempt]:
+        """Yield attempts with the lines to blame in them, as far as a worker lived to find them."""
+        if not todo:
+            return
+        recorded = {submission.student: attempt for submission, attempt in todo}
+        with _connected(self.cluster) as client:
+            executor = client.get_executor(pure=False)
+
+            def schedule(submission: Submission) -> Future[bytes]:
+                searched = recorded[submission.student]
+                task = make_task(submission, sandboxed=self.sandboxed, searched=searched)
+                future: Future[bytes] = executor.submit(answer, task, self.seconds, self.program)
+                return future
+
+            room = partial(self._room, client)
+            for submission, future in as_graded((each for each, _ in todo), schedule, room):
+                if found := self._found(future):
+                    yield found.model_copy(update={"student": submission.student})
+
+    @staticmethod
+    def _found(future: "Future[bytes]") -> Attempt | None:
+        """Return the attempt with its lines, None if there is none: the scores are recorded without it."""
+        if future.cancelled() or future.exception() is not None:
+            return None
+        document = json.loads(future.result())
+        return Attempt.model_validate_json(document["attempt"]) if "attempt" in document else None
 
     def _room(self, client: "Client") -> int:
         """Return how many submissions may be out: two for each thread of the workers of now."""
@@ -184,8 +208,12 @@ class Task(bytes):
         return "Task()"
 
 
-def make_task(submission: Submission, *, sandboxed: bool) -> Task:
-    """Return the task for a submission, with its file or the reason why there is none to grade."""
+def make_task(submission: Submission, *, sandboxed: bool, searched: Attempt | None = None) -> Task:
+    """Return the task for a submission, with its file or the reason why there is none to grade.
+
+    Where the lines to blame are to be looked for, the attempt that is `searched` goes without a name.
+    """
+    nameless = searched.model_copy(update={"student": ""}) if searched else None
     course, lesson = submission.course, submission.lesson
     sent: dict[str, Any] = {
         "lesson": lesson,
@@ -196,6 +224,7 @@ def make_task(submission: Submission, *, sandboxed: bool) -> Task:
         "key": lesson_key(course, lesson).hex(),
         "settled": submission.settled.model_dump_json() if submission.settled else "",
         "problem": "",
+        "searched": nameless.model_dump_json() if nameless else "",
     }
     try:
         path = submission.require_file()
@@ -365,6 +394,9 @@ class TaskGrader:
                 path.with_name(name).write_bytes(data)
             settled = Report.model_validate_json(sent["settled"]) if sent["settled"] else None
             submission = SentSubmission(course, student, lesson, sent["version"], settled, sent=sent)
+            if sent["searched"]:
+                recorded = Attempt.model_validate_json(sent["searched"])
+                return {"attempt": with_lines(grader, submission, recorded).model_dump_json()}
             attempt, notebook = grade_submission(grader, submission, sandboxed=sandboxed)
         finally:
             shutil.rmtree(course.submitted / student)

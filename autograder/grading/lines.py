@@ -18,7 +18,7 @@ from autograder.sandbox.run import Probe, Run
 from autograder.search.differences import difference
 from autograder.search.donors import donor_edits
 from autograder.search.search import Further, Plan, Search, World
-from autograder.search.suspects import KNOWN, lines_of_mistakes
+from autograder.search.suspects import KNOWN, lines_of_mistake
 from coursework.edits.cell import Cell, Edit, distinct
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
 from coursework.edits.places import Found, told
@@ -130,11 +130,11 @@ class LineFinder:
 
 def _plan(cell: Cell, exercise: Exercise, named: Set[str], raised_at: int | None) -> Plan:
     """Plan to try small parts of the model answer first; all other changes take longer, even to think of."""
-    known = lines_of_mistakes(cell, exercise, [each for each in exercise.mistakes if each.id in named])
+    known = [lines_of_mistake(cell, exercise, each) for each in exercise.mistakes if each.id in named]
     behind = lines_behind(cell, raised_at)
 
     def ranked(edits: Sequence[Edit]) -> list[Edit]:
-        likelier = steered(steered(edits, known, KNOWN), behind, RAISED)
+        likelier = steered(steered(edits, set().union(*known), KNOWN), behind, RAISED)
         return distinct(without_haste(likelier, cell), cell.source)
 
     single, script = donor_edits(cell, Cell(exercise.answer))
@@ -145,4 +145,4 @@ def _plan(cell: Cell, exercise: Exercise, named: Set[str], raised_at: int | None
         generic = generic_edits(cell)
         return ranked([*parts[len(near) :], *generic]), [*everywhere(ranked(generic), cell)]
 
-    return Plan(ranked(near), script, further, lambda edit: elsewhere(edit, cell), len(named) > 1)
+    return Plan(ranked(near), script, further, lambda edit: elsewhere(edit, cell), known)

@@ -98,16 +98,21 @@ class GradingLoop:
     def find_lines(self, pool: Pool, attempts: Iterable[Attempt]) -> Generator[Attempt, None, None]:
         """Look for the lines to blame in what was recorded; keep and yield each attempt that was searched."""
         before = {each.student: each for each in attempts}
-        todo = [
-            (self.submission(each.student), each)
-            for each in before.values()
-            if any(done.failures and done.lines is None for done in each.report.exercises)
-        ]
-        wanted = todo and search_seconds(self.course) > 0
-        for attempt in pool.find_lines(todo) if wanted else ():
-            if attempt != before[attempt.student]:
-                amend(self.course, attempt)
+        todo = [(self.submission(each.student), each) for each in before.values() if self.wants_lines(each)]
+        for attempt in pool.find_lines(todo) if todo else ():
+            if self.keep_lines(before[attempt.student], attempt):
                 yield attempt
+
+    def wants_lines(self, attempt: Attempt) -> bool:
+        """Return whether the lines to blame are to be looked for in what was recorded."""
+        wrong = any(done.failures and done.lines is None for done in attempt.report.exercises)
+        return wrong and search_seconds(self.course) > 0
+
+    def keep_lines(self, before: Attempt, attempt: Attempt) -> bool:
+        """Keep what a search found in an attempt, and return whether it says more than before."""
+        if attempt != before:
+            amend(self.course, attempt)
+        return attempt != before
 
     def stale(self, students: Iterable[str]) -> list[str]:
         """Return the students whose pages are absent or older than the scores."""

@@ -130,6 +130,12 @@ class Pool:
         with self._processes(self.workers) as processes:
             return self._schedule(processes, submission)
 
+    def begin_search(self, submission: Submission, attempt: Attempt) -> "Future[Attempt]":
+        """Begin to look for the lines to blame in a graded submission, as `begin` does."""
+        with self._processes(self.workers) as processes:
+            task = (self.make, self.sandboxed, submission, attempt)
+            return self._begun(processes, _find_lines_in_worker, task)
+
     def is_outdated(self, submission: Submission) -> bool:
         """Return whether the workers have imported the lesson's checks of an earlier day."""
         return self._versions.get(submission.lesson, submission.version) != submission.version
@@ -182,13 +188,17 @@ class Pool:
             raise
 
     def _schedule(self, processes: ProcessPool, submission: Submission) -> Future[Result]:
-        task = (self.make, self.sandboxed, submission)
+        return self._begun(processes, _grade_in_worker, (self.make, self.sandboxed, submission))
+
+    def _begun(
+        self, processes: ProcessPool, function: Callable[..., R], task: tuple[object, ...]
+    ) -> Future[R]:
         try:
-            return processes.schedule(_grade_in_worker, task, timeout=self.seconds)
+            future: Future[R] = processes.schedule(function, task, timeout=self.seconds)
         except RuntimeError as problem:  # a worker died in a way that broke the pool
-            broken = Future[Result]()
-            broken.set_exception(BrokenProcessPool(str(problem)))
-            return broken
+            future = Future[R]()
+            future.set_exception(BrokenProcessPool(str(problem)))
+        return future
 
     def given_up(self, submission: Submission) -> Result:
         """Return the result of a submission of which two workers died: it is left to a person."""

@@ -316,7 +316,7 @@ def read_lesson(path: Path) -> LessonText:
     """Read a lesson's text into cells.
 
     Raises LessonTextError if the file does not exist, or if a header is not one of the known ones.
-    The rules that span cells are the business of `verify`.
+    The rules that span cells are the business of `check_rules`.
     """
     if not path.is_file():
         raise LessonTextError("no such lesson text", path)

@@ -27,6 +27,10 @@ def statement_kind(cell: Cell, mine: ast.stmt, right: ast.stmt) -> str:
         differing = [*parts(old, new)]
         if same_head and len(differing) == 1:
             return kind(cell, *differing[0])
+        around = {cell.parents.get(part) for part, _ in differing} if same_head else set()
+        call = around.pop() if len(around) == 1 else None
+        if isinstance(call, ast.Call) and callee(call):
+            return f"other arguments of `{callee(call)}`"
     return "another statement"
 
 

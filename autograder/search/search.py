@@ -10,16 +10,18 @@ and on an idle one, but for what caches and clocks do to it.
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Final
 
 from autograder.judge.oracle import Oracle, judge_check
 from autograder.model.errors import RunEndedError
 from autograder.model.exercise import Check, Exercise, TestInput
 from autograder.sandbox.run import Probe, Request
+from autograder.search.distance import ENDED, RIGHT, distance, is_nearer
 from coursework.edits.cell import MISSING, Edit
 from coursework.edits.places import MARGIN, MOST_AFTER, Found, combined
 from coursework.engine.describe import Comparison
@@ -28,10 +30,12 @@ from coursework.engine.observe import observed
 MOST_TRIED: Final = 6000  # changes
 MOST_PROVED: Final = 12  # changes that are tried on every check
 MOST_ENDINGS: Final = 30  # forks that a change may end
-SHARE_OF_SINGLES: Final = 0.7  # of the time, before several edits are tried together
-SHARE_IF_SEVERAL: Final = 0.4  # where several known mistakes were named
+SHARE_OF_SINGLES: Final = 0.7  # of the time, before any two edits are tried together
+SHARE_OF_KNOWN: Final = 0.6  # for two edits where two known mistakes seem to be
+MOST_KNOWN: Final = 60  # edits where one of them seems to be
 MOST_TOGETHER: Final = 2  # places that are told together
-MOST_HALVES: Final = 8  # edits that mend a part, and are tried with others
+MOST_HALVES: Final = 10  # edits that mend a part, and are tried with others
+MOST_IN_A_PLACE: Final = 2  # of them
 MOST_BESIDE: Final = 250  # edits that are tried with each of those
 MOST_PAIRED: Final = 160  # edits that are tried with each other
 BATCH: Final = 32  # changes, before those that passed are asked more
@@ -48,14 +52,14 @@ class Plan:
     """What is tried of an answer: edits that are `near` and a `script` first, those that are `further` later.
 
     The edits of a script make the answer right together. `alike` gives, of an edit that made it right, those
-    that do the same elsewhere. With `several`, more than one place is probably wrong.
+    that do the same elsewhere. `known` are the lines in which each of several known mistakes seems to be.
     """
 
     near: Sequence[Edit]
     script: Sequence[Edit]
     further: Callable[[], Further]
     alike: Callable[[Edit], Sequence[Edit]] = lambda _: ()
-    several: bool = False
+    known: Sequence[set[int]] = ()
 
 
 @dataclass(frozen=True)
@@ -85,9 +89,12 @@ class Search:
             if check.id in failed
         }
         self._probe: Probe | None = None
-        self._for_one, self._for_singles = LONGEST_SECONDS, limit
+        self._for_one = LONGEST_SECONDS
         self._endings = self.tried = self.proved = 0
-        self._halves: list[tuple[int, Found]] = []  # changes that fix a part, with the checks passed
+        self._own: dict[str, float] = {}  # the distances of the answer itself, by check
+        self._halves: list[
+            tuple[int, float, Edit]
+        ] = []  # edits that fix a part: checks failed first, distance
         self._raised_at: int | None = None  # the line of the last exception
         self._began = self._seconds()
         asked = [
@@ -101,32 +108,51 @@ class Search:
         The plan may depend on the line in which the answer raises an exception. First the edits that are near
         are tried one by one, then the script, without those of its edits that it can do without. What that
         gives counts if none of the edits that are further passes, and none of those of them that are alike
-        together. Finally, edits are tried in pairs, beginning with those that fix a part.
+        together. Where several known mistakes seem to be, edits are tried one by one and in pairs before
+        that. At the end, any edits are tried in pairs, beginning with those that bring a result nearer to
+        what is right.
         """
         found: list[Found] = []
         with suppress(RunEndedError):  # of a run as a whole: what was proved before stands
             if self._asked and not self._passes_as_it_is(source):
                 tried = plan(self._raised_at)
-                self._for_singles = self._limit * (SHARE_IF_SEVERAL if tried.several else SHARE_OF_SINGLES)
                 found += self._singles(source, [(each,) for each in tried.near])
                 if not found and not self._is_over():
                     together = self._least(source, tried.script)
-                    edits, alike = tried.further()
-                    found += self._singles(source, [*((each,) for each in edits), *alike]) or together
-                    found += [] if found else self._pairs(source, edits)
+                    further, alike = tried.further()
+                    edits = sorted([*tried.near, *further], key=lambda each: each.cost)
+                    found += self._where_known(source, edits, tried.known)
+                    if not found:
+                        found += self._singles(source, [*((each,) for each in further), *alike]) or together
+                    found += [] if found else self._pair(source, self._beside_halves(edits))
+                    found += [] if found else self._pair(source, combinations(edits[:MOST_PAIRED], 2))
                 if found and len(found[0].edits) == 1:
                     others = [combined(source, [each]) for each in tried.alike(found[0].edits[0])]
                     found += [each for each in others if self._is_proved(each)]
         self._close()
         return found
 
+    def _where_known(self, source: str, edits: Sequence[Edit], known: Sequence[set[int]]) -> list[Found]:
+        """Return what passes of the edits in the lines of known mistakes, if there are several of these."""
+        if len(known) < 2:
+            return []
+        there = [
+            [each for each in edits if not lines.isdisjoint(range(each.first, each.last + 1))][:MOST_KNOWN]
+            for lines in known
+        ]
+        every = [edit for some in there for edit in some]
+        found = self._singles(source, [(each,) for each in every])
+        found += [] if found else self._pair(source, self._beside_halves(every), SHARE_OF_KNOWN)
+        two = (pair for one, other in combinations(there, 2) for pair in product(one, other))
+        return found or self._pair(source, two, SHARE_OF_KNOWN)
+
     def _singles(self, source: str, edits: Sequence[tuple[Edit, ...]]) -> list[Found]:
         found: list[Found] = []
-        changes = sorted((combined(source, each) for each in edits), key=lambda each: each.cost)[:MOST_TRIED]
+        changes = sorted([combined(source, each) for each in edits], key=lambda each: each.cost)[:MOST_TRIED]
         last = math.inf  # the number of the last change that is worth a try
         for start in range(0, len(changes), BATCH):
             dear = found and changes[start].cost > found[0].cost + MARGIN
-            if dear or start > last or self._is_over(self._for_singles):
+            if dear or start > last or self._is_over(SHARE_OF_SINGLES):
                 break
             for change in self._survivors(changes[start : start + BATCH]):
                 if self._is_proved(change):
@@ -149,22 +175,29 @@ class Search:
     def _mends(self, source: str, edits: Sequence[Edit]) -> bool:
         return self._passes(combined(source, edits).source, self._asked)
 
-    def _pairs(self, source: str, edits: Sequence[Edit]) -> list[Found]:
-        """Return the first pair of edits that passes: edits that fix a part come first, then any two."""
-        halves = sorted(self._halves, key=lambda each: (-each[0], each[1].cost))[:MOST_HALVES]
-        beside = [(half.edits[0], edit) for _, half in halves for edit in edits[:MOST_BESIDE]]
-        for pairs in (beside, combinations(edits[:MOST_PAIRED], 2)):
-            apart = [each for each in pairs if not each[0].meets(each[1])]
-            apart.sort(key=lambda each: each[0].cost + each[1].cost)
-            for start in range(0, min(len(apart), MOST_TRIED), BATCH):
-                if self._is_over():
-                    return []
-                for change in self._survivors(
-                    [combined(source, each) for each in apart[start : start + BATCH]]
-                ):
-                    if self._is_proved(change):
-                        return [change]
+    def _pair(self, source: str, pairs: Iterable[Sequence[Edit]], share: float = 1.0) -> list[Found]:
+        """Return the first pair of edits that passes, the cheapest first; one of them, if it does alone."""
+        apart = [each for each in pairs if not each[0].meets(each[1])]
+        apart = sorted(apart, key=lambda each: each[0].cost + each[1].cost)[:MOST_TRIED]
+        for start in range(0, len(apart), BATCH):
+            if self._is_over(share):
+                break
+            for change in self._survivors([combined(source, each) for each in apart[start : start + BATCH]]):
+                alone = next((each for each in change.edits if self._mends(source, [each])), None)
+                least = combined(source, [alone]) if alone else change
+                if self._is_proved(least):
+                    return [least]
         return []
+
+    def _beside_halves(self, edits: Sequence[Edit]) -> Iterator[tuple[Edit, Edit]]:
+        """Yield the edits that fix a part, the best few in each place, each beside the others."""
+        places = Counter[tuple[int, int]]()
+        best: list[Edit] = []
+        for _, _, half in sorted(self._halves, key=lambda each: (each[0], each[1], each[2].cost)):
+            places[half.first, half.last] += 1
+            if places[half.first, half.last] <= MOST_IN_A_PLACE:
+                best.append(half)
+        yield from ((half, edit) for half in best[:MOST_HALVES] for edit in edits[:MOST_BESIDE])
 
     def _is_proved(self, change: Found) -> bool:
         self.proved += 1
@@ -177,36 +210,40 @@ class Search:
         about as long counts as equal, so that the order is the same every time.
         """
         taken = dict.fromkeys(self._expected, 0.0)
-        right = dict.fromkeys(self._expected, False)
         for question in self._asked:
             before = self._world.seconds()
-            right[question[0].id] = self._passes(source, [question])
+            self._own[question[0].id] = next(self._distances([source], question), ENDED)
             taken[question[0].id] = self._world.seconds() - before
             if self._endings:  # as the others would
                 break
         longest = max(taken.values())
         self._for_one = min(LONGEST_SECONDS, FEWEST_SECONDS + TIMES_ITS_OWN * longest)
-        self._asked.sort(key=lambda each: (right[each[0].id], _magnitude(taken[each[0].id])))
-        return all(right.values())
+        self._asked.sort(key=lambda each: (self._own.get(each[0].id) == RIGHT, _magnitude(taken[each[0].id])))
+        return all(self._own.get(name) == RIGHT for name in self._expected)
 
     def _survivors(self, changes: Sequence[Found]) -> Iterator[Found]:
-        """Yield the changes that pass every check that the answer failed; keep those that pass the first."""
-        answers = [*self._answers([each.source for each in changes], self._asked[0])]
-        for change in (each for each, passes in zip(changes, answers, strict=False) if passes):
-            further = self._asked[1:]
-            passed = next(
-                (n for n, each in enumerate(further) if not self._passes(change.source, [each])), None
-            )
-            if passed is None:
-                yield change
-            else:
-                self._halves.append((passed, change))
+        """Yield the changes that pass every check that the answer failed; keep the edits that fix a part."""
+        first, *others = self._asked
+        distances = [*self._distances([each.source for each in changes], first)]
+        own = self._own.get(first[0].id, ENDED)
+        for change, off in zip(changes, distances, strict=False):
+            failed = len(others) + 1  # before the first check that fails, so many are left
+            if off == RIGHT:
+                passed = next(
+                    (n for n, each in enumerate(others) if not self._passes(change.source, [each])), None
+                )
+                if passed is None:
+                    yield change
+                    continue
+                failed = len(others) - passed
+            if len(change.edits) == 1 and is_nearer(off, own):
+                self._halves.append((failed, off, change.edits[0]))
 
     def _passes(self, cell: str, questions: Sequence[Question]) -> bool:
-        return all(next(self._answers([cell], question), False) for question in questions)
+        return all(next(self._distances([cell], question), ENDED) == RIGHT for question in questions)
 
-    def _answers(self, cells: Sequence[str], question: Question) -> Iterator[bool]:
-        """Yield whether each cell passes a check. One that ends the process does not."""
+    def _distances(self, cells: Sequence[str], question: Question) -> Iterator[float]:
+        """Yield how far the result of each cell is from what a check expects."""
         left = [*cells]
         while left and not self._is_over():
             if self._probe is None or not self._probe.ready:
@@ -216,30 +253,31 @@ class Search:
                     for seen in answers:
                         left.pop(0)
                         self.tried += 1
-                        yield self._is_right(question, seen)
+                        yield self._distance(question, seen)
             except RunEndedError:
                 self._endings += 1
                 self._probe = None
                 left.pop(0)
-                yield False
+                yield ENDED
 
-    def _is_right(self, question: Question, seen: dict[str, Any]) -> bool:
+    def _distance(self, question: Question, seen: dict[str, Any]) -> float:
         check, asked = question
         expected = self._expected[check.id]
-        if seen["raised"] and not expected.raised:
-            self._raised_at = seen["raised"]["line"]
-            return False  # to say what it was would take long
         got = observed(asked.operation, seen)
-        return judge_check(self._exercise, check, Comparison(asked.operation, got, expected)).passed
+        if got.raised and not expected.raised:  # to say what it was would take long
+            self._raised_at = got.raised.line
+            return distance(got, expected)
+        judged = judge_check(self._exercise, check, Comparison(asked.operation, got, expected))
+        return RIGHT if judged.passed else distance(got, expected)
 
     def _request(self, question: Question) -> Request:
         check, asked = question
         seconds = min(check.seconds, self._for_one)
         return Request(asked.operation, self._exercise.name, asked.seed, seconds)
 
-    def _is_over(self, limit: float = math.inf) -> bool:
+    def _is_over(self, share: float = 1.0) -> bool:
         spent = self._seconds() - self._began
-        return self._endings >= MOST_ENDINGS or self.proved >= MOST_PROVED or spent > min(limit, self._limit)
+        return self._endings >= MOST_ENDINGS or self.proved >= MOST_PROVED or spent > share * self._limit
 
     def _seconds(self) -> float:
         return self._world.seconds() + time.process_time()

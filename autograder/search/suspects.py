@@ -1,7 +1,8 @@
 """Which lines of a wrong answer are probably wrong, before any change is tried: changes there come first."""
 
 import ast
-from collections.abc import Iterable
+import re
+from collections import Counter
 from difflib import SequenceMatcher
 from typing import Final
 
@@ -11,23 +12,45 @@ from autograder.search.donors import functions_alike, paired
 from coursework.edits.cell import Cell
 
 KNOWN: Final = 0.8  # how much less a change costs where a known mistake is
+MOST_LINES: Final = 2  # that share names with a known mistake
+ALIKE: Final = 0.6  # of the weight of the first of them, at least
+NAME: Final = re.compile(r"[A-Za-z_]\w*")
 
 
-def lines_of_mistakes(cell: Cell, exercise: Exercise, mistakes: Iterable[Mistake]) -> set[int]:
-    """Return the lines of a cell that are like those which known mistakes change in the model answer."""
+def lines_of_mistake(cell: Cell, exercise: Exercise, mistake: Mistake) -> set[int]:
+    """Return the lines of a cell that are like those which a known mistake changes in the model answer.
+
+    They are the ones that take their place in the answer or, if there are none, share the most telling names.
+    """
+    right = exercise.answer
+    try:
+        wrong = Cell(mistake.apply(right))
+    except (StaleEditError, SyntaxError, ValueError):
+        return set()
     found: set[int] = set()
-    for mistake in mistakes:
-        try:
-            wrong = Cell(mistake.apply(exercise.answer))
-        except (StaleEditError, SyntaxError, ValueError):
-            continue
-        changed = _changed_lines(exercise.answer, wrong.source)
-        for mine, other in functions_alike(cell, wrong):
-            pairing = paired(mine, other, {})
-            for here, there in pairing.pairs:
-                if changed & _own_lines(pairing.right[there]):
-                    found |= _own_lines(pairing.mine[here])
-    return found
+    changed = _changed_lines(right, wrong.source)
+    for mine, other in functions_alike(cell, wrong):
+        pairing = paired(mine, other, {})
+        for here, there in pairing.pairs:
+            if changed & _own_lines(pairing.right[there]):
+                found |= _own_lines(pairing.mine[here])
+    names = _names(wrong.source, changed) | _names(right, _changed_lines(wrong.source, right))
+    return found or _lines_with(names, cell)
+
+
+def _names(source: str, lines: set[int]) -> set[str]:
+    """Return the names in some lines of a text."""
+    text = source.split("\n")
+    return set(NAME.findall("\n".join(text[line - 1] for line in lines if 0 < line <= len(text))))
+
+
+def _lines_with(names: set[str], cell: Cell) -> set[int]:
+    """Return the lines of a cell that hold the most of some names; what stands in few lines counts more."""
+    lines = [set(NAME.findall(line)) for line in cell.source.split("\n")]
+    often = Counter(name for line in lines for name in line)
+    weights = {number: sum(1 / often[name] for name in line & names) for number, line in enumerate(lines, 1)}
+    best = sorted(weights, key=lambda number: -weights[number])[:MOST_LINES]
+    return {number for number in best if weights[number] > ALIKE * weights[best[0]] > 0}
 
 
 def _changed_lines(right: str, wrong: str) -> set[int]:

@@ -1,20 +1,21 @@
 """Watches an inbox: what is new and whole is graded, as often as a student is allowed, and given back.
 
 Students take turns: the one who had the fewest in the last hour is next. Most submissions take seconds; one
-that takes longer goes to a worker of its own.
+that takes longer goes to a worker of its own. It also looks for the lines to blame, once the feedback is
+back; the page is given back again if it has found any.
 """
 
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from filelock import FileLock, Timeout
 from watchfiles import watch as file_changes
 
-from autograder.grading.grade_submission import Result
 from autograder.grading.loop import GradingLoop
 from autograder.grading.pool import DEATHS, Pool
 from autograder.model.course import Course
@@ -53,13 +54,17 @@ class Done:
 
 @dataclass
 class Turn:
-    """A student's submission that is being graded; `future` is None while it waits for the slow lane."""
+    """A student's submission that is being graded; `future` is None while it waits for the slow lane.
+
+    Once it is recorded, `attempt` is what came of it, and the lines to blame are being looked for.
+    """
 
     arrival: Arrival
     loop: GradingLoop
     submission: Submission
     slow: bool
-    future: "Future[Result] | None" = None
+    future: "Future[Any] | None" = None
+    attempt: Attempt | None = None
     begun: float = 0.0  # on the monotonic clock
     seconds: float = 0.0  # used before
 
@@ -113,7 +118,11 @@ class ArrivalGrader:
         for turn in [turn for turn in self.turns.values() if turn.future and turn.future.done()]:
             assert turn.future is not None
             died = isinstance(turn.future.exception(), DEATHS)
-            if died and not turn.slow:
+            if turn.attempt is not None:
+                del self.turns[turn.arrival.student]
+                if not died:
+                    self._keep_lines(turn, turn.attempt, turn.future.result())
+            elif died and not turn.slow:
                 turn.slow, turn.future = True, None
                 turn.seconds += time.monotonic() - turn.begun
                 self.quick.warm_up(self.course)  # the new worker: to import torch counts as nobody's time
@@ -123,6 +132,7 @@ class ArrivalGrader:
                 with plain_io_errors(self.course):
                     for recorded in turn.loop.record([result]):
                         yield self._finish(turn, recorded.attempt)
+                        self._search(turn, recorded.attempt)
         self._advance()
         self._publish()
 
@@ -134,13 +144,31 @@ class ArrivalGrader:
         self._publish()
         AttemptLog(self.course.reports).export()
 
+    def _search(self, turn: Turn, attempt: Attempt) -> None:
+        """Have the lines to blame looked for, in the slow lane, if there is anything to look for."""
+        if turn.loop.wants_lines(attempt):
+            turn.attempt, turn.slow, turn.future = attempt, True, None
+            self.turns[turn.arrival.student] = turn
+
+    def _keep_lines(self, turn: Turn, before: Attempt, found: Attempt) -> None:
+        """Keep the lines that were found, and give the page with them back."""
+        student, lesson = turn.arrival.student, turn.arrival.lesson
+        with plain_io_errors(self.course):
+            if not turn.loop.keep_lines(before, found):
+                return
+            failed = turn.loop.make_pages(turn.loop.stale([student]))
+            self._is_published = False
+        if turn.arrival.from_exchange and not failed:
+            with suppress(CourseError):  # the page without the lines has been given back
+                self.exchange.return_feedback(student, lesson)
+
     def _at_work(self, pool: Pool) -> int:
         slow = pool is self.slow
         return sum(turn.slow is slow and turn.future is not None for turn in self.turns.values())
 
     def _advance(self) -> None:
-        """Begin the turns that wait for a worker, the longest-waiting first."""
-        for turn in self.turns.values():
+        """Begin the turns that wait for a worker, the longest-waiting first; searches come last."""
+        for turn in sorted(self.turns.values(), key=lambda turn: turn.attempt is not None):
             pool = self.slow if turn.slow else self.quick
             busy = self._at_work(pool)
             if (
@@ -148,7 +176,11 @@ class ArrivalGrader:
                 and busy < pool.workers
                 and not (busy and pool.is_outdated(turn.submission))
             ):
-                turn.future, turn.begun = pool.begin(turn.submission), time.monotonic()
+                turn.begun = time.monotonic()
+                if turn.attempt is None:
+                    turn.future = pool.begin(turn.submission)
+                else:
+                    turn.future = pool.begin_search(turn.submission, turn.attempt)
 
     def _finish(self, turn: Turn, attempt: Attempt | None) -> Done:
         """Make the page unless it is there already, give it back, and note the submission."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from coursework.edits.cell import MISSING, Edit
@@ -20,10 +21,16 @@ LONGEST: Final = 400  # characters of the student's lines
 
 @dataclass(frozen=True)
 class Found:
-    """Changes with which an answer is right, one or a few together, and the cell with them."""
+    """Changes with which an answer is right, one or a few together, in the order of its lines."""
 
     edits: tuple[Edit, ...]
-    source: str
+    answer: str
+
+    @cached_property
+    def source(self) -> str:
+        """The cell with the changes made."""
+        changes = tuple(change for edit in self.edits for change in edit.changes)
+        return Edit(changes, self.edits[0].first, self.edits[-1].last, self.edits[0].what).apply(self.answer)
 
     @property
     def cost(self) -> float:
@@ -35,10 +42,7 @@ class Found:
 
 def combined(source: str, edits: Sequence[Edit]) -> Found:
     """Return several edits as one change."""
-    edits = sorted(edits, key=lambda each: (each.first, each.last))
-    changes = tuple(change for edit in edits for change in edit.changes)
-    whole = Edit(changes, edits[0].first, edits[-1].last, edits[0].what)
-    return Found(tuple(edits), whole.apply(source))
+    return Found(tuple(sorted(edits, key=lambda each: (each.first, each.last))), source)
 
 
 class Place:

@@ -7,7 +7,7 @@ from lesson_texts import NAME, changed, make_course, read_text
 
 from autograder.authoring.build import times
 from autograder.authoring.minutes import Sitting, check_minutes, sittings
-from autograder.authoring.rules import verify
+from autograder.authoring.rules import check_rules
 from autograder.model.errors import LessonTextError
 
 TITLE = "# # A small lesson\n"
@@ -110,7 +110,7 @@ def test_each_sitting_has_a_claim(tmp_path: Path) -> None:
 def test_the_build_checks_the_time(tmp_path: Path) -> None:
     """The rule is one of those that each text has to keep."""
     with pytest.raises(LessonTextError, match="claims 600 minutes"):
-        verify(read_text(tmp_path, changed(TITLE, f"{TITLE}#\n# **Time** about 600 minutes\n")))
+        check_rules(read_text(tmp_path, changed(TITLE, f"{TITLE}#\n# **Time** about 600 minutes\n")))
 
 
 def test_the_build_says_how_long_a_lesson_takes(tmp_path: Path) -> None:

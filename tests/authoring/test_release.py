@@ -12,7 +12,7 @@ from nbgrader.api import Gradebook
 
 from autograder.authoring.build import assemble, build
 from autograder.authoring.notebook import as_text, instructor_notebook, read_notebook
-from autograder.authoring.release import generate_assignment, register, verify_release
+from autograder.authoring.release import check_release, generate_assignment, register
 from autograder.model.course import Course
 from autograder.model.errors import CourseError, LessonTextError
 from autograder.model.lesson_text import LessonText
@@ -151,7 +151,7 @@ LEAKS = {
 
 def test_what_nbgrader_releases_passes(lesson: LessonText, released: Any) -> None:
     """No rule objects to nbgrader's own work."""
-    verify_release(lesson, released)
+    check_release(lesson, released)
 
 
 @pytest.mark.parametrize(("leak", "says"), LEAKS.values(), ids=LEAKS)
@@ -159,5 +159,5 @@ def test_a_leak_is_named(lesson: LessonText, released: Any, leak: Callable[[Any]
     """Whatever is left over stops the build, with the cell's id."""
     leak(released)
     with pytest.raises(LessonTextError) as caught:
-        verify_release(lesson, released)
+        check_release(lesson, released)
     assert says in str(caught.value)

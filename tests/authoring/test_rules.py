@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from lesson_texts import changed, read_text
 
-from autograder.authoring.rules import Image, check_code, check_images, images_in, images_of, verify
+from autograder.authoring.rules import Image, check_code, check_images, check_rules, images_in, images_of
 from autograder.model.errors import LessonTextError
 from autograder.model.lesson_text import LessonText
 
@@ -43,7 +43,7 @@ BROKEN = {
 
 def test_a_good_lesson_passes(lesson: LessonText) -> None:
     """No rule objects to a lesson that keeps them all."""
-    verify(lesson)
+    check_rules(lesson)
 
 
 @pytest.mark.parametrize(("old", "new", "says"), BROKEN.values(), ids=BROKEN)
@@ -51,7 +51,7 @@ def test_a_broken_rule_is_named(tmp_path: Path, old: str, new: str, says: str) -
     """One edit that breaks one rule raises the error that says so."""
     broken = read_text(tmp_path, changed(old, new))
     with pytest.raises(LessonTextError) as caught:
-        verify(broken)
+        check_rules(broken)
     assert says in str(caught.value)
 
 

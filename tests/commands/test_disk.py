@@ -31,8 +31,8 @@ COMMANDS_TO_TRY = {
     "students, some of them known": ["students", "--import", "again.csv"],
     "watch": ["watch", "inbox", "--once"],
 }
-# One only looks, one writes into the program itself, and one serves pages until somebody grades.
-NO_WRITER = {"doctor", "written"}
+# Two only look, one writes into the program itself, and one serves pages until somebody grades.
+NO_WRITER = {"doctor", "suggest-mistakes", "written"}
 # Runs inside the mount namespace: copies the course to where it is to be, fills the rest, and tries everything.
 DRIVER = """
 import json, os, pathlib, shutil, sys

@@ -138,6 +138,22 @@ def test_two_workers_give_what_one_process_gives(real: Course, cluster: Cluster)
     assert "scale-missing" in there["wrong"][0]
 
 
+@pytest.mark.sandbox
+def test_workers_find_the_lines_that_one_process_finds(real: Course, cluster: Cluster) -> None:
+    """Once the scores are there, and without the student's name."""
+    give(real, "wrong", f"{REAL}.ipynb", attention_scores=lambda text: text.replace("-2, -1", "1, 2"))
+    (handed,) = handed_in(real, "wrong", lesson=REAL)
+    sandboxed = shutil.which("bwrap") is not None
+    ((graded, _),) = Pool(1, sandboxed=sandboxed).grade_all([handed])
+    sent = json.loads(make_task(handed, sandboxed=True, searched=graded).partition(b"\n")[0])
+    assert json.loads(sent["searched"])["student"] == ""
+    alone = list(Pool(1, sandboxed=sandboxed).find_lines([(handed, graded)]))
+    there = list(ClusterPool(cluster, 1, sandboxed=sandboxed).find_lines([(handed, graded)]))
+    assert there == alone
+    assert there[0].report.exercise("attention-scores").lines
+    assert there[0].student == "wrong"
+
+
 def test_a_death_costs_only_the_submission_that_causes_it(course: Course, cluster: Cluster) -> None:
     """One ends its process each time, another its worker once. All others are graded."""
     for student in ("a", "b", "c"):

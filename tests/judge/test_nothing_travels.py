@@ -78,12 +78,12 @@ def oracle(lesson: str, key: bytes = KEY) -> Oracle:
 
 
 def _exercises() -> Iterator[object]:
-    """Yield lesson and exercise of everything that is graded by checks; in `make test`, the first of each lesson."""
+    """Yield lesson and exercise of everything that is graded by checks; in `make test`, the shortest of each lesson."""
     more = pytest.mark.full("every exercise: minutes of processor time", seconds=2)
     for lesson in REAL_COURSE.lessons():
         coded = [each for each in load_lesson(REAL_COURSE, lesson).exercises if not each.written]
         for exercise in coded:
-            marks = [] if exercise is coded[0] else [more]
+            marks = [] if exercise is min(coded, key=lambda each: len(each.answer)) else [more]
             yield pytest.param(lesson, exercise.id, id=f"{lesson[:2]}-{exercise.id}", marks=marks)
 
 

@@ -79,6 +79,8 @@ def test_attributes_take_the_names_that_the_student_gave_them() -> None:
         ("return torch.ones(n, n).triu()", "return torch.ones(n, n).tril()", "another call than `triu`"),
         ("x = n.softmax(dim=-1)", "x = n.softmax(dim=d)", "another `dim`"),
         ("x = g(n)", "y = n", "another statement"),
+        ("return q @ k.transpose(1, 2)", "return q @ k.transpose(-2, -1)", "other arguments of `transpose`"),
+        ("return g(q, 1) + f(k, 2)", "return g(q, 2) + f(k, 1)", "another statement"),
     ],
 )
 def test_a_statement_that_differs_in_one_part_has_the_kind_of_that_part(mine: str, right: str, kind: str) -> None:

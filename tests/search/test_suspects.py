@@ -4,7 +4,7 @@ from conftest import ROOT
 
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
-from autograder.search.suspects import lines_of_mistakes
+from autograder.search.suspects import lines_of_mistake
 from coursework.edits.cell import Cell, Edit
 from coursework.edits.generic import generic_edits
 from coursework.edits.suspects import lines_behind, steered, without_haste
@@ -25,8 +25,24 @@ def test_a_known_mistake_points_at_the_line_that_is_like_its_own() -> None:
         if right != line
     }
     renamed = "\n" + wrong.replace("angles", "theta").replace("encoding", "made")
-    assert lines_of_mistakes(Cell(renamed), exercise, [mistake]) == {number + 1 for number in changed}
-    assert lines_of_mistakes(Cell(renamed), exercise, []) == set()
+    assert lines_of_mistake(Cell(renamed), exercise, mistake) == {number + 1 for number in changed}
+
+
+def test_a_known_mistake_points_at_lines_with_its_names_where_none_is_like_its_own() -> None:
+    """Here a method of another name does what the model answer does elsewhere."""
+    exercise = load_lesson(Course(ROOT), "05_encoder")["encoder-layer"]
+    mistake = next(each for each in exercise.mistakes if each.id == "mask-not-passed")
+    cell = Cell(
+        "class EncoderLayer(nn.Module):\n"
+        "    def _attend(self, x, mask):\n"
+        "        return self.dropout1(self.self_attention(x, x, x, mask=None)[0])\n"
+        "    def _feed(self, x):\n"
+        "        return self.dropout2(self.feed_forward(x))\n"
+        "    def forward(self, x, mask=None):\n"
+        "        y = self.norm1(x + self._attend(x, mask))\n"
+        "        return self.norm2(y + self._feed(y))\n"
+    )
+    assert lines_of_mistake(cell, exercise, mistake) == {3}
 
 
 def test_an_exception_points_at_its_line_and_at_what_that_is_the_first_to_use() -> None:

@@ -14,6 +14,7 @@ from tiny_fixtures import book, built, course, grades, same_grader
 
 from autograder.grading.pool import MakeGrader, Pool
 from autograder.model.course import CONFIG, Course
+from autograder.model.report import Report, WrongLines
 from autograder.storage.exchange import CourseExchange
 from autograder.watch.inbox import Inbox, Settling
 from autograder.watch.watch import ArrivalGrader, Done, Watch
@@ -34,6 +35,24 @@ class SleepyGrader(FakeGrader):
 def make_sleepy(course: Course, _: bool) -> Any:
     """Make the sleepy grader; workers import this by name."""
     return SleepyGrader(course)
+
+
+class FindingGrader(FakeGrader):
+    """A fake grader that finds the first line to blame in every wrong answer, in half a second."""
+
+    def find_lines(self, _lesson: str, _path: Path, report: Report) -> tuple[Report, dict[str, str]]:
+        """Return the report with a line in each exercise that failed."""
+        time.sleep(0.5)
+        line = [WrongLines(first=1, last=1, text="# half", what="another number")]
+        found = [
+            each.model_copy(update={"lines": line}) if each.failures else each for each in report.exercises
+        ]
+        return report.with_exercises(found), {}
+
+
+def make_finding(course: Course, _: bool) -> Any:
+    """Make the finding grader; workers import this by name."""
+    return FindingGrader(course)
 
 
 @dataclass

@@ -23,7 +23,7 @@ from autograder.watch import inbox, watch
 from autograder.watch.inbox import Arrival
 from autograder.watch.watch import ArrivalGrader, Done, Turn, Watch, only_one
 
-from .conftest import Look, make_sleepy
+from .conftest import Look, make_finding, make_sleepy
 
 STAMPS = [f"2026-03-01 1{hour}:00:00.000000 UTC" for hour in range(5)]
 Submit = Callable[..., Path]
@@ -165,6 +165,31 @@ def test_a_slow_submission_delays_nobody(exchange: Path, submit: Submit, look: L
     ada = told.done[-1]
     assert ada.seconds > 12
     assert ada.returned
+
+
+def test_the_line_is_looked_for_after_the_feedback_is_back(
+    course: Course, exchange: Path, submit: Submit, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then the page is given back once more, and nothing is graded twice."""
+    pages: list[tuple[str, bool]] = []
+    give_back = CourseExchange.return_feedback
+
+    def watched(self: CourseExchange, student: str, lesson: str) -> bool:
+        page = course.feedback_page(student, lesson).read_text(encoding="utf-8")
+        pages.append((student, "another number" in page))
+        return give_back(self, student, lesson)
+
+    monkeypatch.setattr(CourseExchange, "return_feedback", watched)
+    submit("ada", STAMPS[0], **RIGHT)
+    submit("bo", STAMPS[0], double="# half")
+    told = look(exchange, make=make_finding)
+    assert sorted(told.graded) == [("ada", 18), ("bo", 4)]
+    assert [told_line for student, told_line in pages if student == "bo"] == [False, True]
+    assert "another number" in released(exchange, "bo", STAMPS[0]).read_text(encoding="utf-8")
+    kept = AttemptLog(course.reports).last("bo", LESSON)
+    assert kept is not None
+    assert [each.kind for each in kept.report.exercise("double").lines or ()] == ["another number"]
+    assert look(exchange, make=make_finding).done == []
 
 
 def test_a_submission_that_ends_every_worker_is_left_to_a_person(
