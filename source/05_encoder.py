@@ -820,7 +820,7 @@ alike = (f"{value:.1e}" for value in found["without residuals"][:3])
 print("without residuals, after layers 0, 1 and 2:", *alike)
 
 # %% [markdown] slide="skip"
-# **Play with the depth.** With a running kernel, drag the slider to another layer. The maps show how alike the directions of the vectors in one sentence are: 1 is the same direction, 0 a right angle. On the right, nothing is left to read after a few layers.
+# **Play with the depth.** With a running kernel, drag the slider to another layer. The maps show how alike the directions of the vectors in one sentence are: 1 is the same direction, 0 a right angle. On the right, all of them are nearly the same after layer 0 already.
 
 # %% demo
 from ipywidgets import IntSlider, interact
