@@ -37,7 +37,7 @@
 # | recurrence, in your own words | 2 | 1, and 4 with table 1 |
 # | stretch: `bpe_merges` | not counted | 5.1, byte-pair encoding |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. They are a first check; grading uses other sizes and numbers. If you are stuck, `check("NAME", where=True)` looks for the wrong line, and `skip("NAME")` puts a working version in place; the exercise then counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it (their code is folded; a click on it opens it). They are a first check; grading uses other sizes and numbers. If you are stuck, `check("NAME", where=True)` looks for the wrong line, and `skip("NAME")` puts a working version in place; the exercise then counts as unanswered.
 
 # %% setup
 import math
@@ -122,7 +122,7 @@ check("tokenise")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Call `re.split` on a short text, print the result, and compare it with the docstring. What is there that shouldn't be?
+# Call [`re.split`](https://docs.python.org/3/library/re.html#re.split) on a short text, print the result, and compare it with the docstring. What is there that shouldn't be?
 #
 # </details>
 #
@@ -210,13 +210,13 @@ check("build-vocabulary")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# There are three steps: count, sort, number. `Counter` (imported) does the counting, and you can read it like a dictionary.
+# There are three steps: count, sort, number. [`Counter`](https://docs.python.org/3/library/collections.html#collections.Counter) (imported) does the counting, and you can read it like a dictionary.
 #
 # </details>
 #
 # <details><summary>Hint 2: the order</summary>
 #
-# `sorted` takes a `key`, a function that says what to sort by. If the key is a pair, the second part decides among equal first parts. How do you sort the first part in descending order and the second in ascending order?
+# [`sorted`](https://docs.python.org/3/howto/sorting.html#key-functions) takes a `key`, a function that says what to sort by. If the key is a pair, the second part decides among equal first parts. How do you sort the first part in descending order and the second in ascending order?
 #
 # </details>
 #
@@ -456,7 +456,7 @@ check("one-hot-embed")
 #
 # <details><summary>Hint 3: an error about dtypes?</summary>
 #
-# One-hot rows come as integers, or as True and False. A matrix product needs the same dtype on both sides, so convert the rows to the dtype of the table.
+# One-hot rows come as integers, or as True and False. A matrix product needs the same dtype on both sides, so convert the rows to the dtype of the table with `Tensor.to`.
 #
 # </details>
 
@@ -680,7 +680,7 @@ check("nearest")
 #
 # <details><summary>Hint 3: the order</summary>
 #
-# `argsort`, `sort` and `topk` can all tell you *where* the largest numbers are. The first two sort in ascending order by default, and the last two return values and indices.
+# `torch.argsort`, `torch.sort` and `torch.topk` can all tell you *where* the largest numbers are. The first two sort in ascending order by default, and the last two return values and indices.
 #
 # </details>
 

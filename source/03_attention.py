@@ -36,7 +36,7 @@
 # | shapes and choices | 2 | 3.2.1 |
 # | stretch: `attention_cost` | not counted | 4, table 1 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. They are a first check; grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it (their code is folded; a click on it opens it). They are a first check; grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 
 # %% setup
 import math
@@ -167,7 +167,7 @@ check("softmax")
 #
 # <details><summary>Hint 3: nearly there</summary>
 #
-# `x.amax(dim=..., keepdim=True)` returns the largest entry of each row, in a shape that you can subtract from `x`. Entries of −∞ need no special treatment: what is exp(−∞)?
+# `torch.amax(x, dim=..., keepdim=True)` returns the largest entry of each row, in a shape that you can subtract from `x`. Entries of −∞ need no special treatment: what is exp(−∞)?
 #
 # </details>
 
@@ -457,7 +457,7 @@ check("attention-scores")
 #
 # <details><summary>Hint 2: the transpose</summary>
 #
-# `.T` reverses *all* dimensions, and `reshape` keeps the numbers in memory order, which mixes up the keys. You want to swap only the last two dimensions. `transpose` takes two dimensions, which may be negative.
+# `.T` reverses *all* dimensions, and `reshape` keeps the numbers in memory order, which mixes up the keys. You want to swap only the last two dimensions. `torch.transpose` takes two dimensions, which may be negative.
 #
 # </details>
 #
@@ -539,7 +539,7 @@ check("causal-mask")
 #
 # <details><summary>Hint 2: two ways</summary>
 #
-# Either cut a triangle out of a square of True (PyTorch can keep the lower or the upper triangle of a matrix), or compare a column of row numbers with a row of column numbers and let broadcasting do the rest.
+# Either cut a triangle out of a square of True (`torch.tril` keeps the lower triangle of a matrix and `torch.triu` the upper one), or compare a column of row numbers with a row of column numbers and let broadcasting do the rest.
 #
 # </details>
 
@@ -589,7 +589,7 @@ check("padding-mask")
 #
 # <details><summary>Hint 2: the shape</summary>
 #
-# `unsqueeze` inserts a dimension of size 1. The queries belong between the batch and the keys.
+# `torch.unsqueeze` inserts a dimension of size 1. The queries belong between the batch and the keys.
 #
 # </details>
 
@@ -752,7 +752,7 @@ check("scaled-dot-product-attention")
 #
 # <details><summary>Hint 2: the mask box</summary>
 #
-# `masked_fill(where, value)` puts `value` wherever `where` is True. It returns a new tensor, so keep its result. Our mask is True where attending is *allowed*.
+# `Tensor.masked_fill(where, value)` puts `value` wherever `where` is True. It returns a new tensor, so keep its result. Our mask is True where attending is *allowed*.
 #
 # </details>
 #
@@ -1057,7 +1057,7 @@ write(question, "on your code", chat=True, tokens=12, **mine)
 #
 # <details><summary>Answer</summary>
 #
-# C is the model without scaling. Its scores are eight times too large, so each head reads almost only one token. It starts like a sentence, but soon stops making sense. B is the model without a mask: tokens see what comes after them, which never happened in training, and it repeats itself. In A the mask is inverted, so a token reads only later ones, and the last token, which has to answer, reads nothing. In D the softmax runs over the queries, so that the weights of a query no longer sum to 1, and each output is a wrongly weighted sum.
+# C is the model without scaling. Its scores are eight times too large, so the softmax saturates. It starts like a sentence, but soon stops making sense. B is the model without a mask: tokens see what comes after them, which never happened in training, and it repeats itself. In A the mask is inverted, so a token reads only later ones, and the last token, which has to answer, reads nothing. In D the softmax runs over the queries, so that the weights of a query no longer sum to 1, and each output is a wrongly weighted sum.
 #
 # </details>
 

@@ -14,7 +14,7 @@
 # - say which part of an encoder mixes tokens, features or sentences;
 # - build the encoder, and match PyTorch and a pretrained BERT number for number.
 #
-# **Time** about 95 minutes · **Difficulty** medium: the parts are short, but their order matters · **Before this** lessons 1 to 4
+# **Time** about 100 minutes · **Difficulty** medium: the parts are short, but their order matters · **Before this** lessons 1 to 4
 #
 # **Read alongside** Vaswani et al. 2017, arXiv:1706.03762, sections 3.1, 3.3 and 5.4.
 
@@ -36,7 +36,7 @@
 #
 # <details><summary>More: how the exercises work</summary>
 #
-# Replace `# YOUR CODE HERE` and the `raise NotImplementedError()` below it with your answer, then run the tests in the next cell. Grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook; the exercise then counts as unanswered.
+# Replace `# YOUR CODE HERE` and the `raise NotImplementedError()` below it with your answer, then run the visible tests below it. Their code is folded; a click on it opens it. Grading uses more tests, with other sizes and other numbers. If you are stuck, `skip("NAME")` puts a working version in place for the rest of the notebook; the exercise then counts as unanswered.
 #
 # Parts of earlier lessons come from your own notebooks next to this one, if they pass a quick comparison with PyTorch. Otherwise a stand-in takes their place. The next cell says which you got. It makes no difference to your score.
 #
@@ -71,7 +71,7 @@ torch.set_num_threads(1)  # the fastest setting for tensors this small
 # %% [markdown] slide="slide"
 # ## What a residual connection is for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights in 30 layers. It is a decoder, but its layers are made of the parts of this lesson. First it answers as it was trained to. Then a single layer, number 12 counted from 0, no longer adds its input to its outputs.
+# Here is a real language model, SmolLM2, with 135 million trained weights in 30 layers. It is a decoder, but its layers are made of the same kinds of parts as those of this lesson. First it answers as it was trained to. Then a single layer, number 12 counted from 0, no longer adds its input to its outputs.
 
 # %% demo
 from coursework.smollm import write
@@ -174,13 +174,13 @@ check("layer-norm")
 #
 # <details><summary>Hint 2: the shapes don't fit</summary>
 #
-# The mean of a `(2, 5, 8)` tensor over its last dimension has shape `(2, 5)`, and that doesn't broadcast against `(2, 5, 8)`. As in lesson 3, a reduction can keep the reduced dimension with size 1.
+# The mean of a `(2, 5, 8)` tensor over its last dimension has shape `(2, 5)`, and that doesn't broadcast against `(2, 5, 8)`. As in lesson 3, a reduction such as `torch.mean` can keep the reduced dimension with size 1.
 #
 # </details>
 #
 # <details><summary>Hint 3: nearly right</summary>
 #
-# Compare your numbers with the ones computed by hand in the test. If yours are too small by the factor $\sqrt{3/4}$, look up the argument of `var` that chooses between D and D − 1. If only the comparison with the large eps fails, check what is inside your square root.
+# Compare your numbers with the ones computed by hand in the test. If yours are too small by the factor $\sqrt{3/4}$, look up the argument of `torch.var` that chooses between D and D − 1. If only the comparison with the large eps fails, check what is inside your square root.
 #
 # </details>
 
@@ -247,7 +247,7 @@ for name, change in moved.items():
 #
 # $\mathrm{FFN}(x) = \max(0,\, x W_1 + b_1)\, W_2 + b_2$
 #
-# It is applied to each position **separately and identically**: all tokens use the same weights, and no token sees another. Different layers have different weights.
+# The maximum is the **ReLU**: it keeps positive numbers and replaces negative ones with 0. The network is applied to each position **separately and identically**: all tokens use the same weights, and no token sees another. Different layers have different weights.
 #
 # ![Three tokens, the, cat and sat, each in a row of its own. In each row, a vector with D = 4 features enters a box with W 1, b 1 and the ReLU, which gives a vector with F = 16 features, several of them 0. It enters a box with W 2 and b 2, which gives a vector with D = 4 features again. The boxes hold the same weights in every row, and no arrow leads from one row to another.](images/encoder_feed_forward.svg)
 #
@@ -285,6 +285,8 @@ for name, count in counts.items():
 # ### Exercise 2: `FeedForward` (3 points)
 #
 # Write two linear layers with bias: `linear1` from `d_model` to `d_ff`, and `linear2` back to `d_model`. Put a ReLU and dropout between them, in either order. Nothing follows `linear2`. *10 minutes, easy.*
+#
+# In train mode, **dropout** sets each feature to 0 with a certain probability and enlarges the others, so that their mean stays the same. In eval mode it does nothing. Lesson 7 says what it is for.
 
 # %% solution feed-forward
 class FeedForward(nn.Module):
@@ -369,7 +371,7 @@ check("feed-forward")
 # A sublayer doesn't replace its input. It **adds** to it: $x + \mathrm{Sublayer}(x)$ (He et al. 2016, arXiv:1512.03385). This helps in two ways.
 #
 # - **Forwards**: a token's own vector, including its position, is carried to the top of the stack even if some sublayers add nothing useful. A sublayer only has to learn what to *change*.
-# - **Backwards**: the Jacobian of $x + f(x)$ is $I + J_f$. A gradient that travels down N layers is multiplied by 2N such factors. Multiply them out, and one of the terms is the identity $I$: a path on which the gradient passes every sublayer unchanged.
+# - **Backwards**: the derivative of $x + f(x)$ with respect to $x$ is the matrix $I + J_f$, where $J_f$ is the derivative of $f$ (its *Jacobian*). A gradient that travels down N layers is multiplied by 2N such factors. Multiply them out, and one of the terms is the identity $I$: a path on which the gradient passes every sublayer unchanged.
 #
 # ![A thick straight line leads from x on the left through four plus signs, two layers without their norms. Before each plus sign a branch leaves the line, goes through a sublayer, attention and feed-forward in turn, and is added back to the line at the plus sign. The sums are x 1 = x + f 1 of x, then x 2 = x 1 + f 2 of x 1, and so on up to x 4. Below, a dotted arrow leads from right to left: backwards, the gradient has a path around every sublayer.](images/encoder_residual.svg)
 #
@@ -389,10 +391,20 @@ check("feed-forward")
 #
 # Wrap both sublayers as $\mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x)))$ (sections 3.1 and 5.4). *20 minutes, medium.*
 #
-# - **Names**: `self_attention` is a `MultiHeadAttention` and `feed_forward` a `FeedForward`. `norm1` belongs to the first sublayer and `norm2` to the second. The two norms have weights of their own.
-# - **Order**: the second sublayer works on the result of the first, norm included.
-# - **Mask**: pass `mask` to the attention. `None` means that every token may attend to every token.
-# - **Dropout**: `dropout` acts on each sublayer's output before the sum, and inside the feed-forward network. Dropout on the attention weights is optional.
+# - **Names**: `self_attention` is a `MultiHeadAttention` and `feed_forward` a `FeedForward`. `norm1` belongs to the first sublayer and `norm2` to the second.
+# - **Mask**: `None` means that every token may attend to every token.
+# - **Dropout**: `dropout` is also the dropout of the feed-forward network. Dropout on the attention weights is optional.
+
+# %% [markdown] slide="skip"
+# **Build it in five steps, and run the visible tests after each one.** They stop at the first step that doesn't work.
+#
+# | step | write | the idea | the tests then check |
+# |---|---|---|---|
+# | 1 | `__init__`: both sublayers, a norm for each, dropout | a part that is made once keeps what it learns | the names, and that the norms are two |
+# | 2 | `forward`: return the attention's output | the tokens read each other | a change of one token reaches every output |
+# | 3 | add x to it, then normalise | a token keeps its own vector, and its scale is reset | when the sublayers return zeros, x is only normalised |
+# | 4 | the second sublayer, on the result of step 3 | each token processes what it has read | the numbers of `nn.TransformerEncoderLayer` |
+# | 5 | the mask in the attention; dropout on each sublayer's output, before the sum | no token reads padding | the same with padding; with `dropout=1.0`, x is only normalised |
 #
 # *Not accepted here:* `nn.MultiheadAttention` and the ready-made layers `nn.Transformer…`.
 
@@ -433,26 +445,46 @@ parts = {name for name, _ in layer.named_children()}
 assert parts >= {"self_attention", "feed_forward", "norm1", "norm2"}, (
     f"Expected the parts self_attention, feed_forward, norm1 and norm2, found {sorted(parts)}."
 )
+assert layer.norm1 is not layer.norm2, "norm1 and norm2 are the same object. Give each its own weights."
+print("step 1 of 5: the parts are there")
+
 x = torch.randn(3, 6, 8)
 y = layer(x)
 assert isinstance(y, torch.Tensor), (
     f"Expected a tensor, got {type(y).__name__}. What does MultiHeadAttention return?"
 )
 assert y.shape == x.shape, f"The shape should stay {tuple(x.shape)}, but yours is {tuple(y.shape)}."
-assert torch.allclose(y.mean(dim=-1), torch.zeros(3, 6), atol=1e-5), (
-    "With fresh norms every output token should have mean 0. Is a norm the last step?"
+changed = x.clone()
+changed[:, 3] = torch.randn(3, 8)
+reached = (layer(changed) - y).abs().amax(dim=(0, 2)) > 1e-6  # (6,)
+assert reached.all(), (
+    f"When token 3 changes, every output should change, but these don't: {(~reached).nonzero().flatten().tolist()}. "
+    "What do you pass to the attention?"
+)
+print("step 2 of 5: the tokens read each other")
+
+silent = EncoderLayer(d_model=8, num_heads=2, d_ff=12, dropout=0.0)
+for linear in (silent.self_attention.w_o, silent.feed_forward.linear2):  # both sublayers return zeros
+    nn.init.zeros_(linear.weight)
+    nn.init.zeros_(linear.bias)
+assert torch.allclose(silent(x), F.layer_norm(x, (8,)), atol=1e-3), (
+    "When the sublayers return zeros, the output should be x, normalised. "
+    "Do you add x to the output of the attention, and is a norm the last step?"
 )
 layer.norm1.weight.data.mul_(2.0)
 assert not torch.allclose(layer(x), y, atol=1e-4), "Changing norm1 changes nothing. Do you use it?"
+print("step 3 of 5: residual connection and norm are right")
 
 ablation.draw_weights(layer, seed=4)  # random norms too, so that none hides behind ones and zeros
-real = torch.arange(6) < torch.tensor([[6], [4], [2]])  # (3, 6): lengths 6, 4 and 2
 theirs = ablation.torch_twin(layer, num_heads=2)  # nn.TransformerEncoderLayer with your weights
-expected = theirs(x, src_key_padding_mask=~real)  # PyTorch: True = padding
 assert torch.allclose(layer(x), theirs(x), atol=1e-5), (
     "Without a mask, the output differs from nn.TransformerEncoderLayer with the same weights. "
-    "What is added to what, and when?"
+    "What does the second sublayer work on, what is added to its output, and which norm comes last?"
 )
+print("step 4 of 5: without a mask, the layer agrees with nn.TransformerEncoderLayer")
+
+real = torch.arange(6) < torch.tensor([[6], [4], [2]])  # (3, 6): lengths 6, 4 and 2
+expected = theirs(x, src_key_padding_mask=~real)  # PyTorch: True = padding
 assert torch.allclose(layer(x, real[:, None]), expected, atol=1e-5), (
     "With padding, the output differs from nn.TransformerEncoderLayer with the same weights. "
     "Does the mask reach the attention?"
@@ -463,6 +495,7 @@ assert torch.allclose(dropping(x), bare, atol=1e-6), (
     "With dropout=1.0 in train mode, both sublayers should add nothing. "
     "Do you apply dropout to the output of each?"
 )
+print("step 5 of 5: mask and dropout are right")
 print("EncoderLayer: the visible tests pass, and it agrees with nn.TransformerEncoderLayer")
 
 # %% demo
@@ -471,17 +504,17 @@ check("encoder-layer")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Write $\mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x)))$ twice, once for each sublayer. What is $x$ the second time?
+# Write $\mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x)))$ twice, once for each sublayer (steps 2 to 5). What is $x$ the second time? For dropout, make an `nn.Dropout` in `__init__`; it knows about train and eval mode.
 #
 # </details>
 #
-# <details><summary>Hint 2: attention returns two things</summary>
+# <details><summary>Hint 2: attention returns two things (step 2)</summary>
 #
 # In self-attention, queries, keys and values all come from x. The attention of lesson 4 returns its output and its weights. Only one of them can be added to x.
 #
 # </details>
 #
-# <details><summary>Hint 3: close, but not equal to PyTorch</summary>
+# <details><summary>Hint 3: close, but not equal to PyTorch (step 4)</summary>
 #
 # Test the parts one at a time. Set the weight and bias of `layer.self_attention.w_o` and `layer.feed_forward.linear2` to zeros. Both sublayers then return zeros, so the layer should give `norm2(norm1(x))`. Then restore one of the two.
 #
@@ -786,10 +819,27 @@ encoder_plots.lines(numbers, found, labels=labels, log=True)
 alike = (f"{value:.1e}" for value in found["without residuals"][:3])
 print("without residuals, after layers 0, 1 and 2:", *alike)
 
+# %% [markdown] slide="skip"
+# **Play with the depth.** With a running kernel, drag the slider to another layer. The maps show how alike the directions of the vectors in one sentence are: 1 is the same direction, 0 a right angle. On the right, all of them are nearly the same after layer 0 already.
+
+# %% demo
+from ipywidgets import IntSlider, interact
+
+
+@interact(layer=IntSlider(value=0, min=0, max=7, continuous_update=False))
+def how_alike(layer):
+    """Compare the directions of all vectors in one sentence after a layer."""
+    ids, maps = torch.tensor([[5, 9, 13, 7, 17, 2]]), {}
+    for name, each in encoders.items():
+        directions = F.normalize(ablation.layer_outputs(each, ids)[layer][0], dim=-1)  # (6, 32)
+        maps[name] = directions @ directions.T  # (6, 6)
+    plots.heatmaps(maps, words, words, limits=(-1, 1))
+    plt.show()
+
 # %% [markdown]
 # ### What can you still read from the vectors?
 #
-# Fit one linear map that predicts the *position* from each output vector, and another that predicts the *token*.
+# Fit one linear map that predicts the *position* from each output vector, and another that predicts the *token*. Such maps are called *linear probes*.
 
 # %% demo
 positions = torch.arange(10).expand(400, 10).flatten()  # (4000,)
@@ -1024,6 +1074,22 @@ write(question, "no feed-forward in layer 12", chat=True, tokens=12,
 write(question, "no feed-forward in layer 0", chat=True, tokens=12,
       feed_forward=Nothing, layers=[0])
 write(question, "no feed-forward anywhere", chat=True, tokens=12, feed_forward=Nothing)
+
+# %% [markdown] slide="skip"
+# **Play with the damage.** With a running kernel, choose another layer and what it has to do without. Before you let go of the slider, say whether the model will still answer. Which layers can do without their feed-forward network, and can any do without its residual connections?
+
+# %% demo
+from ipywidgets import ToggleButtons
+
+damages = {"residual connections": {"residual": lambda x, y: y}, "feed-forward": {"feed_forward": Nothing}}
+
+
+@interact(layer=IntSlider(value=20, min=0, max=29, continuous_update=False),
+          without=ToggleButtons(options=list(damages)))
+def damaged(layer, without):
+    """Ask the model once more, with a part of one layer left out."""
+    label = f"layer {layer} without its {without}"
+    write(question, label, chat=True, tokens=12, layers=[layer], **damages[without])
 
 # %% [markdown] slide="slide"
 # ## What's wrong here?

@@ -40,7 +40,7 @@
 # | 2 | the fourteen tensors | 2 | 8 | 3.1 to 3.5 |
 # | 2 | `sample_next` | stretch | 15 | not in the paper: Holtzman et al. 2020, section 3 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it. Their code is folded; a click on it opens it. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 
 # %% [markdown] slide="skip"
 # The next cell loads your parts from earlier lessons, where they are next to this notebook and pass a quick check, and stand-ins for the others. Your grade doesn't depend on it.
@@ -247,7 +247,7 @@ check("transformer")
 #
 # <details><summary>Hint 2: the initialisation</summary>
 #
-# `part.parameters()` yields every parameter of a module, matrices and vectors alike. `nn.init.xavier_uniform_` fills a matrix in place and raises an error for a vector, so check the number of dimensions first. Before you store the parts, remember which ones you built and which were passed in.
+# `part.parameters()` yields every parameter of a module, matrices and vectors alike. [`nn.init.xavier_uniform_`](https://docs.pytorch.org/docs/stable/nn.init.html#torch.nn.init.xavier_uniform_) fills a matrix in place and raises an error for a vector, so check the number of dimensions first. Before you store the parts, remember which ones you built and which were passed in.
 #
 # </details>
 #
@@ -454,13 +454,13 @@ check("greedy-decode")
 #
 # <details><summary>Hint 2: the shapes</summary>
 #
-# The logits have shape `(B, T, V)`. The newest position is the last along dimension 1, and the most likely word is the maximum along dimension 2. `torch.cat` appends a column `(B, 1)` to `(B, T)`.
+# The logits have shape `(B, T, V)`. The newest position is the last along dimension 1, and the most likely token is the maximum along dimension 2. `torch.cat` appends a column `(B, 1)` to `(B, T)`.
 #
 # </details>
 #
 # <details><summary>Hint 3: rows that have ended</summary>
 #
-# `masked_fill` writes `model.pad_id` over the prediction in rows that have ended. Do that *before* you check which rows produce `<eos>` now.
+# `Tensor.masked_fill` writes `model.pad_id` over the prediction in rows that have ended. Do that *before* you check which rows produce `<eos>` now.
 #
 # </details>
 
@@ -485,9 +485,9 @@ lowest = curves["ε = 0.1"].argmin()
 print(f"with ε = 0.1 the loss is lowest at {chosen[lowest]:.2f}")
 
 # %% [markdown]
-# With smoothing, the loss is lowest at 0.92 and rises steeply after that, so overconfidence costs. The paper reports that this hurts perplexity, "as the model learns to be more unsure", but improves accuracy and BLEU (section 5.4).
+# With smoothing, the loss is lowest at 0.92 and rises steeply after that, so overconfidence costs. The paper reports that this hurts perplexity, "as the model learns to be more unsure", but improves accuracy and BLEU, a score for translations (section 5.4).
 #
-# The paper's other regulariser is dropout, on the output of every sublayer and on the sums of embeddings and positions (section 5.4). Adam and warm-up are not regularisers: they decide how the training loss is minimised.
+# The paper's other regulariser is **dropout**, on the output of every sublayer and on the sums of embeddings and positions (section 5.4). In training, it sets each feature to 0 with probability 0.1, so that the model can't rely on any single one (Srivastava et al. 2014, section 2). Adam and warm-up are not regularisers: they decide how the training loss is minimised.
 
 # %% [markdown]
 # ### Exercise 3: `label_smoothing_loss` (2 points)
@@ -537,13 +537,13 @@ check("label-smoothing-loss")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# The cross-entropy of a mixture of targets is the mixture of the cross-entropies: $(1 - \varepsilon)$ times the one against the right word, plus $\varepsilon$ times the one against the uniform distribution.
+# The cross-entropy of a mixture of targets is the mixture of the cross-entropies: $(1 - \varepsilon)$ times the one against the right token, plus $\varepsilon$ times the one against the uniform distribution.
 #
 # </details>
 #
-# <details><summary>Hint 2: pick the right word</summary>
+# <details><summary>Hint 2: pick the right token</summary>
 #
-# `gather(-1, index)` picks one entry per position along the last dimension. The index needs as many dimensions as the tensor it picks from: `target.unsqueeze(-1)`.
+# `Tensor.gather(-1, index)` picks one entry per position along the last dimension. The index needs as many dimensions as the tensor it picks from: `target.unsqueeze(-1)`.
 #
 # </details>
 #
@@ -556,7 +556,7 @@ check("label-smoothing-loss")
 # %% [markdown]
 # ## The learning rate: warm-up
 #
-# The paper raises the learning rate linearly for the first `warmup` steps and then lowers it with the inverse square root of the step. It uses Adam with $\beta_2 = 0.98$ (section 5.3, equation 3):
+# The paper raises the learning rate linearly for the first `warmup` steps and then lowers it with the inverse square root of the step. Each parameter's step is scaled by Adam (Kingma and Ba 2014, arXiv:1412.6980), which keeps a running mean of its gradient and one of the gradient's square. The paper's $\beta_2 = 0.98$ makes the second one forget faster than the usual 0.999 (section 5.3, equation 3):
 #
 # $\text{rate} = d_\text{model}^{-0.5} \cdot \min\left(\text{step}^{-0.5},\ \text{step} \cdot \text{warmup}^{-1.5}\right)$
 #
@@ -720,7 +720,7 @@ check("train-step")
 #
 # <details><summary>Hint 2: input and target</summary>
 #
-# The model reads `shift_right(tgt)`, and the loss compares with `tgt` itself. If you feed `tgt` unshifted, position $t$ sees the word it should predict. The loss drops to nothing, because the model has learnt to copy.
+# The model reads `shift_right(tgt)`, and the loss compares with `tgt` itself. If you feed `tgt` unshifted, position $t$ sees the token it should predict. The loss drops to nothing, because the model has learnt to copy.
 #
 # </details>
 
@@ -759,7 +759,7 @@ for line, ids in zip(pairs, greedy_decode(tiny, src, max_len=6)):
     print(f"{line:30}", " ".join(english[i] for i in ids.tolist() if i > 2))
 
 # %% [markdown]
-# Now follow greedy decoding. Each row is one step: its label is what has been written so far, and its cells show the probability of each possible next word. The model is almost certain of every token, so the logits are divided by 3 here to let you see the runners-up.
+# Now follow greedy decoding. Each row is one step: its label is what has been written so far, and its cells show the probability of each possible next token. The model is almost certain of every token, so the logits are divided by 3 here to let you see the runners-up.
 
 # %% demo
 written, rows = ["<sos>"], []
@@ -773,9 +773,9 @@ axes = plots.heatmap(torch.stack(rows)[:, 2:], steps, english[2:])
 axes.tick_params(axis="x", rotation=60)
 
 # %% [markdown]
-# The largest entry of each row is the word that is appended.
+# The largest entry of each row belongs to the token that is appended.
 #
-# There are other ways to decode. *Beam search* keeps the few best beginnings instead of one; the paper keeps four (section 6.1). *Sampling* draws the next word from the distribution, as in sitting 2.
+# There are other ways to decode. *Beam search* keeps the few best beginnings instead of one; the paper keeps four (section 6.1). *Sampling* draws the next token from the distribution, as in sitting 2.
 
 # %% [markdown] slide="slide"
 # ## Break
@@ -887,12 +887,12 @@ for name, trained in found.items():
     print(f"{name:21} {exact:6.1%} {loss:10.3f} {confidence:11.2f}")
 
 # %% [markdown]
-# Without warm-up, this model spells hardly any number right: Adam's first steps are too large, and it doesn't recover from them. With warm-up it spells more than nine in ten right. Label smoothing changes how *certain* the model is, from almost 1 to about 0.9, and raises the unsmoothed test loss. (With one seed, don't rank the last two rows by their accuracy.)
+# Without warm-up, this model spells hardly any number right: the first steps at the highest rate are too large, and it doesn't recover from them in 250 steps. With warm-up it spells more than nine in ten right. Label smoothing changes how *certain* the model is, from almost 1 to about 0.9, and raises the unsmoothed test loss. (With one seed, don't rank the last two rows by their accuracy.)
 
 # %% [markdown]
 # ## Can it write, or only copy?
 #
-# A model that can see the word it should predict reaches a very low training loss and has learnt nothing. So measure two accuracies: the **teacher-forced** one, position by position, and that of the numbers that the model **decodes** on its own. The next cells train the correct model and four broken ones.
+# A model that can see the token it should predict reaches a very low training loss and has learnt nothing. So measure two accuracies: the **teacher-forced** one, position by position, and that of the numbers that the model **decodes** on its own. The next cells train the correct model and four broken ones.
 #
 # **Predict, then reveal.** One model has no causal mask. One can see a single step too far. One is fed the target without shifting it. The fourth has the right mask and the right input, but merges its heads with a `reshape` alone, without the `transpose`. Which gets the best teacher-forced accuracy, and which decodes best?
 #
@@ -975,7 +975,7 @@ check("language-windows")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# A `reshape` cuts a piece of text into windows that don't overlap, if the piece is exactly W · length long.
+# `Tensor.reshape` cuts a piece of text into windows that don't overlap, if the piece is exactly W · length long.
 #
 # </details>
 #
@@ -1384,12 +1384,12 @@ plots.curves(range(10, 210, 20), {"training loss": means}, labels=("step", "mean
 # %% [markdown]
 # ## Stretch: `sample_next`
 #
-# *15 minutes, hard. Stretch: not counted.* Two methods cut off the tail of unlikely words: **top-k** keeps the $k$ largest logits (Fan et al. 2018), and **top-p** keeps the smallest set of tokens whose probability reaches $p$ (Holtzman et al. 2020, arXiv:1904.09751, section 3). Write one function that does both and applies a temperature, in this order:
+# *15 minutes, hard. Stretch: not counted.* Two methods cut off the tail of unlikely tokens: **top-k** keeps the $k$ largest logits (Fan et al. 2018), and **top-p** keeps the smallest set of tokens whose probability reaches $p$ (Holtzman et al. 2020, arXiv:1904.09751, section 3). Write one function that does both and applies a temperature, in this order:
 #
 # 1. Divide the logits by the temperature. Temperature 0 means: return the argmax.
 # 2. If `top_k` is given, keep the `top_k` largest logits. A `top_k` larger than V keeps all.
-# 3. If `top_p` is given, renormalise what is left and sort it. Keep the smallest number of words, starting with the most likely, whose probabilities sum to at least `top_p`. Always keep at least one.
-# 4. Renormalise, and draw one word per row with `torch.multinomial` and the given generator.
+# 3. If `top_p` is given, renormalise what is left and sort it. Keep the smallest number of tokens, starting with the most likely, whose probabilities sum to at least `top_p`. Always keep at least one.
+# 4. Renormalise, and draw one token per row with `torch.multinomial` and the given generator.
 #
 # Don't modify `logits`.
 
@@ -1462,19 +1462,19 @@ check("sample-next")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# A word is removed if its logit is −∞ or its probability is 0. `torch.multinomial` accepts probabilities that don't sum to 1, so the last renormalisation comes for free.
+# A token is removed if its logit is −∞ or its probability is 0. `torch.multinomial` accepts probabilities that don't sum to 1, so the last renormalisation comes for free.
 #
 # </details>
 #
 # <details><summary>Hint 2: top-k</summary>
 #
-# `topk(k).values` has the k largest logits of each row in falling order. The last of them is the threshold.
+# The `values` of `Tensor.topk(k)` are the k largest logits of each row in descending order. The last of them is the threshold.
 #
 # </details>
 #
 # <details><summary>Hint 3: top-p</summary>
 #
-# Sort the probabilities in falling order and take their running total. A word stays if the total *before* it hasn't reached `top_p` yet. `sort` also returns where each word came from, and `scatter` puts the values back in their old places.
+# Sort the probabilities in descending order and take their running total. A token stays if the total *before* it hasn't reached `top_p` yet. `torch.sort` also returns where each token came from, and `torch.scatter` puts the values back in their old places.
 #
 # </details>
 

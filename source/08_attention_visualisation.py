@@ -38,7 +38,7 @@
 # | what a head does | 2 | 15 | written; Jain and Wallace 2019, arXiv:1902.10186 |
 # | `silence_head` | stretch | 12 | Michel et al. 2019, arXiv:1905.10650 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it. Their code is folded; a click on it opens it. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 #
 # The next two cells load your Transformer from lesson 7 and a pretrained `bert`, or stand-ins where these are missing. Your grade doesn't depend on it.
 
@@ -208,7 +208,7 @@ check("attention-maps")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# There are three steps: register a hook on every attention module, run the model once, and remove the hooks. If you call the model as in training, `model(src, tgt)`, it builds its own masks.
+# There are three steps: register a hook on every attention module with [`register_forward_hook`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_forward_hook), run the model once, and remove the hooks. If you call the model as in training, `model(src, tgt)`, it builds its own masks.
 #
 # </details>
 #
@@ -383,7 +383,7 @@ check("plot-attention")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Each of the four rules is about an argument of `sns.heatmap`. Look through its documentation: which of them are right by default?
+# Each of the four rules is about an argument of [`sns.heatmap`](https://seaborn.pydata.org/generated/seaborn.heatmap.html). Look through its documentation: which of them are right by default?
 #
 # </details>
 #
@@ -395,7 +395,7 @@ check("plot-attention")
 #
 # <details><summary>Hint 3: your own Axes</summary>
 #
-# `plt.subplots()` returns a figure and Axes. seaborn draws on the Axes given by its argument `ax`. A tensor that requires a gradient has to be detached before you can draw it.
+# [`plt.subplots()`](https://matplotlib.org/stable/api/_as_gen/matplotlib.pyplot.subplots.html) returns a figure and Axes. seaborn draws on the Axes given by its argument `ax`. A tensor that requires a gradient has to be detached before you can draw it.
 #
 # </details>
 
@@ -444,7 +444,7 @@ head_view(**own, layer=1)
 #
 # `[CLS] the cat sat on the mat [SEP] the cat lay on the rug [SEP]`
 #
-# Each position also gets a **segment id** (`token_type_ids`): 0 up to the first `[SEP]`, and 1 after it. The tokeniser prepares all of this.
+# `[CLS]` begins every input, and `[SEP]` ends each sentence. Each position also gets a **segment id** (`token_type_ids`): 0 up to the first `[SEP]`, and 1 after it. The tokeniser prepares all of this.
 #
 # Your model, **all-MiniLM-L6-v2**, has BERT's architecture. It was trained to imitate a larger model's attention (Wang et al. 2020, arXiv:2002.10957), and then tuned to compare sentences, so what Clark et al. (2019) found in BERT may not hold for it.
 #
@@ -529,13 +529,13 @@ check("sentence-pair-attention")
 #
 # <details><summary>Hint 2: one tensor</summary>
 #
-# Two functions join a tuple of tensors: one along an existing dimension, one along a new dimension. These tensors have a batch dimension of size 1 that you don't need.
+# Two functions join a tuple of tensors: `torch.cat` along an existing dimension, `torch.stack` along a new one. These tensors have a batch dimension of size 1 that you don't need.
 #
 # </details>
 #
 # <details><summary>Hint 3: where b begins</summary>
 #
-# The segment ids tell you: they are 0 … 0 1 … 1. A list has a method that finds the first occurrence of a value.
+# The segment ids tell you: they are 0 … 0 1 … 1. A list has a [method](https://docs.python.org/3/tutorial/datastructures.html#more-on-lists) that finds the first occurrence of a value.
 #
 # </details>
 
@@ -772,13 +772,13 @@ check("attention-rollout")
 # %% [markdown]
 # <details><summary>Hint 1: a nudge</summary>
 #
-# Start with the identity: below layer 0, every position holds its own word. Then apply one layer after the other.
+# Start with the identity: below layer 0, every position holds its own token. Then apply one layer after the other.
 #
 # </details>
 #
 # <details><summary>Hint 2: which side</summary>
 #
-# Let R say what the positions hold, in terms of words. A layer with matrix M turns each position into a mixture of positions: row i of M times the rows of R. Is that M R or R M?
+# Let R say what the positions hold, in terms of tokens. A layer with matrix M turns each position into a mixture of positions: row i of M times the rows of R. Is that M R or R M?
 #
 # </details>
 #
@@ -866,7 +866,7 @@ check("best-span")
 #
 # <details><summary>Hint 3: row and column</summary>
 #
-# Without a dimension, `argmax` returns an index into the flattened table. `divmod(index, width)` turns it into row and column.
+# Without a dimension, `torch.argmax` returns an index into the flattened table. `divmod(index, width)` turns it into row and column.
 #
 # </details>
 

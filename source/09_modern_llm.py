@@ -333,7 +333,7 @@ for heads in (9, 3, 1):
 # |---|---|---|---|
 # | B | texts in a batch | 1 | 6 |
 # | T | new positions, those of `x` | 1, after the prompt | 5 |
-# | P | positions of the past, which are in the cache already | grows | 0 or 3 |
+# | P | positions of the past, which are in the cache already | grows | 0, 3 |
 # | D | width of a vector, `d_model` | 576 | 8 |
 # | H | heads of queries, `num_heads` | 9 | 4 |
 # | G | heads of keys and values, `num_kv_heads`; H / G query heads form a **group** and share one | 3 | 2 |
@@ -1230,11 +1230,16 @@ for name, read in {"sum": table.sum, "matrix times vector": lambda: F.linear(vec
     print(f"{name}: {bandwidth / 1e9:.1f} GB a second, enough for {bandwidth / size:.0f} tokens a second")
 print(f"your model: {max(rates['32 bits, cache']):.0f} tokens a second")
 
+
+def product_time(vector, matrix):
+    """The seconds that a product takes."""
+    return best(lambda: F.linear(vector, matrix), repeats=50)
+
+
 for name, matrix in {"the table": table, "w_q": table[:576]}.items():
-    small, short = matrix.bfloat16(), vector.bfloat16()
-    gain = best(lambda: F.linear(vector, matrix), 50) / best(lambda: F.linear(short, small), 50)
+    gain = product_time(vector, matrix) / product_time(vector.bfloat16(), matrix.bfloat16())
     print(f"{name} in 16 bits: {gain:.1f} times as fast")
-del table, matrix, small
+del table, matrix
 
 # %% [markdown]
 # The sum reads fastest, and its limit holds for any program on this machine with one thread. Your model stays well below it. A product with a vector doesn't reach the full bandwidth, and attention, norms and a few thousand small calls of PyTorch come on top.
@@ -1325,9 +1330,9 @@ print("answers: complete, and in the right form; the numbers are graded later")
 # A friend's model has the same weights. On the three prompts above, its logits agree with those of `transformers`, to rounding. Then it answers a question, greedily, with your `generate`:
 
 # %% demo
-from coursework.broken_cache import BrokenCache
+from coursework.another_llama import AnotherLlama
 
-theirs = None if own is None else BrokenCache(own)
+theirs = None if own is None else AnotherLlama(own)
 for question in (france, "Name three colours."):
     say(generate, own, conversation(question), "yours", tokens=16)
     say(generate, theirs, conversation(question), "theirs", tokens=16)

@@ -38,7 +38,8 @@ def instructor_notebook(lesson: LessonText) -> Any:
 def solution_notebook(lesson: LessonText) -> Any:
     """Return the model answers, not run yet: no marker, no hidden test, nothing of nbgrader."""
     cells = [
-        _cell(cell, without(cell.text, Region.HIDDEN, Region.SCHEME), _shown(cell)) for cell in lesson.cells
+        _cell(cell, without(cell.in_notebooks, Region.HIDDEN, Region.SCHEME), _shown(cell))
+        for cell in lesson.cells
     ]
     return _notebook(cells)
 
@@ -66,7 +67,7 @@ def _instructor_cell(cell: LessonCell, lesson: str) -> Any:
         metadata["tags"] = [*metadata.get("tags", ()), GOES_ON]
     if cell.kind not in (CellKind.PROSE, CellKind.DEMO):
         metadata["nbgrader"] = _nbgrader(cell)
-    text = cell.text
+    text = cell.in_notebooks
     if cell.kind is CellKind.TEST:
         hidden = enclosed(f'grade("{lesson}/{cell.exercise}")', Region.HIDDEN)
         text = f"{text.rstrip()}\n{hidden}".lstrip("\n")
@@ -91,10 +92,15 @@ def _nbgrader(cell: LessonCell) -> dict[str, Any]:
 
 
 def _shown(cell: LessonCell) -> dict[str, Any]:
-    """Return the metadata that any reader may have: the kind as a tag, the place in the slides."""
+    """Return the metadata that any reader may have: the kind as a tag, the place in the slides.
+
+    The code of visible tests is folded: JupyterLab shows its first line, and what it says below.
+    """
     metadata: dict[str, Any] = {}
     if cell.kind in (CellKind.SETUP, CellKind.GIVEN, CellKind.DEMO):
         metadata["tags"] = [str(cell.kind)]
+    if cell.kind is CellKind.TEST:
+        metadata["jupyter"] = {"source_hidden": True}
     heading = HEADING.match(cell.text) if cell.kind is CellKind.PROSE else None
     slide = cell.slide or (HEADING_SLIDES[len(heading[1])] if heading else "")
     if slide:

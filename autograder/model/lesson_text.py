@@ -17,6 +17,7 @@ import yaml
 
 from autograder.model.errors import LessonTextError
 
+VISIBLE_TESTS = "# Visible tests: run this cell"  # their first line, which says what is folded
 SLIDES = ("slide", "subslide", "fragment", "notes", "skip")
 
 
@@ -60,6 +61,11 @@ class LessonCell:
         if self.kind.is_answered:
             return self.exercise
         return f"{self.exercise}-test" if self.kind is CellKind.TEST else f"{self.kind}-{self.ordinal}"
+
+    @property
+    def in_notebooks(self) -> str:
+        """Its text as notebooks have it: visible tests begin with a line that says what they are."""
+        return f"{VISIBLE_TESTS}\n{self.text}" if self.kind is CellKind.TEST else self.text
 
 
 class Tag(NamedTuple):
@@ -196,6 +202,11 @@ def skeleton(text: str, *, markdown: bool) -> str:
 
 # In prose, a paper's number becomes a link to it; where an author made the link, it stays as it is.
 ARXIV = re.compile(r"(?<![\[/\w])arXiv:(\d{4}\.\d{4,5})")
+# In a hint, so does a name of PyTorch's, with its page in the documentation.
+HINT = re.compile(r"<details><summary>Hint \d.*?</details>", re.DOTALL)
+PYTORCH = re.compile(r"(?<!\[)`(torch|nn|F|Tensor)\.(\w+)(\([^`\n]*\))?`")
+PYTORCH_PAGE = "https://docs.pytorch.org/docs/stable/generated/{}.{}.html"
+FULL_NAMES = {"nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor"}
 FENCE = "# ---"  # around the header of the file
 HEADER = re.compile(r"^#\s*%%+(\s|$)")
 EXERCISE = re.compile(
@@ -269,8 +280,8 @@ class LessonText:
         return inside(self._answered(exercise).text, Region.SCHEME)
 
     def test(self, exercise: str) -> str:
-        """Return the visible tests of an exercise; LessonTextError if it has none."""
-        return self._find(exercise, (CellKind.TEST,)).text
+        """Return an exercise's visible tests as notebooks have them; LessonTextError for an unknown id."""
+        return self._find(exercise, (CellKind.TEST,)).in_notebooks
 
     def title(self, exercise: str) -> str:
         """Return the heading of an exercise without its number and points, the id if it has none."""
@@ -358,9 +369,15 @@ def _cells(parsed: list[Any], lines: list[int], path: Path) -> Iterator[LessonCe
         if problem:
             raise LessonTextError(problem, path, cell=title, line=line)
         seen[tag.kind] += 1
-        text = (
-            ARXIV.sub(r"[\g<0>](https://arxiv.org/abs/\1)", raw.source)
-            if tag.kind.is_markdown
-            else raw.source
-        )
+        text = _with_links(raw.source) if tag.kind.is_markdown else raw.source
         yield LessonCell(tag.kind, text, line, seen[tag.kind], tag.exercise, tag.points, slide)
+
+
+def _with_links(prose: str) -> str:
+    """Return prose with its papers, and what hints name of PyTorch, as links."""
+    text = ARXIV.sub(r"[\g<0>](https://arxiv.org/abs/\1)", prose)
+    return HINT.sub(lambda hint: PYTORCH.sub(_to_pytorch, hint[0]), text)
+
+
+def _to_pytorch(name: re.Match[str]) -> str:
+    return f"[{name[0]}]({PYTORCH_PAGE.format(FULL_NAMES.get(name[1], name[1]), name[2])})"

@@ -43,13 +43,17 @@ class Section:
 
 @dataclass(frozen=True)
 class Block:
-    """One cell as HTML. `exercise` is the id of the answer that students write there."""
+    """One cell as HTML. `exercise` is the id of the answer that students write there.
+
+    `is_test` is for visible tests, whose code is folded; `is_revealed` for outputs that are.
+    """
 
     html: Markup
     is_prose: bool
     exercise: str = ""
     outputs: Markup = NOTHING
-    folded: bool = False
+    is_revealed: bool = False
+    is_test: bool = False
 
     @property
     def may_be_wide(self) -> bool:
@@ -94,6 +98,8 @@ class LessonPage:
             exercise = (grade_id(cell) or "") if is_solution(cell) else ""
             if cell.cell_type == "markdown":
                 yield Block(self._prose(cell.source), True, exercise)
+            elif is_graded(cell):
+                yield Block(_code(cell.source), False, is_test=True)
             else:
                 self._found(cell.source)
                 yield Block(_code(cell.source), False, exercise, self._outputs(cell), PREDICT in before)
@@ -131,7 +137,7 @@ class LessonPage:
         given = self._given.get(cell.id)
         if given is None or given.source != cell.source:
             return NOTHING
-        if is_solution(cell) or is_graded(cell) or only_checks(cell):
+        if is_solution(cell) or only_checks(cell):
             return NOTHING
         return NOTHING.join(map(_output, given.outputs))
 

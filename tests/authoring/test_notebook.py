@@ -17,7 +17,7 @@ from autograder.authoring.notebook import (
     solution_notebook,
     was_run,
 )
-from autograder.model.lesson_text import LessonText
+from autograder.model.lesson_text import VISIBLE_TESTS, LessonText
 
 
 def _cells(notebook: Any) -> dict[str, Any]:
@@ -59,6 +59,15 @@ def test_kinds_are_tags_and_headings_are_slides(lesson: LessonText) -> None:
     assert cells["demo-1"].metadata.tags == ["demo"]
     slides = {n: c.metadata.slideshow.slide_type for n, c in cells.items() if "slideshow" in c.metadata}
     assert slides == {"prose-1": "slide", "prose-2": "subslide", "demo-1": "fragment"}
+
+
+def test_visible_tests_are_folded_below_a_line_that_says_what_they_are(lesson: LessonText) -> None:
+    """JupyterLab shows the first line of folded code, and nothing else is folded."""
+    for notebook in (instructor_notebook(lesson), solution_notebook(lesson)):
+        cells = _cells(notebook)
+        assert cells["double-test"].source.startswith(f"{VISIBLE_TESTS}\nassert double(3)")
+        folded = [name for name, cell in cells.items() if cell.metadata.get("jupyter") == {"source_hidden": True}]
+        assert folded == ["double-test", "answers-test"]
 
 
 def test_model_answers_show_answers_only(lesson: LessonText) -> None:

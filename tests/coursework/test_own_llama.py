@@ -10,7 +10,7 @@ import torch
 from lessons_text.lesson_run import LessonRun
 
 from coursework import llama_twin, own_llama, smollm
-from coursework.broken_cache import BrokenCache
+from coursework.another_llama import AnotherLlama
 
 PROMPTS = (
     "The capital of France is", "Once upon a time", "def add(a, b):", "Water boils at", "My favourite colour is",
@@ -99,7 +99,7 @@ def test_a_default_dtype_ends_with_its_block() -> None:
 @torch.no_grad()
 def test_a_broken_cache_is_right_without_a_past(own: torch.nn.Module) -> None:
     """It is wrong from the second call on, and leaves the past that it is given as it was."""
-    broken, ids = BrokenCache(own), smollm.load().encode("The capital of France is")
+    broken, ids = AnotherLlama(own), smollm.load().encode("The capital of France is")
     (mine, past), (theirs, _) = own(ids[:, :3]), broken(ids[:, :3])
     assert torch.equal(mine, theirs)
     before = past[0][0].clone()

@@ -1,8 +1,10 @@
 """What holds for each of the nine lessons, as its author writes it."""
 
+import operator
 import re
 
 import pytest
+import torch
 
 from autograder.authoring.minutes import check_minutes
 from autograder.model.lesson_text import CellKind
@@ -185,3 +187,13 @@ def _squeezed(text: str) -> str:
     """Return lines without the comment at their end, and single blanks between words."""
     bare = (re.sub(r"  # .*$", "", line) for line in text.split("\n"))
     return "\n".join(" ".join(line.split()) for line in bare)
+
+
+@pytest.mark.parametrize("lesson", LESSONS.values(), ids=LESSONS)
+def test_what_hints_link_to_exists(lesson: LessonRun) -> None:
+    """Every page of PyTorch's documentation that a hint leads to is about something that PyTorch has."""
+    prose = "".join(cell.text for cell in lesson.cells if cell.kind is CellKind.PROSE)
+    linked = re.findall(r"docs\.pytorch\.org/docs/stable/generated/torch\.([\w.]+)\.html", prose)
+    assert linked
+    for name in linked:
+        assert operator.attrgetter(name)(torch), name

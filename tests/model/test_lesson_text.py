@@ -12,6 +12,7 @@ from lesson_texts import LESSON, NAME, changed, read_text
 
 from autograder.model.errors import LessonTextError
 from autograder.model.lesson_text import (
+    VISIBLE_TESTS,
     CellKind,
     LessonCell,
     LessonText,
@@ -177,7 +178,7 @@ def test_answers_and_skeletons(lesson: LessonText) -> None:
     assert "inverse" not in lesson.answer("why")
     assert lesson.skeleton("why").endswith("YOUR ANSWER HERE")
     assert lesson.mark_scheme("why") == "- 5: an inverse is named"
-    assert lesson.test("double") == 'assert double(3) == 6, "expected 6"'
+    assert lesson.test("double") == f'{VISIBLE_TESTS}\nassert double(3) == 6, "expected 6"'
 
 
 def test_an_unknown_exercise_names_the_known_ones(lesson: LessonText) -> None:
@@ -216,6 +217,22 @@ def test_magics_are_code(tmp_path: Path) -> None:
     """The text form comments magics out; the cell has them as they run."""
     text = changed("import math", "import math\n# %matplotlib inline")
     assert read_text(tmp_path, text).cells[1].text == "import math\n%matplotlib inline"
+
+
+def test_a_hint_links_what_it_names_of_pytorch(tmp_path: Path) -> None:
+    """Whatever its arguments are; prose outside hints, and a link that the author made, stay as they are."""
+    page = "https://docs.pytorch.org/docs/stable/generated"
+    hint = "# <details><summary>Hint 1: a nudge</summary>\n#\n# {}\n#\n# </details>\n"
+    named = "`nn.Linear(2, 3)`, `F.silu`, `Tensor.var`, `torch.where(a, (b), c)`, `x.mean()`, [`torch.sum`](here)"
+    path = tmp_path / "01_x.py"
+    path.write_text(f"# %% [markdown]\n# Not `nn.Linear`.\n#\n{hint.format(named)}")
+    (prose,) = read_lesson(path).cells
+    assert prose.text.startswith("Not `nn.Linear`.\n")
+    assert (
+        f"[`nn.Linear(2, 3)`]({page}/torch.nn.Linear.html), [`F.silu`]({page}/torch.nn.functional.silu.html), "
+        f"[`Tensor.var`]({page}/torch.Tensor.var.html), "
+        f"[`torch.where(a, (b), c)`]({page}/torch.where.html), `x.mean()`, [`torch.sum`](here)\n"
+    ) in prose.text
 
 
 def test_the_number_of_a_paper_is_a_link(tmp_path: Path) -> None:

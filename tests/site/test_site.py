@@ -48,6 +48,7 @@ def test_code_is_the_released_and_outputs_are_those_of_equal_code() -> None:
     assert "TOLD" not in whole
     assert [bool(block.outputs) for block in page.blocks] == [False, False, False, True, False]
     assert page.blocks[0].exercise == "half"
+    assert [block.is_test for block in page.blocks] == [False, True, False, False, False]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ def test_a_lesson_says_what_it_teaches() -> None:
 def test_what_answers_a_prediction_is_folded() -> None:
     """A reader who is asked to predict a picture does not see it first."""
     cells = [new_markdown_cell("**Predict, then run.** Up or down?"), code("d", "draw()", **PICTURE)]
-    assert LessonPage("01", new_notebook(cells=cells), new_notebook(cells=cells)).blocks[1].folded
+    assert LessonPage("01", new_notebook(cells=cells), new_notebook(cells=cells)).blocks[1].is_revealed
 
 
 @pytest.mark.full("reads every page of the course", seconds=10)

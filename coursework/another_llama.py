@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from coursework.smollm import BASE, Past, turn_pairs
 
 
-class BrokenCache(nn.Module):
+class AnotherLlama(nn.Module):
     """The student's model, with one line of its attention exchanged for a wrong one.
 
     It turns all keys after it has appended the new ones, so those of the past are turned again at each call.
