@@ -27,6 +27,10 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
+# `nbgrader validate` runs a notebook on its owner's machine; there, a cell that loads SmolLM2 may take longer
+# than the 30 seconds that nbgrader gives it.
+c.Execute.timeout = 300
+
 # Feedback pages are our own: the score, what needs work and why, and what is still pending.
 c.GenerateFeedback.exporter_class = "autograder.reports.feedback_exporter.FeedbackExporter"
 c.GenerateFeedback.preprocessors = []
