@@ -1342,7 +1342,7 @@ for question in (france, "Name three colours."):
 #
 # <details><summary>Answer</summary>
 #
-# **The mistake.** In the attention, the keys are turned *after* the new ones are appended: `k = torch.cat([past[0], k], dim=2)` comes first, and then `k = rotary_from(k, 0, base)`. So the keys of the past, which are turned already, are turned again at every call.
+# **The mistake.** In the attention, the keys are turned *after* the new ones are appended: old and new ones are joined first, and then comes `k = rotary_from(k, 0, base)`. So the keys of the past, which are turned already, are turned again at every call.
 #
 # **Why this symptom.** The comparison with `transformers` reads each prompt in one go, without a past, and so does the first call of `generate`: the first token is right. From then on, each call turns every earlier key once more, so a query finds them where they never were.
 #

@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parent.parent
 FOLDERS = ("model", "probe", "sandbox", "judge", "lessons", "submissions", "grading")
 SUFFIXES = (".py", ".yaml", ".toml")
 # The modules of this package that only decide what is graded and when, or tell more of a result.
-ORGANISING = {"cluster.py", "lines.py", "loop.py", "pool.py", "regrade.py", "version.py"}
+ORGANISING = {"cluster.py", "lines.py", "loop.py", "pool.py", "regrade.py", "suggest.py", "version.py"}
 
 
 def lesson_version(course: Course, lesson: str) -> str:

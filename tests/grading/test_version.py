@@ -50,6 +50,7 @@ NOT_SCORING = (
     "autograder/storage/attempts.py",
     "autograder/grading/pool.py",
     "autograder/grading/cluster.py",
+    "autograder/grading/suggest.py",
     "autograder/grading/loop.py",
     "autograder/grading/lines.py",
     "autograder/search/search.py",

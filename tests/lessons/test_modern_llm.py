@@ -185,7 +185,6 @@ def test_a_layer_norm_of_x_and_minus_x_is_accepted_as_an_rms_norm(
     grader: Grader, hand_in: Callable[..., Path]
 ) -> None:
     """The exercise excludes RMS norms alone, and the mean of (x, -x) is 0."""
-    answer = UNUSUAL["rms-norm"][-3]
-    assert "F.layer_norm" in answer
+    answer = next(each for each in UNUSUAL["rms-norm"] if "F.layer_norm" in each)
     path = hand_in("09_modern_llm", rms_norm=lambda _: answer)
     assert grader.grade("09_modern_llm", path).report.exercise("rms-norm").score == 2

@@ -11,7 +11,10 @@ from autograder.model.course import Course
 from coursework import smollm
 
 QUOTED = re.compile(r"^# \| [A-Z] \| \*(.+?)\*", re.M)  # a row of a table of answers
-OWN = {"next | The capital of France is"}  # drawn, not printed
+OWN = {  # drawn, or shown by a control
+    "next | The capital of France is",
+    "layer 20 without its residual connections | What is the capital of France?",
+}
 DRAWN = f" | {smollm.NUMBERS}"
 
 
