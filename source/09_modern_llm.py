@@ -329,7 +329,7 @@ for heads in (9, 3, 1):
 # %% [markdown] slide="subslide"
 # The letters of the next exercise, with their values in SmolLM2 and in the exercise's test:
 #
-# | | meaning | SmolLM2 | test |
+# | letter | meaning | SmolLM2 | test |
 # |---|---|---|---|
 # | B | texts in a batch | 1 | 6 |
 # | T | new positions, those of `x` | 1, after the prompt | 5 |
