@@ -165,7 +165,7 @@ class ClusterPool(Pool):
 
     @staticmethod
     def _found(future: "Future[bytes]") -> Attempt | None:
-        """Return the attempt with its lines, None if there is none: the scores are recorded without it."""
+        """Return the attempt with its lines; None if the search failed, which costs no score."""
         if future.cancelled() or future.exception() is not None:
             return None
         document = json.loads(future.result())

@@ -92,9 +92,9 @@ class Search:
         self._for_one = LONGEST_SECONDS
         self._endings = self.tried = self.proved = 0
         self._own: dict[str, float] = {}  # the distances of the answer itself, by check
-        self._halves: list[
-            tuple[int, float, Edit]
-        ] = []  # edits that fix a part: checks failed first, distance
+        # edits that fix a part, with the number of checks left when one failed, and its distance
+        self._halves: list[tuple[int, float, Edit]] = []
+        self._alone: set[Edit] = set()  # the edits that were tried by themselves
         self._raised_at: int | None = None  # the line of the last exception
         self._began = self._seconds()
         asked = [
@@ -148,7 +148,8 @@ class Search:
 
     def _singles(self, source: str, edits: Sequence[tuple[Edit, ...]]) -> list[Found]:
         found: list[Found] = []
-        changes = sorted([combined(source, each) for each in edits], key=lambda each: each.cost)[:MOST_TRIED]
+        new = [combined(source, each) for each in edits if len(each) > 1 or each[0] not in self._alone]
+        changes = sorted(new, key=lambda each: each.cost)[:MOST_TRIED]
         last = math.inf  # the number of the last change that is worth a try
         for start in range(0, len(changes), BATCH):
             dear = found and changes[start].cost > found[0].cost + MARGIN
@@ -236,8 +237,10 @@ class Search:
                     yield change
                     continue
                 failed = len(others) - passed
-            if len(change.edits) == 1 and is_nearer(off, own):
-                self._halves.append((failed, off, change.edits[0]))
+            if len(change.edits) == 1:
+                self._alone.add(change.edits[0])
+                if is_nearer(off, own):
+                    self._halves.append((failed, off, change.edits[0]))
 
     def _passes(self, cell: str, questions: Sequence[Question]) -> bool:
         return all(next(self._distances([cell], question), ENDED) == RIGHT for question in questions)

@@ -34,8 +34,11 @@ def lines_of_mistake(cell: Cell, exercise: Exercise, mistake: Mistake) -> set[in
         for here, there in pairing.pairs:
             if changed & _own_lines(pairing.right[there]):
                 found |= _own_lines(pairing.mine[here])
-    names = _names(wrong.source, changed) | _names(right, _changed_lines(wrong.source, right))
-    return found or _lines_with(names, cell)
+    if found:
+        return found
+    return _lines_with(
+        _names(wrong.source, changed) | _names(right, _changed_lines(wrong.source, right)), cell
+    )
 
 
 def _names(source: str, lines: set[int]) -> set[str]:
@@ -45,7 +48,7 @@ def _names(source: str, lines: set[int]) -> set[str]:
 
 
 def _lines_with(names: set[str], cell: Cell) -> set[int]:
-    """Return the lines of a cell that hold the most of some names; what stands in few lines counts more."""
+    """Return the lines of a cell that use the most of some names; a name that few lines use counts more."""
     lines = [set(NAME.findall(line)) for line in cell.source.split("\n")]
     often = Counter(name for line in lines for name in line)
     weights = {number: sum(1 / often[name] for name in line & names) for number, line in enumerate(lines, 1)}
