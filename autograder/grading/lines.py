@@ -12,16 +12,17 @@ from autograder.grading.runner import ExerciseRunner
 from autograder.judge.oracle import Oracle
 from autograder.model.exercise import Exercise
 from autograder.model.nbgrader_config import SEARCH_SECONDS
-from autograder.model.report import ExerciseReport, Outcome, WrongLines
+from autograder.model.report import ExerciseReport, NamedMistake, Outcome, WrongLines
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Probe, Run
 from autograder.search.differences import difference
 from autograder.search.donors import donor_edits
 from autograder.search.search import Further, Plan, Search, World
 from autograder.search.suspects import KNOWN, lines_of_mistake
+from autograder.search.titles import title
 from coursework.edits.cell import Cell, Edit, distinct
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
-from coursework.edits.places import Found, told
+from coursework.edits.places import OR_ELSE, Found, told
 from coursework.edits.suspects import RAISED, lines_behind, steered, without_haste
 from coursework.source_rules import first_refusal
 
@@ -31,7 +32,23 @@ NEAR: Final = 1.5  # what a part of the model answer may cost to be tried before
 PREPARE_SECONDS: Final = 5.0  # of processor time, for the cells before an answer
 
 
-_told: LRUCache[tuple[object, ...], tuple[list[WrongLines], str]] = LRUCache(KEPT)
+@dataclass(frozen=True)
+class Blame:
+    """The lines to tell of an answer, the change that tells them, and the mistakes that it stands for."""
+
+    lines: list[WrongLines] = field(default_factory=list)
+    change: str = ""
+    mistakes: list[NamedMistake] = field(default_factory=list)
+
+    def added_to(self, done: ExerciseReport) -> ExerciseReport:
+        """Return a report with the lines; they name the mistake where nothing else did."""
+        update: dict[str, object] = {"lines": self.lines}
+        if not done.misconceptions:
+            update["misconceptions"] = self.mistakes
+        return done.model_copy(update=update)
+
+
+_told: LRUCache[tuple[object, ...], Blame] = LRUCache(KEPT)
 
 
 def wants_lines(exercise: Exercise, done: ExerciseReport) -> bool:
@@ -61,21 +78,18 @@ class LineFinder:
     seconds: float = SEARCH_SECONDS
     counts: dict[str, int] = field(default_factory=dict)
 
-    def told(
-        self, exercise: Exercise, done: ExerciseReport, helpers: Sequence[str], source: str
-    ) -> tuple[list[WrongLines], str]:
-        """Return the lines to tell of one answer, and the change that tells them.
+    def told(self, exercise: Exercise, done: ExerciseReport, helpers: Sequence[str], source: str) -> Blame:
+        """Return what is told of one answer: nothing once the deadline is over.
 
         `helpers` are the cells before the answer that it needs, as they are run when it is graded alone.
         """
-        failed, named = failed_checks(exercise, done), {each.id for each in done.misconceptions}
+        failed, named = failed_checks(exercise, done), {each.id for each in done.known_mistakes}
         key = (self.oracle, exercise.id, self.seconds, frozenset(failed), frozenset(named), *helpers, source)
         if key not in _told:
             if time.monotonic() > self.deadline:
-                return [], ""
+                return Blame()
             found = self.find(exercise, failed, helpers, source, named)
-            lines = [WrongLines(**asdict(each)) for each in told(found, source)]
-            _told[key] = lines, difference(source, found[0].source) if found else ""
+            _told[key] = _blame(found, source)
         return _told[key]
 
     def find(
@@ -126,6 +140,18 @@ class LineFinder:
         stand_ins = self.oracle.stand_ins(exercise)
         with ExerciseRunner(self.oracle, exercise, run, lambda: False, cells[-1], stand_ins, cells) as runner:
             return runner.passes()
+
+
+def _blame(found: Sequence[Found], source: str) -> Blame:
+    if not found:
+        return Blame()
+    lines = [WrongLines(**asdict(each)) for each in told(found, source)]
+    instead = any(OR_ELSE in each.what for each in lines)
+    meant = {(each.first, each.last, each.kind) for each in (lines[:1] if instead else lines)}
+    edits = [edit for each in found for edit in each.edits if (edit.first, edit.last, edit.what) in meant]
+    titles = [title(edit, Cell(source)) for edit in edits]
+    mistakes = list({each.id: each for each in titles if each}.values())
+    return Blame(lines, difference(source, found[0].source), mistakes)
 
 
 def _plan(cell: Cell, exercise: Exercise, named: Set[str], raised_at: int | None) -> Plan:
