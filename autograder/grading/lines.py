@@ -9,6 +9,7 @@ from typing import Final
 from cachetools import LRUCache
 
 from autograder.grading.runner import ExerciseRunner
+from autograder.judge.diagnose import diagnose
 from autograder.judge.oracle import Oracle
 from autograder.model.exercise import Exercise
 from autograder.model.nbgrader_config import SEARCH_SECONDS
@@ -22,7 +23,7 @@ from autograder.search.suspects import KNOWN, lines_of_mistake
 from autograder.search.titles import title
 from coursework.edits.cell import Cell, Edit, distinct
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
-from coursework.edits.places import OR_ELSE, Found, told
+from coursework.edits.places import OR_ELSE, Found, combined, told
 from coursework.edits.suspects import RAISED, lines_behind, steered, without_haste
 from coursework.source_rules import first_refusal
 
@@ -41,9 +42,12 @@ class Blame:
     mistakes: list[NamedMistake] = field(default_factory=list)
 
     def added_to(self, done: ExerciseReport) -> ExerciseReport:
-        """Return a report with the lines; they name the mistake where nothing else did."""
+        """Return a report with the lines, and with the mistakes unless others explain the results.
+
+        One that was named stays, and gets company if it is one of several here.
+        """
         update: dict[str, object] = {"lines": self.lines}
-        if not done.misconceptions:
+        if {each.id for each in done.misconceptions} <= {each.id for each in self.mistakes}:
             update["misconceptions"] = self.mistakes
         return done.model_copy(update=update)
 
@@ -89,8 +93,31 @@ class LineFinder:
             if time.monotonic() > self.deadline:
                 return Blame()
             found = self.find(exercise, failed, helpers, source, named)
-            _told[key] = _blame(found, source)
+            lines = [WrongLines(**asdict(each)) for each in told(found, source)]
+            if len(named) <= 1 < len(lines) and len(found[0].edits) > 1:
+                mistakes = self._named_apart(exercise, helpers, found[0])
+            else:
+                mistakes = _titles(found, lines, source)
+            _told[key] = Blame(lines, difference(source, found[0].source) if found else "", mistakes)
         return _told[key]
+
+    def _named_apart(self, exercise: Exercise, helpers: Sequence[str], found: Found) -> list[NamedMistake]:
+        """Name the mistakes of an answer that is wrong in several places, each with all others mended."""
+        named: list[NamedMistake] = []
+        stand_ins = self.oracle.stand_ins(exercise)
+        places = {(each.first, each.last): each for each in reversed(found.edits)}
+        with self.warm.run(self.deadline) as run:
+            for place, edit in reversed(places.items()):
+                others = [each for each in found.edits if (each.first, each.last) != place]
+                cells = [*helpers, combined(found.answer, others).source]
+                with ExerciseRunner(
+                    self.oracle, exercise, run, lambda: False, cells[-1], stand_ins, cells
+                ) as runner:
+                    known = diagnose(self.oracle, exercise, runner.run_once().evidence)
+                named += [NamedMistake(id=each.id, title=each.title, hint=each.hint) for each in known]
+                if not known and (by_change := title(edit, Cell(found.answer))):
+                    named.append(by_change)
+        return list({each.id: each for each in named}.values())
 
     def find(
         self,
@@ -142,16 +169,13 @@ class LineFinder:
             return runner.passes()
 
 
-def _blame(found: Sequence[Found], source: str) -> Blame:
-    if not found:
-        return Blame()
-    lines = [WrongLines(**asdict(each)) for each in told(found, source)]
+def _titles(found: Sequence[Found], lines: Sequence[WrongLines], source: str) -> list[NamedMistake]:
+    """Return what the changes that are told are called as mistakes."""
     instead = any(OR_ELSE in each.what for each in lines)
     meant = {(each.first, each.last, each.kind) for each in (lines[:1] if instead else lines)}
     edits = [edit for each in found for edit in each.edits if (edit.first, edit.last, edit.what) in meant]
     titles = [title(edit, Cell(source)) for edit in edits]
-    mistakes = list({each.id: each for each in titles if each}.values())
-    return Blame(lines, difference(source, found[0].source), mistakes)
+    return list({each.id: each for each in titles if each}.values())
 
 
 def _plan(cell: Cell, exercise: Exercise, named: Set[str], raised_at: int | None) -> Plan:

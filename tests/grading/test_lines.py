@@ -77,6 +77,14 @@ def test_a_change_names_what_no_known_mistake_explains(grader: Grader, hand_in: 
         assert mistake.id.startswith(BY_CHANGE) == named, mistake
 
 
+def test_several_mistakes_are_named_each_with_the_others_mended(grader: Grader, hand_in: HandIn) -> None:
+    """One of these is known, and nothing names it while the other is there as well."""
+    wrong = "def softmax(x, dim=-1):\n    e = torch.exp(x - x.amax(dim, True))\n    e = e + 1\n    return e / e.sum(-1, True)\n"
+    done = grader.grade(LESSON, hand_in(LESSON, softmax=wrong), lines=True).report.exercise("softmax")
+    assert [each.first for each in done.lines or ()] == [3, 4]
+    assert [each.id for each in done.misconceptions] == ["change-without-the-statement", "sum-over-last"]
+
+
 def test_right_answers_and_scores_are_left_alone(grader: Grader, hand_in: HandIn) -> None:
     """The search adds lines and what they name, and a report without them is the same twice."""
     path = hand_in(LESSON, attention_scores=SCORES.format("1, 2", 0.5))
