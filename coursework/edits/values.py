@@ -109,6 +109,8 @@ def _numbers(cell: Cell, node: ast.Constant | ast.UnaryOp) -> Iterator[Edit]:
     if isinstance(value, float) or named in ("number", "argument", "index"):
         for rank, name in enumerate(cell.names_in_scope(node)[:8]):
             yield cell.edit(node, name, f"another {named}", (2.0 if named == "index" else 2.8) + 0.02 * rank)
+        for rank, name in enumerate(cell.attributes_of_self(node)[:8]):
+            yield cell.edit(node, f"self.{name}", f"another {named}", 2.1 + 0.02 * rank)
 
 
 def label(cell: Cell, node: ast.AST) -> str:
