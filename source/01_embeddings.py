@@ -84,7 +84,7 @@ write(question, "rows shuffled", chat=True, tokens=12, embedding=shuffled)
 #
 # ![A sentence on its way down. The text The cat sat, full stop, is tokenised into six tokens, two of which are spaces. Encode turns the tokens into the ids 8, 4, 17, 4, 23, 5 with a vocabulary; both spaces have the id 4. Pad batch adds two zeros so that the row is as long as the other rows of the batch: B, S. TokenEmbedding turns each id into a column of numbers: B, S, D. The columns of the two spaces are equal, all other tokens have columns of their own, and those of the padding are zero.](images/embeddings_pipeline.svg)
 #
-# Your text is a page written for this course. It begins like this:
+# Your text is a page written for this course:
 
 # %% demo
 print(PAGE[:219], "…")
@@ -111,7 +111,6 @@ def tokenise(text: str) -> list[str]:
 
 # %% test tokenise 2
 pieces = tokenise("Two clocks, one town.")
-assert pieces is not None, "The result is None. Is there a return?"
 assert isinstance(pieces, list), f"Expected a list, got {type(pieces).__name__}."
 assert "" not in pieces, f"Drop the empty strings; got {pieces}."
 assert "".join(pieces) == "Two clocks, one town.", (
@@ -192,7 +191,6 @@ def build_vocabulary(tokens: list[str], max_size: int | None = None) -> dict[str
 
 # %% test build-vocabulary 3
 small = build_vocabulary(["sea", " ", "bell", " ", "sea", " ", "sea", " ", "sea", "cat"])
-assert small is not None, "The result is None. Is there a return?"
 assert isinstance(small, dict), f"Expected a dictionary, got {type(small).__name__}."
 assert [small.get(special) for special in SPECIALS] == [0, 1, 2, 3], (
     f"The special tokens have the ids 0 to 3; got {[small.get(special) for special in SPECIALS]}."
@@ -275,7 +273,6 @@ def encode(tokens: list[str], vocabulary: dict[str, int]) -> torch.Tensor:
 # %% test encode 2
 small = {"<pad>": 0, "<sos>": 1, "<eos>": 2, "<unk>": 3, "sea": 4, "cat": 5, "bell": 6}
 ids = encode(["bell", "sea", "bell"], small)
-assert ids is not None, "The result is None. Is there a return?"
 assert isinstance(ids, torch.Tensor), f"Expected a tensor, got {type(ids).__name__}."
 assert ids.dtype == torch.int64, f"Expected int64 (torch.long), got {ids.dtype}."
 assert ids.tolist() == [6, 4, 6], f"Expected [6, 4, 6], got {ids.tolist()}."
@@ -318,7 +315,7 @@ print("".join(words[i] for i in ids.tolist()))
 # %% [markdown]
 # ### Exercise 4: `pad_batch` (2 points)
 #
-# A GPU is fast when it works on many sequences at once, but all rows of a tensor must have the same length. Fill shorter sequences **on the right** with the id of `<pad>`, up to the length of the longest. A sequence is a list of ids, or a LongTensor as `encode` makes it. Don't change the sequences you are given.
+# A GPU is fast when it works on many sequences at once, but all rows of a tensor must have the same length. Fill shorter sequences **on the right** with the id of `<pad>`, up to the length of the longest. A sequence may be a list or a LongTensor. Don't change the sequences you are given.
 #
 # *10 minutes, easy.*
 
@@ -340,7 +337,6 @@ def pad_batch(sequences: list[list[int]] | list[torch.Tensor], pad_id: int = 0) 
 # %% test pad-batch 2
 given = [[5, 6], [7, 8, 9], [4], [3]]
 batch = pad_batch(given)
-assert batch is not None, "The result is None. Is there a return?"
 assert isinstance(batch, torch.Tensor), f"Expected a tensor, got {type(batch).__name__}."
 assert batch.dtype == torch.int64, f"Expected int64 (torch.long), got {batch.dtype}."
 assert batch.shape == (4, 3), f"Four sequences, the longest of 3, give (4, 3); got {tuple(batch.shape)}."
@@ -379,14 +375,14 @@ embedding_plots.batch_grid(batch, words);
 #
 # An id is only a name: id 8 is not twice id 4, so a network must not compute with it. The neutral way to feed in a name is a **one-hot row**: one place per token, a single 1, and zeros elsewhere. One-hot rows are as wide as the vocabulary and all equally far apart: *cat* is as far from *kitten* as from *Thursday*.
 #
-# So the first step multiplies the row by a learnt matrix, the **embedding table** of shape `(V, D)`: one short row for each of the `V` tokens. These rows can move, and similar tokens can come close.
+# So the first step multiplies the row by a learnt matrix, the **embedding table** of shape `(V, D)`: one short row for each of the `V` tokens. In it, similar tokens can move close together.
 #
 # ![Two one-hot rows times a table with five rows of three numbers. The row for id 3 has its 1 in place 3 and picks out row 3 of the table; the row for id 1 picks out row 1. The result has one row for each id, as wide as the table.](images/embeddings_lookup.svg)
 #
 # In a one-hot row times the table, all terms except one are multiplied by 0, and what remains is one row of the table. The product **is** a lookup. Programs don't build the one-hot rows; they fetch the row, and that is all that `nn.Embedding` does. The product explains how a table learns: an embedding is a linear layer without a bias, and gradients reach the rows that were used.
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** What does `nn.Embedding(1000, 64)` take as its input: tokens, one-hot rows, or ids? Is it a Python dictionary?
+# **Predict, then reveal.** What does `nn.Embedding(1000, 64)` take as its input: tokens, one-hot rows, or ids?
 #
 # <details><summary>Answer</summary>
 #
@@ -429,7 +425,6 @@ def one_hot_embed(ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
 # %% test one-hot-embed 3
 table = torch.tensor([[0.0, 0.0], [1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]], requires_grad=True)
 vectors = one_hot_embed(torch.tensor([[1, 3, 3]]), table)
-assert vectors is not None, "The result is None. Is there a return?"
 assert isinstance(vectors, torch.Tensor), f"Expected a tensor, got {type(vectors).__name__}."
 assert vectors.shape == (1, 3, 2), (
     f"Ids (1, 3) and a table (5, 2) give (1, 3, 2); got {tuple(vectors.shape)}. How wide is a one-hot row?"
@@ -536,7 +531,6 @@ assert tuple(layer.embed.weight.shape) == (11, 16), (
 )
 ids = torch.tensor([[3, 7, 0], [10, 0, 0]])
 vectors = layer(ids)
-assert vectors is not None, "The result of forward is None. Is there a return?"
 assert isinstance(vectors, torch.Tensor), f"Expected a tensor, got {type(vectors).__name__}."
 assert vectors.shape == (2, 3, 16), f"Ids (2, 3) give (2, 3, 16); got {tuple(vectors.shape)}."
 factor = (vectors[0, 0] / layer.embed.weight[3]).mean().item()
@@ -618,7 +612,7 @@ print(f"{int(moved.sum())} of {len(vocabulary)} rows moved:", names)
 # </details>
 
 # %% [markdown]
-# So you need a trained table. The next cell loads that of a small Transformer, all-MiniLM-L6-v2, which was trained to give sentences of similar meaning similar vectors (Wang et al. 2020, arXiv:2002.10957; Reimers and Gurevych 2019, arXiv:1908.10084). It downloads nothing: if the files aren't on your computer, a small made-up table takes its place.
+# So you need a trained table. The next cell loads that of a small Transformer, all-MiniLM-L6-v2, which was trained to give sentences of similar meaning similar vectors (Wang et al. 2020, arXiv:2002.10957; Reimers and Gurevych 2019, arXiv:1908.10084). If its files aren't on your computer, a small made-up table takes its place.
 
 # %% demo
 table = word_table()
@@ -633,7 +627,7 @@ directions = F.normalize(torch.stack([table[word] for word in some]), dim=-1)  #
 plots.heatmap(directions @ directions.T, some, some, title="cosine");
 
 # %% [markdown]
-# The dark cells are pairs that belong together. *Cat* and *kitten* have a cosine of 0.56. Is that a lot? Compare it with random pairs of tokens:
+# The dark cells are pairs that belong together. *Cat* and *kitten* have a cosine of 0.56. Is that a lot? Compare it with random pairs:
 
 # %% demo
 fixed = torch.Generator().manual_seed(1)  # the same pairs every time
@@ -668,7 +662,6 @@ def nearest(table: torch.Tensor, query: torch.Tensor, k: int) -> torch.Tensor:
 # %% test nearest 3
 small = torch.tensor([[9.0, 9.0], [1.0, 0.1], [-5.0, 0.0], [0.0, 0.0], [0.5, -0.3]])
 rows = nearest(small, torch.tensor([2.0, 0.0]), 2)
-assert rows is not None, "The result is None. Is there a return?"
 assert isinstance(rows, torch.Tensor), f"Expected a tensor, got {type(rows).__name__}."
 assert rows.dtype == torch.int64, f"Row numbers are int64, got {rows.dtype}."
 assert rows.shape == (2,), f"With k=2 the shape is (2,); got {tuple(rows.shape)}."
@@ -764,7 +757,7 @@ vectors = torch.stack([table[word] for group in people.values() for word in grou
 embedding_plots.word_map(vectors, people, arrows=pairs, across=step);
 
 # %% [markdown]
-# All arrows point to the right: the other three steps lean the same way as *man* → *woman*, more than random steps do. But their cosines lie between 0.19 and 0.37, far from 1. All four steps are about equally long; three arrows look short because most of each step lies in dimensions that the picture leaves out. Such maps show two directions out of hundreds.
+# All arrows point to the right: the other three steps lean the same way as *man* → *woman*, more than random steps do. But their cosines lie between 0.19 and 0.37, far from 1. All four steps are about equally long; three arrows look short because most of each step lies in dimensions that the picture leaves out.
 #
 # **Ask your own question.** Edit the query and press Enter. (The box needs a running kernel.)
 
@@ -824,7 +817,7 @@ print(f"token after token  {in_turn:7.2f} ms")
 print(f"all tokens at once {at_once:7.2f} ms, {in_turn / at_once:.0f} times as fast")
 
 # %% [markdown]
-# Waiting costs more than the multiplications themselves, even on a CPU. On a GPU, whose thousands of cores need independent work, it costs more still.
+# Waiting costs more than the multiplications themselves, even on a CPU.
 #
 # Now the distance. Feed 80 random vectors to an untrained LSTM and to untrained attention. How strongly does the *last* output react to the input 0, 1, 2, … places back? The length of the gradient measures that.
 
@@ -897,7 +890,7 @@ for name, curve in curves.items():
 # %% [markdown]
 # ## Exercise 8: recurrence, in your own words (2 points)
 #
-# Your instructor reads this answer. You may go back to the picture of the two networks, but don't copy the text: use your own words, and an example of your own.
+# Your instructor reads this answer. Use your own words, and an example of your own.
 #
 # *15 minutes, medium.*
 
@@ -972,7 +965,6 @@ def bpe_merges(counts: dict[str, int], num_merges: int) -> list[tuple[str, str]]
 
 # %% test bpe-merges 0
 merges = bpe_merges({"hug": 10, "pug": 5, "hugs": 5}, 2)
-assert merges is not None, "The result is None. Is there a return?"
 assert isinstance(merges, list), f"Expected a list, got {type(merges).__name__}."
 assert merges[:1] == [("u", "g")], f"The pair (u, g) occurs 20 times and is merged first; got {merges[:1]}."
 assert merges == [("u", "g"), ("h", "ug")], (
@@ -1038,7 +1030,7 @@ except smollm.NotInstalledError as problem:
     print(problem)
 
 # %% [markdown]
-# Common words are one token, *unbelievable* is two, and each digit is a token of its own. The merges start from the bytes of a text and not from its letters, so even an emoji can be spelt: the last token is a space and the four bytes of 🙂. Your `nearest` looks through all 49,152 rows: the neighbours of *seven* are other numbers. Each list begins with the token itself, and for *cat* and *king* most of the rest are other spellings of the same word, because a capital letter or a space in front makes another token. But *dog*, *queen* and *emperor* are among the nearest, too.
+# Common words are one token, *unbelievable* is two, and each digit is a token of its own. The merges start from bytes, not letters, so even an emoji can be spelt: the last token is a space and the four bytes of 🙂. Your `nearest` looks through all 49,152 rows: the neighbours of *seven* are other numbers. Around *cat* and *king*, most are spellings of the same word, because a capital letter or a space in front makes another token. But *dog*, *queen* and *emperor* are near, too.
 #
 # **Predict, then reveal.** The paper multiplies embeddings by $\sqrt{d_{\text{model}}}$, and so does your `TokenEmbedding`. SmolLM2 was trained without this factor, which is 24 here. What happens if you put it in?
 #

@@ -36,7 +36,7 @@
 # | shapes and choices | 2 | 3.2.1 |
 # | stretch: `attention_cost` | not counted | 4, table 1 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it (their code is folded; a click on it opens it). They are a first check; grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it. They are a first check; grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 
 # %% setup
 import math
@@ -127,7 +127,6 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 x = torch.tensor([[0.0, math.log(2.0), math.log(3.0)], [5.0, 5.0, 5.0]])
 weights = softmax(x)
 expected = torch.tensor([[1 / 6, 2 / 6, 3 / 6], [1 / 3, 1 / 3, 1 / 3]])
-assert weights is not None, "The result is None. Is there a return?"
 assert isinstance(weights, torch.Tensor), f"Expected a tensor, got {type(weights).__name__}."
 assert weights.shape == x.shape, (
     f"Expected the same shape as x, {tuple(x.shape)}, got {tuple(weights.shape)}."
@@ -292,7 +291,7 @@ matrix_plots.equation(
 plots.mixture(values, its_weights[0], words);
 
 # %% [markdown]
-# The points are the five values, and the star is the output. It is nearest to *cat*, and it cannot leave the area that a rubber band around the five points would enclose, their *convex hull*. Attention only mixes; computing something new from the mixture is left to the next layer (lesson 5).
+# The points are the five values, and the star is the output. It is nearest to *cat*, and it always stays inside a rubber band around all five (their *convex hull*). Attention only mixes values; lesson 5 adds a layer that computes something new.
 #
 # **All words at once.** Stack the queries into a matrix, and the same four steps give every output.
 
@@ -302,7 +301,7 @@ plots.heatmap(all_weights, words, words, title="weights: queries down, keys acro
 print(all_weights @ values)  # (5, 2): row 3 is z
 
 # %% [markdown]
-# Row *its* of the picture holds the weights you have just seen, and row 3 of the printed outputs is $z$. No row waits for another, which is where the parallelism of attention comes from.
+# Row *its* of the picture holds the weights you have just seen, and row 3 of the printed outputs is $z$. No row waits for another, so all are computed at once.
 
 # %% [markdown]
 # ### The shapes
@@ -426,7 +425,6 @@ def attention_scores(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
 q = torch.tensor([[2.0, 0.0, 1.0, 1.0]])
 k = torch.tensor([[2.0, 0.0, 1.0, 1.0], [0.0, 2.0, 0.0, 1.0], [1.0, 0.0, 2.0, 0.0]])
 scores = attention_scores(q, k)
-assert scores is not None, "The result is None. Is there a return?"
 assert isinstance(scores, torch.Tensor), f"Expected a tensor, got {type(scores).__name__}."
 assert scores.shape == (1, 3), (
     f"One query and three keys should give scores of shape (1, 3), got {tuple(scores.shape)}."
@@ -491,7 +489,7 @@ check("attention-scores")
 #
 # A **mask** is a boolean tensor with the shape of the scores: row $i$, column $j$ says whether query $i$ may attend to key $j$. In this course, **True means "may attend"**. Two things are blocked:
 #
-# - **the future**: a decoder that generates from left to right must not read tokens that it has yet to generate (section 3.2.3);
+# - **the future**: a decoder must not read tokens that it has yet to generate (section 3.2.3);
 # - **padding**: the `<pad>` tokens that fill the sentences of a batch up to the same length.
 
 # %% [markdown]
@@ -514,7 +512,6 @@ def causal_mask(size: int) -> torch.Tensor:
 
 # %% test causal-mask 2
 mask = causal_mask(4)
-assert mask is not None, "The result is None. Is there a return?"
 assert isinstance(mask, torch.Tensor), f"Expected a tensor, got {type(mask).__name__}."
 assert mask.dtype == torch.bool, f"Expected dtype torch.bool, got {mask.dtype}."
 assert mask.shape == (4, 4), f"Expected shape (4, 4), got {tuple(mask.shape)}."
@@ -561,7 +558,6 @@ def padding_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
 # %% test padding-mask 2
 ids = torch.tensor([[7, 4, 9, 2, 0, 0], [5, 2, 0, 0, 0, 0]])
 mask = padding_mask(ids)
-assert mask is not None, "The result is None. Is there a return?"
 assert isinstance(mask, torch.Tensor), f"Expected a tensor, got {type(mask).__name__}."
 assert mask.dtype == torch.bool, f"Expected dtype torch.bool, got {mask.dtype}."
 assert mask.shape == (2, 1, 6), (
@@ -697,7 +693,6 @@ def scaled_dot_product_attention(
 # %% test scaled-dot-product-attention 5
 q, k, v = torch.randn(2, 5, 8), torch.randn(2, 7, 8), torch.randn(2, 7, 3)
 result = scaled_dot_product_attention(q, k, v)
-assert result is not None, "The result is None. Is there a return?"
 assert isinstance(result, tuple) and len(result) == 2, (
     f"Expected a tuple of two, (output, weights); got {type(result).__name__}."
 )
@@ -799,7 +794,7 @@ def show_attention(mask):
 # %% [markdown]
 # ## A hundred comparisons
 #
-# A wrong implementation can pass a few examples by luck: square matrices hide a missing transpose, and $d_k = T_k$ hides a wrong scale. So compare it with PyTorch's function on a hundred random inputs, half of them with a mask, and with five sizes of which no two are equal.
+# A wrong implementation can pass a few examples by luck: square matrices hide a missing transpose, and $d_k = T_k$ hides a wrong scale. So compare it with PyTorch's function on a hundred random inputs, half of them with a mask, and with five different sizes.
 
 # %% demo
 def compare(trials=100):
@@ -903,10 +898,7 @@ assert SelfAttentionHead(d_model=6).w_q.out_features == 6, (
 )
 x = torch.randn(2, 5, 6)
 output = head(x)
-assert output is not None, "The result of forward is None. Is there a return?"
-assert isinstance(output, torch.Tensor), (
-    f"Expected one tensor, the output; got {type(output).__name__}. Is more than the output returned?"
-)
+assert isinstance(output, torch.Tensor), f"Expected one tensor, the output; got {type(output).__name__}."
 assert output.shape == (2, 5, 6), f"Expected the shape of x, (2, 5, 6), got {tuple(output.shape)}."
 nn.init.zeros_(head.w_q.weight)
 nn.init.zeros_(head.w_q.bias)
@@ -1088,12 +1080,12 @@ write(question, "softmax over queries", chat=True, tokens=16, attention=over_que
 # %% [markdown] slide="slide"
 # ## What's wrong here?
 #
-# The code below runs without an error, and every shape is right. Before you open the answer, write down which line is wrong, why it causes this symptom, and a short test that would have found it. (Not counted.)
+# The code below runs without an error, and every shape is right. Before you open the answer, write down which line is wrong, why it causes this symptom, and a short test that finds it. (Not counted.)
 
 # %% [markdown] slide="subslide"
 # ### Case: the words to come are read
 #
-# A classmate wrote attention with `einsum`, which here takes dot products along `d`, then sums over the keys `j`. This picture shows its weights for the five words under the causal mask.
+# A classmate wrote attention with `einsum`, which here takes dot products along `d`, then sums over the keys `j`. It ran on the five words under the causal mask.
 
 # %% demo
 def with_einsum(q, k, v, mask):
@@ -1141,7 +1133,7 @@ for length in (512, 1024, 2048):
 print(f" 8192 tokens would need {8192**2 * 4 / 2**20:.0f} MiB")
 
 # %% [markdown]
-# From each line to the next, the memory grows by a factor of 4, and the time by about as much or more. At 8192 tokens, the weights of a single head fill 256 MiB. Fused kernels such as FlashAttention compute the output without storing the weights, but the work still grows with the square (Dao et al. 2022, arXiv:2205.14135). That of recurrent layers grows linearly with the length (table 1 of the paper).
+# From each line to the next, the memory grows by a factor of 4, and the time by about as much or more. At 8192 tokens, the weights of a single head fill 256 MiB. FlashAttention computes the output without storing them, but the work still grows with the square (Dao et al. 2022, arXiv:2205.14135). That of recurrent layers grows linearly (table 1 of the paper).
 
 # %% [markdown]
 # ## Stretch: `attention_cost`, not counted
@@ -1168,7 +1160,6 @@ def attention_cost(
 
 # %% test attention-cost 0
 cost = attention_cost(batch=1, heads=1, t_q=2, t_k=3, d_k=4, d_v=5)
-assert cost is not None, "The result is None. Is there a return?"
 assert isinstance(cost, tuple) and len(cost) == 2, (
     f"Expected a tuple of two, (multiplications, numbers); got {type(cost).__name__}."
 )

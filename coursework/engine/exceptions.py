@@ -25,6 +25,7 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 NOT_OF_A_BLANK = 'not implemented for|required "forward"'  # torch raises it too
 WITHOUT_SELF = "Is `self.` missing before `{name}`?"
 UNFINISHED = "The cell still raises NotImplementedError. Replace that line with your own code."
+GIVES_NONE = "Your code gives None where a result is expected. Is there a `return`?"
 MISSING_PART = "A part that the exercise asks for is missing, or has the wrong form."
 
 
@@ -66,6 +67,8 @@ def say_raised(raised: Raised, cell: StudentCell) -> str:
         return _say_fault(raised, cell)
     if is_unfinished(raised):
         return UNFINISHED
+    if raised.line is None and "NoneType" in raised.message:  # raised by the check, not by the student's code
+        return GIVES_NONE
     return " ".join(filter(None, (f"Your code raised {what_raised(raised, cell)}.", _advice(raised, cell))))
 
 
