@@ -36,7 +36,7 @@
 # | shapes and choices | 2 | 3.2.2 |
 # | stretch: `load_from_bert` | not counted | not in the paper |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the tests below it. Grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it (their code is folded; a click on it opens it). They are a first check; grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 
 # %% [markdown] slide="skip"
 # The next cell loads your `scaled_dot_product_attention` from `03_attention.ipynb`, if that is in the same folder and agrees with PyTorch, or else a stand-in. Your score doesn't depend on it.
@@ -555,6 +555,16 @@ print("step 4 of 5: masks are right")
 dropped = MultiHeadAttention(d_model=8, num_heads=2, dropout=0.5)
 assert not torch.equal(dropped(x, x, x)[0], dropped(x, x, x)[0]), (
     "In train mode with dropout=0.5, two calls gave the same output. Does dropout act on the weights?"
+)
+with torch.no_grad():
+    dropped.w_v.weight.zero_()
+    dropped.w_v.bias.fill_(1.0)  # every value is 1, so every output is a sum of weights
+    dropped.w_o.weight.copy_(torch.eye(8))
+    dropped.w_o.bias.zero_()
+sums = dropped(x, x, x)[0].unflatten(-1, (2, 4))  # (2, 5, 2, 4): sample, query, head, feature
+assert torch.allclose(sums, sums[..., :1].expand_as(sums), atol=1e-5) and sums.std() > 1e-3, (
+    "With values of ones, the four features of a head should all be the sum of that head's weights after "
+    f"dropout, but in head 0 of query 0 they are {sums[0, 0, 0].tolist()}. Does dropout act on the weights?"
 )
 dropped.eval()
 assert torch.equal(dropped(x, x, x)[0], dropped(x, x, x)[0]), (
