@@ -157,6 +157,17 @@ def test_a_long_line_is_cut() -> None:
     assert len(say_raised(found, cell)) < 300
 
 
+def test_a_raise_of_the_students_own_has_no_tensors_to_print() -> None:
+    """In the cell itself its condition counts, in another cell what is passed on."""
+    cell = StudentCell("if d_model % num_heads:\n    raise RuntimeError(d_model)\n")
+    for text, advised in {
+        "raise RuntimeError(d_model)": "Check its condition, and whether it should be there.",
+        "raise RuntimeError(num_heads)": "Check what is passed to that cell from here.",
+    }.items():
+        said = say_raised(Raised("RuntimeError", "", ("RuntimeError",), line=2, text=text), cell)
+        assert said.endswith(advised)
+
+
 def test_a_name_is_repeated_if_the_cell_has_it() -> None:
     """A misspelt name is told; one that only the process knows is not."""
     message = "name '{}' is not defined"
