@@ -140,7 +140,7 @@ class LayerNorm(nn.Module):
 norm = LayerNorm(4)
 x = torch.tensor([[[2.0, 4.0, 4.0, 10.0], [1.0, 1.0, 1.0, 1.0]]])
 y = norm(x)
-assert isinstance(y, torch.Tensor), f"Expected a tensor, got {type(y).__name__}. Did you forget the return?"
+assert isinstance(y, torch.Tensor), f"Expected a tensor, got {type(y).__name__}."
 assert y.shape == x.shape, f"The shape should stay {tuple(x.shape)}, but yours is {tuple(y.shape)}."
 assert torch.all(y[0, 1].abs() < 1e-3), (
     f"A token whose features are all equal should become zeros, got {y[0, 1]}. Where do you use eps?"
@@ -321,7 +321,7 @@ assert {name: sizes.get(name) for name in expected} == expected, (
 )
 x = torch.randn(2, 5, 6)
 y = network(x)
-assert isinstance(y, torch.Tensor), f"Expected a tensor, got {type(y).__name__}. Did you forget the return?"
+assert isinstance(y, torch.Tensor), f"Expected a tensor, got {type(y).__name__}."
 assert y.shape == x.shape, f"The shape should stay {tuple(x.shape)}, but yours is {tuple(y.shape)}."
 assert torch.allclose(network(x[:, 2:3]), y[:, 2:3], atol=1e-6), (
     "Token 2 should give the same result alone as in its sentence. Do you process each token separately?"
@@ -1007,7 +1007,7 @@ expected = {"w1.weight": (10, 6), "w2.weight": (6, 10), "w3.weight": (10, 6)}
 assert sizes == expected, f"Expected the parameters {expected}, and no bias; got {sizes}."
 x = torch.randn(2, 5, 6)
 y = network(x)
-assert isinstance(y, torch.Tensor), f"Expected a tensor, got {type(y).__name__}. Did you forget the return?"
+assert isinstance(y, torch.Tensor), f"Expected a tensor, got {type(y).__name__}."
 assert y.shape == x.shape, f"The shape should stay {tuple(x.shape)}, but yours is {tuple(y.shape)}."
 tiny = GatedFeedForward(d_model=1, d_ff=1)
 for linear, weight in ((tiny.w1, 1.0), (tiny.w3, 3.0), (tiny.w2, 1.0)):
