@@ -518,7 +518,7 @@ segments = torch.tensor([[0] * 8 + [1] * 4])
 assert not handed or any(isinstance(part, torch.Tensor) and torch.equal(part, segments) for part in handed), (
     "The model was not told which token belongs to which sentence. Did you pass everything the tokeniser returns?"
 )
-_, tokens, start = sentence_pair_attention(bert, tokeniser, "Untranslatable words", "The rug")
+_, tokens, start = sentence_pair_attention(bert, tokeniser, "Catlike, the dog sat", "The rug")
 assert start == tokens.index("[SEP]") + 1, (
     f"The tokens are {tokens}, so sentence b begins at token {tokens.index('[SEP]') + 1}; got {start}. "
     "Did you count words?"
@@ -558,7 +558,7 @@ model_view(list(attentions[:, None]), tokens, start, display_mode="light")
 # %% [markdown]
 # ## Finding a head by its score
 #
-# Most of the tiles of MiniLM are fans that close on `[CLS]`. If you look at every map, you tend to see what you hope to see. Instead, compute a score for every head, and look only at the heads that score high.
+# Most of the tiles of MiniLM are fans that close on `[CLS]`. If you look at every map, you tend to see what you hope to see, so compute a score for every head instead, and look only at the heads that score high.
 #
 # ### Exercise 4: `previous_token_score` (1 point)
 #
@@ -656,7 +656,9 @@ for a, b in pairs:
 # %% [markdown]
 # ## Sharp or spread out: entropy
 #
-# How many keys does a query attend to? The **entropy** of its weights, $H = -\sum_j w_j \ln w_j$, is 0 if one key gets all the weight, and $\ln N$ if $N$ keys get the same. So $\exp(H)$ is an effective number of keys. With the natural logarithm, the unit is the *nat*.
+# How many keys does a query attend to? The **entropy** of its weights, $H = -\sum_j w_j \ln w_j$, is 0 if one key gets all the weight, and $\ln N$ if $N$ keys get the same.
+#
+# So $\exp(H)$ is an effective number of keys. With the natural logarithm, the unit is the *nat*.
 #
 # ### Exercise 5: `attention_entropy` (2 points)
 #
@@ -728,7 +730,7 @@ attention_plots.by_layer(attentions[..., special].sum(dim=-1).mean(dim=-1), "wei
 # %% [markdown]
 # ### Exercise 6: `attention_rollout` (3 points)
 #
-# Return the rollout of all L layers. Row $i$ gives the share of position $i$, at the top, that comes from each token. Renormalise the rows of $A/2 + I/2$, although they often sum to 1 already: the weights of a query that may attend to nothing are all 0. *12 minutes, medium.*
+# Return the rollout of all L layers: row $i$ gives the share of position $i$, at the top, that comes from each token. Renormalise the rows of $A/2 + I/2$, although they often sum to 1 already: the weights of a query that may attend to nothing are all 0. *12 minutes, medium.*
 
 # %% solution attention-rollout
 def attention_rollout(attentions: torch.Tensor) -> torch.Tensor:
