@@ -1,6 +1,6 @@
 """Measures whether the line that is told is the one that the author of a wrong answer made wrong.
 
-    python benchmarks/lines.py [NN ...] [--each N] [--answers] [--write]
+    python benchmarks/lines.py [NN ...] [--each N] [--held-out] [--answers] [--write]
 
 The answers are those of `blind/`: an answer is a whole cell, `lines` are the wrong lines, and what is missing
 stands behind the lines `after`. A place that is told is right if it holds one of them, or the gap; several
@@ -36,9 +36,10 @@ COURSE = Course(HERE.parent)
 HEADING = "## The line to blame"
 ABOUT = (
     "Wrong answers of `blind/`, {}, by whether one place is wrong or several. Right: each place that is told is "
-    "one that the author made wrong. Seconds by the clock, for grading and the search."
+    "one that the author made wrong. Titled: a known mistake, or else the kind of the change, says what is "
+    "wrong. Seconds by the clock, for grading and the search."
 )
-COLUMNS = ("places", "answers", "told", "right", "wrong", "seconds each")
+COLUMNS = ("places", "answers", "told", "right", "wrong", "titled", "seconds each")
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,9 @@ class Answer:
         )
 
 
-def answers(lesson: str) -> Iterator[Answer]:
+def answers(lesson: str, folder: str = "blind") -> Iterator[Answer]:
     """Yield the wrong answers to one lesson."""
-    path = HERE / "blind" / f"{lesson}.yaml"
+    path = HERE / folder / f"{lesson}.yaml"
     for entry in yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else ():
         lines, after = (_numbers(entry.get(name, [])) for name in ("lines", "after"))
         if lines or after:
@@ -104,38 +105,42 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("lessons", nargs="*", help="numbers of lessons, such as 03")
     parser.add_argument("--each", type=int, default=1, help="measure only every Nth answer")
+    parser.add_argument("--held-out", action="store_true", help="those that nothing was tuned by")
     parser.add_argument("--answers", action="store_true", help="print a line for each answer")
     parser.add_argument("--write", action="store_true", help="put the table into RESULTS.md")
     asked = parser.parse_args()
     logging.disable()
     torch.set_num_threads(1)
     counts: dict[str, Counter[str]] = {"one": Counter(), "several": Counter()}
+    folder_of_answers = "blind/held_out" if asked.held_out else "blind"
     with Grader(COURSE) as grader, TemporaryDirectory() as folder:
         for lesson in COURSE.lessons():
             if asked.lessons and lesson[:2] not in asked.lessons:
                 continue
             load_lesson(COURSE, lesson)
-            for number, answer in enumerate(answers(lesson)):
+            for number, answer in enumerate(answers(lesson, folder_of_answers)):
                 if number % asked.each:
                     continue
                 began = time.monotonic()
                 report = check(grader, answer, Path(folder))
                 if not report.failures:
                     continue
-                said = verdict(answer, report.lines)
+                said = verdict(answer, report.lines or [])
                 count = counts["one" if answer.places == 1 else "several"]
                 count.update(answers=1, told=bool(said), right=said == "right", wrong=said == "wrong")
+                count["titled"] += bool(report.misconceptions)
                 count["milliseconds"] += round(1000 * (time.monotonic() - began))
                 if asked.answers:
-                    told = [(each.first, each.last, each.what) for each in report.lines]
+                    told = [(each.first, each.last, each.what) for each in report.lines or ()]
                     marked = [*answer.lines, *(f"after {line}" for line in answer.after)]
                     print(f"{lesson[:2]} {answer.exercise} {marked}: {said or '-'} {told}", flush=True)
     rows = []
     for name, count in counts.items():
         n = count["answers"] or 1
-        shares = [f"{100 * count[each] / n:.0f} %" for each in ("told", "right", "wrong")]
+        shares = [f"{100 * count[each] / n:.0f} %" for each in ("told", "right", "wrong", "titled")]
         rows.append([name, str(count["answers"]), *shares, f"{count['milliseconds'] / n / 1000:.1f}"])
     about = "every answer" if asked.each == 1 else f"one of {asked.each} answers"
+    about += ", of those that nothing was tuned by" if asked.held_out else ""
     part = "\n\n".join([HEADING, ABOUT.format(about), table([*COLUMNS], rows)])
     print(part)
     if asked.write:

@@ -1192,6 +1192,8 @@ check()
 #
 # You have now built every part of a Transformer yourself.
 #
+# **Lesson 9** is for those who want more: your parts become a language model of today, which answers your questions.
+#
 # **Read on**: Clark et al. 2019, arXiv:1906.04341, on what the heads of BERT do. Vig 2019, arXiv:1906.05714, on bertviz. Michel et al. 2019, arXiv:1905.10650, on how many heads can be removed. Wang et al. 2023, arXiv:2211.00593, on mean ablation and on circuits of heads.
 
 # %% [markdown]

@@ -34,6 +34,7 @@ from autograder.reports.words import (
     wording,
 )
 from autograder.storage.course_key import lesson_key
+from coursework.edits.places import blame
 
 PACKAGES = Path(__file__).resolve().parents[2]
 VERSIONS = ("3.13", "3.12", "3.11")  # newest first
@@ -105,6 +106,8 @@ def _feedback(exercise: ExerciseReport, comment: str) -> list[str]:
         lines += ["", "Your instructor's comment", comment]
     for mistake in distinct(exercise.misconceptions):
         lines += ["", f"{mistake.label}: {mistake.title}", mistake.hint]
+    if where := blame(exercise.lines):
+        lines += ["", where]
     if example := exercise.example:
         parts = (("", example.inputs), ("yours", example.yours), ("expected", example.expected))
         lines += ["", f"Example: {example.call}"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from autograder.exports.gradescope import results_json
-from autograder.grading.grade_submission import grade_submission
+from autograder.grading.grade_submission import grade_submission, with_lines
 from autograder.grading.grader import Grader
 from autograder.grading.version import lesson_version
 from autograder.model.course import Course
@@ -37,6 +37,7 @@ def run(course: Course, lesson: str, handed_in: Path, *, sandboxed: bool) -> str
     submission = Submission(course, STUDENT, lesson, lesson_version(course, lesson))
     with Grader(course, sandboxed=sandboxed) as grader:
         attempt, _ = grade_submission(grader, submission, sandboxed=sandboxed)
+        attempt = with_lines(grader, submission, attempt)
     if attempt.detail:
         click.echo(attempt.detail)  # Gradescope shows it to instructors alone
     return results_json(attempt.report, sandboxed=sandboxed)

@@ -9,19 +9,21 @@ from typing import Final
 from cachetools import LRUCache
 
 from autograder.grading.runner import ExerciseRunner
+from autograder.judge.diagnose import diagnose
 from autograder.judge.oracle import Oracle
 from autograder.model.exercise import Exercise
 from autograder.model.nbgrader_config import SEARCH_SECONDS
-from autograder.model.report import ExerciseReport, Outcome, WrongLines
+from autograder.model.report import ExerciseReport, NamedMistake, Outcome, WrongLines
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Probe, Run
 from autograder.search.differences import difference
 from autograder.search.donors import donor_edits
 from autograder.search.search import Further, Plan, Search, World
 from autograder.search.suspects import KNOWN, lines_of_mistake
+from autograder.search.titles import title
 from coursework.edits.cell import Cell, Edit, distinct
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
-from coursework.edits.places import Found, told
+from coursework.edits.places import OR_ELSE, Found, combined, told
 from coursework.edits.suspects import RAISED, lines_behind, steered, without_haste
 from coursework.source_rules import first_refusal
 
@@ -31,7 +33,26 @@ NEAR: Final = 1.5  # what a part of the model answer may cost to be tried before
 PREPARE_SECONDS: Final = 5.0  # of processor time, for the cells before an answer
 
 
-_told: LRUCache[tuple[object, ...], tuple[list[WrongLines], str]] = LRUCache(KEPT)
+@dataclass(frozen=True)
+class Blame:
+    """The lines to tell of an answer, the change that tells them, and the mistakes that it stands for."""
+
+    lines: list[WrongLines] = field(default_factory=list)
+    change: str = ""
+    mistakes: list[NamedMistake] = field(default_factory=list)
+
+    def added_to(self, done: ExerciseReport) -> ExerciseReport:
+        """Return a report with the lines, and with the mistakes unless others explain the results.
+
+        One that was named stays, and gets company if it is one of several here.
+        """
+        update: dict[str, object] = {"lines": self.lines}
+        if {each.id for each in done.misconceptions} <= {each.id for each in self.mistakes}:
+            update["misconceptions"] = self.mistakes
+        return done.model_copy(update=update)
+
+
+_told: LRUCache[tuple[object, ...], Blame] = LRUCache(KEPT)
 
 
 def wants_lines(exercise: Exercise, done: ExerciseReport) -> bool:
@@ -61,22 +82,42 @@ class LineFinder:
     seconds: float = SEARCH_SECONDS
     counts: dict[str, int] = field(default_factory=dict)
 
-    def told(
-        self, exercise: Exercise, done: ExerciseReport, helpers: Sequence[str], source: str
-    ) -> tuple[list[WrongLines], str]:
-        """Return the lines to tell of one answer, and the change that tells them.
+    def told(self, exercise: Exercise, done: ExerciseReport, helpers: Sequence[str], source: str) -> Blame:
+        """Return what is told of one answer: nothing once the deadline is over.
 
         `helpers` are the cells before the answer that it needs, as they are run when it is graded alone.
         """
-        failed, named = failed_checks(exercise, done), {each.id for each in done.misconceptions}
+        failed, named = failed_checks(exercise, done), {each.id for each in done.known_mistakes}
         key = (self.oracle, exercise.id, self.seconds, frozenset(failed), frozenset(named), *helpers, source)
         if key not in _told:
             if time.monotonic() > self.deadline:
-                return [], ""
+                return Blame()
             found = self.find(exercise, failed, helpers, source, named)
             lines = [WrongLines(**asdict(each)) for each in told(found, source)]
-            _told[key] = lines, difference(source, found[0].source) if found else ""
+            if len(named) <= 1 < len(lines) and len(found[0].edits) > 1:
+                mistakes = self._named_apart(exercise, helpers, found[0])
+            else:
+                mistakes = _titles(found, lines, source)
+            _told[key] = Blame(lines, difference(source, found[0].source) if found else "", mistakes)
         return _told[key]
+
+    def _named_apart(self, exercise: Exercise, helpers: Sequence[str], found: Found) -> list[NamedMistake]:
+        """Name the mistakes of an answer that is wrong in several places, each with all others mended."""
+        named: list[NamedMistake] = []
+        stand_ins = self.oracle.stand_ins(exercise)
+        places = {(each.first, each.last): each for each in reversed(found.edits)}
+        with self.warm.run(self.deadline) as run:
+            for place, edit in reversed(places.items()):
+                others = [each for each in found.edits if (each.first, each.last) != place]
+                cells = [*helpers, combined(found.answer, others).source]
+                with ExerciseRunner(
+                    self.oracle, exercise, run, lambda: False, cells[-1], stand_ins, cells
+                ) as runner:
+                    known = diagnose(self.oracle, exercise, runner.run_once().evidence)
+                named += [NamedMistake(id=each.id, title=each.title, hint=each.hint) for each in known]
+                if not known and (by_change := title(edit, Cell(found.answer))):
+                    named.append(by_change)
+        return list({each.id: each for each in named}.values())
 
     def find(
         self,
@@ -126,6 +167,15 @@ class LineFinder:
         stand_ins = self.oracle.stand_ins(exercise)
         with ExerciseRunner(self.oracle, exercise, run, lambda: False, cells[-1], stand_ins, cells) as runner:
             return runner.passes()
+
+
+def _titles(found: Sequence[Found], lines: Sequence[WrongLines], source: str) -> list[NamedMistake]:
+    """Return what the changes that are told are called as mistakes."""
+    instead = any(OR_ELSE in each.what for each in lines)
+    meant = {(each.first, each.last, each.kind) for each in (lines[:1] if instead else lines)}
+    edits = [edit for each in found for edit in each.edits if (edit.first, edit.last, edit.what) in meant]
+    titles = [title(edit, Cell(source)) for edit in edits]
+    return list({each.id: each for each in titles if each}.values())
 
 
 def _plan(cell: Cell, exercise: Exercise, named: Set[str], raised_at: int | None) -> Plan:

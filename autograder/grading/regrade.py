@@ -74,10 +74,11 @@ def _touched(
 
 def _difference(before: ExerciseReport | None, now: ExerciseReport) -> str:
     """Say how the result of an exercise changes; '' if it does not."""
-    if before == now:
-        return ""
     if before is None:
         return f"{now.id}: new, {_score(now)}"
+    before, now = before.as_graded, now.as_graded
+    if before == now:
+        return ""
     if (before.score, before.outcome) != (now.score, now.outcome):
         return f"{now.id}: {_score(before)} → {_score(now)}"
     names = [", ".join(m.id for m in each.misconceptions) or "none" for each in (before, now)]

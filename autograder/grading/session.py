@@ -292,9 +292,9 @@ class GradingSession:
             exercise = self._exercises.get(done.id)
             if exercise is not None and wants_lines(exercise, done):
                 *helpers, source = IMPORT_BASICS, *self._sources(exercise)
-                lines, change = finder.told(exercise, done, helpers, source)
-                done = done.model_copy(update={"lines": lines})
-                changes |= {done.id: change} if change else {}
+                blame = finder.told(exercise, done, helpers, source)
+                done = blame.added_to(done)
+                changes |= {done.id: blame.change} if blame.change else {}
             elif done.lines is None and done.failures:
                 done = done.model_copy(update={"lines": []})
             exercises.append(done)

@@ -65,7 +65,7 @@ def unnamed_groups(attempts: Iterable[Attempt]) -> list[Group]:
     found: dict[tuple[str, str], dict[str, tuple[ExerciseReport, str]]] = {}
     for attempt in attempts:
         for done in attempt.report.exercises:
-            if done.lines and done.failures and not done.misconceptions:
+            if done.lines and done.failures and not done.known_mistakes:
                 key = (done.id, repr(_results(done)))
                 found.setdefault(key, {})[attempt.student] = done, attempt.changes.get(done.id, "")
     groups = [

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import nbformat
-from nbformat.v4 import new_code_cell, new_markdown_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 
 from autograder.authoring.files import write
 from autograder.authoring.notebook import as_text
@@ -110,10 +110,23 @@ def live_notebook(lesson: LessonText, notebook: Any, folder: Path) -> Any:
     """
     pairs = taught(zip(lesson.cells, notebook.cells, strict=True))
     pieces = (small(piece) for about, cell in pairs for piece in _live(about, cell, folder))
-    laid_out = _with_cells(notebook, with_notes(paged(pieces, LIVE_ROOM)))
+    laid_out = _with_cells(notebook, map(_notes_folded, with_notes(paged(pieces, LIVE_ROOM))))
     style = Path(__file__).with_name("live.css").read_text(encoding="utf-8")
     laid_out.metadata["rise"] = {**RISE, "overlay": f"<style>\n{style}</style>"}
     return laid_out
+
+
+def _notes_folded(piece: Piece) -> Piece:
+    """Fold speaker notes to one line, `Speaker notes`: the notebook has the words of the slide already.
+
+    They are a raw cell, since JupyterLab unfolds markdown as soon as it is run. Its slides show no notes:
+    the key for them opens an empty window.
+    """
+    if piece.slide == "notes":
+        about = {**piece.cell.metadata, "jupyter": {"source_hidden": True}}
+        text = f"Speaker notes\n\n{piece.cell.source}"
+        piece.cell = new_raw_cell(text, id=piece.cell.id, metadata=about)
+    return piece
 
 
 def slide_notebook(lesson: LessonText, notebook: Any, folder: Path, *, exercises: bool = False) -> Any:

@@ -67,10 +67,11 @@ GRADER_ERROR = CheckReport(
 
 
 EXCLUDED = ("library-function", "not-allowed")  # ids of what an answer is not to be written with
+BY_CHANGE = "change-"  # begins the ids of mistakes that the search named by the change that makes all right
 
 
 class NamedMistake(Document):
-    """A known mistake that explains the results, or something that the exercise excludes."""
+    """A known mistake that explains the results, something excluded, or the kind of change that helps."""
 
     id: Text
     title: Text
@@ -79,6 +80,8 @@ class NamedMistake(Document):
     @property
     def label(self) -> str:
         """What kind of mistake it is, as a heading."""
+        if self.id.startswith(BY_CHANGE):
+            return "What is wrong"
         return "Excluded in this exercise" if self.id in EXCLUDED else "Known mistake"
 
 
@@ -142,6 +145,16 @@ class ExerciseReport(Document):
         ended = self.outcome in (Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT)
         excluded = any(each.id in EXCLUDED for each in self.misconceptions)
         return ended and bool(self.failures) and not excluded and self.lines is None
+
+    @property
+    def known_mistakes(self) -> list[NamedMistake]:
+        """The mistakes that were named by what the checks saw, before any search for the lines."""
+        return [each for each in self.misconceptions if not each.id.startswith(BY_CHANGE)]
+
+    @property
+    def as_graded(self) -> "ExerciseReport":
+        """The report without what the search for the lines added."""
+        return self.model_copy(update={"misconceptions": self.known_mistakes, "lines": None})
 
     @property
     def failures(self) -> list[CheckReport]:

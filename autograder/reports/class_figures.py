@@ -230,7 +230,7 @@ def _exercise(lesson: str, exercise_id: str, given: _Given, reports: Reports) ->
     named: dict[str, NamedMistake] = {}
     made_by: dict[str, list[str]] = defaultdict(list)
     for student, answer in given:
-        for mistake in distinct(answer.misconceptions):
+        for mistake in distinct(answer.known_mistakes):
             named.setdefault(mistake.id, mistake)
             made_by[mistake.id].append(student)
     counted = [
@@ -251,7 +251,7 @@ def _exercise(lesson: str, exercise_id: str, given: _Given, reports: Reports) ->
         ),
         excluded=[each for each in counted if each.id in EXCLUDED],
         unexplained=[
-            student for student, each in given if each.outcome is Outcome.FAILED and not each.misconceptions
+            student for student, each in given if each.outcome is Outcome.FAILED and not each.known_mistakes
         ],
     )
 

@@ -123,7 +123,7 @@ def next_step(exercise: ExerciseReport, *, in_terminal: bool = False) -> str:
     if exercise.outcome is not Outcome.FAILED:
         return ""
     advice: dict[str, str] = _WORDS["next step in a terminal" if in_terminal else "next step"]
-    return advice["known mistake" if exercise.misconceptions else "failed checks"]
+    return advice["known mistake" if exercise.known_mistakes else "failed checks"]
 
 
 def distinct(mistakes: Iterable[NamedMistake]) -> list[NamedMistake]:

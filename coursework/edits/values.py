@@ -107,8 +107,11 @@ def _numbers(cell: Cell, node: ast.Constant | ast.UnaryOp) -> Iterator[Edit]:
         for infinite in ("float('-inf')", "-1e9", "float('inf')"):
             yield cell.edit(node, ast.parse(infinite, mode="eval").body, f"another {named}", 2.2)
     if isinstance(value, float) or named in ("number", "argument", "index"):
-        for rank, name in enumerate(cell.names_in_scope(node)[:8]):
-            yield cell.edit(node, name, f"another {named}", (2.0 if named == "index" else 2.8) + 0.02 * rank)
+        least = 2.0 if named == "index" else 2.8
+        names = [(name, least + 0.02 * rank) for rank, name in enumerate(cell.names_in_scope(node)[:8])]
+        names += [(f"self.{name}", 2.1) for name in cell.attributes_of_self(node)[:8]]
+        for name, cost in names:
+            yield cell.edit(node, name, f"another {named}", cost)
 
 
 def label(cell: Cell, node: ast.AST) -> str:

@@ -24,7 +24,10 @@ SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 NAME = re.compile(r"[A-Za-z_]\w*")
 NOT_OF_A_BLANK = 'not implemented for|required "forward"'  # torch raises it too
 WITHOUT_SELF = "Is `self.` missing before `{name}`?"
+OWN_RAISE = "This `raise` is your own. Check its condition, and whether it should be there."
+RAISED_ELSEWHERE = "The `raise` there is your own. Check what is passed to that cell from here."
 UNFINISHED = "The cell still raises NotImplementedError. Replace that line with your own code."
+GIVES_NONE = "Your code gives None where a result is expected. Is there a `return`?"
 MISSING_PART = "A part that the exercise asks for is missing, or has the wrong form."
 
 
@@ -66,6 +69,8 @@ def say_raised(raised: Raised, cell: StudentCell) -> str:
         return _say_fault(raised, cell)
     if is_unfinished(raised):
         return UNFINISHED
+    if raised.line is None and "NoneType" in raised.message:  # raised by the check, not by the student's code
+        return GIVES_NONE
     return " ".join(filter(None, (f"Your code raised {what_raised(raised, cell)}.", _advice(raised, cell))))
 
 
@@ -93,6 +98,8 @@ def _advice(raised: Raised, cell: StudentCell) -> str:
     line = cell.line(raised.line or 0, raised.text) if name in SYNTAX else None
     if said := _syntax_error(cell.source, line):
         return f"Python says: {said}."
+    if raised.text.startswith("raise "):
+        return OWN_RAISE if cell.line(raised.line or 0, raised.text) else RAISED_ELSEWHERE
     if lone := _without_self(raised, cell):
         return WITHOUT_SELF.format(name=lone)
     known = raised.bases[raised.bases.index(name) :] if name in raised.bases else ()

@@ -101,6 +101,7 @@ def test_nothing_in_it_gives_an_answer_or_a_check_away(bundle: Path) -> None:
             assert "YOUR" in cell.source
 
 
+@pytest.mark.full("makes the zip again", seconds=20)
 def test_the_same_course_gives_the_same_zip(bundle: Path) -> None:
     """No date and no order of files gets in."""
     before = bundle.read_bytes()

@@ -232,6 +232,7 @@ def test_a_submission_gets_the_same_score_there(
     cases = {case["extra_data"]["exercise"]: case for case in results["tests"]}
     assert cases["attention-scores"]["score"] == 0
     assert "The scores are not divided by √d_k" in cases["attention-scores"]["output"]
+    assert "Everything passes with" in cases["attention-scores"]["output"]
     assert "'my homework.ipynb' was graded" in results["output"]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.grader import GradedSubmission, Grader
-from autograder.model.report import Outcome
+from autograder.model.report import BY_CHANGE, Outcome
 from autograder.search import search
 
 HandIn = Callable[..., Path]
@@ -67,11 +67,29 @@ def test_two_lines_that_are_both_wrong_are_told_together(grader: Grader, hand_in
     ]
 
 
+def test_a_change_names_what_no_known_mistake_explains(grader: Grader, hand_in: HandIn) -> None:
+    """A known mistake keeps its name; an answer without one is named by the kind of change, and its place."""
+    right = SCORES.format("-2, -1", 0.5)
+    odd, known = right.replace("s / d ** 0.5", "(s / d ** 0.5).abs()"), right.replace(" / d ** 0.5", "")
+    for answer, named in ((known, False), (odd, True)):
+        done = grader.grade(LESSON, hand_in(LESSON, attention_scores=answer), lines=True).report
+        [mistake] = done.exercise("attention-scores").misconceptions
+        assert mistake.id.startswith(BY_CHANGE) == named, mistake
+
+
+def test_several_mistakes_are_named_each_with_the_others_mended(grader: Grader, hand_in: HandIn) -> None:
+    """One of these is known, and nothing names it while the other is there as well."""
+    wrong = "def softmax(x, dim=-1):\n    e = torch.exp(x - x.amax(dim, True))\n    e = e + 1\n    return e / e.sum(-1, True)\n"
+    done = grader.grade(LESSON, hand_in(LESSON, softmax=wrong), lines=True).report.exercise("softmax")
+    assert [each.first for each in done.lines or ()] == [3, 4]
+    assert [each.id for each in done.misconceptions] == ["change-without-the-statement", "sum-over-last"]
+
+
 def test_right_answers_and_scores_are_left_alone(grader: Grader, hand_in: HandIn) -> None:
-    """The search changes nothing but the lines, and a report without them is the same twice."""
+    """The search adds lines and what they name, and a report without them is the same twice."""
     path = hand_in(LESSON, attention_scores=SCORES.format("1, 2", 0.5))
     before, after = grader.grade(LESSON, path).report, grader.grade(LESSON, path, lines=True).report
-    bare = [each.model_copy(update={"lines": None}) for each in after.exercises]
+    bare = [each.as_graded for each in after.exercises]
     assert after.with_exercises(bare) == before
     assert all(not each.lines for each in after.exercises if each.outcome is Outcome.PASSED)
 

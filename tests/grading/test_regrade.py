@@ -15,9 +15,10 @@ from autograder.grading.grader import Grader
 from autograder.grading.loop import GradingLoop
 from autograder.grading.version import exercise_versions, lesson_version
 from autograder.model.course import Course
-from autograder.model.report import Report
+from autograder.model.report import BY_CHANGE, NamedMistake, Report, WrongLines
 from autograder.reports import feedback_exporter
 from autograder.storage.attempts import AttemptLog
+from autograder.storage.recorder import amend
 from autograder.submissions.submission import Submission
 
 asked: list[tuple[str, set[str]]] = []  # students that were graded, and what was settled
@@ -163,6 +164,23 @@ def _half() -> Callable[..., Any]:
         return grade_answer(key, points, answer and answer.replace("right", "half"))
 
     return grade
+
+
+def test_what_the_search_added_is_no_difference(course: Course, package: Path) -> None:
+    """Lines, and the mistake that they name, come of the search and not of grading."""
+    hand_in(course, "alice", **RIGHT | {"double": "wrong"})
+    record(course, "alice")
+    attempt = AttemptLog(course.reports).last("alice", LESSON)
+    assert attempt is not None
+    done = attempt.report.exercise("double")
+    named = NamedMistake(id=f"{BY_CHANGE}another-sign", title="The sign is wrong (line 3)")
+    lines = [WrongLines(first=3, last=3, text="x", what="another sign")]
+    searched = done.model_copy(update={"lines": lines, "misconceptions": [named]})
+    others = [searched if each is done else each for each in attempt.report.exercises]
+    report = attempt.report.with_exercises(others)
+    amend(course, attempt.model_copy(update={"report": report}))
+    (package / "double.py").write_text("2\n")
+    assert [each.differences for each in regrade.regrade(course, LESSON, POOL)] == [[]]
 
 
 @pytest.mark.full("a class is graded twice", seconds=30)

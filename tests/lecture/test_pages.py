@@ -75,6 +75,14 @@ def test_a_live_lesson_hides_set_up_tests_and_hints(live: Any) -> None:
     assert len([one for one in kinds(live) if one in ("slide", "subslide")]) < 80
 
 
+def test_a_live_lesson_folds_the_speaker_notes(live: Any) -> None:
+    """The notebook beside the slides would say everything twice, and running markdown unfolds it."""
+    cells = [cell for cell, kind in zip(live.cells, kinds(live), strict=True) if kind == "notes"]
+    assert cells
+    assert all(cell.cell_type == "raw" and cell.source.startswith("Speaker notes\n") for cell in cells)
+    assert all(cell.metadata["jupyter"]["source_hidden"] for cell in cells)
+
+
 def test_an_exercise_shows_what_it_teaches_and_not_its_code(slides: Any) -> None:
     """Its equation, its picture and its statement; one that only asks questions is a line."""
     text = sources(slides)

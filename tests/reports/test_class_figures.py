@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from autograder.model.report import ExerciseReport, Incident, NamedMistake, Outcome, Report, State
+from autograder.model.report import BY_CHANGE, ExerciseReport, Incident, NamedMistake, Outcome, Report, State
 from autograder.reports.class_figures import (
     FEWEST,
     MOST_PER_STUDENT,
@@ -34,6 +34,14 @@ def _mistaken(*mistakes: NamedMistake) -> Report:
         id="softmax", points=2, score=0, outcome=Outcome.FAILED, misconceptions=list(mistakes)
     )
     return report([made])
+
+
+def test_what_the_search_named_is_no_known_mistake() -> None:
+    """It is grouped by the change elsewhere; here the answer is one that nothing explains."""
+    by_change = NamedMistake(id=f"{BY_CHANGE}another-sign", title="The sign is wrong (line 3)")
+    [made] = figures(LESSON, {"a": _mistaken(by_change), "b": _mistaken(ROOT)}).exercises
+    assert [each.id for each in made.mistakes] == ["root"]
+    assert made.unexplained == ["a"]
 
 
 def test_mean_and_median_are_over_submissions() -> None:

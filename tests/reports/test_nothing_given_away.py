@@ -39,6 +39,13 @@ def bare(text: str) -> str:
     return re.sub(r"\s", "", text).replace('"', "'")
 
 
+@cache
+def long_parts(source: str) -> frozenset[str]:
+    """Return what of a cell is long enough to tell something."""
+    found = {bare(part) for part in parts(source)}
+    return frozenset(part for part in found if len(part) >= LONG and not NAMES.fullmatch(part))
+
+
 def parts(source: str) -> Iterator[str]:
     """Yield the lines of a cell, and the expressions in it as they are written and as Python writes them."""
     yield from source.split("\n")
@@ -58,9 +65,7 @@ def given(lesson: str) -> str:
 def fragments(lesson: str, exercise: Exercise, handed_in: str) -> set[str]:
     """Return the parts of a model answer that the student has neither written nor read."""
     mine = bare(handed_in + ast.unparse(ast.parse(handed_in)))
-    found = {bare(part) for part in parts(exercise.answer)}
-    long = {part for part in found if len(part) >= LONG and not NAMES.fullmatch(part)}
-    return {part for part in long if part not in mine and part not in given(lesson)}
+    return {part for part in long_parts(exercise.answer) if part not in mine and part not in given(lesson)}
 
 
 def shown(graded: GradedSubmission) -> str:

@@ -8,7 +8,7 @@ import pytest
 from tiny_course import LESSON as TINY
 
 from autograder.model.course import Course
-from autograder.model.report import Incident, Outcome
+from autograder.model.report import BY_CHANGE, Incident, NamedMistake, Outcome
 from autograder.reports.student_pages import (
     MOST,
     changes,
@@ -83,6 +83,22 @@ def test_the_list_says_in_one_line_what_is_wrong(message: str, shown: str) -> No
     line = page[page.index('class="why">') :].partition("</span>")[0] + "<"
     assert shown in line
     assert len(line) < 110
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        (["a"], "Your results match a known mistake"),
+        (["a", "b"], "Your results match these known mistakes, combined"),
+        (["a", f"{BY_CHANGE}b"], "What is wrong"),
+        (["not-allowed"], "Excluded in this exercise"),
+    ],
+)
+def test_only_known_mistakes_are_said_to_match(ids: list[str], said: str) -> None:
+    """What the search named by a change is no entry of the catalogue."""
+    named = [NamedMistake(id=name, title=f"Title of {name}") for name in ids]
+    page = text(feedback_page(work(report([done("softmax", Outcome.FAILED, 0, misconceptions=named)]))))
+    assert f"{said} Title of {ids[0]}" in page
 
 
 def test_an_error_marks_its_line() -> None:

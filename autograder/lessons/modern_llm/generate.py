@@ -35,7 +35,7 @@ def _first_wrong(seen: Comparison) -> str | None:
     """Say where the new ids differ from the right ones, and whether the prompt or the end is the reason."""
     got, want = seen.got.value[0].tolist(), seen.expected.value[0].tolist()
     prompt, end_id = seen.inputs["ids"][0].tolist(), seen.inputs["end_id"]
-    if got == [*prompt, *want]:
+    if got[: len(prompt)] == prompt != want[: len(prompt)]:
         return "The prompt is returned too. Return the new tokens only."
     if got == want[:-1]:
         kept = " `end_id` is part of the result." if want[-1] == end_id else ""

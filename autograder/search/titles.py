@@ -1,0 +1,91 @@
+"""Titles for wrong answers that no known mistake explains: from the kind of change that makes them right.
+
+A title says what is wrong with the student's own code, and never what belongs there.
+"""
+
+import ast
+import re
+from typing import Final
+
+from autograder.model.report import BY_CHANGE, NamedMistake
+from coursework.edits.cell import Cell, Edit, callee
+from coursework.edits.places import VAGUE, Told
+
+DIMENSIONS: Final = "Write down what each dimension of the tensor stands for. Which one is meant here?"
+ORDER: Final = "Compare the order with the signature of what you call, or with the exercise."
+VALUE: Final = "Work it out by hand for the smallest case, and compare it with what your code does there."
+CALL: Final = "Look up what the function gives for a small tensor, and compare it with what you need here."
+NAMES: Final = "Say what each variable holds here, and its shape. Which one does the exercise ask for?"
+BLOCKS: Final = "Which lines should run once, and which each time?"
+SHARED: Final = "Who else uses this object after you changed it?"
+STEPS: Final = "Go through the steps of the exercise one by one, and find each of them in your code."
+
+# A pattern of a kind of change, the title that it gives, and the hint. `{part}` is what the pattern caught,
+# and `{call}` the call around the change.
+TITLES: Final[tuple[tuple[str, str, str], ...]] = (
+    (r"another `dim`|another dimension|other dimensions", "`{call}` gets the wrong dimension", DIMENSIONS),
+    (r"another (`\w+`)", "The argument {part} of `{call}` is wrong", VALUE),
+    (r"another argument", "`{call}` gets a wrong argument", CALL),
+    (r"other arguments of (`\w+`)", "{part} gets wrong arguments", CALL),
+    (r"another call than (`\w+`)", "{part} is not the function that is needed", CALL),
+    (r"another value than (`\w+`)", "{part} is not the value that is needed", CALL),
+    (r"another attribute of `self`", "The wrong attribute of `self` is used", NAMES),
+    (r"another variable", "The wrong variable is used", NAMES),
+    (r"another result", "The wrong result is returned", NAMES),
+    (r"another (list|container|type|dtype)", "The {part} is not the one that is needed", CALL),
+    (r"another assignment", "An assignment is of the wrong kind", STEPS),
+    (r"another indentation", "A line belongs to another block", BLOCKS),
+    (r"another dimension of size 1", "A dimension of size 1 is missing", DIMENSIONS),
+    (r"another ([a-z ]+)", "The {part} is wrong", VALUE),
+    (r"one dimension fewer", "A dimension of size 1 is left over", DIMENSIONS),
+    (r"(a transpose)", "{part} is missing", DIMENSIONS),
+    (r"(a copy|a return|an assignment)", "{part} is missing", STEPS),
+    (r"(an attribute of `self`)", "{part} is needed", NAMES),
+    (r"no change in place", "A value is changed in place", SHARED),
+    (r"the inverse", "A value is used in place of its inverse", VALUE),
+    (r"the opposite (?:of a value|condition)", "A condition is the wrong way round", VALUE),
+    (r"one (call|result) more|one more (result)", "A {part} is missing", STEPS),
+    (r"one result only", "There is one result too many", STEPS),
+    (r"one (argument|operand) more", "An {part} is missing", STEPS),
+    (r"one (call|argument) fewer", "There is one {part} too many", STEPS),
+    (r"without the call of (`\w+`)", "{part} is called where it should not be", STEPS),
+    (r"without (`\w+`)", "{part} is given where it should not be", STEPS),
+    (r"without (?:the|one of the) `?(\w+?)s?`?", "There is one {part} too many", STEPS),
+    (r"the two sides exchanged", "The two sides of a comparison are exchanged", VALUE),
+    (r"the values of these lines exchanged", "The values of two lines are exchanged", NAMES),
+    (r"the statement in another place", "A statement stands in the wrong place", STEPS),
+    (r"th\w+ (\w+) in another order", "The {part} are in the wrong order", ORDER),
+    (r"other (brackets|letters)", "The {part} are wrong", VALUE),
+    (r"something is missing.*", "A step is missing", STEPS),
+)
+
+
+def title(edit: Edit, cell: Cell) -> NamedMistake | None:
+    """Return the mistake that a change of a cell stands for; None if its kind says too little."""
+    if edit.what in VAGUE:
+        return None
+    call = _call_around(edit, cell)
+    for pattern, words, hint in TITLES:
+        if found := re.fullmatch(pattern, edit.what):
+            part = next(filter(None, found.groups()), "dimension" if hint is DIMENSIONS else "value")
+            if "{call}" in words and not call:
+                words = "The {part} is wrong"
+            said = words.format(part=part, call=call)
+            told = f"{said[0].upper()}{said[1:]} ({Told(edit.first, edit.last, '', edit.what).place})"
+            slug = "-".join(re.findall(r"[a-z0-9]+", edit.what.lower()))
+            return NamedMistake(id=f"{BY_CHANGE}{slug}", title=told, hint=hint)
+    return None
+
+
+def _call_around(edit: Edit, cell: Cell) -> str:
+    """Return the name of the innermost call that a change is in, outside what is called; "" if none."""
+    start, end, _ = edit.changes[0]
+    name, smallest = "", len(cell.data)
+    for node in cell.nodes:
+        if not isinstance(node, ast.Call):
+            continue
+        first, last = cell.span(node)
+        inside = cell.span(node.func)[1] <= start and end <= last
+        if inside and last - first <= smallest:
+            name, smallest = callee(node), last - first
+    return name
