@@ -12,6 +12,8 @@ from pathlib import Path
 from invented_class import hand_in, make_course
 from measured import Cost, cost
 
+from autograder.model.course import CONFIG
+
 HERE = Path(__file__).parent.parent
 SCHEDULER = 18786
 OWN_CODE = {"PYTHONPATH": str(HERE)}
@@ -26,28 +28,32 @@ def stock(folder: Path, lesson: str, count: int) -> Cost:
     return cost(command, course.root, OWN_CODE | {"MPLBACKEND": "agg"})
 
 
-def ours(folder: Path, lesson: str, count: int, *options: str, code: Path = HERE) -> Cost:
-    """Grade with `autograder grade`: scores, diagnoses, feedback pages, class report.
+def ours(
+    folder: Path, lesson: str, count: int, *options: str, code: Path = HERE, search: bool = True
+) -> Cost:
+    """Grade with `autograder grade`: scores, diagnoses, lines to blame, feedback pages, class report.
 
-    `code` is the checkout whose autograder grades, with its own lesson.
+    `code` is the checkout whose autograder grades, with its own lesson. Without `search`, no line is looked for.
     """
-    name = f"ours-{lesson}-{count}-{'-'.join(options)}-{code.name}"
+    name = f"ours-{lesson}-{count}-{'-'.join(options)}-{code.name}-{search}"
     course = make_course(folder / name.replace("/", "_"))
     hand_in(course, lesson, count)
+    if not search:
+        with (course.root / CONFIG).open("a", encoding="utf-8") as config:
+            config.write("c.LineSearch.seconds = 0\n")
     if code != HERE:
         for part in (course.source, course.release):
             shutil.copytree(code / part.name, part, dirs_exist_ok=True)
     return cost(command(lesson, *options), course.root, {"PYTHONPATH": str(code)})
 
 
-def demo_marks(folder: Path) -> Iterator[tuple[str, float]]:
-    """Run `autograder demo`, and yield the lines with which its lessons and pages begin, with seconds."""
+def demo_lines(folder: Path) -> Iterator[tuple[str, float]]:
+    """Run `autograder demo`, and yield what it prints, with the seconds after which it is there."""
     started, demo = time.monotonic(), [sys.executable, "-m", "autograder", "demo", "--folder", str(folder)]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     with subprocess.Popen(demo, env=os.environ | OWN_CODE, cwd=HERE, **options) as running:
         for line in running.stdout or ():
-            if " to grade" in line or ": making " in line or line.startswith("Where to look"):
-                yield line.strip(), time.monotonic() - started
+            yield line.strip(), time.monotonic() - started
     if running.returncode:
         raise subprocess.CalledProcessError(running.returncode, demo)
 

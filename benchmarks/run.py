@@ -12,11 +12,10 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 
 from breakdown import KINDS, breakdown
-from graders import HERE, OWN_CODE, command, demo_marks, local_cluster, ours, stock
+from graders import HERE, OWN_CODE, command, demo_lines, local_cluster, ours, stock
 from invented_class import hand_in, make_course
 from measured import cost
 
@@ -123,19 +122,28 @@ def inside(folder: Path, *, quick: bool) -> Iterator[str]:
 
 def in_demo(folder: Path, *, quick: bool) -> Iterator[str]:
     """Say where the time of `make demo` goes, once everything is installed."""
-    marks = list(demo_marks(folder / "demo"))
-    seconds, pages = {"making the class": marks[0][1]}, 0.0
-    for (line, start), (_, end) in pairwise(marks):
-        lesson, _, what = line.partition(": ")
-        if what.startswith("making"):
-            pages += end - start
-        else:
-            seconds[f"{lesson}, grading"] = end - start
-    seconds |= {"all feedback pages, and the class report": pages, "all": marks[-1][1]}
+    rows, at = [], 0.0
+    for line, at in demo_lines(folder / "demo"):
+        if line.startswith("a feedback page"):
+            rows.append(["the first feedback page is there after", f"{at:.0f}"])
+        elif lesson := re.match(r"(\w+) +(\d+) graded.* (\d+) s$", line):
+            rows.append([f"{lesson[1]}, {lesson[2]} submissions", lesson[3]])
     yield "## Inside the demo"
-    count = len(Course.of_program().lessons())
-    yield f"`autograder demo`, after installation: 24 students, {count} lessons, two processes that grade."
-    yield table(["part", "seconds"], [[part, f"{each:.0f}"] for part, each in seconds.items()])
+    yield "`autograder demo`, after installation, with two processes that grade. The lines to blame are included."
+    yield table(["part", "seconds"], [*rows, ["all", f"{at:.0f}"]])
+
+
+def with_search(folder: Path, *, quick: bool) -> Iterator[str]:
+    """Grade the same class with the search for the lines to blame, and without."""
+    rows, lessons = [], Course.of_program().lessons()
+    for lesson in lessons[2:3] if quick else lessons[:5]:
+        count = 4 if quick else 24
+        found, without = (ours(folder, lesson, count, search=search).wall for search in (True, False))
+        rows.append([lesson, f"{without:.1f}", f"{found:.1f}", f"{found / without:.2f}"])
+        print(*rows[-1], flush=True)
+    yield "## With the lines to blame"
+    yield "A class of 24 with mistakes, with all cores: seconds without the search, and with it."
+    yield table(["lesson", "without, s", "with, s", "ratio"], rows)
 
 
 def against_before(folder: Path, *, quick: bool) -> Iterator[str]:
@@ -157,6 +165,7 @@ def against_before(folder: Path, *, quick: bool) -> Iterator[str]:
 
 PARTS: dict[str, Callable[..., Iterator[str]]] = {
     "stock": beside_stock, "inside": inside, "dask": on_dask, "growth": growth, "demo": in_demo,
+    "search": with_search,
     "before": against_before,
 }  # fmt: skip
 

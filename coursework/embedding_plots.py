@@ -95,7 +95,7 @@ def word_map(
     words = [word for group in groups.values() for word in group]
     flat = plane(vectors, across)
     places = {word: (x, y) for word, (x, y) in zip(words, flat.tolist(), strict=True)}
-    ax = panel(9.0, 5.6)
+    ax = panel(9.0, 4.6)
     for (name, group), colour in zip(groups.items(), CYCLE, strict=False):
         x, y = zip(*(places[word] for word in group), strict=True)
         ax.scatter(x, y, s=90, color=colour, label=name, zorder=3)

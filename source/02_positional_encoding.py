@@ -143,9 +143,7 @@ def sinusoidal_encoding(max_len: int, d_model: int) -> torch.Tensor:
 
 # %% test sinusoidal-encoding 5
 table = sinusoidal_encoding(5, 6)
-assert isinstance(table, torch.Tensor), (
-    f"Expected a tensor, got {type(table).__name__}. Is there a return?"
-)
+assert isinstance(table, torch.Tensor), f"Expected a tensor, got {type(table).__name__}."
 assert table.shape == (5, 6), (
     f"Five positions of width 6 give (5, 6), got {tuple(table.shape)}."
 )
@@ -396,9 +394,7 @@ layer.eval()
 x = torch.randn(2, 4, 6)
 before = x.clone()
 output = layer(x)
-assert isinstance(output, torch.Tensor), (
-    f"Expected a tensor, got {type(output).__name__}. Is there a return?"
-)
+assert isinstance(output, torch.Tensor), f"Expected a tensor, got {type(output).__name__}."
 assert output.shape == (2, 4, 6), f"Expected the shape of x, (2, 4, 6), got {tuple(output.shape)}."
 assert torch.equal(x, before), "The caller's x was changed. Does `+=` make a new tensor?"
 added = output - x
@@ -524,9 +520,7 @@ def shift_matrix(offset: int, d_model: int) -> torch.Tensor:
 
 # %% test shift-matrix 4
 matrix = shift_matrix(3, 6)
-assert isinstance(matrix, torch.Tensor), (
-    f"Expected a tensor, got {type(matrix).__name__}. Is there a return?"
-)
+assert isinstance(matrix, torch.Tensor), f"Expected a tensor, got {type(matrix).__name__}."
 assert matrix.shape == (6, 6), f"d_model 6 gives a (6, 6) matrix, got {tuple(matrix.shape)}."
 assert matrix.dtype == torch.float32, f"Expected dtype float32, got {matrix.dtype}."
 assert torch.allclose(shift_matrix(0, 6), torch.eye(6)), (
@@ -623,9 +617,7 @@ assert sizes.get("embed.weight") == (9, 6), (
     f"Expected embed.weight with 9 rows of width 6, got {sizes}."
 )
 output = layer(torch.zeros(2, 4, 6))
-assert isinstance(output, torch.Tensor), (
-    f"Expected a tensor, got {type(output).__name__}. Is there a return?"
-)
+assert isinstance(output, torch.Tensor), f"Expected a tensor, got {type(output).__name__}."
 assert output.shape == (2, 4, 6), f"Expected the shape of x, (2, 4, 6), got {tuple(output.shape)}."
 assert torch.allclose(output[1, 2], layer.embed.weight[2]), (
     f"Position 2 gets row 2 of the table, {layer.embed.weight[2]}; got {output[1, 2]}."
@@ -869,9 +861,7 @@ def rotary(x: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
 # %% test rotary 0
 x = torch.randn(2, 5, 6)
 output = rotary(x)
-assert isinstance(output, torch.Tensor), (
-    f"Expected a tensor, got {type(output).__name__}. Is there a return?"
-)
+assert isinstance(output, torch.Tensor), f"Expected a tensor, got {type(output).__name__}."
 assert output.shape == (2, 5, 6), f"Expected the shape of x, (2, 5, 6), got {tuple(output.shape)}."
 assert torch.allclose(output[:, 0], x[:, 0]), "At position 0 every angle is 0, so nothing turns."
 assert torch.allclose(output.norm(dim=-1), x.norm(dim=-1), atol=1e-5), (

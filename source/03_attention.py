@@ -36,7 +36,7 @@
 # | shapes and choices | 2 | 3.2.1 |
 # | stretch: `attention_cost` | not counted | 4, table 1 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it (their code is folded; a click on it opens it). They are a first check; grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it. They are a first check; grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 
 # %% setup
 import math
@@ -127,9 +127,7 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 x = torch.tensor([[0.0, math.log(2.0), math.log(3.0)], [5.0, 5.0, 5.0]])
 weights = softmax(x)
 expected = torch.tensor([[1 / 6, 2 / 6, 3 / 6], [1 / 3, 1 / 3, 1 / 3]])
-assert isinstance(weights, torch.Tensor), (
-    f"Expected a tensor, got {type(weights).__name__}. Is there a return statement?"
-)
+assert isinstance(weights, torch.Tensor), f"Expected a tensor, got {type(weights).__name__}."
 assert weights.shape == x.shape, (
     f"Expected the same shape as x, {tuple(x.shape)}, got {tuple(weights.shape)}."
 )
@@ -224,7 +222,7 @@ x = torch.tensor([[0.0, 0, 0, 1, 0, 0],  # the
                   [0.0, 0, 0, 0, 1, 0],  # its
                   [0.0, 1, 0, 0, 0, 0]])  # milk: x is (5, 6)
 
-# A row for each feature of x. A column for each thing to ask about: an animal, a drink, a verb, a small word.
+# A row for each feature of x; a column for an animal, a drink, a verb, and a small word.
 w_q = torch.tensor([[0.0, 0, 3, 0], [0, 0, 3, 0], [3, 2, 0, 0], [2, 2, 0, 0], [3, 1, 0, 0], [0, 0, 0, 0]])
 w_k = torch.tensor([[2.0, 0, 0, 0], [0, 2, 0, 0], [0, 0, 2, 0], [0, 0, 0, 2], [0, 0, 0, 2], [0, 0, 0, 0]])
 w_v = torch.tensor([[4.0, 3.0], [5.0, 0.0], [1.0, 3.0], [0.0, 0.0], [2.0, 0.5], [0.0, 1.0]])
@@ -274,7 +272,7 @@ its_weights = torch.softmax(its_scores, dim=-1)  # (1, 5)
 matrix_plots.equation(
     Matrix("$q$", queries[its : its + 1], ["its"], [""] * 4, plots.QUERY), "×",
     Matrix("$K^T$", keys.T, [""] * 4, words, plots.KEY), "/ 2 =",
-    Matrix("scores", its_scores, [""], words), "softmax →", Matrix("weights", its_weights, [""], words),
+    Matrix("scores", its_scores, [""], words), "softmax→", Matrix("weights", its_weights, [""], words),
 )
 print({word: round(weight, 2) for word, weight in zip(words, its_weights[0].tolist())})
 
@@ -293,7 +291,7 @@ matrix_plots.equation(
 plots.mixture(values, its_weights[0], words);
 
 # %% [markdown]
-# The points are the five values, and the star is the output. It is nearest to *cat*, and it cannot leave the convex hull of the values. This is one reason why a feed-forward layer follows attention (lesson 5).
+# The points are the five values, and the star is the output. It is nearest to *cat*, and it always stays inside a rubber band around all five (their *convex hull*). Attention only mixes values; lesson 5 adds a layer that computes something new.
 #
 # **All words at once.** Stack the queries into a matrix, and the same four steps give every output.
 
@@ -303,7 +301,7 @@ plots.heatmap(all_weights, words, words, title="weights: queries down, keys acro
 print(all_weights @ values)  # (5, 2): row 3 is z
 
 # %% [markdown]
-# Row *its* of the picture holds the weights you have just seen, and row 3 of the printed outputs is $z$. No row waits for another, which is where the parallelism of attention comes from.
+# Row *its* of the picture holds the weights you have just seen, and row 3 of the printed outputs is $z$. No row waits for another, so all are computed at once.
 
 # %% [markdown]
 # ### The shapes
@@ -398,7 +396,7 @@ axes = ("$d_k$", "median gradient at the query")
 plots.curves(widths, {r"with $1/\sqrt{d_k}$": scaled, "without scaling": raw}, labels=axes, base=2);
 
 # %% [markdown]
-# With the factor, a typical query gets a gradient between 0.16 and 0.19 at every width. Without it, the gradient is larger at first and then collapses: 0.07 at $d_k = 256$, and 0.0002 at 1024. According to the paper, without the factor the dot product falls behind additive attention for large $d_k$ (section 3.2.1).
+# With the factor, a typical query gets a gradient between 0.17 and 0.19 at every width. Without it, the gradient is larger at first and then collapses: 0.07 at $d_k = 256$, and 0.0002 at 1024. According to the paper, without the factor the dot product falls behind additive attention for large $d_k$ (section 3.2.1).
 #
 # <details><summary>More: why the median and not the mean?</summary>
 #
@@ -427,9 +425,7 @@ def attention_scores(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
 q = torch.tensor([[2.0, 0.0, 1.0, 1.0]])
 k = torch.tensor([[2.0, 0.0, 1.0, 1.0], [0.0, 2.0, 0.0, 1.0], [1.0, 0.0, 2.0, 0.0]])
 scores = attention_scores(q, k)
-assert isinstance(scores, torch.Tensor), (
-    f"Expected a tensor, got {type(scores).__name__}. Is there a return statement?"
-)
+assert isinstance(scores, torch.Tensor), f"Expected a tensor, got {type(scores).__name__}."
 assert scores.shape == (1, 3), (
     f"One query and three keys should give scores of shape (1, 3), got {tuple(scores.shape)}."
 )
@@ -493,7 +489,7 @@ check("attention-scores")
 #
 # A **mask** is a boolean tensor with the shape of the scores: row $i$, column $j$ says whether query $i$ may attend to key $j$. In this course, **True means "may attend"**. Two things are blocked:
 #
-# - **the future**: a decoder that generates from left to right must not read tokens that it has yet to generate (section 3.2.3);
+# - **the future**: a decoder must not read tokens that it has yet to generate (section 3.2.3);
 # - **padding**: the `<pad>` tokens that fill the sentences of a batch up to the same length.
 
 # %% [markdown]
@@ -516,9 +512,7 @@ def causal_mask(size: int) -> torch.Tensor:
 
 # %% test causal-mask 2
 mask = causal_mask(4)
-assert isinstance(mask, torch.Tensor), (
-    f"Expected a tensor, got {type(mask).__name__}. Is there a return statement?"
-)
+assert isinstance(mask, torch.Tensor), f"Expected a tensor, got {type(mask).__name__}."
 assert mask.dtype == torch.bool, f"Expected dtype torch.bool, got {mask.dtype}."
 assert mask.shape == (4, 4), f"Expected shape (4, 4), got {tuple(mask.shape)}."
 assert mask[2, 1], "Position 2 may attend to position 1: expected True in row 2, column 1."
@@ -564,9 +558,7 @@ def padding_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
 # %% test padding-mask 2
 ids = torch.tensor([[7, 4, 9, 2, 0, 0], [5, 2, 0, 0, 0, 0]])
 mask = padding_mask(ids)
-assert isinstance(mask, torch.Tensor), (
-    f"Expected a tensor, got {type(mask).__name__}. Is there a return statement?"
-)
+assert isinstance(mask, torch.Tensor), f"Expected a tensor, got {type(mask).__name__}."
 assert mask.dtype == torch.bool, f"Expected dtype torch.bool, got {mask.dtype}."
 assert mask.shape == (2, 1, 6), (
     f"Two sentences of length 6 should give (2, 1, 6), got {tuple(mask.shape)}."
@@ -644,9 +636,9 @@ plots.bars(ways, ["k0", "k1", "k2", "k3", "k4"], marked=["k3", "k4"], top=0.6);
 # %% [markdown]
 # The orange bars must be 0, and the blue ones must match the first panel.
 #
-# - **Weights × mask**: the row no longer sums to 1, and the allowed weights still depend on the blocked scores, so under a causal mask the future leaks.
-# - **Scores × mask**: a blocked score becomes 0, and $e^0 = 1$.
-# - **Scores + mask**: the blocked keys keep some weight.
+# - **Weights × mask**: the row sums to 0.47, and the allowed weights still depend on the blocked scores, so under a causal mask the future leaks.
+# - **Scores × mask**: a blocked score becomes 0, and $e^0 = 1$, so the blocked keys get 0.26.
+# - **Scores + mask**: allowed scores rise by 1, and the blocked keys keep 0.29.
 #
 # The mask has to act **before the softmax**. It fills in a score whose exponential is 0: **−∞** (section 3.2.3), or a number far below *every* score.
 
@@ -662,7 +654,7 @@ for dtype in (torch.float32, torch.float16):
 # %% [markdown]
 # A fill of −10 is the *largest* score when the others lie near −200, so the blocked key gets all the weight. −10⁹ works in float32, but float16 cannot represent it. `torch.finfo(scores.dtype).min` and −∞ work in any type.
 #
-# **If every key of a row is blocked**, every fill value fails. With −∞, the softmax computes −∞ − (−∞), which is NaN, and one optimiser step spreads it to every parameter. With a finite fill all scores are equal, and the blocked keys share the weight. In this course, **a query that may attend to nothing gets zero weights and a zero output**.
+# **If every key of a row is blocked**, every fill value fails. With −∞, the softmax computes −∞ − (−∞), which is NaN, and one optimiser step can spread it to every parameter. With a finite fill all scores are equal, and the blocked keys share the weight. In this course, **a query that may attend to nothing gets zero weights and a zero output**.
 
 # %% [markdown]
 # ## Exercise 5: `scaled_dot_product_attention` (5 points)
@@ -702,7 +694,7 @@ def scaled_dot_product_attention(
 q, k, v = torch.randn(2, 5, 8), torch.randn(2, 7, 8), torch.randn(2, 7, 3)
 result = scaled_dot_product_attention(q, k, v)
 assert isinstance(result, tuple) and len(result) == 2, (
-    f"Expected a pair (output, weights), got {type(result).__name__}."
+    f"Expected a tuple of two, (output, weights); got {type(result).__name__}."
 )
 output, weights = result
 assert output.shape == (2, 5, 3), (
@@ -802,7 +794,7 @@ def show_attention(mask):
 # %% [markdown]
 # ## A hundred comparisons
 #
-# A wrong implementation can pass a few examples by luck: square matrices hide a missing transpose, and $d_k = T_k$ hides a wrong scale. So compare it with PyTorch's function on a hundred random inputs, half of them with a mask, and with five sizes of which no two are equal.
+# A wrong implementation can pass a few examples by luck: square matrices hide a missing transpose, and $d_k = T_k$ hides a wrong scale. So compare it with PyTorch's function on a hundred random inputs, half of them with a mask, and with five different sizes.
 
 # %% demo
 def compare(trials=100):
@@ -906,7 +898,7 @@ assert SelfAttentionHead(d_model=6).w_q.out_features == 6, (
 )
 x = torch.randn(2, 5, 6)
 output = head(x)
-assert isinstance(output, torch.Tensor), f"Expected only the output, got {type(output).__name__}."
+assert isinstance(output, torch.Tensor), f"Expected one tensor, the output; got {type(output).__name__}."
 assert output.shape == (2, 5, 6), f"Expected the shape of x, (2, 5, 6), got {tuple(output.shape)}."
 nn.init.zeros_(head.w_q.weight)
 nn.init.zeros_(head.w_q.bias)
@@ -943,7 +935,7 @@ check("self-attention-head")
 # %% [markdown]
 # ## Exercise 7: shapes and choices (2 points)
 #
-# A decoder reads a memory by **cross-attention**, with a batch of 4. The decoder's tokens `x` have shape `(4, 6, 32)`, and the memory `m` has shape `(4, 9, 32)`. The projections are `w_q = Linear(32, 16)`, `w_k = Linear(32, 16)` and `w_v = Linear(32, 10)`. Queries come from `x`, keys and values from `m`.
+# A decoder reads the encoder's output, its *memory*, by **cross-attention**, with a batch of 4. The decoder's tokens `x` have shape `(4, 6, 32)`, and the memory `m` has shape `(4, 9, 32)`. The projections are `w_q = Linear(32, 16)`, `w_k = Linear(32, 16)` and `w_v = Linear(32, 10)`. Queries come from `x`, keys and values from `m`.
 #
 # Fill in the dictionary and delete the `raise` line below it. Write shapes as tuples of numbers, for example `(2, 3, 5)`.
 #
@@ -1030,14 +1022,14 @@ print("answers: complete, and in the right form")
 #
 # <details><summary>Hint 2: choices</summary>
 #
-# Something you ran above rules out each wrong answer: the spread of the scores before and after scaling, the table of score functions, the tests with `d_k=10`, the hundred comparisons.
+# Something above rules out each wrong answer: the spread of the scores before and after scaling, the table of score functions, the tests with `d_k=10`, the hundred comparisons.
 #
 # </details>
 
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# Each of SmolLM2's 30 layers calls scaled dot-product attention with queries, keys and values of shape `(1, 9, T, 64)` and a causal mask. Your functions now replace its own in all layers.
+# Each of SmolLM2's 30 layers calls scaled dot-product attention with queries, keys and values of shape `(1, 9, T, 64)`, for 9 heads (lesson 4), and a causal mask. Your functions now replace its own in all layers.
 
 # %% demo
 mine = {"attention": scaled_dot_product_attention, "mask": causal_mask}
@@ -1088,12 +1080,12 @@ write(question, "softmax over queries", chat=True, tokens=16, attention=over_que
 # %% [markdown] slide="slide"
 # ## What's wrong here?
 #
-# The code below runs without an error, and every shape is right. Before you open the answer, write down which line is wrong, why it causes this symptom, and a short test that would have found it. (Not counted.)
+# The code below runs without an error, and every shape is right. Before you open the answer, write down which line is wrong, why it causes this symptom, and a short test that finds it. (Not counted.)
 
 # %% [markdown] slide="subslide"
 # ### Case: the words to come are read
 #
-# A classmate wrote attention with `einsum`, and drew its weights for the five words under the causal mask.
+# A classmate wrote attention with `einsum`, which here takes dot products along `d`, then sums over the keys `j`. It ran on the five words under the causal mask.
 
 # %% demo
 def with_einsum(q, k, v, mask):
@@ -1141,7 +1133,7 @@ for length in (512, 1024, 2048):
 print(f" 8192 tokens would need {8192**2 * 4 / 2**20:.0f} MiB")
 
 # %% [markdown]
-# From each line to the next, the memory grows by a factor of 4, and the time by about as much or more. At 8192 tokens, the weights of a single head fill 256 MiB. Recurrent layers grow linearly with the length (table 1 of the paper).
+# From each line to the next, the memory grows by a factor of 4, and the time by about as much or more. At 8192 tokens, the weights of a single head fill 256 MiB. FlashAttention computes the output without storing them, but the work still grows with the square (Dao et al. 2022, arXiv:2205.14135). That of recurrent layers grows linearly (table 1 of the paper).
 
 # %% [markdown]
 # ## Stretch: `attention_cost`, not counted
@@ -1169,7 +1161,7 @@ def attention_cost(
 # %% test attention-cost 0
 cost = attention_cost(batch=1, heads=1, t_q=2, t_k=3, d_k=4, d_v=5)
 assert isinstance(cost, tuple) and len(cost) == 2, (
-    f"Expected a pair (multiplications, numbers), got {type(cost).__name__}."
+    f"Expected a tuple of two, (multiplications, numbers); got {type(cost).__name__}."
 )
 assert cost[1] == 6, f"Two queries and three keys have 6 scores, got {cost[1]}."
 assert cost[0] == 54, (

@@ -117,9 +117,7 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 # %% test split-heads 2
 x = torch.arange(2 * 3 * 8.0).view(2, 3, 8)  # two sentences of three tokens
 heads = split_heads(x, 2)
-assert isinstance(heads, torch.Tensor), (
-    f"Expected a tensor, got {type(heads).__name__}. Is there a return statement?"
-)
+assert isinstance(heads, torch.Tensor), f"Expected a tensor, got {type(heads).__name__}."
 assert heads.shape == (2, 2, 3, 4), (
     f"Two samples, two heads, three tokens, width 4: expected (2, 2, 3, 4), got {tuple(heads.shape)}."
 )
@@ -185,9 +183,7 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
 # %% test merge-heads 2
 heads = torch.arange(2 * 3 * 2.0).view(1, 2, 3, 2)  # two heads, three tokens, width 2
 merged = merge_heads(heads)
-assert isinstance(merged, torch.Tensor), (
-    f"Expected a tensor, got {type(merged).__name__}. Is there a return statement?"
-)
+assert isinstance(merged, torch.Tensor), f"Expected a tensor, got {type(merged).__name__}."
 assert merged.shape == (1, 3, 4), (
     f"Three tokens with two heads of width 2: expected (1, 3, 4), got {tuple(merged.shape)}."
 )
@@ -506,7 +502,7 @@ print("step 1 of 5: the layers are right")
 query, key, value = torch.randn(3, 5, 8), torch.randn(3, 7, 8), torch.randn(3, 7, 8)
 result = attention(query, key, value)
 assert isinstance(result, tuple) and len(result) == 2, (
-    f"Expected a pair (output, weights), got {type(result).__name__}."
+    f"Expected a tuple of two, (output, weights); got {type(result).__name__}."
 )
 output, weights = result
 assert output.shape == (3, 5, 8), (

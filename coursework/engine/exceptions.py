@@ -27,6 +27,7 @@ WITHOUT_SELF = "Is `self.` missing before `{name}`?"
 OWN_RAISE = "This `raise` is your own. Check its condition, and whether it should be there."
 RAISED_ELSEWHERE = "The `raise` there is your own. Check what is passed to that cell from here."
 UNFINISHED = "The cell still raises NotImplementedError. Replace that line with your own code."
+GIVES_NONE = "Your code gives None where a result is expected. Is there a `return`?"
 MISSING_PART = "A part that the exercise asks for is missing, or has the wrong form."
 
 
@@ -68,6 +69,8 @@ def say_raised(raised: Raised, cell: StudentCell) -> str:
         return _say_fault(raised, cell)
     if is_unfinished(raised):
         return UNFINISHED
+    if raised.line is None and "NoneType" in raised.message:  # raised by the check, not by the student's code
+        return GIVES_NONE
     return " ".join(filter(None, (f"Your code raised {what_raised(raised, cell)}.", _advice(raised, cell))))
 
 

@@ -6,6 +6,7 @@ lesson's cells carry the tag `raises-exception`.
 
 import contextlib
 import os
+import re
 import traceback
 from types import MethodType, TracebackType
 from typing import Any
@@ -34,6 +35,8 @@ BROKEN = (
 FIRST = '`check("{first}")` fails first: fix that. `{name}` calls it.'
 ANOTHER = "in another of your cells"
 STOPPED = "You stopped your code{place}. Is there a loop that never ends?"
+GOT_NONE = "got None. Is there a `return`?"
+GIVES_NONE = "In the line `{line}` of this test, what your code gives is None. Is there a `return`?"
 UNFINISHED = (
     "The cell of `{name}` still has a line `raise NotImplementedError()`. Put your code in its place, or run "
     '`skip("{name}")` to go on without it.'
@@ -145,17 +148,23 @@ def _message(value: BaseException, tested: Exercise, runs: Runs) -> str:
     if blamed := first_failing(earlier_used(tested, runs.names), runs.names):
         return FIRST.format(first=blamed.name, name=tested.name)
     if isinstance(value, AssertionError) and str(value):
-        return str(value)
+        return re.sub(r"got None(Type)?\..*", GOT_NONE, str(value), flags=re.DOTALL)
+    return _exception_words(value, StudentCell(source, frozenset({tested.name})), runs.source)
+
+
+def _exception_words(value: BaseException, cell: StudentCell, test: str) -> str:
+    """Return what an exception says that ended a visible test, in the student's code or in the test."""
     seen = Observation.of({"raised": described(value)}).raised
     if seen is None:
         return type(value).__name__
-    cell = StudentCell(source, frozenset({tested.name}))
     if isinstance(value, KeyboardInterrupt):
         return STOPPED.format(place=what_raised(seen, cell).removeprefix("a KeyboardInterrupt"))
+    in_test, line = bool(seen.text) and seen.text in test, seen.text.removesuffix(", (")
+    if in_test and "NoneType" in seen.message:
+        return GIVES_NONE.format(line=line)
     said = say_raised(seen, cell)
-    said = (
-        said.replace(ANOTHER, f"in the line `{seen.text}` of this test") if seen.text in runs.source else said
-    )
+    if in_test:
+        said = said.replace(ANOTHER, f"in the line `{line}` of this test")
     return f"{said} Python says: {value}" if str(value) and not isinstance(value, SystemExit) else said
 
 

@@ -130,10 +130,24 @@ def test_writing_a_skipped_exercise_takes_the_stand_in_s_place(lab: Lab) -> None
     """Then it is tested and checked as ever."""
     lab("new", 'skip("softmax")')
     lab("softmax", NO_RETURN)
-    assert "Is there a return statement?" in said(lab("softmax-test"))
+    assert "Is there a return?" in said(lab("softmax-test"))
     lab("softmax", RIGHT)
     assert said(lab("softmax-test")) == "softmax: the visible tests pass"
     assert "✓ softmax" in said(lab("demo-5"))
+
+
+def test_only_a_result_of_none_is_asked_for_its_return(lab: Lab) -> None:
+    """Whether the test says the type of what it got, or stops at it."""
+    lab("softmax", RIGHT.replace("return ", "return [*") + "]")
+    assert "Expected a tensor, got list." in said(lab("softmax-test"))
+    lab("softmax", NO_RETURN)
+    assert "Expected a tensor, got None. Is there a return?" in said(lab("softmax-test"))
+    lab("softmax", RIGHT)
+    attention = "scaled-dot-product-attention"
+    lab(attention, "def scaled_dot_product_attention(q, k, v, mask=None):\n    return None, None")
+    stopped = said(lab(f"{attention}-test"))
+    assert "In the line assert output.shape == (2, 5, 3) of this test, what your code gives is None." in stopped
+    lab(attention)
 
 
 def test_skipping_what_was_written_is_undone_by_its_cell(lab: Lab) -> None:

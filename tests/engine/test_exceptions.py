@@ -1,5 +1,6 @@
 """An exception is told by its type, the line of the submitted cell, and advice that fits it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -88,7 +89,7 @@ def leak(name: str, *bases: type[Exception]) -> Raised:
         ("(lambda a: a)(1, 2)", "more arguments than it takes"),
         ("(lambda a: a)(b=1)", "no parameter of this name"),
         ("x(1)", "isn't a function"),
-        ("None + x", "Something is None here"),
+        ("None + x", "Your code gives None"),
         ("~x", "`~` takes booleans"),
         ("torch.zeros(2.5)", "A whole number is needed"),
         ("torch.matmul(x, 2)", "got arguments of types"),
@@ -101,7 +102,7 @@ def leak(name: str, *bases: type[Exception]) -> Raised:
         ("x + (x, x)", "a pair, such as output and weights"),
         ("setattr(nn.Linear(2, 2), 'weight', x)", "Only an nn.Parameter"),
         ("x & x", "`&` and `|` take booleans"),
-        ("None.shape", "Something is None here"),
+        ("None.shape", "Your code gives None"),
         ("undefined", "A name is not defined"),
         ("{}['missing']", "no entry for this key"),
         ("__import__('einops_missing')", "The import fails"),
@@ -114,6 +115,12 @@ def test_advice_fits_what_torch_and_python_say(code: str, said: str) -> None:
     found = raised(code)
     assert said in say_raised(found, CELL)
     assert found.message not in say_raised(found, CELL)
+
+
+def test_none_in_a_line_of_the_cell_is_not_what_the_code_gives() -> None:
+    """There it may as well be an argument that was not given."""
+    found = replace(raised("None @ x"), line=4, text="return scroes @ x")
+    assert "in line 4 of your cell (`return scroes @ x`). Something is None here" in say_raised(found, CELL)
 
 
 @pytest.mark.parametrize("kind", sorted(EXCEPTIONS))
