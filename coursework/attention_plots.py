@@ -17,7 +17,7 @@ KINDS: Final = {"encoder": (KEY, "o"), "decoder": (QUERY, "s"), "cross": (WRONG,
 
 def scales(maps: Mapping[str, Tensor]) -> Figure:
     """Draw each map (R, C) twice: on a colour scale of its own, and on the scale from 0 to 1."""
-    figure, rows = panels(2, len(maps), 4.2 * len(maps), 5.8)
+    figure, rows = panels(2, len(maps), 4.2 * len(maps), 4.8)
     for axes, title in zip(rows, ("a scale of its own", "the scale from 0 to 1"), strict=True):
         for ax, (name, matrix) in zip(axes, maps.items(), strict=True):
             own = axes is rows[0]
@@ -49,7 +49,7 @@ def grid(maps: Tensor, queries: Sequence[str], keys: Sequence[str], *, draw: Dra
 def scores(matrix: Tensor, title: str) -> Axes:
     """Draw one score for each head (L, H): layers down, heads across, with numbers."""
     layers, heads = matrix.shape
-    ax = panel(2.2 + 0.8 * heads, 1.6 + 0.55 * layers)
+    ax = panel(2.2 + 0.8 * heads, 1.6 + 0.5 * layers)
     names = ([f"layer {place}" for place in range(layers)], [f"{place}" for place in range(heads)])
     heatmap(matrix, *names, title=title, ax=ax)
     ax.tick_params(axis="x", rotation=0)
@@ -60,7 +60,7 @@ def scores(matrix: Tensor, title: str) -> Axes:
 
 def by_layer(matrix: Tensor, what: str, *, limit: float | None = None, name: str = "") -> Axes:
     """Draw a number for each head (L, H) as a dot over its layer; `limit` is a dotted line."""
-    figure, ((ax,),) = panels(1, 1, 7.2, 3.8)
+    figure, ((ax,),) = panels(1, 1, 6.1, 3.8)  # two fit side by side on a slide
     for layer, heads in enumerate(matrix.detach().tolist()):
         ax.scatter([layer] * len(heads), heads, s=90, color=QUERY, alpha=0.55, edgecolor="white")
     means = matrix.detach().mean(dim=-1).tolist()

@@ -70,10 +70,10 @@ def matrix(ax: Axes, left: float, top: float, rows: tuple[tuple[float, ...], ...
 
 
 def draw_rollout() -> None:
-    """Draw the paths from position 2 down to the words, and the product beside them."""
+    """Draw the paths from position 2 down to the tokens, and the product beside them."""
     figure, ax = page(13.8, 4.8)
     x, levels = (1.9, 3.5, 5.1), (0.8, 2.4, 4.0)
-    for level, (y, name) in enumerate(zip(levels, ("words", "above layer 0", "above layer 1"), strict=True)):
+    for level, (y, name) in enumerate(zip(levels, ("tokens", "above layer 0", "above layer 1"), strict=True)):
         write(ax, (0.72, y), name.replace("above ", "above\n"), MUTED)
         for place in range(3):
             colour = QUERY if level < 2 else (MUTED, MUTED, WRONG)[place]
@@ -96,7 +96,7 @@ def draw_rollout() -> None:
         matrix(ax, left, 3.6, rows, name)
     write(ax, (8.58, 2.52), "×", size=20)
     write(ax, (11.18, 2.52), "=", size=20)
-    said = "position 2, word 0:   0.3 · 0.8  +  0.2 · 0.3  +  0.5 · 0.2  =  0.40"
+    said = "position 2, token 0:   0.3 · 0.8  +  0.2 · 0.3  +  0.5 · 0.2  =  0.40"
     write(ax, (9.85, 0.75), said, WRONG)
     save(figure, "visualisation_rollout")
 

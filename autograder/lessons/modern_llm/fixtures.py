@@ -236,8 +236,8 @@ class WriteFacts(Write):
 class FailingWrite(Write):
     """Let the function write with a `choose` or a model that raises at its third call.
 
-    `where` is "choose" or "model". The result is the mode that the model is left in, and whether the
-    exception reached the caller.
+    `where` is "choose" or "model". The result is the mode that the model is left in, whether an exception
+    reached the caller, and whether that was another one, raised in its place.
     """
 
     where: str = "choose"
@@ -254,9 +254,17 @@ class FailingWrite(Write):
                 raise PlannedError
             return logits_given(logits, VOCABULARY).argmax(dim=-1)
 
-        raised = False
+        raised, replaced = False, False
         try:
             answer.find()(model, self.ids, self.max_new, choose, self.end_id)
         except PlannedError:
             raised = True
-        return {"exception reaches the caller": raised, "train mode afterwards": model.training}
+        except Exception as problem:
+            if not isinstance(problem.__context__, PlannedError):
+                raise
+            raised = replaced = True
+        return {
+            "exception reaches the caller": raised,
+            "another in its place": replaced,
+            "train mode afterwards": model.training,
+        }

@@ -18,6 +18,8 @@ MODE = {"train mode afterwards": "`model.training` should be what it was before 
                                  "also if `choose` or the model raises an exception."}
 RAISED = {"exception reaches the caller": "`choose` or the model raised an exception, and your code caught "
                                           "it. `finally` restores the mode, and lets the exception pass.",
+          "another in its place": "Your code raised another exception in place of the one from `choose` or "
+                                  "the model. `finally` restores the mode, and lets the exception pass.",
           **MODE}
 FACTS = {
     "prompt at once": "The prompt should go through the model once, all its tokens at a time.",
