@@ -122,9 +122,7 @@ def shift_right(target: torch.Tensor, sos_id: int = 1) -> torch.Tensor:
 # %% test shift-right 2
 target = torch.tensor([[7, 8, 9, 2], [5, 2, 0, 0]])  # <eos> is 2, <pad> is 0
 shifted = shift_right(target)
-assert isinstance(shifted, torch.Tensor), (
-    f"Expected a tensor, got {type(shifted).__name__}. Did you forget the return?"
-)
+assert isinstance(shifted, torch.Tensor), f"Expected a tensor, got {type(shifted).__name__}."
 assert shifted.shape == (2, 4), f"The shape should stay (2, 4), but yours is {tuple(shifted.shape)}."
 assert shifted.dtype == torch.long, (
     f"Ids should be int64, but yours are {shifted.dtype}. Which dtype does torch.ones give?"
@@ -207,9 +205,7 @@ def target_mask(ids: torch.Tensor, pad_id: int = 0) -> torch.Tensor:
 
 # %% test target-mask 3
 mask = target_mask(torch.tensor([[1, 7, 8, 9], [1, 6, 0, 0]]))
-assert isinstance(mask, torch.Tensor), (
-    f"Expected a tensor, got {type(mask).__name__}. Did you forget the return?"
-)
+assert isinstance(mask, torch.Tensor), f"Expected a tensor, got {type(mask).__name__}."
 assert mask.dtype == torch.bool, f"The mask should be boolean, but yours is {mask.dtype}."
 assert mask.shape == (2, 4, 4), (
     f"Two samples of four tokens need a mask of shape (2, 4, 4), got {tuple(mask.shape)}."
