@@ -127,12 +127,12 @@ def run_demo(home: Course, folder: Path, console: Console) -> None:
     with Pool(sandboxed=problem is None, persistent=True) as pool:
         pool.warm_up(course)
         hand_in(course, first, [FIRST])  # alone, so that there is something to read within seconds
-        grade_lesson(course, first, pool, console=console, lines=False)
+        grade_lesson(course, first, pool, console=console, verbose=False)
         _say_where(console, "To read meanwhile", ("a feedback page", course.feedback_page(FIRST, first)))
         for number, lesson in enumerate((first, *rest)):
             hand_in(course, lesson, NAMES if number < ALL_HANDED_IN else AHEAD)
             started = time.monotonic()
-            attempts = grade_lesson(course, lesson, pool, console=console, lines=False)
+            attempts = grade_lesson(course, lesson, pool, console=console, verbose=False)
             console.print(_lesson_line(lesson, attempts, time.monotonic() - started), highlight=False)
             if lesson in (first, course.lessons()[-1]):
                 publish(course, course.lessons())

@@ -69,6 +69,7 @@ def _instructor_cell(cell: LessonCell, lesson: str) -> Any:
         metadata["nbgrader"] = _nbgrader(cell)
     text = cell.in_notebooks
     if cell.kind is CellKind.TEST:
+        # a marker that nobody runs: it names the checks, and shows that nothing hidden survives a release
         hidden = enclosed(f'grade("{lesson}/{cell.exercise}")', Region.HIDDEN)
         text = f"{text.rstrip()}\n{hidden}".lstrip("\n")
     elif cell.kind is CellKind.WRITTEN:

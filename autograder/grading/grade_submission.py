@@ -54,7 +54,7 @@ def grade_submission(grader: "Grader", submission: Submission, *, sandboxed: boo
 
 def with_lines(grader: "Grader", submission: Submission, attempt: Attempt) -> Attempt:
     """Return an attempt with the lines to blame in its wrong answers; as it is where that fails."""
-    if not any(done.failures and done.lines is None for done in attempt.report.exercises):
+    if not attempt.report.is_unsearched:
         return attempt
     try:
         report, changes = grader.find_lines(submission.lesson, submission.require_file(), attempt.report)

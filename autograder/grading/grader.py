@@ -62,6 +62,7 @@ class Grader:
         """
         torch.set_num_threads(1)
         self.course, self.sandboxed = course, sandboxed
+        self._search_seconds = search_seconds(course)
         if sandboxed:
             require_sandbox()
         self._modules: frozenset[str] = frozenset()
@@ -80,31 +81,27 @@ class Grader:
         names = load_lesson(self.course, lesson).names
         aligned = align(self.course, lesson, path, names)
         graded = self._grade(lesson, aligned, started, settled)
-        return self._with_lines(graded, aligned) if lines else graded
+        if not (lines and self._search_seconds):
+            return graded
+        report, changes = self._searched(aligned, graded.report, self._search_seconds)
+        return replace(graded, report=report, changes=changes)
 
     def find_lines(self, lesson: str, path: Path, report: Report) -> tuple[Report, dict[str, str]]:
         """Return the report of a notebook of a class with the lines to blame, and the changes that tell.
 
         Raises SubmissionError as `grade` does.
         """
-        seconds = IN_A_CLASS * search_seconds(self.course)
-        if not seconds:
+        if not self._search_seconds:
             return report, {}
         aligned = align(self.course, lesson, path, load_lesson(self.course, lesson).names)
-        oracle, results = self._oracle(lesson)
-        found = GradingSession(oracle, aligned.parts, self._warmed_up(oracle.lesson)).find_lines(
-            report, seconds
-        )
+        return self._searched(aligned, report, IN_A_CLASS * self._search_seconds)
+
+    def _searched(self, aligned: Aligned, report: Report, seconds: float) -> tuple[Report, dict[str, str]]:
+        oracle, results = self._oracle(report.lesson)
+        session = GradingSession(oracle, aligned.parts, self._warmed_up(oracle.lesson))
+        found = session.find_lines(report, seconds)
         results.save()
         return found
-
-    def _with_lines(self, graded: GradedSubmission, aligned: Aligned) -> GradedSubmission:
-        if not search_seconds(self.course):
-            return graded
-        oracle, _ = self._oracle(graded.report.lesson)
-        session = GradingSession(oracle, aligned.parts, self._warmed_up(oracle.lesson))
-        report, changes = session.find_lines(graded.report, search_seconds(self.course))
-        return replace(graded, report=report, changes=changes)
 
     def _oracle(self, lesson: str) -> tuple[Oracle, ResultsFile]:
         return _oracle(self.course, load_lesson(self.course, lesson), lesson_key(self.course, lesson))

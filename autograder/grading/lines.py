@@ -52,12 +52,12 @@ class Blame:
         return done.model_copy(update=update)
 
 
-_told: LRUCache[tuple[object, ...], Blame] = LRUCache(KEPT)
+_blames: LRUCache[tuple[object, ...], Blame] = LRUCache(KEPT)
 
 
 def wants_lines(exercise: Exercise, done: ExerciseReport) -> bool:
-    """Return whether an answer's lines are looked for: it was run, it failed, and nothing was found yet."""
-    return done.may_have_lines and bool(failed_checks(exercise, done))
+    """Return whether an answer's lines are looked for: it was run, it failed, and nobody has looked yet."""
+    return done.lines is None and done.may_have_lines and bool(failed_checks(exercise, done))
 
 
 def failed_checks(exercise: Exercise, done: ExerciseReport) -> set[str]:
@@ -72,24 +72,22 @@ def failed_checks(exercise: Exercise, done: ExerciseReport) -> set[str]:
 class LineFinder:
     """Looks for changes of answers, each tried with right earlier parts and the helpers that it needs.
 
-    A search takes at most some `seconds` of processor time, and all end by the `deadline`. `counts` says how
-    many changes the last search tried, and how many it proved.
+    A search takes at most some `seconds` of processor time, and all end by the `deadline`.
     """
 
     oracle: Oracle
     warm: WarmProcess
     deadline: float
     seconds: float = SEARCH_SECONDS
-    counts: dict[str, int] = field(default_factory=dict)
 
-    def told(self, exercise: Exercise, done: ExerciseReport, helpers: Sequence[str], source: str) -> Blame:
+    def blame(self, exercise: Exercise, done: ExerciseReport, helpers: Sequence[str], source: str) -> Blame:
         """Return what is told of one answer: nothing once the deadline is over.
 
         `helpers` are the cells before the answer that it needs, as they are run when it is graded alone.
         """
         failed, named = failed_checks(exercise, done), {each.id for each in done.known_mistakes}
         key = (self.oracle, exercise.id, self.seconds, frozenset(failed), frozenset(named), *helpers, source)
-        if key not in _told:
+        if key not in _blames:
             if time.monotonic() > self.deadline:
                 return Blame()
             found = self.find(exercise, failed, helpers, source, named)
@@ -98,8 +96,8 @@ class LineFinder:
                 mistakes = self._named_apart(exercise, helpers, found[0])
             else:
                 mistakes = _titles(found, lines, source)
-            _told[key] = Blame(lines, difference(source, found[0].source) if found else "", mistakes)
-        return _told[key]
+            _blames[key] = Blame(lines, difference(source, found[0].source) if found else "", mistakes)
+        return _blames[key]
 
     def _named_apart(self, exercise: Exercise, helpers: Sequence[str], found: Found) -> list[NamedMistake]:
         """Name the mistakes of an answer that is wrong in several places, each with all others mended."""
@@ -149,9 +147,7 @@ class LineFinder:
                 lambda: sum(each.seconds for each in runs),
             )
             search = Search(self.oracle, exercise, world, failed, self.seconds)
-            found = search.find(source, lambda line: _plan(cell, exercise, named, line))
-        self.counts = {"tried": search.tried, "proved": search.proved}
-        return found
+            return search.find(source, lambda line: _plan(cell, exercise, named, line))
 
     def _probe(self, run: Run, exercise: Exercise, helpers: Sequence[str]) -> Probe:
         excluded = exercise.excludes.names if exercise.excludes else ()

@@ -1,8 +1,8 @@
 """The one loop of grading: what is settled is skipped, the rest is graded and recorded, and pages follow.
 
-A class run, the watch, `nbgrader autograde` and a regrade all go through `GradingLoop`, on this machine or on
-a cluster. They differ in where submissions come from, and in which pool grades them. `grade_lessons` is the
-class run: from the folder `submitted` to the feedback pages and the reports.
+A class run, the watch and a regrade use `GradingLoop`, on this machine or on a cluster; `nbgrader autograde`
+brings its own loop, and records in the same way. They differ in where submissions come from, and in which
+pool grades them. `grade_lessons` is the class run: from the folder `submitted` to feedback pages and reports.
 """
 
 from collections.abc import Generator, Iterable, Sequence
@@ -51,6 +51,7 @@ class GradingLoop:
     def __init__(self, course: Course, lesson: str, *, sandboxed: bool = True) -> None:
         self.course, self.lesson, self.sandboxed = course, lesson, sandboxed
         self.version = lesson_version(course, lesson)
+        self._searches = search_seconds(course) > 0
 
     def submission(self, student: str) -> Submission:
         """Return a student's submission, to be graded by the lesson's current version."""
@@ -105,8 +106,7 @@ class GradingLoop:
 
     def wants_lines(self, attempt: Attempt) -> bool:
         """Return whether the lines to blame are to be looked for in what was recorded."""
-        wrong = any(done.failures and done.lines is None for done in attempt.report.exercises)
-        return wrong and search_seconds(self.course) > 0
+        return attempt.report.is_unsearched and self._searches
 
     def keep_lines(self, before: Attempt, attempt: Attempt) -> bool:
         """Keep what a search found in an attempt, and return whether it says more than before."""
@@ -164,18 +164,18 @@ def grade_lesson(
     *,
     force: bool = False,
     console: Console | None = None,
-    lines: bool = True,
+    verbose: bool = True,
 ) -> list[Attempt]:
     """Grade and record every submission of a lesson; return each student's newest attempt.
 
     A submission that was graded before is skipped, unless its file, the lesson or the grader
     changed, or `force` is set, so an interrupted run continues where it stopped. Progress is shown on
-    `console`, by default standard error: a bar in a terminal, and, with `lines`, what happens. Raises
+    `console`, by default standard error: a bar in a terminal, and, if `verbose`, what happens. Raises
     CourseError if there are no submissions, if the results cannot be written or if the cluster cannot be
     reached, and SandboxMissingError if there is no sandbox.
     """
     shown = console or Console(stderr=True)
-    console = shown if lines else Console(quiet=True)
+    console = shown if verbose else Console(quiet=True)
     with plain_io_errors(course):
         loop = GradingLoop(course, lesson, sandboxed=pool.sandboxed)
         students, others = submitted_by(course, lesson)
@@ -192,7 +192,9 @@ def grade_lesson(
         rest = f", {skipped} graded before" if skipped else ""
         _say(console, f"{lesson}: {_count(todo, 'submission')} to grade{rest}")
         made = _grade(loop, pool, todo, console, shown)
-        newest |= made | _find_lines(loop, pool, made, console)
+        newest |= made
+        # those of an earlier run too, if it was stopped before the search
+        newest |= _find_lines(loop, pool, {each: newest[each] for each in students}, console)
         log.export()
         _make_pages(loop, pool, students, console)
         return [newest[student] for student in students]
@@ -230,12 +232,12 @@ def _grade(
 
 
 def _find_lines(
-    loop: GradingLoop, pool: Pool, made: dict[str, Attempt], console: Console
+    loop: GradingLoop, pool: Pool, newest: dict[str, Attempt], console: Console
 ) -> dict[str, Attempt]:
     """Look for the lines to blame, now that the scores are recorded; return what was searched, by student."""
-    found = {attempt.student: attempt for attempt in loop.find_lines(pool, made.values())}
+    found = {attempt.student: attempt for attempt in loop.find_lines(pool, newest.values())}
     if found:
-        searched = [each for one in found.values() for each in one.report.exercises if each.lines is not None]
+        searched = [each for one in found.values() for each in one.report.exercises if each.may_have_lines]
         told = sum(bool(each.lines) for each in searched)
         _say(console, f"{loop.lesson}: found the line in {told} of {len(searched)} wrong answers")
     return found

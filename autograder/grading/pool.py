@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from functools import cache, partial
 from itertools import islice
 from multiprocessing import get_context
@@ -110,13 +110,13 @@ class Pool:
 
     def find_lines(self, todo: Sequence[tuple[Submission, Attempt]]) -> Iterator[Attempt]:
         """Yield attempts with the lines to blame in them, as far as a worker lived to find them."""
-        tasks = [(self.make, self.sandboxed, *each) for each in todo]
+        recorded = {submission.student: attempt for submission, attempt in todo}
         with self._processes(self.workers) as processes:
-            begun = []
-            with suppress(RuntimeError):  # a worker died in a way that broke the pool
-                for task in tasks:
-                    begun.append(processes.schedule(_find_lines_in_worker, task, timeout=self.seconds))
-            for future in begun:
+
+            def schedule(submission: Submission) -> Future[Attempt]:
+                return self._schedule_search(processes, submission, recorded[submission.student])
+
+            for _, future in as_graded((each for each, _ in todo), schedule, lambda: 2 * self.workers):
                 if future.exception() is None:
                     yield future.result()
 
@@ -133,8 +133,7 @@ class Pool:
     def begin_search(self, submission: Submission, attempt: Attempt) -> "Future[Attempt]":
         """Begin to look for the lines to blame in a graded submission, as `begin` does."""
         with self._processes(self.workers) as processes:
-            task = (self.make, self.sandboxed, submission, attempt)
-            return self._begun(processes, _find_lines_in_worker, task)
+            return self._schedule_search(processes, submission, attempt)
 
     def is_outdated(self, submission: Submission) -> bool:
         """Return whether the workers have imported the lesson's checks of an earlier day."""
@@ -189,6 +188,12 @@ class Pool:
 
     def _schedule(self, processes: ProcessPool, submission: Submission) -> Future[Result]:
         return self._begun(processes, _grade_in_worker, (self.make, self.sandboxed, submission))
+
+    def _schedule_search(
+        self, processes: ProcessPool, submission: Submission, attempt: Attempt
+    ) -> Future[Attempt]:
+        task = (self.make, self.sandboxed, submission, attempt)
+        return self._begun(processes, _find_lines_in_worker, task)
 
     def _begun(
         self, processes: ProcessPool, function: Callable[..., R], task: tuple[object, ...]

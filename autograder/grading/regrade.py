@@ -24,6 +24,14 @@ class Regraded:
     result: Result
 
     @property
+    def kept_changes(self) -> Result:
+        """The result, with the changes that tell the lines of what was not graded again."""
+        attempt, notebook = self.result
+        kept = {done.id for done in attempt.report.exercises if done.lines}
+        changes = {name: change for name, change in self.before.changes.items() if name in kept}
+        return attempt.model_copy(update={"changes": attempt.changes | changes}), notebook
+
+    @property
     def differences(self) -> list[str]:
         """What changes for the student, one line for each exercise; none if all is as before."""
         earlier = {each.id: each for each in self.before.report.exercises}
@@ -102,11 +110,15 @@ def apply(course: Course, lesson: str, done: Sequence[Regraded], pool: Pool) -> 
         loop = GradingLoop(course, lesson, sandboxed=pool.sandboxed)
         said = [
             f"{recorded.attempt.student}: {score}"
-            for recorded in loop.record(each.result for each in done)
+            for recorded in loop.record(each.kept_changes for each in done)
             for score in recorded.withdrawn
         ]
+        log = AttemptLog(course.reports)
+        newest = log.latest(lesson)
+        for _ in loop.find_lines(pool, [newest[each.before.student] for each in done]):
+            pass  # each is kept as it comes
         failed = loop.make_pages(loop.stale(each.before.student for each in done), pool)
         said += [f"{student}: no feedback page ({why})" for student, why in failed.items()]
-        AttemptLog(course.reports).export()
+        log.export()
         publish(course, course.lessons())
     return said

@@ -51,7 +51,7 @@ MANY_TIME_OUTS = 2  # after which each limit is shorter, so that the exercises b
 SHORTER = 0.25
 TOTAL_SECONDS = 200.0  # after which no check is begun
 LAST_SECONDS = 240.0  # after which no answer is waited for
-SEARCH_SECONDS = 40.0  # for the search for lines, in all answers of a submission together
+LAST_SEARCH_SECONDS = 40.0  # by the clock, for the search for lines, in all answers of a submission together
 
 
 class GradingSession:
@@ -285,14 +285,14 @@ class GradingSession:
 
         Each answer is searched for some `seconds` of processor time. One that has its lines is not again.
         """
-        finder = LineFinder(self.oracle, self._warm, time.monotonic() + SEARCH_SECONDS, seconds)
+        finder = LineFinder(self.oracle, self._warm, time.monotonic() + LAST_SEARCH_SECONDS, seconds)
         changes: dict[str, str] = {}
         exercises = []
         for done in report.exercises:
             exercise = self._exercises.get(done.id)
             if exercise is not None and wants_lines(exercise, done):
                 *helpers, source = IMPORT_BASICS, *self._sources(exercise)
-                blame = finder.told(exercise, done, helpers, source)
+                blame = finder.blame(exercise, done, helpers, source)
                 done = blame.added_to(done)
                 changes |= {done.id: blame.change} if blame.change else {}
             elif done.lines is None and done.failures:

@@ -44,7 +44,6 @@ OUTPUT_LINE: Final = 26
 LONG, HALF_COLUMNS = 20, 44  # lines of output from which on it is set in two columns
 HEADING_HEIGHTS: Final = {"#": 78, "##": 70, "###": 60}
 FIGURE_HEIGHT, OUTPUT_HEIGHT = 586, 560  # pictures are shrunk to these
-LARGER: Final = 2.0  # pictures are enlarged up to this, to the width of the slide
 LEGIBLE: Final = 0.96  # of its own size: the type of live figures, 15 points at 100 dpi, is then 20 pixels
 LEAST_POINTS: Final = 15  # 20 pixels, of drawn figures at their own size
 TYPE: Final = re.compile(r"scale\(([\d.]+) -")  # hundredths of a size, before the outlines of a text

@@ -141,10 +141,10 @@ class ExerciseReport(Document):
 
     @property
     def may_have_lines(self) -> bool:
-        """Whether a change of the answer might make it right, and nobody has looked for one."""
+        """Whether a change of the answer might make it right."""
         ended = self.outcome in (Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT)
         excluded = any(each.id in EXCLUDED for each in self.misconceptions)
-        return ended and bool(self.failures) and not excluded and self.lines is None
+        return ended and bool(self.failures) and not excluded
 
     @property
     def known_mistakes(self) -> list[NamedMistake]:
@@ -232,6 +232,11 @@ class Report(Document):
     def is_graded(self) -> bool:
         """Whether there was a notebook of the lesson to grade."""
         return self.state is State.GRADED
+
+    @property
+    def is_unsearched(self) -> bool:
+        """Whether something failed for which nobody has looked for the lines."""
+        return any(done.failures and done.lines is None for done in self.exercises)
 
     def exercise(self, exercise_id: str) -> ExerciseReport:
         """Return the report of one exercise. Raises KeyError if the lesson has none of that id."""

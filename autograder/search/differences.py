@@ -76,7 +76,7 @@ def kind(cell: Cell, mine: ast.expr, right: ast.expr) -> str:
     old, new = ast.unparse(mine), ast.unparse(right)
     same = type(mine) is type(right)
     known = (
-        (_is_number(mine), f"another {label(cell, mine)}"),
+        (_is_constant(mine), f"another {label(cell, mine)}"),
         (_calls_on(right, mine), "one call more"),
         (_calls_on(mine, right), "one call fewer"),
         (isinstance(mine, ast.UnaryOp) and old[1:] == new, "another sign"),
@@ -96,7 +96,7 @@ def kind(cell: Cell, mine: ast.expr, right: ast.expr) -> str:
     return next((words for fits, words in known if fits), "another expression")
 
 
-def _is_number(node: ast.expr) -> bool:
+def _is_constant(node: ast.expr) -> bool:
     return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
 
 

@@ -41,10 +41,18 @@ class Pairing:
     names: dict[str, str] = field(default_factory=dict)  # the student's, by the right answer's
     attributes: dict[str, str] = field(default_factory=dict)
     pairs: list[tuple[int, int]] = field(default_factory=list)
+    _renamed: dict[ast.stmt, ast.stmt] = field(default_factory=dict)
 
     def renamed(self, node: ast.stmt) -> ast.stmt:
-        """Return a statement of the right answer under the student's names."""
-        return _Renamer(self.names, self.attributes).visit(copy.deepcopy(node))  # type: ignore[no-any-return]
+        """Return a statement of the right answer under the student's names; it is not to be changed."""
+        if node not in self._renamed:
+            self._renamed[node] = _Renamer(self.names, self.attributes).visit(copy.deepcopy(node))
+        return self._renamed[node]
+
+    def name(self, names: dict[str, str], attributes: dict[str, str]) -> None:
+        """Take over other names."""
+        self.names, self.attributes = names, attributes
+        self._renamed.clear()
 
 
 def donor_edits(cell: Cell, right: Cell) -> tuple[list[Edit], list[Edit]]:
@@ -182,7 +190,7 @@ def paired(mine: Function, right: Function, attributes: dict[str, str]) -> Pairi
                     fields.setdefault(one.attr, other.attr)
         if (names, fields) == (pairing.names, pairing.attributes):
             break
-        pairing.names, pairing.attributes = names, fields
+        pairing.name(names, fields)
     return pairing
 
 
@@ -290,13 +298,13 @@ def _put_in(
 
 def _missing(cell: Cell, pairing: Pairing) -> Iterator[Edit]:
     """Yield statements of the right answer put in everywhere: those without a like first."""
-    paired = {there for _, there in pairing.pairs}
+    with_a_like = {there for _, there in pairing.pairs}
     blocks = [each for each in cell.blocks if any(one in pairing.mine for one in each)]
     for index, statement in enumerate(pairing.right):
         new = pairing.renamed(statement)
         if isinstance(new, ast.Return):
             continue  # it would make the rest of the student's code stand idle
-        cost = 2.4 + 0.03 * len(_tokens(new)) + (0.9 if index in paired else 0.0)
+        cost = 2.4 + 0.03 * len(_tokens(new)) + (0.9 if index in with_a_like else 0.0)
         for block in blocks:
             for at in range(len(block) + 1):
                 yield inserted(cell, block, at, ast.unparse(new), cost)
@@ -434,7 +442,7 @@ def _replaced(cell: Cell, mine: ast.expr, right: ast.expr, more: float = 0.0) ->
 
 
 def _smallest(cell: Cell, mine: ast.expr, right: ast.expr) -> Iterator[Edit]:
-    """Yield the changes of the smallest parts that differ, and of the whole if those are several."""
+    """Yield the changes of the smallest parts that differ."""
     yield from (_replaced(cell, *part) for part in parts(mine, right))
 
 

@@ -83,11 +83,10 @@ class Search:
         self, oracle: Oracle, exercise: Exercise, world: World, failed: set[str], limit: float
     ) -> None:
         self._exercise, self._world, self._limit = exercise, world, limit
-        self._expected = {
-            check.id: oracle.expected(exercise, check, oracle.test_input(exercise, check))
-            for check in exercise.checks
-            if check.id in failed
-        }
+        asked = [
+            (check, oracle.test_input(exercise, check)) for check in exercise.checks if check.id in failed
+        ]
+        self._expected = {check.id: oracle.expected(exercise, check, test) for check, test in asked}
         self._probe: Probe | None = None
         self._for_one = LONGEST_SECONDS
         self._endings = self.tried = self.proved = 0
@@ -95,11 +94,9 @@ class Search:
         # edits that fix a part, with the number of checks left when one failed, and its distance
         self._halves: list[tuple[int, float, Edit]] = []
         self._alone: set[Edit] = set()  # the edits that were tried by themselves
+        self._refuted: set[Edit] = set()  # those of them that pass what failed, and fail what had passed
         self._raised_at: int | None = None  # the line of the last exception
         self._began = self._seconds()
-        asked = [
-            (check, oracle.test_input(exercise, check)) for check in exercise.checks if check.id in failed
-        ]
         self._asked = sorted(asked, key=lambda each: len(self._request(each).frame))
 
     def find(self, source: str, plan: Callable[[int | None], Plan]) -> list[Found]:
@@ -140,7 +137,7 @@ class Search:
             [each for each in edits if not lines.isdisjoint(range(each.first, each.last + 1))][:MOST_KNOWN]
             for lines in known
         ]
-        every = [edit for some in there for edit in some]
+        every = [*dict.fromkeys(edit for some in there for edit in some)]
         found = self._singles(source, [(each,) for each in every])
         found += [] if found else self._pair(source, self._beside_halves(every), SHARE_OF_KNOWN)
         two = (pair for one, other in combinations(there, 2) for pair in product(one, other))
@@ -184,6 +181,8 @@ class Search:
             if self._is_over(share):
                 break
             for change in self._survivors([combined(source, each) for each in apart[start : start + BATCH]]):
+                if not self._refuted.isdisjoint(change.edits):
+                    continue
                 alone = next((each for each in change.edits if self._mends(source, [each])), None)
                 least = combined(source, [alone]) if alone else change
                 if self._is_proved(least):
@@ -202,7 +201,11 @@ class Search:
 
     def _is_proved(self, change: Found) -> bool:
         self.proved += 1
-        return self.proved <= MOST_PROVED and self._world.prove(change.source)
+        proved = self.proved <= MOST_PROVED and self._world.prove(change.source)
+        if not proved and len(change.edits) == 1:
+            self._alone.add(change.edits[0])
+            self._refuted.add(change.edits[0])
+        return proved
 
     def _passes_as_it_is(self, source: str) -> bool:
         """Return whether the answer passes here what it failed before; sort the questions by what they take.

@@ -12,49 +12,59 @@ from coursework.edits.cell import Cell, Edit, callee
 from coursework.edits.places import VAGUE, Told
 
 DIMENSIONS: Final = "Write down what each dimension of the tensor stands for. Which one is meant here?"
+SHAPES: Final = "Write down the shapes on both sides. How are they broadcast?"
 ORDER: Final = "Compare the order with the signature of what you call, or with the exercise."
 VALUE: Final = "Work it out by hand for the smallest case, and compare it with what your code does there."
-CALL: Final = "Look up what the function gives for a small tensor, and compare it with what you need here."
+CALL: Final = "Look up what the function does, and print what it gives for a small case."
+ARGUMENT: Final = "Look up what each argument means, and print what you get."
 NAMES: Final = "Say what each variable holds here, and its shape. Which one does the exercise ask for?"
 BLOCKS: Final = "Which lines should run once, and which each time?"
-SHARED: Final = "Who else uses this object after you changed it?"
-STEPS: Final = "Go through the steps of the exercise one by one, and find each of them in your code."
+SHARED: Final = "Who else uses this object, before or after you changed it?"
+STEPS: Final = "Say in words what the code does here, and compare it with the exercise."
 
 # A pattern of a kind of change, the title that it gives, and the hint. `{part}` is what the pattern caught,
 # and `{call}` the call around the change.
 TITLES: Final[tuple[tuple[str, str, str], ...]] = (
     (r"another `dim`|another dimension|other dimensions", "`{call}` gets the wrong dimension", DIMENSIONS),
-    (r"another (`\w+`)", "The argument {part} of `{call}` is wrong", VALUE),
-    (r"another argument", "`{call}` gets a wrong argument", CALL),
-    (r"other arguments of (`\w+`)", "{part} gets wrong arguments", CALL),
-    (r"another call than (`\w+`)", "{part} is not the function that is needed", CALL),
-    (r"another value than (`\w+`)", "{part} is not the value that is needed", CALL),
-    (r"another attribute of `self`", "The wrong attribute of `self` is used", NAMES),
+    (r"another (`\w+`)", "The argument {part} of `{call}` is wrong", ARGUMENT),
+    (r"another argument", "`{call}` gets the wrong argument", ARGUMENT),
+    (r"other arguments of (`\w+`)", "{part} gets the wrong arguments", ARGUMENT),
+    (r"another call than (`\w+`)", "{part} is the wrong function here", CALL),
+    (r"another value than (`\w+`)", "{part} is the wrong value here", CALL),
+    (r"another attribute of `self`", "The wrong attribute is used", NAMES),
     (r"another variable", "The wrong variable is used", NAMES),
     (r"another result", "The wrong result is returned", NAMES),
-    (r"another (list|container|type|dtype)", "The {part} is not the one that is needed", CALL),
-    (r"another assignment", "An assignment is of the wrong kind", STEPS),
-    (r"another indentation", "A line belongs to another block", BLOCKS),
-    (r"another dimension of size 1", "A dimension of size 1 is missing", DIMENSIONS),
+    (r"another (list|container|type|dtype)", "The {part} is wrong here", CALL),
+    (r"another assignment", "This assignment doesn't do what is needed", SHARED),
+    (r"another indentation", "A line is indented wrongly", BLOCKS),
+    (r"another dimension of size 1", "A dimension of size 1 is missing", SHAPES),
+    (r"another sign", "A plus or a minus is wrong", VALUE),
+    (r"another order", "The order is wrong", ORDER),
     (r"another ([a-z ]+)", "The {part} is wrong", VALUE),
-    (r"one dimension fewer", "A dimension of size 1 is left over", DIMENSIONS),
+    (r"one dimension fewer", "There is a dimension of size 1 too many", SHAPES),
     (r"(a transpose)", "{part} is missing", DIMENSIONS),
-    (r"(a copy|a return|an assignment)", "{part} is missing", STEPS),
-    (r"(an attribute of `self`)", "{part} is needed", NAMES),
+    (r"(a copy)", "{part} is missing", SHARED),
+    (r"(a return|an assignment)", "{part} is missing", STEPS),
+    (r"an attribute of `self`", "The wrong variable is used", NAMES),
     (r"no change in place", "A value is changed in place", SHARED),
-    (r"the inverse", "A value is used in place of its inverse", VALUE),
-    (r"the opposite (?:of a value|condition)", "A condition is the wrong way round", VALUE),
-    (r"one (call|result) more|one more (result)", "A {part} is missing", STEPS),
+    (r"the inverse", "A value is used the wrong way up", VALUE),
+    (r"the opposite of a value", "True and False are the wrong way round", VALUE),
+    (r"the opposite condition", "The condition is the wrong way round", VALUE),
+    (r"one call more", "A function call is missing", STEPS),
+    (r"one more result", "A result is missing", STEPS),
     (r"one result only", "There is one result too many", STEPS),
-    (r"one (argument|operand) more", "An {part} is missing", STEPS),
+    (r"one argument more", "`{call}` lacks an argument", ARGUMENT),
+    (r"one operand more", "An operand is missing", STEPS),
     (r"one (call|argument) fewer", "There is one {part} too many", STEPS),
-    (r"without the call of (`\w+`)", "{part} is called where it should not be", STEPS),
-    (r"without (`\w+`)", "{part} is given where it should not be", STEPS),
+    (r"without the call of (`\w+`)", "{part} should not be called here", STEPS),
+    (r"without the statement", "This statement should not be here", STEPS),
+    (r"without (`\w+`)", "{part} should not be here", STEPS),
     (r"without (?:the|one of the) `?(\w+?)s?`?", "There is one {part} too many", STEPS),
     (r"the two sides exchanged", "The two sides of a comparison are exchanged", VALUE),
     (r"the values of these lines exchanged", "The values of two lines are exchanged", NAMES),
     (r"the statement in another place", "A statement stands in the wrong place", STEPS),
-    (r"th\w+ (\w+) in another order", "The {part} are in the wrong order", ORDER),
+    (r"these lines in another order", "The lines are in the wrong order", STEPS),
+    (r"the (\w+) in another order", "The {part} are in the wrong order", ORDER),
     (r"other (brackets|letters)", "The {part} are wrong", VALUE),
     (r"something is missing.*", "A step is missing", STEPS),
 )
@@ -69,12 +79,20 @@ def title(edit: Edit, cell: Cell) -> NamedMistake | None:
         if found := re.fullmatch(pattern, edit.what):
             part = next(filter(None, found.groups()), "dimension" if hint is DIMENSIONS else "value")
             if "{call}" in words and not call:
-                words = "The {part} is wrong"
+                words = "The {part} is wrong" if edit.what.startswith("another") else "Something is missing"
+            elif hint is CALL and _calls(edit, cell) > 1:
+                words = "A function is the wrong one here"  # which one, only the change says
             said = words.format(part=part, call=call)
             told = f"{said[0].upper()}{said[1:]} ({Told(edit.first, edit.last, '', edit.what).place})"
             slug = "-".join(re.findall(r"[a-z0-9]+", edit.what.lower()))
             return NamedMistake(id=f"{BY_CHANGE}{slug}", title=told, hint=hint)
     return None
+
+
+def _calls(edit: Edit, cell: Cell) -> int:
+    """Return how many calls begin in the lines of a change."""
+    lines = range(edit.first, edit.last + 1)
+    return sum(isinstance(each, ast.Call) and each.lineno in lines for each in cell.nodes)
 
 
 def _call_around(edit: Edit, cell: Cell) -> str:

@@ -85,7 +85,6 @@ KEYWORDS: Final[dict[str, tuple[str, ...]]] = {
     "cross_entropy": ("ignore_index=pad_id", "reduction='sum'"),
     "enumerate": ("start=1",),
     "repeat_interleave": ("dim=-1", "dim=0"),
-    "masked_fill": (),
 }
 # What an expression is given, or given to; {} is the expression.
 METHODS: Final = (
@@ -320,12 +319,11 @@ def _lists(cell: Cell, node: ast.expr) -> Iterator[Edit]:
         case ast.ListComp() | ast.List() if not isinstance(cell.parents.get(node), ast.Call):
             container = ast.Attribute(ast.Name("nn", ast.Load()), "ModuleList", ast.Load())
             yield cell.edit(node, ast.Call(container, [node], []), "another container", 1.9)
-        case ast.Call(func=ast.Name(id="range" | "enumerate"), args=[*given]) if given:
+        case ast.Call(func=ast.Name(id="range"), args=[*given]) if given:
             step = ast.BinOp(given[-1], ast.Add(), ast.Constant(1))
             back = ast.BinOp(given[-1], ast.Sub(), ast.Constant(1))
-            if callee(node) == "range":
-                for other in (step, back):
-                    yield cell.edit(node, _with(node, [*given[:-1], other]), "another range", 1.7)
+            for other in (step, back):
+                yield cell.edit(node, _with(node, [*given[:-1], other]), "another range", 1.7)
                 if len(given) == 1:
                     yield cell.edit(node, _with(node, [ast.Constant(1), *given]), "another range", 1.8)
         case ast.GeneratorExp(generators=[made]) | ast.ListComp(generators=[made]) if made.ifs:

@@ -111,11 +111,6 @@ class Cell:
         """Return the innermost class that a node is in."""
         return next((each for each in self.ancestors(node) if isinstance(each, ast.ClassDef)), None)
 
-    def statement_of(self, node: ast.AST) -> ast.stmt | None:
-        """Return the innermost statement that a node is in, or is."""
-        found = (each for each in (node, *self.ancestors(node)) if isinstance(each, ast.stmt))
-        return next(found, None)
-
     @cached_property
     def docstrings(self) -> set[ast.AST]:
         """The statements that are docstrings, and their texts."""
@@ -143,7 +138,7 @@ class Cell:
         return not self.data[start : start + statement.col_offset].strip()
 
     def names_in_scope(self, node: ast.AST) -> list[str]:
-        """Return the arguments and variables that an expression could use, those that come last first.
+        """Return the arguments and variables that an expression could use, roughly from the inside out.
 
         A variable can be used below the statement that assigns it.
         """
@@ -165,11 +160,7 @@ class Cell:
         line = getattr(node, "lineno", 0)
         looped = any(isinstance(each, (ast.For, ast.While)) for each in self.ancestors(node))
         for each in ast.walk(function):
-            if (
-                isinstance(each, ast.Name)
-                and isinstance(each.ctx, ast.Store)
-                and (looped or each.lineno < line)
-            ):
+            if is_set(each) and (looped or each.lineno < line):
                 found[each.id] = None
 
     def attributes_of_self(self, node: ast.AST) -> list[str]:

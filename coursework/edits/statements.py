@@ -164,7 +164,7 @@ def _returned(cell: Cell, statement: ast.Return, value: ast.expr) -> Iterator[Ed
 
 
 def _exchanged(cell: Cell, above: ast.stmt, below: ast.stmt) -> Iterator[Edit]:
-    """Yield two neighbours in another order, and the upper one below as well."""
+    """Yield two neighbours in another order, or with the values of two assignments exchanged."""
     if any(isinstance(each, (ast.Import, ast.ImportFrom)) for each in (above, below)):
         return
     upper, lower = cell.span(above), cell.span(below)
@@ -181,7 +181,7 @@ def _exchanged(cell: Cell, above: ast.stmt, below: ast.stmt) -> Iterator[Edit]:
 
 
 def _moved_far(cell: Cell, block: list[ast.stmt]) -> Iterator[Edit]:
-    """Yield a statement moved to the beginning or the end of its block."""
+    """Yield a statement moved to any other place of its block."""
     if len(block) < 3:
         return
     ends = block[:-1] if isinstance(block[-1], ast.Return) else block
@@ -199,7 +199,7 @@ def _moved_far(cell: Cell, block: list[ast.stmt]) -> Iterator[Edit]:
 def _out_of(cell: Cell, statement: ast.stmt, block: list[ast.stmt]) -> Iterator[Edit]:
     """Yield a block's first or last statement moved out of it, before or behind it."""
     around = cell.parents.get(statement)
-    if not isinstance(around, (ast.For, ast.While, ast.If, ast.With)) or not block:
+    if not isinstance(around, (ast.For, ast.While, ast.If, ast.With)):
         return
     first, last = _lines(cell, statement)
     gone = (*cell.span(statement), "pass")
@@ -258,7 +258,7 @@ def _put_at_end(
             start = cell.span(block[-1])[0]
             first, last = cell.lines(block[-1])
             yield Edit(((start, start, "return "),), first, last, "a return", 0.9)
-        for name in cell.names_in_scope(ast.copy_location(ast.Pass(), block[-1])):
+        for name in cell.names_in_scope(block[-1]):
             yield inserted(cell, block, len(block), f"return {name}", 3.0)
         for each in ast.walk(function):
             if is_set(each):

@@ -115,7 +115,7 @@ def _numbers(cell: Cell, node: ast.Constant | ast.UnaryOp) -> Iterator[Edit]:
 
 
 def label(cell: Cell, node: ast.AST) -> str:
-    """Return what a number is, as far as its place tells."""
+    """Return what a constant is, as far as its place tells."""
     parent = cell.parents.get(node)
     if isinstance(parent, (ast.Tuple, ast.List)):
         parent = cell.parents.get(parent)
@@ -123,7 +123,8 @@ def label(cell: Cell, node: ast.AST) -> str:
         return f"`{parent.arg}`"
     if isinstance(parent, ast.Call):
         return "dimension" if callee(parent) in BY_DIMENSION else "argument"
-    return next((words for kind, words in LABELS if isinstance(parent, kind)), "number")
+    sort = {str: "text", bool: "value", type(None): "value"}.get(type(getattr(node, "value", 0)), "number")
+    return next((words for kind, words in LABELS if isinstance(parent, kind)), sort)
 
 
 def _number(value: float) -> ast.expr:
@@ -134,7 +135,7 @@ def _number(value: float) -> ast.expr:
 
 
 def _texts(cell: Cell, node: ast.Constant, value: str) -> Iterator[Edit]:
-    what = f"another {label(cell, node)}".replace("number", "text")
+    what = f"another {label(cell, node)}"
     for words in WORDS:
         if value in words:
             for word in words:
@@ -252,9 +253,8 @@ def _slices(cell: Cell, node: ast.Slice) -> Iterator[Edit]:
     if upper is None:
         others += [(lower, last, step)]
     others += [(None, last, step), (one, None, step), (None, None, None)]
-    for number in (1, 2, -1):
-        if step is None:
-            others.append((lower, upper, _number(number)) if number != 1 else (lower, upper, step))
+    if step is None:
+        others += [(lower, upper, _number(number)) for number in (2, -1)]
     for bound, moved in ((lower, 0), (upper, 1)):
         if bound is not None and not isinstance(bound, ast.Constant):
             for sign in (ast.Add(), ast.Sub()):

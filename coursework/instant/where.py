@@ -37,7 +37,6 @@ MEMORY: Final = 2 << 30  # bytes that a fork may take in addition
 OFFER: Final = 'To look for the line to change, run `check("{name}", where=True)`.'
 NOTHING: Final = "No small change was found with which every example passes."
 SEVERAL: Final = "Every example passes with one of several unrelated changes, so no line stands out."
-PASSES: Final = "Every example passes already, so there is no line to look for."
 
 
 @dataclass(frozen=True)

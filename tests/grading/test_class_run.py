@@ -115,6 +115,20 @@ def test_an_interrupted_run_continues(
     assert all(course.feedback_page(a.student, LESSON).is_file() for a in attempts)
 
 
+def test_what_was_recorded_before_an_interruption_is_searched_later(
+    course: Course, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that ended between the scores and the search leaves nobody without a line."""
+    hand_in(course, "alice", **RIGHT | {"double": "# half"})
+    with monkeypatch.context() as patched:
+        patched.setattr(Pool, "find_lines", lambda *_: iter(()))
+        run()
+    asked: list[str] = []
+    monkeypatch.setattr(Pool, "find_lines", lambda _, todo: iter([asked.extend(each.student for each, _ in todo)][1:]))
+    assert run()[1][0] == f"{LESSON}: 0 submissions to grade, 1 graded before"
+    assert asked == ["alice"]
+
+
 def _interrupt(_: object) -> str:
     raise KeyboardInterrupt
 

@@ -17,7 +17,7 @@ from autograder.grading.version import exercise_versions, lesson_version
 from autograder.model.course import Course
 from autograder.model.report import BY_CHANGE, NamedMistake, Report, WrongLines
 from autograder.reports import feedback_exporter
-from autograder.storage.attempts import AttemptLog
+from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.recorder import amend
 from autograder.submissions.submission import Submission
 
@@ -46,8 +46,24 @@ class InThisProcess:
         for submission in submissions:
             yield grade_submission(Remembering(submission.course), submission, sandboxed=True)
 
+    def find_lines(self, todo: Iterable[tuple[Submission, Attempt]]) -> Iterator[Attempt]:
+        """Find line 3 in every wrong answer that has not been searched."""
+        for _, attempt in todo:
+            unsearched = {each.id for each in attempt.report.exercises if each.failures and each.lines is None}
+            yield searched(attempt, unsearched)
+
 
 POOL: Any = InThisProcess()
+LINES = [WrongLines(first=3, last=3, text="x", what="another sign")]
+
+
+def searched(attempt: Attempt, exercises: set[str]) -> Attempt:
+    """Return an attempt with a line, a name and a change in some exercises."""
+    named = NamedMistake(id=f"{BY_CHANGE}another-sign", title="A plus or a minus is wrong (line 3)")
+    update = {"lines": LINES, "misconceptions": [named]}
+    done = [each.model_copy(update=update) if each.id in exercises else each for each in attempt.report.exercises]
+    changes = attempt.changes | dict.fromkeys(exercises, f"- {attempt.student}")
+    return attempt.model_copy(update={"report": attempt.report.with_exercises(done), "changes": changes})
 
 
 @pytest.fixture
@@ -172,15 +188,24 @@ def test_what_the_search_added_is_no_difference(course: Course, package: Path) -
     record(course, "alice")
     attempt = AttemptLog(course.reports).last("alice", LESSON)
     assert attempt is not None
-    done = attempt.report.exercise("double")
-    named = NamedMistake(id=f"{BY_CHANGE}another-sign", title="The sign is wrong (line 3)")
-    lines = [WrongLines(first=3, last=3, text="x", what="another sign")]
-    searched = done.model_copy(update={"lines": lines, "misconceptions": [named]})
-    others = [searched if each is done else each for each in attempt.report.exercises]
-    report = attempt.report.with_exercises(others)
-    amend(course, attempt.model_copy(update={"report": report}))
+    amend(course, searched(attempt, {"double"}))
     (package / "double.py").write_text("2\n")
     assert [each.differences for each in regrade.regrade(course, LESSON, POOL)] == [[]]
+
+
+def test_lines_are_looked_for_again_and_kept_where_nothing_changed(course: Course, package: Path) -> None:
+    """An answer that was graded again gets new lines; the others keep theirs, and the change behind them."""
+    hand_in(course, "alice", **RIGHT | {"double": "wrong", "halve": "wrong"})
+    record(course, "alice")
+    attempt = AttemptLog(course.reports).last("alice", LESSON)
+    assert attempt is not None
+    amend(course, searched(attempt, {"halve"}))
+    (package / "double.py").write_text("2\n")
+    regrade.apply(course, LESSON, regrade.regrade(course, LESSON, POOL), POOL)
+    now = AttemptLog(course.reports).last("alice", LESSON)
+    assert now is not None
+    assert [now.report.exercise(each).lines for each in ("double", "halve")] == [LINES, LINES]
+    assert now.changes["double"] == now.changes["halve"] == "- alice"
 
 
 @pytest.mark.full("a class is graded twice", seconds=30)

@@ -38,7 +38,7 @@ def test_every_kind_of_change_has_a_title(lesson: str) -> None:
     [
         ("0", "-1", "another `dim`", "`softmax` gets the wrong dimension (line 2)"),
         ("x.mT", "x", "one call fewer", "There is one call too many (line 2)"),
-        ("transpose", "permute", "another call than `transpose`", "`transpose` is not the function that is needed (line 3)"),
+        ("transpose", "permute", "another call than `transpose`", "`transpose` is the wrong function here (line 3)"),
         ("1, 2", "0, 1", "other dimensions", "`transpose` gets the wrong dimension (line 3)"),
         ("torch.softmax", "F.softmax", "another number", "The number is wrong (line 2)"),
     ],
