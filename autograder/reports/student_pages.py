@@ -48,6 +48,7 @@ MOST = 12  # repairs and incidents shown to the student; the rest are counted
 NOTHING_ANSWERED = "No exercise has an answer yet, so there was nothing to grade."
 LEFT_OUT = (Outcome.UNANSWERED, Outcome.MISSING)
 ONE_LINE = 90  # characters
+RAISED_HERE = "An exception was raised in the marked line. Its cause may lie further up."
 DRAWINGS = 2  # of an example: the student's result, and the right one
 _LINE = re.compile(r"\bline (\d{1,5}) of your cell")
 _DRAWING = re.compile(r"<svg [^<>]*>(?:\s|<(?:rect|polyline) [^<>]*/>|<text [^<>]*>[^<>]*</text>)*</svg>")
@@ -218,10 +219,12 @@ class GradedWork:
 
 def _exercise(work: GradedWork, report: ExerciseReport, cell: NotebookNode | None) -> ExerciseView:
     is_written, answer = cell is not None and cell.cell_type == "markdown", Markup("")
+    where = blame(report.lines)
     if cell is not None and cell.source.strip():
         raised = {int(n) for check in report.failures for n in _LINE.findall(check.message)}
         blamed = {line for each in report.lines or () for line in range(each.first, each.last + 1)}
         lines = blamed or raised  # the message names the line that raised
+        where = where or (RAISED_HERE if raised and not is_written else "")
         answer = prose_html(cell.source) if is_written else code_html(cell.source, lines)
     in_short = _QUOTED_CODE.sub("", first_message(report)).partition(". ")[0].removesuffix(".")
     if len(in_short) > ONE_LINE:
@@ -237,7 +240,7 @@ def _exercise(work: GradedWork, report: ExerciseReport, cell: NotebookNode | Non
         answer=answer,
         wording=wording(report),
         mistakes=distinct(report.misconceptions),
-        blame=blame(report.lines),
+        blame=where,
         failures=failures(report.checks),
         passed=[check for check in report.checks if check.passed],
         in_short=in_short,

@@ -26,6 +26,7 @@ from autograder.model.text import clean
 STRETCH = "stretch: not counted"  # in place of the score of an exercise without points
 OTHER_NUMBERS: Final = "(In other checks, the numbers differ.)"
 _NUMBER = re.compile(r"(?<!line )(?<![\d.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")  # a line of code is no mere number
+_COUNTED = re.compile(r"\d+ of \d+ entries (are|is) wrong")
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def next_step(exercise: ExerciseReport, *, in_terminal: bool = False) -> str:
     if exercise.outcome is not Outcome.FAILED:
         return ""
     advice: dict[str, str] = _WORDS["next step in a terminal" if in_terminal else "next step"]
-    return advice["known mistake" if exercise.known_mistakes else "failed checks"]
+    return advice["named" if exercise.misconceptions else "failed checks"]
 
 
 def distinct(mistakes: Iterable[NamedMistake]) -> list[NamedMistake]:
@@ -146,7 +147,9 @@ class Failure:
 
 
 def failures(checks: Iterable[CheckReport]) -> list[Failure]:
-    """Group failed checks by cause, in order; checks without a message stay apart.
+    """Group failed checks by cause, in order, those that only count wrong entries last.
+
+    Checks without a message stay apart.
 
     Two messages have one cause if they differ only in their numbers, or if one ends with the other:
     "The arguments are unchanged, but the result is wrong. Query 2 attends to key 5."
@@ -165,7 +168,7 @@ def failures(checks: Iterable[CheckReport]) -> list[Failure]:
         if not all(each.endswith(message) for each in messages):
             message = f"{message} {OTHER_NUMBERS}"
         found.append(Failure(tuple(check.title for check in group), message))
-    return found
+    return sorted(found, key=lambda each: _COUNTED.search(each.message) is not None)
 
 
 def first_message(exercise: ExerciseReport) -> str:

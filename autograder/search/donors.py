@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from autograder.search.differences import kind, parts, split, statement_kind
-from coursework.edits.cell import Cell, Edit, is_set
+from coursework.edits.cell import OUT, Cell, Edit, is_set
 from coursework.edits.statements import inserted
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -263,7 +263,7 @@ def _script(cell: Cell, function: Function, pairing: Pairing) -> Iterator[Edit]:
     for index, statement in enumerate(pairing.mine):
         if index not in mine and isinstance(statement, SIMPLE):
             first, last = cell.lines(statement)
-            yield Edit(((*cell.span(statement), "pass"),), first, last, "without the statement", 1.6)
+            yield Edit(((*cell.span(statement), "pass"),), first, last, OUT, 1.6)
     inside: set[ast.stmt] = set()
     for index, statement in enumerate(pairing.right):
         if index not in right and statement not in inside:

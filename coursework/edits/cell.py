@@ -13,6 +13,7 @@ Change = tuple[int, int, str]  # a span, and what is put there
 
 LONGEST: Final = 20_000  # characters; a longer cell is no answer that small changes would mend
 MISSING: Final = "something is missing between these lines"
+OUT: Final = "without the statement"
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 # What needs brackets of its own where it takes the place of another expression.
 LOOSE: Final = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from coursework.edits.cell import MISSING, Edit
+from coursework.edits.cell import MISSING, OUT, Edit
 
 # What follows the kind of change in `what`, where there is more than one place.
 OR_ELSE, TOGETHER_WITH = "; a change in ", ", together with "
@@ -90,7 +90,7 @@ def told(found: Sequence[Found], source: str) -> list[Told]:
     lines = source.split("\n")
     edits = sorted(found[0].edits, key=lambda edit: edit.first)
     if len(edits) > 1:
-        return _all_wrong(edits, lines)
+        return [] if _goes_around(edits) else _all_wrong(edits, lines)
     near = [each.edits[0] for each in found if len(each.edits) == 1 and each.cost <= found[0].cost + BESIDE]
     near = _last_gaps(near)
     places = list({(each.first, each.last): each for each in sorted(near, key=_vague, reverse=True)}.values())
@@ -101,6 +101,16 @@ def told(found: Sequence[Found], source: str) -> list[Told]:
         places = sorted(places, key=lambda each: each.first)[-MOST_PLACES:]  # the same, made later and later
     places.sort(key=near.index)
     return [_alone(each, [other for other in places if other is not each], lines) for each in places]
+
+
+def _goes_around(edits: Sequence[Edit]) -> bool:
+    """Return whether changes made together may go around what is wrong, rather than mend it.
+
+    With one statement gone, or put in, and another one new, nearly everything can be made right.
+    """
+    kinds = {each.what for each in edits}
+    new = any(kind in VAGUE or kind.startswith("another call") for kind in kinds)
+    return new and not kinds.isdisjoint((OUT, MISSING))
 
 
 def _replaced(edit: Edit, source: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from coursework.edits.cell import MISSING, Cell, Change, Edit, callee, is_set
+from coursework.edits.cell import MISSING, OUT, Cell, Change, Edit, callee, is_set
 
 # What a function may have to do with an argument, by what its name begins with.
 PREPARED: Final = {
@@ -84,7 +84,7 @@ def _left_out(cell: Cell, statement: ast.stmt) -> Iterator[Edit]:
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Pass)):
         return
     first, last = _lines(cell, statement)
-    yield Edit(((*cell.span(statement), "pass"),), first, last, "without the statement", 2.0)
+    yield Edit(((*cell.span(statement), "pass"),), first, last, OUT, 2.0)
     body = getattr(statement, "body", None)
     if isinstance(statement, (ast.If, ast.For, ast.While, ast.With)) and isinstance(body, list):
         for block, cost in ((body, 2.2), (getattr(statement, "orelse", []), 2.4)):

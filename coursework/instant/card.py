@@ -141,7 +141,7 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
     nothing = all(seen.raised is None and seen.value is None for seen in got)  # not what some mistake loses
     mistake = None if nothing else examples.recognise(got)
     told = [pairs[place] for place in _shown_on(examples, mistake[0], got)] if mistake else []
-    example, seen = min(told or wrong, key=lambda pair: (_is_lost(*pair), _size(pair[0])))
+    example, seen = min(told or wrong, key=lambda pair: (_is_lost(*pair), _is_empty(pair[0]), _size(pair[0])))
     compared = Comparison(example.operation, seen, example.expected, examples.name, source)
     changed = changed_arguments(compared, example.names)
     if mistake:
@@ -189,6 +189,12 @@ def _what_is_wrong(compared: Comparison, example: Example) -> str:
 def _is_lost(example: Example, seen: Observation) -> bool:
     """Return whether nothing came where an exception is expected: a missing `return` says so elsewhere."""
     return example.expected.raised is not None and seen.raised is None and seen.value is None
+
+
+def _is_empty(example: Example) -> bool:
+    """Return whether there is no number to see in what is expected, and so no difference either."""
+    tensors = [leaf for leaf in tree_leaves(example.expected.value) if isinstance(leaf, torch.Tensor)]
+    return bool(tensors) and not any(tensor.numel() for tensor in tensors)
 
 
 def _size(example: Example) -> int:
