@@ -104,6 +104,7 @@ def test_only_known_mistakes_are_said_to_match(ids: list[str], said: str) -> Non
 def test_an_error_marks_its_line() -> None:
     """The line that the message names stands out in the code."""
     page = feedback_page(work(MIDDLING))
+    assert "An exception was raised in the marked line." in text(page)
     (line,) = re.findall(r'(?s)<span class="hll">.*?return.*?</span>', page)[:1]
     assert ">3<" in line.replace(" ", "")
 

@@ -64,6 +64,12 @@ def test_equal_messages_are_shown_once() -> None:
     assert [group.message for group in groups] == ["boom", "", ""]
 
 
+def test_a_message_that_only_counts_wrong_entries_comes_last() -> None:
+    """It says least, whichever check it is of."""
+    groups = failures([_check("a", "104 of 104 entries are wrong; the first is at [0, 0]."), _check("b", "No bias.")])
+    assert [group.titles for group in groups] == [("b",), ("a",)]
+
+
 def test_a_mistake_is_named_once_in_the_order_found() -> None:
     """The same mistake in two checks is one mistake."""
     named = [NamedMistake(id=each, title=each) for each in ("b", "a", "b")]

@@ -22,6 +22,21 @@ def test_two_places_that_do_are_both_told() -> None:
     assert lines[0].what == "something more; a change in line 3 would do as well"
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "is_told"),
+    [
+        ("another sign", "another `dim`", True),
+        ("without the statement", "another `dim`", True),
+        ("without the statement", "another call than `g`", False),
+        (MISSING, "another expression", False),
+    ],
+)
+def test_several_places_that_may_go_around_what_is_wrong_are_not_told(one: str, other: str, is_told: bool) -> None:
+    """A line left out and another one written anew make nearly any answer right."""
+    first, second = found(2, "g(x)", "1", one).edits[0], found(3, "h(a)", "2", other).edits[0]
+    assert bool(told([Found((first, second), SOURCE)], SOURCE)) == is_told
+
+
 def test_more_than_two_unrelated_places_tell_nothing() -> None:
     """Nobody would know which of them to look at."""
     changes = [found(2, "g(x)", "g(x) / 2"), found(3, "h(a)", "h(a) * 3"), found(5, "c\n", "c + 1\n")]

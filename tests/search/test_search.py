@@ -1,0 +1,38 @@
+"""The search tries a change once, and goes on to others where one does not hold."""
+
+from collections.abc import Iterator
+
+import pytest
+from conftest import ROOT
+
+from autograder.judge.oracle import Oracle
+from autograder.lessons.loading import load_lesson
+from autograder.model.course import Course
+from autograder.search.distance import RIGHT
+from autograder.search.search import MOST_PROVED, Plan, Search, World
+from coursework.edits.cell import Edit
+
+SOURCE = "a = 1\nb = 2\nc = 3\n"
+REFUTED, *PAIR = (Edit(((start, start + 1, "0"),), line, line, "another number") for line, start in ((1, 4), (2, 10), (3, 16)))
+
+
+def test_what_fails_its_proof_alone_is_not_proved_again_in_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One edit passes what the answer failed and breaks something else; a pair of others makes all right."""
+    lesson = load_lesson(Course(ROOT), "03_attention")
+    exercise = lesson["softmax"]
+    proved: list[str] = []
+
+    def prove(cell: str) -> bool:
+        proved.append(cell)
+        return cell == SOURCE.replace("2", "0").replace("3", "0")
+
+    def distances(_: Search, cells: list[str], __: object) -> Iterator[float]:
+        for cell in cells:
+            yield RIGHT if "a = 0" in cell or ("b = 0" in cell and "c = 0" in cell) else 1.0
+
+    monkeypatch.setattr(Search, "_distances", distances)
+    world = World(lambda: pytest.fail("no process is needed"), prove, lambda: 0.0)
+    search = Search(Oracle(lesson, b"key"), exercise, world, {exercise.checks[0].id}, 100.0)
+    (found,) = search.find(SOURCE, lambda _: Plan([REFUTED, *PAIR], [], lambda: ([], [])))
+    assert list(found.edits) == PAIR
+    assert len(proved) == len(set(proved)) == 2 < MOST_PROVED
