@@ -177,9 +177,10 @@ class _Search:
     def explain_alone(self) -> list[Mistake]:
         """Return the mistake that does all that was seen, if there is only one.
 
-        Exceptions of one cause prove little by themselves, so a value has to speak for it as well.
+        Exceptions of one cause prove little by themselves, so a value has to speak for it as well, or
+        an exception of another type than the one that is expected.
         """
-        if all(item.got.raised for item in self._failures()):
+        if all(item.got.raised and not item.expected.raised for item in self._failures()):
             return []
         found = {mistake.id: mistake for (mistake,) in self._explanations(1)}
         return list(found.values()) if len(found) == 1 else []
