@@ -64,6 +64,8 @@ def leak(name: str, *bases: type[Exception]) -> Raised:
         ("torch.stack([])", "The list of tensors is empty"),
         ("max([])", "The list is empty"),
         ("x.topk(9)", "more entries than the tensor has"),
+        ("torch.multinomial(x / 0, 1)", "cannot be sampled from"),
+        ("torch.multinomial(0 * x, 1)", "cannot be sampled from"),
         ("x[0].unfold(0, 9, 1)", "longer than the tensor"),
         ("torch.zeros(2, 0).amax(1)", "an empty tensor"),
         ("layer(x[:, :1].expand(2, 3)).backward()", "starts from a single number"),
