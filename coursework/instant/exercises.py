@@ -78,6 +78,11 @@ def every_exercise() -> list[Exercise]:
     return [each for lesson in every_lesson() for each in lesson]
 
 
+def lesson_of(exercise: Exercise) -> str:
+    """Return the lesson that an exercise belongs to, such as '03_attention'."""
+    return next(path.stem for path in sorted(FOLDER.glob("*.json")) if exercise in exercises_of(path.stem))
+
+
 def every_lesson() -> list[tuple[Exercise, ...]]:
     """Return the exercises of each lesson, in the order of the course."""
     return [exercises_of(name) for name in sorted(path.stem for path in FOLDER.glob("*.json"))]

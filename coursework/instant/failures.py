@@ -14,7 +14,7 @@ from typing import Any
 from coursework.engine.exceptions import StudentCell, is_unfinished, say_raised, what_raised
 from coursework.engine.observation import Observation
 from coursework.instant.exercises import Exercise, digest_of, notebook_file, saved_demos
-from coursework.instant.notebook import earlier_used, first_failing
+from coursework.instant.notebook import earlier_used, first_failing, right_apart_from_earlier
 from coursework.instant.runs import Runs, described, names_bound
 from coursework.instant.sources import cell_of, names_read, used
 
@@ -33,6 +33,7 @@ BROKEN = (
     '`skip("{name}")` to go on without it.'
 )
 FIRST = '`check("{first}")` fails first: fix that. `{name}` calls it.'
+AS_WELL = "`{first}`, which it calls, fails as well."
 ANOTHER = "in another of your cells"
 STOPPED = "You stopped your code{place}. Is there a loop that never ends?"
 GOT_NONE = "got None. Is there a `return`?"
@@ -145,11 +146,14 @@ def _message(value: BaseException, tested: Exercise, runs: Runs) -> str:
     source = own.source if own else cell_of(runs.names.get(tested.name))
     if stale := runs.problem(tested):
         return stale
-    if blamed := first_failing(earlier_used(tested, runs.names), runs.names):
+    blamed = first_failing(earlier_used(tested, runs.names), runs.names)
+    if blamed and right_apart_from_earlier(tested, runs.names):
         return FIRST.format(first=blamed.name, name=tested.name)
     if isinstance(value, AssertionError) and str(value):
-        return re.sub(r"got None(Type)?\..*", GOT_NONE, str(value), flags=re.DOTALL)
-    return _exception_words(value, StudentCell(source, frozenset({tested.name})), runs.source)
+        said = re.sub(r"got None(Type)?\..*", GOT_NONE, str(value), flags=re.DOTALL)
+    else:
+        said = _exception_words(value, StudentCell(source, frozenset({tested.name})), runs.source)
+    return f"{said.rstrip('.')}. {AS_WELL.format(first=blamed.name)}" if blamed else said
 
 
 def _exception_words(value: BaseException, cell: StudentCell, test: str) -> str:

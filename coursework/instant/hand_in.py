@@ -10,7 +10,7 @@ from pathlib import Path
 
 from coursework.instant.exercises import Exercise, digest_of, exercises_of, notebook_file, saved_cells
 from coursework.instant.notebook import NO_LESSON, runs_of
-from coursework.instant.runs import Runs
+from coursework.instant.runs import Runs, names_bound, without_magics
 
 FOLDER = "hand_in"
 UNREADABLE = "{file} cannot be read as a notebook. Save it (Ctrl+S) and try again."
@@ -20,6 +20,8 @@ UNSAVED = (
 )
 DELETED = "The cell '{cell}' is missing. Edit > Undo Cell Operation may bring it back."
 CHANGED = "The test of {name} was changed. Grading uses the original."
+INVALID = "The cell of {name} is not valid Python (line {line}), so it gets no points as it is. Correct it."
+UNDEFINED = "The cell of {name} does not define {name}, so it gets no points as it is. Correct it."
 UNANSWERED = "Not answered yet: {names}. That is {points:g} of {total:g} points."
 ANYWAY = (
     "You may hand in anyway: what is not answered gets no points, and the rest is graded. Or answer it "
@@ -58,6 +60,8 @@ def _handed_in(file: Path, runs: Runs | None) -> Iterator[str]:
     for each in exercises:
         if each.test and digest_of(saved.get(f"{each.id}-test", "")) not in (each.test, digest_of("")):
             yield CHANGED.format(name=each.name)
+    unusable = [said for each in exercises if each.name and (said := _unusable(each, saved.get(each.id, "")))]
+    yield from unusable
     left = [(each.points, _left(each, saved.get(each.id, ""))) for each in exercises if each.points]
     if named := [said for _, said in left if said]:
         points, total = sum(worth for worth, said in left if said), sum(worth for worth, _ in left)
@@ -68,7 +72,7 @@ def _handed_in(file: Path, runs: Runs | None) -> Iterator[str]:
     try:
         place.parent.mkdir(exist_ok=True)
         shutil.copyfile(file, place)
-        complete = saved_cells(place) == saved and not missing
+        complete = saved_cells(place) == saved and not missing and not unusable
     except OSError as problem:
         yield NOT_WRITTEN.format(place=place, problem=problem.strerror, file=file.name)
         return
@@ -82,6 +86,20 @@ def _left(exercise: Exercise, source: str) -> str:
         return f"{title} ({points})"
     keys = [] if exercise.stand_in or exercise.written else _unfilled(source)
     return f"{', '.join(keys)} of {title} (part of {points})" if keys else ""
+
+
+def _unusable(exercise: Exercise, source: str) -> str:
+    """Return why a saved cell cannot count as an answer, "" if it can or if it is not answered."""
+    if not source.strip() or digest_of(source) == exercise.skeleton:
+        return ""
+    code = without_magics(source)
+    try:
+        compile(code, exercise.name, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    except SyntaxError as problem:
+        return INVALID.format(name=exercise.name, line=problem.lineno)
+    except (ValueError, RecursionError):
+        return ""
+    return "" if exercise.name in names_bound(source) else UNDEFINED.format(name=exercise.name)
 
 
 def _unfilled(source: str) -> list[str]:

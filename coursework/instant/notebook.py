@@ -12,7 +12,14 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from coursework.instant.exercises import Exercise, every_exercise, every_lesson, exercises_of, notebook_file
+from coursework.instant.exercises import (
+    Exercise,
+    every_exercise,
+    every_lesson,
+    exercises_of,
+    lesson_of,
+    notebook_file,
+)
 from coursework.instant.sources import cell_of, refused, used
 
 if TYPE_CHECKING:
@@ -25,6 +32,12 @@ SECONDS = 5.0
 MISSING = '`{name}` is not defined yet. Run the cell above first, or `skip("{name}")` to go on without it.'
 NO_EXAMPLE = "There is no example for `{name}`, so nothing is checked here. Grading says whether it is right."
 UNKNOWN = "`check()` lists the exercises of this lesson."
+ONE = "`check` takes one exercise at a time, and `where=True` is written out."
+NO_ANSWER = (
+    '`check` takes an exercise, not {what}: its name, as in `check("softmax")`, or what it defines, as in '
+    "`check(softmax)`, without a call."
+)
+OTHER_LESSON = "`{name}` is an exercise of {lesson}. Check it in that notebook."
 FAULT = "The check itself failed ({kind}). Your answer may still be right: run the visible tests."
 SKIPPED = (
     "You skipped this exercise, so it counts as unanswered. Write it and run its cell to have it checked."
@@ -52,13 +65,22 @@ def check(
     come out right, if one is found within about a second. Never raises; nothing of the caller's state
     changes, nothing is stored.
     """
+    from coursework.engine.compare import with_article
     from coursework.instant.card import Card
 
-    names = sys._getframe(1).f_globals if scope is None else scope
+    names: object = sys._getframe(1).f_globals if scope is None else scope
     shown: Card | Glance
-    name = "check" if answer is None else _name_of(answer, names)
+    name = "check" if answer is None else _name_of(answer, names if isinstance(names, Mapping) else {})
     try:
-        shown = _glance(names) if answer is None else _asked(name, names, where=where)
+        if not isinstance(names, Mapping):
+            shown = Card(name, False, "not checked.", ONE)
+        elif not (
+            answer is None or isinstance(answer, str) or callable(answer) or exercise_named(name, names)
+        ):
+            kind = with_article(type(answer).__name__)
+            shown = Card("check", False, "no exercise given.", NO_ANSWER.format(what=kind))
+        else:
+            shown = _glance(names) if answer is None else _asked(name, names, where=where)
     except Exception as problem:
         shown = Card(name, False, "not checked.", FAULT.format(kind=type(problem).__name__))
     with contextlib.suppress(Exception):
@@ -151,9 +173,11 @@ def _not_to_be_tried(
     name: str, exercise: Exercise | None, names: Mapping[str, Any]
 ) -> tuple[str, str] | None:
     """Return the headline and title of a card where the name is no answer, None where it is one."""
-    runs = runs_of(names)
+    runs, file = runs_of(names), notebook_file(names)
     if runs and exercise and runs.is_skipped(exercise):
         return "skipped.", SKIPPED
+    if file and exercise and exercise not in exercises_of(file.stem):
+        return "not of this lesson.", OTHER_LESSON.format(name=name, lesson=lesson_of(exercise))
     if name not in names:
         return "not defined.", runs.undefined(exercise) if runs and exercise else MISSING.format(name=name)
     if runs and exercise and (problem := runs.problem(exercise)):
@@ -222,6 +246,18 @@ def _own_mistake(card: "Card", examples: Any, exercise: Exercise, names: Mapping
         title = EARLIER.format(name=exercise.name, first=first)
         return Card(exercise.name, False, RIGHT_BUT.format(first=first), title, waits_for=first)
     return replace(again, headline=f"{again.headline} {ALSO.format(first=first)}")
+
+
+def right_apart_from_earlier(exercise: Exercise, names: Mapping[str, Any]) -> bool:
+    """Return whether an answer is right on its examples, if need be with right earlier exercises in place."""
+    from coursework.engine.examples import find
+
+    examples = find(exercise.id)
+    if examples is None or _not_to_be_tried(examples.name, exercise, names):
+        return False
+    card = _tried(examples, exercise, names)
+    card = card if card.passed else _own_mistake(card, examples, exercise, names)
+    return card.passed or bool(card.waits_for)
 
 
 def earlier_used(exercise: Exercise, names: Mapping[str, Any]) -> list[Exercise]:

@@ -24,6 +24,7 @@ UNDEFINED = (
     "`{name}` is not defined, because the last run of its cell ended with {what}. Correct the cell and run "
     "it again."
 )
+GONE = "`{name}` was defined by its cell, and has been deleted since. Run that cell again."
 UNBOUND = (
     "This cell {defines}. Grading looks for `{name}` in this cell: is the name spelt as in the exercise?"
 )
@@ -139,6 +140,8 @@ class Runs:
         run = self.own.get(exercise.id)
         if run is None or self.is_unwritten(exercise):
             return exercise.unwritten
+        if run.problem is None and exercise.name in names_bound(run.source):
+            return GONE.format(name=exercise.name)
         if run.problem is None:
             return _unbound(exercise, run)
         return UNDEFINED.format(name=exercise.name, what=_what_ended(run))
@@ -193,12 +196,15 @@ def defines(source: str, name: str) -> bool:
     )
 
 
+def without_magics(source: str) -> str:
+    """Return a cell's text with IPython's own lines left blank, so that lines keep their numbers."""
+    return "\n".join("" if each[:1] in ("%", "!") else each for each in source.split("\n"))
+
+
 def names_bound(source: str) -> set[str]:
     """Return the names that a cell binds, wherever it does."""
     with contextlib.suppress(SyntaxError, ValueError, RecursionError):
-        nodes = list(
-            ast.walk(ast.parse("\n".join(each for each in source.split("\n") if each[:1] not in "%!")))
-        )
+        nodes = list(ast.walk(ast.parse(without_magics(source))))
         stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         stored |= {n.asname or n.name.partition(".")[0] for n in nodes if isinstance(n, ast.alias)}
         return stored | {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef))}

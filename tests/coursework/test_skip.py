@@ -67,3 +67,11 @@ def test_what_counts_comes_first_and_each_exercise_has_its_minutes(lesson: Any) 
     assert [each.points > 0 for each in found] == [True] * (len(found) - 1) + [False]
     assert all(each.minutes for each in found)
     assert all(each.title != each.id for each in found)
+
+
+def test_several_are_skipped_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each is told in its own line."""
+    here = {"skip": skip}
+    exec("skip('softmax', 'causal-mask')", here)
+    assert {"softmax", "causal_mask"} <= here.keys()
+    assert capsys.readouterr().out.count("is skipped") == 2
