@@ -90,7 +90,7 @@
   // A few sentences alone take a larger type, for the back row; what has steps keeps its type in all of them.
   function enlarge(page, room) {
     const other = "img, pre, table, iframe, .fragment, .jp-OutputArea";
-    if ([...page.querySelectorAll(other)].some((one) => !one.closest(".notes"))) return;
+    if ([...page.querySelectorAll(other)].some((one) => !one.closest(".notes, [hidden]"))) return;
     for (let size = PROSE; size < LARGE_PROSE && page.offsetHeight < SPARSE * room;) setProse(page, ++size);
   }
 
@@ -161,6 +161,7 @@
       page.querySelectorAll(".celltag_kept").forEach((one) => { one.hidden = true; });
       setProse(page, PROSE);
       condense();
+      if (!tooHigh()) enlarge(page, room);
     }
     while (tooHigh() && scale > leastScale) scale = Math.max(leastScale, scale - 0.02);
     shrink(LAST_PICTURE);

@@ -51,7 +51,7 @@ LEAST_POINTS: Final = 15  # 20 pixels, of drawn figures at their own size
 TYPE: Final = re.compile(r"scale\(([\d.]+) -")  # hundredths of a size, before the outlines of a text
 IMAGE: Final = re.compile(r"!\[(?P<alt>.*?)\]\((?P<path>\S+?)\)", re.DOTALL)
 LINK: Final = re.compile(r"(?<!!)\[([^\]]*)\]\([^)]*\)")  # only its words take room
-MARKUP: Final = re.compile(r"\*\*|[`${}]|\\[a-zA-Z]+")  # takes no room, or next to none
+MARKUP: Final = re.compile(r"\*+|[`${}]|\\[a-zA-Z]+")  # takes no room, or next to none
 SVG_SIZE: Final = re.compile(r'<svg[^>]*?\bviewBox="0 0 ([\d.]+) ([\d.]+)"', re.DOTALL)
 PT: Final = 4 / 3  # pixels
 

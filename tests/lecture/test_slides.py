@@ -225,7 +225,7 @@ class TestDeck:
         assert re.fullmatch(r"00:0\d", window.locator("#elapsed").inner_text())
         assert "3 · Attention" in window.locator("#current").inner_text()
         assert window.locator("#next img").is_visible()
-        heading = window.locator("#current h1").evaluate("one => getComputedStyle(one).fontSize")
+        heading = window.locator("#current .page h1").first.evaluate("one => getComputedStyle(one).fontSize")
         assert heading == "46px"  # as on the wall, in a copy drawn smaller
         window.keyboard.press("ArrowRight")
         assert window.locator("#place").inner_text().startswith("2 of")
@@ -279,9 +279,9 @@ class TestDeck:
             assert not deck.locator(".speaker").is_visible()
             assert not deck.evaluate("Reveal.isOverview() || Reveal.isPaused()")
 
-    def test_a_key_lays_the_slides_out_to_print(self, deck: Page) -> None:
+    def test_a_key_lays_the_slides_out_to_print(self, deck: Page, browser: Browser) -> None:
         """A page for each slide, all answers open, nothing cut off, and the margins of a slide."""
-        paper = deck.context.new_page()
+        paper = browser.new_page(viewport={"width": 1280, "height": 720})
         paper.goto(deck.url.split("#")[0])
         paper.wait_for_function("window.Reveal && Reveal.isReady()")
         total = paper.evaluate("Reveal.getTotalSlides()")
