@@ -94,10 +94,7 @@ def model_view(  # noqa: PLR0917 - the arguments are bertviz's, in its order
 
 
 def _picture(
-    draw: Callable[..., HTML],
-    options: dict[str, Any],
-    title: str,
-    height: Callable[[Mapping[str, Any]], str],
+    draw: Callable[..., HTML], options: dict[str, Any], title: str, height: Callable[[Mapping[str, Any]], str]
 ) -> HTML | None:
     """Let bertviz draw rounded layers (1, H, T, S), put the result into a frame, and return or show it."""
     html_action = options.pop("html_action")
