@@ -32,6 +32,12 @@ def test_formulas_are_set_without_a_script() -> None:
     assert "$" not in typeset(r"$n^2 \cdot d$, or $\mathrm{PE}_{(p, 2i)}$")
 
 
+def test_no_line_begins_with_the_mark_after_a_formula() -> None:
+    """A browser would break before the full stop."""
+    assert typeset("so $a$. Then").endswith("</math>.</span> Then")
+    assert "span" not in typeset("so $a$ is")
+
+
 @pytest.mark.parametrize("formula", ["$$x$$", r"\(x\)", r"$\nosuch{x}$", r"$x_{$"])
 def test_a_formula_that_slides_cannot_show_is_refused(formula: str) -> None:
     """The message names lesson and cell."""
