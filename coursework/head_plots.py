@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from coursework.plots import ACCENT, KEY, MUTED, ROW, VALUE, frame, heatmap, panels
+from coursework.plots import ACCENT, KEY, MUTED, VALUE, frame, heatmap, panels
 
 HEADS: Final = ("#56B4E9", ACCENT, VALUE, KEY, MUTED)
 
@@ -30,7 +30,7 @@ def by_head(
     """
     width = 1.1 + sum(0.2 + 0.59 * matrix.size(1) for matrix in matrices.values())
     below = 0.8 if columns else 0.0
-    figure, (axes,) = panels(1, len(matrices), width, 2.0 + below + ROW * len(rows))
+    figure, (axes,) = panels(1, len(matrices), width, 2.0 + below + 0.4 * len(rows))
     for ax, (name, matrix) in zip(axes, matrices.items(), strict=True):
         heatmap(matrix, rows, [""] * matrix.size(1), limits=limits, ax=ax)
         for number in ax.texts:

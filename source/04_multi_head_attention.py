@@ -829,12 +829,6 @@ plots.heatmaps(looks, places, places);
 # ## A head of a real BERT
 #
 # Do heads specialise in real models? Load a small BERT with 6 layers of 12 heads, all-MiniLM-L6-v2. Nothing in its training names a role for the heads of layer 0.
-#
-# <details><summary>More: how was it trained?</summary>
-#
-# Its parent of 12 layers learnt to mimic the attention in the *last* layer of a larger model (Wang et al. 2020, arXiv:2002.10957). Every second layer was kept, then tuned to compare sentences.
-#
-# </details>
 
 # %% demo
 from coursework.bert_layers import read_sentence
@@ -847,6 +841,12 @@ head_plots.gallery(reading.weights, reading.tokens);
 
 # %% [markdown]
 # These are the heads of layer 0; darker cells are larger weights.
+#
+# <details><summary>More: how was it trained?</summary>
+#
+# Its parent of 12 layers learnt to mimic the attention in the *last* layer of a larger model (Wang et al. 2020, arXiv:2002.10957). Every second layer was kept, then tuned to compare sentences.
+#
+# </details>
 #
 # **Predict, then reveal.** Which of these heads does what head 1 did for *I like apples*: read the token before?
 #
