@@ -842,12 +842,6 @@ head_plots.gallery(reading.weights, reading.tokens);
 # %% [markdown]
 # These are the heads of layer 0; darker cells are larger weights.
 #
-# <details><summary>More: how was it trained?</summary>
-#
-# Its parent of 12 layers learnt to mimic the attention in the *last* layer of a larger model (Wang et al. 2020, arXiv:2002.10957). Every second layer was kept, then tuned to compare sentences.
-#
-# </details>
-#
 # **Predict, then reveal.** Which of these heads does what head 1 did for *I like apples*: read the token before?
 #
 # <details><summary>Answer</summary>
@@ -873,6 +867,12 @@ if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know the
 
 # %% [markdown]
 # In BERT, *drank* gives 0.94 of its weight to *milk*, its object. (Lesson 8 measures heads more carefully.)
+#
+# <details><summary>More: how was it trained?</summary>
+#
+# Its parent of 12 layers learnt to mimic the attention in the *last* layer of a larger model (Wang et al. 2020, arXiv:2002.10957). Every second layer was kept, then tuned to compare sentences.
+#
+# </details>
 
 # %% [markdown]
 # ### What heads come to specialise in
