@@ -71,7 +71,7 @@ torch.set_num_threads(1)  # the fastest setting for tensors this small
 # %% [markdown] slide="slide"
 # ## What a residual connection is for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights in 30 layers. It is a decoder, but its layers are made of the same kinds of parts as those of this lesson. First it answers as it was trained to. Then a single layer, number 12 counted from 0, no longer adds its input to its outputs.
+# Here is a real language model, SmolLM2, with 135 million trained weights in 30 layers. It is a decoder, but its layers are made of the same kinds of parts as those of this lesson. First it answers as it was trained to. Then a single layer, number 12 counted from 0, no longer adds to the outputs of its two sublayers what went into them.
 
 # %% demo
 from coursework.smollm import write
@@ -82,7 +82,7 @@ write(question, "no residual in layer 12", chat=True, tokens=12,
       residual=lambda x, y: y, layers=[12])
 
 # %% [markdown]
-# All the weights are still the trained ones. Leaving out a single addition is enough to lose the answer, and at the end of this lesson you will be able to say why.
+# All the weights are still the trained ones. Leaving out the two additions of one layer is enough to lose the answer, and at the end of this lesson you will be able to say why.
 
 # %% [markdown]
 # ## The encoder on one page
@@ -847,7 +847,7 @@ plots.heatmap(torch.stack(list(cases.values())), list(cases), words, limits=limi
 # %% [markdown]
 # ## Experiment: cut the residual connections
 #
-# In the trained model above, cutting one residual connection was enough. To see what goes wrong, take an untrained encoder with eight layers and cut all of them. If a sublayer returns $f(x) - x$, the residual connection gives $x + f(x) - x = f(x)$. Everything else stays the same, including the weights.
+# In the trained model above, cutting the two residual connections of one layer was enough. To see what goes wrong, take an untrained encoder with eight layers and cut all of them. If a sublayer returns $f(x) - x$, the residual connection gives $x + f(x) - x = f(x)$. Everything else stays the same, including the weights.
 
 # %% demo
 torch.manual_seed(5)
@@ -869,7 +869,7 @@ outputs = {name: ablation.layer_outputs(each, batch) for name, each in encoders.
 #
 # <details><summary>Answer</summary>
 #
-# Three. Without them they become the same vector within three layers, up to rounding (the orange line; each mark of the vertical axis is a hundredth of the one above). Attention averages over the sentence, and averages of averages become alike (Dong et al. 2021, arXiv:2103.03404, prove it for pure attention). From then on, no later layer can tell *cat* from *milk*.
+# Three. Without them they become the same vector within three layers, up to rounding (the orange line; each mark on the vertical axis is a hundredth of the one above it). Attention averages over the sentence, and averages of averages become alike (Dong et al. 2021, arXiv:2103.03404, prove it for pure attention). From then on, no later layer can tell *cat* from *milk*.
 #
 # </details>
 
@@ -1124,7 +1124,7 @@ write(question, "on your feed-forward", chat=True, tokens=12,
 #
 # <details><summary>Answer</summary>
 #
-# Without the feed-forward network of layer 12, the answer is the same: the residual connection carries everything past the gap. Without that of layer 0 the model ends at once; later layers seem to depend on what it adds. Without any, it repeats a fragment. So in layer 12, the residual connection is what this answer needs, and the network beside it is not.
+# Without the feed-forward network of layer 12, the answer is the same: the residual connection carries everything past the gap. Without that of layer 0 the model ends at once; later layers seem to depend on what it adds. Without any, it repeats a fragment. So in layer 12, the residual connections are what this answer needs, and the feed-forward network is not.
 #
 # </details>
 
