@@ -17,7 +17,7 @@ from autograder.grading.pool import Pool
 from autograder.model.course import CONFIG, Course
 from autograder.model.lesson_text import read_lesson
 from autograder.model.report import Outcome, Report
-from autograder.storage.attempts import AttemptLog
+from autograder.storage.attempts import Attempt, AttemptLog
 from autograder.storage.recorder import stored_attempt
 
 LESSON = "03_attention"
@@ -67,11 +67,15 @@ def marks(course: Course) -> dict[str, dict[str, tuple[float | None, bool]]]:
         }
 
 
-def graded(course: Course, workers: int) -> dict[str, Report]:
-    """Grade the class, whether it was graded before or not, and return the reports."""
+def run_of_class(course: Course, workers: int = 1) -> list[Attempt]:
+    """Grade the class, whether it was graded before or not, and return the attempts."""
     quiet = Console(quiet=True)
-    attempts = grade_lesson(course, LESSON, Pool(workers, sandboxed=True), force=True, console=quiet)
-    return {attempt.student: attempt.report for attempt in attempts}
+    return [*grade_lesson(course, LESSON, Pool(workers, sandboxed=True), force=True, console=quiet)]
+
+
+def graded(course: Course, workers: int) -> dict[str, Report]:
+    """Grade the class, and return the reports."""
+    return {attempt.student: attempt.report for attempt in run_of_class(course, workers)}
 
 
 def checked(course: Course, student: str) -> Report:
@@ -96,9 +100,9 @@ def test_every_way_gives_the_same_scores(course: Course) -> None:
     assert first["near"].exercise("attention-scores").misconceptions
 
 
-def test_both_ways_give_equal_marks(course: Course) -> None:
+def test_a_class_run_gives_right_marks_and_points_at_the_line(course: Course) -> None:
     """Right answers get full marks, wrong ones lose them, broken files get nought."""
-    attempts = {a.student: a for a in grade_lesson(course, LESSON, Pool(1, sandboxed=True), force=True, console=Console(quiet=True))}
+    attempts = {each.student: each for each in run_of_class(course)}
     lesson = read_lesson(course.text(LESSON))
     points = sum(ex.points for ex in lesson.exercises if not ex.written)
     assert attempts["right"].report.score == points
@@ -114,7 +118,13 @@ def test_both_ways_give_equal_marks(course: Course) -> None:
     assert "in line 2." in page
     assert "math.sqrt" not in page
     assert "math.sqrt" in near.changes["attention-scores"]
-    ours = marks(course)
+
+
+@pytest.mark.full("nbgrader's command on a real lesson; on the tiny one it is tried in every run", seconds=30)
+def test_both_ways_give_equal_marks(course: Course) -> None:
+    """A class run and nbgrader's command write the same marks, and the same attempt."""
+    run_of_class(course)
+    near, ours = AttemptLog(course.reports).last("near", LESSON), marks(course)
     course.gradebook.unlink()
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from conftest import ROOT
 
 from autograder.cli import main
-from autograder.grading.suggest import Group, as_replacement, suggestions, unnamed_groups
+from autograder.grading.suggest import AlikeAnswers, as_replacement, suggestions, unnamed_groups
 from autograder.judge.mistakes import load_mistakes
 from autograder.judge.oracle import Oracle, judge_check
 from autograder.lessons.loading import load_lesson
@@ -113,7 +113,7 @@ def test_a_group_without_an_entry_is_comments_alone() -> None:
     exercise = LESSON["softmax"]
     oracle = Oracle(replace(LESSON), KEY)
     done = graded(oracle, exercise, exercise.mistake("base-two").apply(exercise.answer))
-    group = Group("softmax", {"nothing": (False, "such a check is not there")}, {"ada": done, "ben": done}, {})
+    group = AlikeAnswers("softmax", {"nothing": (False, "such a check is not there")}, {"ada": done, "ben": done}, {})
     (text,) = suggestions(oracle, [group], {})
     assert yaml.safe_load(text) is None
     assert "no entry to paste" in text

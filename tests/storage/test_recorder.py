@@ -6,6 +6,7 @@ The autograded folder is replaced in one step, and holds what nbgrader expects t
 import datetime as dt
 import time
 
+import nbformat
 import pytest
 from nbgrader.api import Gradebook
 from tiny_course import LESSON, RIGHT, FakeGrader, cell_text, hand_in
@@ -48,6 +49,21 @@ def test_gradebook_log_and_folder_agree(course: Course, grades: ReadGrades) -> N
     assert grades("alice")["double-test"] == (8.0, None, False)
     assert recorder.stored_attempt(course, "alice", LESSON) == made[0]
     assert list(AttemptLog(course.reports)) == [made[0]]
+
+
+def test_an_amended_attempt_is_in_log_and_folder(course: Course) -> None:
+    """Nothing else of the notebook changes, and its file looks as nbformat writes it."""
+    made = result(course, double="# half “quoted”")
+    keep(course, made)
+    path = course.autograded_notebook("alice", LESSON)
+    before = nbformat.read(path, as_version=4)
+    more = made[0].model_copy(update={"changes": {"double": "- “half”"}})
+    recorder.amend(course, more)
+    assert recorder.stored_attempt(course, "alice", LESSON) == more
+    assert list(AttemptLog(course.reports)) == [more]
+    recorder.attach_attempt(before, more)
+    assert path.read_text(encoding="utf-8") == f"{nbformat.writes(before)}\n"
+    assert not path.stat().st_mode & 0o222
 
 
 def test_a_grader_error_is_logged(course: Course) -> None:
