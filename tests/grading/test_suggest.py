@@ -129,8 +129,9 @@ def test_an_edit_becomes_what_occurs_once(exercise: str) -> None:
         assert found is None or all(answer.count(old) == 1 for old in found)
 
 
-def test_the_command_says_that_there_is_nothing() -> None:
-    """In a comment, without a class."""
-    done = CliRunner().invoke(main, ["--course", str(ROOT), "suggest-mistakes", "03"])
-    assert done.exit_code == 0, done.output
-    assert yaml.safe_load(done.output) is None
+@pytest.mark.parametrize("command", ["suggest-mistakes", "regrade"])
+def test_a_lesson_that_was_never_graded_is_not_one_without_mistakes(course: Course, command: str) -> None:
+    """The command says what to do first."""
+    done = CliRunner().invoke(main, ["--course", str(course.root), command, "03"])
+    said = "autograder: nothing of 03_tiny was graded so far: run 'autograder grade 03_tiny' first"
+    assert (done.exit_code, done.stderr.strip()) == (2, said)
