@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from coursework.instant.exercises import Exercise, digest_of, exercises_of, notebook_file, saved_cells
+from coursework.instant.exercises import PublicExercise, digest_of, exercises_of, notebook_file, saved_cells
 from coursework.instant.notebook import NO_LESSON, runs_of
-from coursework.instant.runs import Runs, names_bound, without_magics
+from coursework.instant.runs import CellRuns, names_bound, without_magics
 
 FOLDER = "hand_in"
 UNREADABLE = "{file} cannot be read as a notebook. Save it (Ctrl+S) and try again."
@@ -46,7 +46,7 @@ def hand_in() -> None:
         print(line)
 
 
-def _handed_in(file: Path, runs: Runs | None) -> Iterator[str]:
+def _handed_in(file: Path, runs: CellRuns | None) -> Iterator[str]:
     """Yield what there is to say of a notebook, and write the copy."""
     saved, exercises = saved_cells(file), exercises_of(file.stem)
     if not saved:
@@ -79,7 +79,7 @@ def _handed_in(file: Path, runs: Runs | None) -> Iterator[str]:
     yield (DONE if complete else INCOMPLETE).format(place=f"../{FOLDER}/{file.name}", time=time)
 
 
-def _left(exercise: Exercise, source: str) -> str:
+def _left(exercise: PublicExercise, source: str) -> str:
     """Return how to name an exercise that is not answered, or not wholly, "" for one that is."""
     title, points = exercise.title.replace("`", ""), exercise.worth
     if digest_of(source) == exercise.skeleton:
@@ -88,7 +88,7 @@ def _left(exercise: Exercise, source: str) -> str:
     return f"{', '.join(keys)} of {title} (part of {points})" if keys else ""
 
 
-def _unusable(exercise: Exercise, source: str) -> str:
+def _unusable(exercise: PublicExercise, source: str) -> str:
     """Return why a saved cell cannot count as an answer, "" if it can or if it is not answered."""
     if not source.strip() or digest_of(source) == exercise.skeleton:
         return ""
@@ -116,12 +116,12 @@ def _unfilled(source: str) -> list[str]:
     return []
 
 
-def _cells(exercise: Exercise) -> list[str]:
+def _cells(exercise: PublicExercise) -> list[str]:
     """Return the ids of an exercise's cells."""
     return [exercise.id, f"{exercise.id}-test"] if exercise.test else [exercise.id]
 
 
-def _differs(exercise: Exercise, runs: Runs, saved: Mapping[str, str]) -> bool:
+def _differs(exercise: PublicExercise, runs: CellRuns, saved: Mapping[str, str]) -> bool:
     """Return whether an exercise's cell was run with another text than the one that is saved."""
     run = runs.own.get(exercise.id)
     return run is not None and exercise.id in saved and digest_of(run.source) != digest_of(saved[exercise.id])
